@@ -1,0 +1,63 @@
+# Two commands on a fresh machine with Python >= 3.11 and make:
+#   make demo   sets up and shows the main job on a bundled example
+#   make test   sets up and passes the tests
+# Everything is installed into .venv inside this folder.
+
+PYTHON ?= python3
+VENV ?= .venv
+CONSTRAINTS ?= constraints.txt
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+JOBS ?= auto
+
+.PHONY: help demo test lint types layers format clean test-oldest constraints
+help:
+	@sed -n '2,4s/^# \{0,1\}//p' Makefile
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "metaod needs Python >= 3.11; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/run: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e .
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/dev: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[dev]"
+	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run
+
+demo: $(STAMPS)/run
+	$(BIN)/metaod inspect --example
+	$(BIN)/metaod models --family LOF --limit 6
+
+test: $(STAMPS)/dev
+	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+
+lint: $(STAMPS)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMPS)/dev
+	$(BIN)/mypy
+
+layers: $(STAMPS)/dev
+	$(BIN)/lint-imports
+
+format: $(STAMPS)/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# the lower bounds of pyproject.toml, on the oldest Python
+test-oldest:
+	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
+
+# renews the versions that CI installs, from what is newest today
+constraints:
+	rm -rf .venv-newest && $(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	{ sed -n '/^#/p' constraints.txt; .venv-newest/bin/python -m pip freeze --exclude-editable; } > constraints.new
+	mv constraints.new constraints.txt && rm -rf .venv-newest
+
+clean:
+	rm -rf $(VENV) .venv-oldest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov demo-output

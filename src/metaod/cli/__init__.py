@@ -1,0 +1,1 @@
+"""The command ``metaod``: thin; each command parses, calls and prints."""

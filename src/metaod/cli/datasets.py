@@ -1,0 +1,138 @@
+"""``metaod datasets``: the catalogue of public benchmark sets."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metaod.cli.screen import DataDir, Json, console, grid, print_json
+from metaod.errors import UserError
+
+if TYPE_CHECKING:
+    from metaod.datasets import CatalogueEntry
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="List, show and fetch public labelled benchmark sets (ODDS, DAMI, ADBench).",
+    no_args_is_help=True,
+)
+
+Names = Annotated[list[str], typer.Argument(help="Names such as odds/wine.", metavar="NAME...")]
+
+
+@app.command("list")
+def list_(
+    *,
+    collection: Annotated[
+        str | None, typer.Option(help="Only this collection.", metavar="NAME")
+    ] = None,
+    st: Annotated[bool, typer.Option("--st", help="Only the paper's ST testbed.")] = False,
+    json: Json = False,
+) -> None:
+    """List the catalogue.
+
+    Examples:  metaod datasets list --st  ·  metaod datasets list --collection dami --json
+    """
+    from metaod.datasets import catalogue
+
+    entries = catalogue().filter(collection=collection, in_st=True if st else None)
+    if json:
+        print_json([_as_data(entry) for entry in entries])
+        return
+    numbers = ("rows", "columns", "outliers")
+    table = grid("name", *numbers, "origin", "ST", right=numbers)
+    for entry in entries:
+        table.add_row(
+            entry.name,
+            str(entry.rows),
+            str(entry.columns),
+            f"{entry.outlier_share:.2%}",
+            entry.origin,
+            "yes" if entry.in_st else "",
+        )
+    console().print(table)
+    console().print(f"{len(entries)} sets; `metaod datasets show NAME` says where each comes from")
+
+
+@app.command()
+def show(names: Names, *, json: Json = False) -> None:
+    """Show where sets come from, on what terms, and how their content is known.
+
+    Example:  metaod datasets show odds/wine
+    """
+    from metaod.datasets import catalogue
+
+    known = catalogue()
+    entries = [known[name] for name in names]
+    if json:
+        print_json([_as_data(entry) for entry in entries])
+        return
+    for entry in entries:
+        _print_entry(entry)
+
+
+@app.command()
+def fetch(
+    names: Names,
+    *,
+    data_dir: DataDir = None,
+    cache_dir: Annotated[
+        Path | None,
+        typer.Option(help="Folder for downloads instead of the user's cache.", metavar="DIR"),
+    ] = None,
+) -> None:
+    """Bring sets into the cache and verify their content by fingerprint.
+
+    What is in --data-dir is verified there and not downloaded.
+
+    Examples:  metaod datasets fetch odds/wine  ·  metaod datasets fetch wine --data-dir ~/odds
+    """
+    from metaod.datasets import catalogue, load_dataset
+
+    entries = [catalogue()[name] for name in names]
+    problems: list[UserError] = []
+    for entry in entries:
+        try:
+            dataset = load_dataset(entry, data_dir=data_dir, cache_dir=cache_dir)
+        except UserError as error:
+            problems.append(error)
+            continue
+        word = "verified" if dataset.verified else "read; the catalogue has no fingerprint of it"
+        console().print(
+            f"{entry.name}: {word}, {len(dataset.y)} rows × {dataset.X.shape[1]} columns, "
+            f"{int(dataset.y.sum())} outliers, {dataset.path}",
+            soft_wrap=True,
+        )
+    if problems:
+        for problem in problems[:-1]:
+            typer.echo(f"metaod: error: {problem}", err=True)
+        raise problems[-1]
+
+
+def _as_data(entry: "CatalogueEntry") -> dict[str, Any]:
+    return asdict(entry) | {"outlier_share": entry.outlier_share}
+
+
+def _print_entry(entry: "CatalogueEntry") -> None:
+    facts = {
+        "shape": f"{entry.rows} rows × {entry.columns} columns",
+        "outliers": f"{entry.outliers} ({entry.outlier_share:.4%})",
+        "origin": entry.origin,
+        "in the paper's ST": "yes" if entry.in_st else "no",
+        "licence": entry.licence,
+        "homepage": entry.homepage,
+        "cite": entry.citation,
+        "fingerprint": entry.fingerprint or "none: the set could not be had",
+        "note": entry.note,
+    }
+    table = grid("", "")
+    table.show_header = False
+    for name, value in facts.items():
+        if value:
+            table.add_row(name, value)
+    for source in entry.sources:
+        table.add_row("address", f"{source.address} ({source.status})")
+    console().print(f"[bold]{entry.name}[/bold]")
+    console().print(table)

@@ -1,0 +1,102 @@
+"""The command ``metaod``: its entry, its global options and how errors are shown.
+
+Nothing heavy is imported here, nor by the modules of the commands before one of them runs.
+"""
+
+import os
+import sys
+import traceback
+from typing import Annotated, NoReturn
+
+import typer
+
+from metaod._version import __version__
+from metaod.cli.datasets import app as datasets_app
+from metaod.cli.inspect import inspect
+from metaod.cli.models import models
+from metaod.errors import UserError
+
+__all__ = ["app", "main"]
+
+USER_ERROR, DEFECT, INTERRUPTED = 2, 1, 130
+
+# the base of every complaint about options and arguments, wherever typer keeps it
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name="metaod",
+    help="Pick an outlier detector and its hyperparameters for a table without labels.",
+    epilog=(
+        "Examples: metaod inspect table.csv  ·  metaod models --family LOF  ·  "
+        "metaod datasets list --st"
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(inspect)
+app.command()(models)
+app.add_typer(datasets_app, name="datasets")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"metaod {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[  # its callback does the work
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+    debug: Annotated[  # taken out of the arguments in main(), listed here for --help
+        bool, typer.Option("--debug", help="Show the traceback of an error.")
+    ] = False,
+) -> None:
+    """Pick an outlier detector and its hyperparameters for a table without labels."""
+
+
+def main(argv: list[str] | None = None) -> NoReturn:
+    """Run the command; exit with 0, 1 (a defect of ours), 2 (the user's to mend) or 130."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    # taken wherever it stands, also behind the sub-command
+    debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    try:
+        code = app(args=arguments, prog_name="metaod", standalone_mode=False)
+        sys.stdout.flush()
+    except _UsageError as error:
+        _fail(_usage_line(error), USER_ERROR, debug=debug)
+    except UserError as error:
+        _fail(str(error), USER_ERROR, debug=debug)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted", INTERRUPTED, debug=debug)
+    except BrokenPipeError:
+        # the reader of our output went away (`| head`): no error, and no noise at shutdown
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:  # the last resort, so that no user ever meets a bare traceback
+        _fail(
+            f"a defect in metaod, please report it: {type(error).__name__}: {error}; "
+            "--debug shows where",
+            DEFECT,
+            debug=debug,
+        )
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage_line(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "metaod"
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    return f"{message.rstrip('.')}; see '{command} --help'"
+
+
+def _fail(message: str, code: int, *, debug: bool) -> NoReturn:
+    if debug:
+        traceback.print_exc()
+    print("metaod: error: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201 - the one line an error is
+    sys.exit(code)

@@ -1,0 +1,107 @@
+"""``metaod models``: the model space as a table."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metaod.cli.screen import Json, console, grid, print_json
+
+if TYPE_CHECKING:
+    from metaod.detectors import ModelSpec
+
+__all__ = ["models"]
+
+
+def models(
+    *,
+    space: Annotated[
+        str, typer.Option(help="Model space: paper (the paper's 302), or all.", metavar="NAME")
+    ] = "paper",
+    family: Annotated[
+        list[str] | None, typer.Option(help="Only this detector; repeatable.", metavar="NAME")
+    ] = None,
+    random: Annotated[
+        bool | None,
+        typer.Option(
+            "--random/--deterministic",
+            help="Only models that need a seed, or none.",
+            show_default=False,
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            help="Say which models do not apply to a table of N rows.", metavar="N", min=0
+        ),
+    ] = None,
+    columns: Annotated[int, typer.Option(help="Columns of that table.", metavar="P", min=0)] = 1,
+    limit: Annotated[
+        int | None, typer.Option(help="Show at most N models.", metavar="N", min=1)
+    ] = None,
+    all_models: Annotated[
+        bool, typer.Option("--all", help="List every model, not one line a family.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """List the models that MetaOD picks from.
+
+    Without options: one line a detector family. With a filter, --all or --limit: the models.
+
+    Examples:  metaod models  ·  metaod models --family LOF  ·  metaod models --rows 40 --all
+    """
+    from metaod.detectors import model_space
+
+    chosen = [
+        spec
+        for spec in model_space(space, detectors=family or None)
+        if random is None or spec.is_random == random
+    ]
+    shown = chosen[:limit]
+    if json:
+        print_json([_as_data(spec, rows, columns) for spec in shown])
+    elif all_models or family or random is not None or limit or rows is not None:
+        _print_models(shown, len(chosen), rows, columns)
+    else:
+        _print_families(chosen)
+
+
+def _as_data(spec: "ModelSpec", rows: int | None, columns: int) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "id": spec.id,
+        **spec.to_dict(),
+        "random": spec.is_random,
+        "equivalence": spec.equivalence.id,
+    }
+    if rows is not None:
+        data["why_not"] = spec.why_not(rows, columns)
+    return data
+
+
+def _print_models(shown: "list[ModelSpec]", total: int, rows: int | None, columns: int) -> None:
+    table = grid("model", "random", "note")
+    for spec in shown:
+        same = spec.equivalence
+        note = "" if same == spec else f"same as {same}"
+        reason = None if rows is None else spec.why_not(rows, columns)
+        if reason is not None:
+            note = f"does not apply: {reason}"
+        table.add_row(spec.id, "yes" if spec.is_random else "no", note)
+    console().print(table)
+    more = f" of {total}" if len(shown) < total else ""
+    console().print(f"{len(shown)}{more} models")
+
+
+def _print_families(chosen: "list[ModelSpec]") -> None:
+    table = grid("family", "models", "random", "hyperparameters", right=("models",))
+    for name in dict.fromkeys(spec.detector for spec in chosen):
+        item = next(spec.family for spec in chosen if spec.detector == name)
+        values = "\n".join(
+            f"{key}: {', '.join(str(value) for value in options)}"
+            for key, options in item.grid.items()
+        )
+        count = sum(spec.detector == name for spec in chosen)
+        table.add_row(name, str(count), "yes" if item.random else "no", values or "-")
+    console().print(table)
+    console().print(
+        f"{len(chosen)} models; `metaod models --family NAME` lists one family's, --all every one"
+    )

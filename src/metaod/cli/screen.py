@@ -1,0 +1,95 @@
+"""What the commands share: the screen they print to and the options for reading a table."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+__all__ = [
+    "DataDir",
+    "Decimal",
+    "Delimiter",
+    "Encoding",
+    "Header",
+    "Json",
+    "Label",
+    "MissingWords",
+    "Sheet",
+    "TextColumns",
+    "Variable",
+    "console",
+    "grid",
+    "print_json",
+]
+
+Label = Annotated[
+    str | None,
+    typer.Option(help="Label column (or array), kept for evaluation alone.", metavar="NAME"),
+]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Field delimiter of text files; found by looking.", metavar="C")
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Text encoding; found by looking.", metavar="NAME")
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Decimal mark, '.' or ','; found by looking.", metavar="C")
+]
+MissingWords = Annotated[
+    list[str] | None,
+    typer.Option("--na", help="A further word for a missing value; repeatable.", metavar="WORD"),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line names the columns; found by looking.",
+        show_default=False,
+    ),
+]
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option("--text", help="Take this column as text; repeatable.", metavar="COLUMN"),
+]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of an XLSX workbook.", metavar="NAME")]
+Variable = Annotated[
+    str | None, typer.Option(help="Array to take from a .mat or .npz file.", metavar="NAME")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+DataDir = Annotated[
+    Path | None, typer.Option(help="Folder that holds datasets already.", metavar="DIR")
+]
+
+
+def console() -> "Console":
+    """Standard output; wide when it is a pipe, so that nothing is cut for a screen not there."""
+    from rich.console import Console
+
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            # rich would exit with 1; a reader that has seen enough is no error, see main()
+            raise BrokenPipeError
+
+    return Screen(width=None if sys.stdout.isatty() else 200, highlight=False)
+
+
+def grid(*headings: str, right: tuple[str, ...] = ()) -> "Grid":
+    """An empty table in the one style of all commands; the named columns are right-aligned."""
+    from rich import box
+    from rich.table import Table as Grid
+
+    table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in right else "left", overflow="fold")
+    return table
+
+
+def print_json(data: Any) -> None:
+    """Print JSON to standard output."""
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,0 +1,218 @@
+"""The record: what was done to every column, in words that can be printed."""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+__all__ = ["Action", "ColumnKind", "ColumnRecord", "PreparationRecord", "listed"]
+
+ColumnKind = Literal[
+    "numeric",
+    "boolean",
+    "category",
+    "text",
+    "date",
+    "duration",
+    "identifier",
+    "constant",
+    "empty",
+]
+Action = Literal[
+    "kept",
+    "0 and 1",
+    "days since 1970-01-01",
+    "seconds",
+    "one-hot",
+    "frequency",
+    "indicator only",
+    "dropped",
+]
+
+_DEEDS: dict[str, str] = {
+    "kept": "kept as it is",
+    "0 and 1": "written as 0 and 1",
+    "days since 1970-01-01": "written as days since 1970-01-01",
+    "seconds": "written as seconds",
+    "frequency": "replaced by the share of rows with the same value",
+    "indicator only": "dropped but for where it is missing",
+    "dropped": "dropped",
+}
+
+
+@dataclass(frozen=True)
+class ColumnRecord:
+    """What was done to one column of the table.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    kind : str
+        'numeric', 'boolean', 'category', 'text', 'date', 'duration', 'identifier', 'constant'
+        or 'empty'.
+    action : str
+        'kept', '0 and 1', 'days since 1970-01-01', 'seconds', 'one-hot', 'frequency',
+        'indicator only' or 'dropped'.
+    outputs : tuple of str
+        The columns that it became.
+    n_missing, n_infinite : int
+        Missing and infinite values in these rows; infinite ones count in columns of numbers.
+    n_unseen : int
+        Rows whose category was not there when the preparation was fitted.
+    fill : float or None
+        What missing and infinite values are replaced by, in a column of numbers.
+    indicator : str or None
+        The output that is 1 where the value is missing or infinite, if there is one.
+    reason : str
+        Why, where the kind and the action do not say it.
+    """
+
+    name: str
+    kind: ColumnKind
+    action: Action
+    outputs: tuple[str, ...] = ()
+    n_missing: int = 0
+    n_infinite: int = 0
+    n_unseen: int = 0
+    fill: float | None = None
+    indicator: str | None = None
+    reason: str = ""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the column's values, and not merely their absence, are in the matrix."""
+        return self.action not in {"dropped", "indicator only"}
+
+    def sentence(self) -> str:
+        """Say it in one sentence.
+
+        Examples
+        --------
+        >>> print(ColumnRecord("id", "identifier", "dropped", reason="all distinct").sentence())
+        'id' (identifier) was dropped: all distinct.
+        """
+        return f"{self.name!r} ({self.kind}) was {self.deed()}."
+
+    def deed(self) -> str:
+        """Say what was done, without the column's name.
+
+        Examples
+        --------
+        >>> print(ColumnRecord("id", "identifier", "dropped", reason="all distinct").deed())
+        dropped: all distinct
+        """
+        one_hot = f"one-hot encoded in {_count(len(self.outputs), 'column')}"
+        text = _DEEDS.get(self.action, one_hot)
+        if self.reason:
+            text += f": {self.reason}"
+        for clause in (self._gaps(), self._unseen()):
+            if clause:
+                text += f"; {clause}"
+        return text
+
+    def _gaps(self) -> str:
+        met = []
+        if self.n_missing:
+            met.append(f"{self.n_missing:,} missing")
+        if self.n_infinite:
+            met.append(f"{self.n_infinite:,} infinite")
+        n_gaps = self.n_missing + self.n_infinite
+        marked = f" and marked in {self.indicator!r}" if self.indicator else ""
+        if not met or self.action == "dropped":
+            return ""
+        gaps = f"{' and '.join(met)} {'value' if n_gaps == 1 else 'values'}"
+        if self.action == "indicator only":
+            return f"{gaps} marked in {self.indicator!r}"
+        if self.fill is not None:
+            usual = "more frequent value" if self.kind == "boolean" else "median"
+            return f"{gaps} filled with the {usual} ({self._shown_fill()}){marked}"
+        if self.action == "frequency":
+            return f"{gaps} taken as one value of its own{marked}"
+        return f"{gaps} in {self.indicator!r}" if self.indicator else f"{gaps}, 0 in all of them"
+
+    def _unseen(self) -> str:
+        if not self.n_unseen:
+            return ""
+        return f"{_count(self.n_unseen, 'row')} with a value not seen before"
+
+    def _shown_fill(self) -> str:
+        assert self.fill is not None  # noqa: S101 - for the type checker; its caller asked
+        if self.kind == "date":
+            try:
+                stamp = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days=self.fill)
+            except OverflowError:  # a year that the calendar module does not know
+                return f"day {self.fill:g}"
+            return f"{stamp:%Y-%m-%d}" if self.fill.is_integer() else f"{stamp:%Y-%m-%d %H:%M}"
+        return f"{self.fill:g}"
+
+
+@dataclass(frozen=True)
+class PreparationRecord:
+    """What was done to a table.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the table.
+    columns : tuple of ColumnRecord
+        One for every column that the preparation was fitted with, in the table's order.
+    messages : tuple of str
+        What concerns the table as a whole, or deserves to be noticed.
+    """
+
+    n_rows: int
+    columns: tuple[ColumnRecord, ...]
+    messages: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The matrix's columns."""
+        return tuple(name for column in self.columns for name in column.outputs)
+
+    @property
+    def categorical_share(self) -> float:
+        """Share of the table's columns that hold categories or text."""
+        categorical = sum(column.kind in {"category", "text"} for column in self.columns)
+        return categorical / len(self.columns)
+
+    @property
+    def imputed_share(self) -> float:
+        """Share of the table's cells that were missing or infinite in a column in use."""
+        imputed = sum(
+            column.n_missing + column.n_infinite for column in self.columns if column.is_used
+        )
+        return imputed / (self.n_rows * len(self.columns))
+
+    def sentences(self) -> tuple[str, ...]:
+        """Say what was done: a sentence per column, then the messages."""
+        return (*(column.sentence() for column in self.columns), *self.messages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the record as plain values, for JSON."""
+        return {
+            "n_rows": self.n_rows,
+            "categorical_share": self.categorical_share,
+            "imputed_share": self.imputed_share,
+            "columns": [asdict(column) for column in self.columns],
+            "messages": list(self.messages),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """List columns in a message, the first few by name.
+
+    Examples
+    --------
+    >>> print(listed(["a", "b", "c"], most=2))
+    'a', 'b' and 1 more
+    """
+    shown = ", ".join(map(repr, names[:most]))
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

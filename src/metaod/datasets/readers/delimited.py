@@ -1,0 +1,111 @@
+"""Delimited text: CSV, TSV and their kin.
+
+pyarrow parses, strictly and in parallel; columns that it leaves as text are judged after it.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from metaod.datasets.readers.arrow import frame_from_arrow
+from metaod.datasets.readers.content import Content, foreign_errors
+from metaod.datasets.readers.dialect import Dialect, collapse_blanks, look
+from metaod.datasets.readers.encodings import as_utf8
+from metaod.datasets.readers.faults import check_records, line_of_row
+from metaod.datasets.readers.headers import as_index
+from metaod.datasets.readers.options import ReadOptions
+from metaod.datasets.readers.source import Source
+from metaod.datasets.readers.text_columns import TextJudge
+from metaod.datasets.readers.words import MISSING_WORDS, rounding_warning
+
+__all__ = ["read"]
+
+_BLOCK_BYTES = 2**20
+_LARGEST_BLOCK = 2**31 - 1
+
+
+def read(source: Source, options: ReadOptions) -> Content:
+    """Read delimited text."""
+    missing = MISSING_WORDS.union(options.na)
+    text = as_utf8(source, source.encoding or options.encoding)
+    source = text.source
+    dialect = look(source, options, missing)
+    if dialect.delimiter == " ":
+        with source.open() as stream:
+            source = replace(source, path=None, data=collapse_blanks(stream.read()))
+    if text.n_quotes % 2:
+        check_records(source, dialect)  # a quote may be left open, which pyarrow lets pass
+
+    as_text = {name for name in (*options.text, options.label) if name is not None}
+    table = _parse(source, dialect, missing, {name: pa.string() for name in as_text})
+    warnings = [*text.warnings, *dialect.warnings]
+    line_of = partial(line_of_row, source, dialect)
+    judge = TextJudge(missing, dialect.decimal, source.name, line_of)
+    columns = []
+    for name, column in zip(dialect.names, table.columns, strict=True):
+        if not pa.types.is_string(column.type):
+            warnings += _rounding(name, column, source, dialect)
+            columns.append(column)
+        elif name in as_text:
+            columns.append(judge.without_missing(column))
+        else:
+            columns.append(judge.judge(name, column, warnings))
+    del table  # half the memory, as what follows copies
+    frame, of_types = frame_from_arrow(
+        pa.Table.from_arrays(columns, names=list(dialect.names)), source.name
+    )
+    warnings += of_types
+    frame = as_index(frame, warnings)
+    return Content(frame, tuple(warnings), place=lambda row: f"line {line_of(row)}")
+
+
+def _parse(
+    source: Source,
+    dialect: Dialect,
+    missing: frozenset[str],
+    types: dict[str, Any],
+    only: list[str] | None = None,
+) -> Any:
+    convert = pyarrow.csv.ConvertOptions(
+        null_values=sorted(missing),
+        strings_can_be_null=True,
+        decimal_point=dialect.decimal,
+        column_types=types,
+        include_columns=only,
+    )
+    parse = pyarrow.csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
+    block_bytes = _BLOCK_BYTES
+    while True:
+        layout = pyarrow.csv.ReadOptions(
+            block_size=block_bytes,
+            skip_rows=dialect.skip_lines,
+            column_names=list(dialect.names),
+            skip_rows_after_names=int(dialect.header),
+        )
+        try:
+            with source.open() as stream:
+                return pyarrow.csv.read_csv(stream, layout, parse, convert)
+        except pa.ArrowInvalid as error:
+            # a record longer than a block says so; anything else is a fault of the text
+            if "straddl" not in str(error) or block_bytes > min(source.size, _LARGEST_BLOCK - 1):
+                check_records(source, dialect)
+                with foreign_errors(source.name, "delimited text"):
+                    raise
+            block_bytes = min(16 * block_bytes, _LARGEST_BLOCK)
+
+
+def _rounding(name: str, column: Any, source: Source, dialect: Dialect) -> list[str]:
+    """Warn of whole numbers of so many digits that only a float holds them."""
+    if not pa.types.is_floating(column.type):
+        return []
+    extremes = pc.min_max(column).as_py()
+    if max(-(extremes["min"] or 0), extremes["max"] or 0) < 2**63:
+        return []
+    raw = _parse(source, dialect, frozenset([""]), {name: pa.string()}, only=[name])
+    if not pc.any(pc.match_substring_regex(raw.column(0), "^ *[+-]?[0-9]{19,} *$")).as_py():
+        return []
+    return [rounding_warning(name, "beyond 64 bits")]

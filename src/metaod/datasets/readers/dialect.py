@@ -1,0 +1,198 @@
+"""How a delimited text is written, decided by looking at its beginning."""
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from metaod.datasets.readers.headers import check_names, default_names, has_header
+from metaod.datasets.readers.options import ReadOptions, is_delimiter
+from metaod.datasets.readers.source import Source
+from metaod.errors import BadFile
+
+__all__ = ["Dialect", "collapse_blanks", "look"]
+
+# in order of preference where several fit, as commas also stand inside numbers
+_DELIMITERS = "\t;|,"
+_HEAD_BYTES = 2**20
+_HEAD_RECORDS = 1000
+_SEPARATOR_LINE = re.compile(r"sep=(.)(?:\r\n|\r|\n)", re.IGNORECASE)
+_BLANK_LINES = re.compile(r"(?:\r\n|\r|\n)*")
+_BLANK_LINES_OF_BLANKS = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
+_DECIMALS = {mark: re.compile(rf"\s*[+-]?[0-9]*[{mark}][0-9]+\s*") for mark in ".,"}
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited text is written.
+
+    Parameters
+    ----------
+    delimiter, decimal : str
+        The characters between fields and before decimals.
+    names : tuple of str
+        The columns' names; an empty first one is that of the rows' index.
+    header : bool
+        Whether the first record holds the names.
+    skip_lines : int
+        Lines before the first record.
+    warnings : tuple of str
+        What was guessed and may be otherwise.
+    """
+
+    delimiter: str
+    decimal: str
+    names: tuple[str, ...]
+    header: bool
+    skip_lines: int
+    warnings: tuple[str, ...]
+
+
+def look(source: Source, options: ReadOptions, missing: Collection[str]) -> Dialect:
+    """Decide how a UTF-8 text is written; what the options say is not questioned.
+
+    The delimiter is the first of tab, semicolon, bar and comma that splits every record of the
+    beginning into the same number of fields, more than one; where none does, the one that does
+    so for most records; where none does so for half of them, blanks, if they do for all. The
+    decimal mark is a comma where more fields look like ``1,5`` than like ``1.5``.
+    """
+    text, whole = _beginning(source)
+    delimiter, skip_lines = options.delimiter, 0
+    told = _SEPARATOR_LINE.match(text)  # Excel's hint to itself
+    if told and is_delimiter(told[1]):
+        delimiter = delimiter or told[1]
+        skip_lines, text = 1, text[told.end() :]
+    if delimiter is None:
+        candidates = "\t" if source.suffix in (".tsv", ".tab") else _DELIMITERS
+        candidates = "".join(mark for mark in candidates if mark != options.decimal)
+        delimiter = _sniff_delimiter(text, candidates, whole)
+    blank_lines = _BLANK_LINES_OF_BLANKS if delimiter == " " else _BLANK_LINES
+    if blank := blank_lines.match(text):
+        skip_lines += len(blank[0].splitlines())
+        text = text[blank.end() :]
+    records = _records(text, delimiter, whole)
+    if not records:
+        raise _no_record(source, text, skip_lines)
+
+    header, of_header = options.header, None
+    if header is None:
+        header, of_header = has_header(records[0], records[1:], missing)
+    if header and whole and len(records) == 1:
+        raise BadFile(
+            source.name,
+            "holds a header but no rows",
+            remedy="check the export, or say header=False (--no-header) if the line is data",
+        )
+    decimal, of_decimal = options.decimal, None
+    if decimal is None:
+        decimal, of_decimal = _sniff_decimal(records[1:] if header else records, delimiter)
+    return Dialect(
+        delimiter,
+        decimal,
+        check_names(records[0], source.name, skip_lines + 1)
+        if header
+        else default_names(len(records[0])),
+        header,
+        skip_lines,
+        warnings=tuple(warning for warning in (of_header, of_decimal) if warning),
+    )
+
+
+def collapse_blanks(text: bytes) -> bytes:
+    r"""Make every run of blanks outside quotes one blank, and none at the ends of lines.
+
+    Examples
+    --------
+    >>> collapse_blanks(b'  1   2 \t 3\n 4 "a  b" 5  ')
+    b'1 2 3\n4 "a  b" 5'
+    """
+    outside_and_inside = text.split(b'"')
+    for part in range(0, len(outside_and_inside), 2):
+        outside = outside_and_inside[part].replace(b"\t", b" ")
+        while b"  " in outside:
+            outside = outside.replace(b"  ", b" ")
+        for end in (b"\n", b"\r"):
+            outside = outside.replace(b" " + end, end).replace(end + b" ", end)
+        outside_and_inside[part] = outside
+    return b'"'.join(outside_and_inside).strip(b" ")
+
+
+def _beginning(source: Source) -> tuple[str, bool]:
+    """Return the first text, two lines of it at least, and whether it is the whole."""
+    n_bytes = _HEAD_BYTES
+    while True:
+        head = source.head(n_bytes)
+        whole = len(head) < n_bytes
+        if whole or len(head.splitlines()) > 2:
+            break
+        n_bytes *= 8
+    text = codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=whole)
+    return text, whole
+
+
+def _records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
+    """Split the beginning of a text; its last record counts only where the text is whole."""
+    if delimiter == " ":
+        text = collapse_blanks(text.encode()).decode()
+    records: list[list[str]] = []
+    try:
+        for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if record:
+                records.append(record)
+            if len(records) > _HEAD_RECORDS:
+                return records[:-1]
+    except csv.Error:  # a field too long, most likely for want of a closing quote
+        return records
+    return records if whole else records[:-1]
+
+
+def _sniff_delimiter(text: str, candidates: str, whole: bool) -> str:
+    best, best_share = ",", 0.5
+    for delimiter in candidates:
+        width, share = _usual_width(_records(text, delimiter, whole))
+        if width > 1 and share > best_share:
+            best, best_share = delimiter, share
+    if best_share > 0.5:
+        return best
+    width, share = _usual_width(_records(text, " ", whole))
+    if width > 1 and share == 1.0 and len(candidates) > 1:
+        return " "
+    return candidates[-1]
+
+
+def _usual_width(records: Sequence[Sequence[str]]) -> tuple[int, float]:
+    if not records:
+        return 0, 0.0
+    [(width, count)] = Counter(map(len, records)).most_common(1)
+    return width, count / len(records)
+
+
+def _sniff_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
+    if delimiter == ",":
+        return ".", None
+    fields = [field for record in records for field in record]
+    with_comma = [field for field in fields if _DECIMALS[","].fullmatch(field)]
+    with_point = sum(bool(_DECIMALS["."].fullmatch(field)) for field in fields)
+    if len(with_comma) <= with_point:
+        return ".", None
+    if all(_THOUSANDS.fullmatch(field) for field in with_comma):
+        return ",", (
+            f"numbers such as {with_comma[0].strip()!r} were read with a decimal comma "
+            "(decimal='.', --decimal ., if the comma groups thousands)"
+        )
+    return ",", None
+
+
+def _no_record(source: Source, text: str, skip_lines: int) -> BadFile:
+    if not text.strip():
+        return BadFile(source.name, "holds nothing but blank lines", remedy="check the export")
+    return BadFile(
+        source.name,
+        "the first record does not end",
+        line=skip_lines + 1,
+        remedy="look for a quote that is never closed",
+    )

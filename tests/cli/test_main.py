@@ -1,0 +1,119 @@
+"""The command as a user meets it: exit codes, one-line errors, and a light start."""
+
+import subprocess
+import sys
+
+import pytest
+
+from metaod import __version__
+from metaod.cli import main as command
+from metaod.errors import BadFile
+
+
+def run(*arguments, stdin=None):
+    return subprocess.run(
+        [sys.executable, "-m", "metaod", *arguments],
+        capture_output=True, text=True, encoding="utf-8", input=stdin, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def called(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        command.main(list(arguments))
+    out = capsys.readouterr()
+    return stop.value.code, out.out, out.err
+
+
+def test_version(capsys):
+    assert called(capsys, "--version") == (0, f"metaod {__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["inspect", "--help"],
+                                       ["datasets", "fetch", "-h"], ["models", "-h"]])  # fmt: skip
+def test_help_has_examples(capsys, arguments):
+    code, out, err = called(capsys, *arguments)
+    text = out + err
+    assert code == 0 if arguments else code in (0, 2)
+    assert "Usage" in text
+    assert "Example" in text
+
+
+def test_help_imports_nothing_heavy():
+    heavy = (
+        "numpy pandas scipy sklearn numba pyod pyarrow h5py sqlalchemy matplotlib pooch requests"
+    )
+    code = (
+        "import sys\nfrom metaod.cli.main import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        f"print('HEAVY', [m for m in {heavy.split()!r} if m in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert result.stdout.splitlines()[-1] == "HEAVY []"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nonsense"], "nonsense"),
+        (["models", "--famly", "LOF"], "--famly"),
+        (["models", "--family", "LOFF"], "LOFF"),
+        (["models", "--limit", "none"], "--limit"),
+        (["inspect"], "--example"),
+        (["inspect", "no-such-file.csv"], "no-such-file.csv"),
+        (["datasets", "show", "odds/wne"], "odds/wine"),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_code_2(capsys, arguments, says):
+    code, _, err = called(capsys, *arguments)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert err.startswith("metaod: error: ")
+    assert says in err
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(capsys):
+    for arguments in (["--debug", "inspect", "missing.csv"], ["inspect", "missing.csv", "--debug"]):
+        code, _, err = called(capsys, *arguments)
+        assert code == 2
+        assert "Traceback" in err
+        assert err.splitlines()[-1].startswith("metaod: error: ")
+
+
+def test_a_defect_of_ours_is_said_to_be_one(capsys, monkeypatch):
+    monkeypatch.setattr(command, "app", lambda **_: 1 / 0)
+    code, _, err = called(capsys)
+    assert code == 1
+    assert "defect" in err
+    assert "ZeroDivisionError" in err
+    assert "Traceback" not in err
+
+
+def test_an_interrupt_is_130(capsys, monkeypatch):
+    def interrupted(**_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "app", interrupted)
+    assert called(capsys)[0] == 130
+
+
+def test_a_message_with_line_breaks_stays_one_line(capsys, monkeypatch):
+    def bad(**_):
+        raise BadFile("a\nb.csv", "broken\nthing")
+
+    monkeypatch.setattr(command, "app", bad)
+    assert called(capsys)[2] == "metaod: error: a b.csv: broken thing\n"
+
+
+def test_output_cut_short_by_its_reader_is_no_error():
+    result = subprocess.run(
+        f"{sys.executable} -m metaod models --all | head -1; echo ${{PIPESTATUS[0]}}",
+        shell=True, executable="/bin/bash", capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert result.stderr == ""
+    assert result.stdout.splitlines()[-1] == "0"
+
+
+def test_completion_is_offered():
+    assert "--install-completion" in run("--help").stdout

@@ -1,0 +1,52 @@
+"""``metaod models``."""
+
+import json
+
+import pytest
+
+from metaod.cli import main as command
+from metaod.detectors import ModelSpec, model_space
+
+
+def output(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        command.main(["models", *arguments])
+    assert stop.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_summary_has_a_line_a_family_and_the_total(capsys):
+    out = output(capsys)
+    assert "302 models" in out
+    for name in ("LOF", "KNN", "OCSVM", "COF", "ABOD", "IForest", "HBOS", "LODA"):
+        assert name in out
+
+
+def test_json_holds_the_whole_space(capsys):
+    data = json.loads(output(capsys, "--json"))
+    assert [ModelSpec.parse(item["id"]) for item in data] == list(model_space("paper"))
+    assert {item["id"]: item["equivalence"] for item in data}[
+        "LOF(n_neighbors=5, metric=minkowski)"
+    ] == "LOF(n_neighbors=5, metric=euclidean)"
+
+
+def test_filters(capsys):
+    assert len(json.loads(output(capsys, "--json", "--family", "COF", "--family", "ABOD"))) == 19
+    randoms = json.loads(output(capsys, "--json", "--random"))
+    assert {item["detector"] for item in randoms} == {"IForest", "LODA"}
+    assert len(randoms) + len(json.loads(output(capsys, "--json", "--deterministic"))) == 302
+    assert len(json.loads(output(capsys, "--json", "--limit", "3"))) == 3
+
+
+def test_applicability_is_said_with_its_reason(capsys):
+    data = json.loads(output(capsys, "--json", "--family", "COF", "--rows", "12"))
+    assert [item["why_not"] is None for item in data] == [True, True, True] + [False] * 4
+    out = output(capsys, "--family", "COF", "--rows", "12")
+    assert "does not apply: n_neighbors=50 needs at least 51 rows" in out
+
+
+def test_listing_shows_ids_and_counts(capsys):
+    out = output(capsys, "--family", "LOF", "--limit", "6")
+    assert "LOF(n_neighbors=1, metric=manhattan)" in out
+    assert "6 of 36 models" in out
+    assert len(output(capsys, "--all").splitlines()) > 302

@@ -1,0 +1,105 @@
+"""The paper's 302 models exactly, as corrected."""
+
+from collections import Counter
+
+import pytest
+
+from metaod.detectors import ModelSpec, families, model_space, register_family, unregister_family
+from metaod.errors import BadParameter
+
+NEIGHBOURS = [1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100]
+TENTHS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+SIZES = [10, 20, 30, 40, 50, 75, 100, 150, 200]
+
+
+def test_302_models_by_family():
+    space = model_space("paper")
+    assert len(space) == len(set(space)) == 302
+    assert Counter(spec.detector for spec in space) == {
+        "LOF": 36, "KNN": 36, "OCSVM": 36, "COF": 7,
+        "ABOD": 12, "IForest": 81, "HBOS": 40, "LODA": 54,
+    }  # fmt: skip
+
+
+def _expected():
+    for k in NEIGHBOURS:
+        for metric in ("manhattan", "euclidean", "minkowski"):
+            yield f"LOF(n_neighbors={k}, metric={metric})"
+        for method in ("largest", "mean", "median"):
+            yield f"KNN(n_neighbors={k}, method={method})"
+    for nu in TENTHS:
+        for kernel in ("linear", "poly", "rbf", "sigmoid"):
+            yield f"OCSVM(kernel={kernel}, nu={nu})"
+    for k in (3, 5, 10, 15, 20, 25, 50):
+        yield f"COF(n_neighbors={k})"
+    for k in (3, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100):
+        yield f"ABOD(n_neighbors={k})"
+    for trees in SIZES:
+        for share in TENTHS:
+            yield f"IForest(n_estimators={trees}, max_features={share})"
+    for bins in (5, 10, 20, 30, 40, 50, 75, 100):
+        for alpha in (0.1, 0.2, 0.3, 0.4, 0.5):
+            yield f"HBOS(n_bins={bins}, alpha={alpha})"
+    for bins in (5, 10, 15, 20, 25, 30):
+        for cuts in SIZES:
+            yield f"LODA(n_bins={bins}, n_random_cuts={cuts})"
+
+
+def test_every_model_of_the_paper_and_no_other():
+    assert {spec.id for spec in model_space("paper")} == set(_expected())
+
+
+def test_twelve_duplicate_pairs_are_computed_once():
+    space = model_space("paper")
+    classes = Counter(spec.equivalence for spec in space)
+    assert len(classes) == 290
+    doubled = {spec for spec, count in classes.items() if count == 2}
+    assert doubled == {
+        ModelSpec("LOF", {"n_neighbors": k, "metric": "euclidean"}) for k in NEIGHBOURS
+    }
+
+
+def test_only_forests_and_projections_are_random():
+    random_families = {spec.detector for spec in model_space("paper") if spec.is_random}
+    assert random_families == {"IForest", "LODA"}
+
+
+@pytest.mark.parametrize(
+    "spec", [s for s in model_space("paper") if "n_neighbors" in dict(s.params)]
+)
+def test_k_must_be_below_the_number_of_rows(spec):
+    k = dict(spec.params)["n_neighbors"]
+    assert spec.applies(k + 1, 3)
+    assert not spec.applies(k, 3)
+    if k > 1:
+        assert f"n_neighbors={k}" in spec.why_not(k, 3)
+
+
+def test_no_model_applies_to_one_row_or_no_column():
+    for spec in model_space("paper"):
+        assert spec.why_not(1, 3) == "needs at least 2 rows, the table has 1"
+        assert spec.why_not(200, 0) == "needs at least 1 column, the table has none"
+
+
+def test_space_can_be_narrowed_to_families():
+    assert {s.detector for s in model_space(detectors=["COF", "ABOD"])} == {"COF", "ABOD"}
+    assert model_space(detectors="COF") == model_space(detectors=["COF"])
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: model_space("papers"), lambda: model_space(detectors=["PCA"])]
+)
+def test_unknown_names_are_refused(call):
+    with pytest.raises(BadParameter):
+        call()
+
+
+def test_all_adds_registered_families_and_paper_does_not():
+    register_family("TestECOD", "pyod.models.ecod:ECOD")
+    try:
+        assert ModelSpec("TestECOD") in model_space("all")
+        assert ModelSpec("TestECOD") not in model_space("paper")
+        assert "TestECOD" in families()
+    finally:
+        unregister_family("TestECOD")
+    assert len(model_space("all")) == 302

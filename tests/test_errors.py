@@ -1,0 +1,53 @@
+"""The error tree: what a user can mend, in one line, and it survives a process boundary."""
+
+import pytest
+
+from metaod import errors
+
+USER_ERRORS = [
+    errors.UserError("what", where="where", remedy="remedy"),
+    errors.BadFile("a.csv", "bad", line=3, column="x", remedy="mend it"),
+    errors.BadFile("a.csv", "bad", column=2),
+    errors.BadColumn("x", "is gone", path="a.csv", remedy="name another"),
+    errors.BadParameter("HBOS", "n_bins", ["a", "b"], 1, remedy="Choose one"),
+    errors.MissingExtra("openpyxl", extra="excel", needed_for="XLSX"),
+    errors.UnavailableDataset("not here", remedy="fetch it"),
+]
+
+
+@pytest.mark.parametrize("error", USER_ERRORS, ids=lambda error: type(error).__name__)
+def test_user_errors_are_one_line_and_one_kind(error):
+    assert isinstance(error, errors.UserError)
+    assert isinstance(error, errors.MetaODError)
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("error", USER_ERRORS, ids=lambda error: type(error).__name__)
+def test_user_errors_are_rebuilt_whole(error):
+    rebuild, arguments = error.__reduce__()
+    again = rebuild(*arguments)
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+
+
+def test_bad_parameter_has_scikit_learns_form():
+    error = errors.BadParameter("LOF", "metric", ("euclidean", "manhattan"), "cosine")
+    assert isinstance(error, ValueError)
+    assert str(error) == (
+        "The 'metric' parameter of LOF must be one of {'euclidean', 'manhattan'}. "
+        "Got 'cosine' instead."
+    )
+
+
+def test_a_long_value_is_cut():
+    assert len(str(errors.BadParameter("f", "x", "short", "y" * 10_000))) < 200
+
+
+def test_a_line_break_in_a_file_name_does_not_break_the_line():
+    assert str(errors.BadFile("a\nb.csv", "bad")) == "a b.csv: bad"
+
+
+def test_missing_extra_is_an_import_error_with_the_command():
+    error = errors.MissingExtra("openpyxl", extra="excel", needed_for="XLSX")
+    assert isinstance(error, ImportError)
+    assert 'pip install "metaod[excel]"' in str(error)

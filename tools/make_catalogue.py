@@ -1,0 +1,77 @@
+"""Fill the shipped catalogue's shapes, outliers and fingerprints from a folder of datasets.
+
+    python tools/make_catalogue.py FOLDER
+
+FOLDER holds the datasets and a catalog.csv that lists them (see `metaod.datasets.folder`). Of the
+collections that the catalogue knows, every dataset's figures are computed anew and written into
+the catalogue; a dataset that it does not have yet is added. Everything else in the catalogue
+(addresses, citations, licences) is written by hand and kept. Nothing of the data themselves goes
+into it.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from metaod.datasets.folder import FolderEntry, iter_folder
+
+CATALOGUE = Path(__file__).parents[1] / "src/metaod/datasets/catalogue.json"
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="folder of datasets with a catalog.csv")
+    parser.add_argument("--catalogue", type=Path, default=CATALOGUE, help="the file to fill")
+    arguments = parser.parse_args()
+
+    document = json.loads(arguments.catalogue.read_text("utf-8"))
+    records = {
+        f"{record['collection']}/{record['name']}": record for record in document["datasets"]
+    }
+    entries = [
+        entry
+        for entry in iter_folder(arguments.folder)
+        if entry.collection in document["collections"]
+    ]
+    for entry in entries:
+        if entry.full_name not in records:
+            records[entry.full_name] = {"sources": [], "homepage": ""}
+        record = records[entry.full_name]
+        figures = figures_of(entry)
+        changed = [key for key, value in figures.items() if record.get(key) != value]
+        records[entry.full_name] = {**figures, **record, **figures}
+        if changed:
+            sys.stdout.write(f"{entry.full_name}: {', '.join(changed)}\n")
+    for name in sorted(records.keys() - {entry.full_name for entry in entries}):
+        sys.stdout.write(f"{name}: not in the folder, kept as it is\n")
+
+    order = list(document["collections"])
+    document["datasets"] = sorted(
+        records.values(),
+        key=lambda record: (order.index(record["collection"]), record["name"].casefold()),
+    )
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    arguments.catalogue.write_text(text + "\n", encoding="utf-8")
+
+
+def figures_of(entry: FolderEntry) -> dict[str, Any]:
+    """Compute what the catalogue says of a dataset's content."""
+    dataset = entry.load()
+    rows, columns = dataset.X.shape
+    return {
+        "collection": entry.collection,
+        "name": entry.name,
+        "rows": rows,
+        "columns": columns,
+        "outliers": int(dataset.y.sum()),
+        "origin": entry.origin,
+        "in_st": entry.in_st,
+        "fingerprint": dataset.fingerprint,
+    }
+
+
+if __name__ == "__main__":
+    main()
