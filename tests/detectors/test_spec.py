@@ -127,7 +127,7 @@ def test_what_an_id_cannot_hold_is_refused(bad):
 
 @pytest.mark.parametrize(
     "text",
-    ["LOF", "LOF(", "LOF(n_neighbors)", "LOF(a=1,)", "(a=1)", "LOF(a=1 b=2)", 'LOF(a="x)', "A(a=1)()", ""],
+    ["LOF", "LOF(", "LOF(n)", "LOF(a=1,)", "(a=1)", "LOF(a=1 b=2)", 'LOF(a="x)', "A(a=1)()", ""],
 )  # fmt: skip
 def test_malformed_ids_are_refused(text):
     with pytest.raises(BadParameter):

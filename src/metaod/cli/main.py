@@ -11,7 +11,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from metaod._version import __version__
+from metaod.cli.build import build
 from metaod.cli.datasets import app as datasets_app
+from metaod.cli.db import app as db_app
 from metaod.cli.inspect import inspect
 from metaod.cli.models import models
 from metaod.errors import UserError
@@ -37,6 +39,8 @@ app = typer.Typer(
 app.command()(inspect)
 app.command()(models)
 app.add_typer(datasets_app, name="datasets")
+app.command()(build)
+app.add_typer(db_app, name="db")
 
 
 def _show_version(wanted: bool) -> None:

@@ -6,5 +6,13 @@ from metaod.testing.detectors import (
     check_detector,
     detector_contract,
 )
+from metaod.testing.stores import check_store, store_contract
 
-__all__ = ["Check", "ContractViolation", "check_detector", "detector_contract"]
+__all__ = [
+    "Check",
+    "ContractViolation",
+    "check_detector",
+    "check_store",
+    "detector_contract",
+    "store_contract",
+]

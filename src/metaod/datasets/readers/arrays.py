@@ -64,8 +64,15 @@ def read_chosen(
     with foreign_errors(source, "a table"):
         frame, warnings = frame_from_array(array, options, source)
     label = options.label
-    if label is None or label in frame.columns or label not in arrays:
+    if label is None or label in frame.columns:
         return Content(frame, tuple(warnings))
+    if label not in arrays:
+        raise BadColumn(
+            label,
+            f"is neither a column of {chosen!r} (x1 to x{frame.shape[1]}) nor another array",
+            path=source,
+            remedy=f"the file holds {_listed(arrays)}",
+        )
     shape = arrays[label].shape
     if prod(shape) != len(frame) or max(shape, default=0) != len(frame):
         raise BadFile(
@@ -78,19 +85,18 @@ def read_chosen(
 
 def choose(arrays: Mapping[str, ArrayInfo], source: str, options: ReadOptions) -> str:
     """Choose the array that is the table: the one named, 'X', or the only matrix of numbers."""
-    listed = "; ".join(f"{name}: {info}" for name, info in list(arrays.items())[:20])
     if not arrays:
         raise BadFile(source, "holds no arrays", remedy="check how it was written")
     if options.variable is not None:
         if options.variable not in arrays:
             raise BadFile(
-                source, f"holds no array {options.variable!r}", remedy=f"it holds {listed}"
+                source, f"holds no array {options.variable!r}", remedy=f"it holds {_listed(arrays)}"
             )
         if not arrays[options.variable].readable:
             raise BadFile(
                 source,
                 f"array {options.variable!r} is {arrays[options.variable]}: no table of numbers",
-                remedy=f"it holds {listed}",
+                remedy=f"it holds {_listed(arrays)}",
             )
         return options.variable
     if "X" in arrays and arrays["X"].readable:
@@ -105,8 +111,13 @@ def choose(arrays: Mapping[str, ArrayInfo], source: str, options: ReadOptions) -
     raise BadFile(
         source,
         "which array is the table cannot be told",
-        remedy=f"say variable=... (--variable); it holds {listed}",
+        remedy=f"say variable=... (--variable); it holds {_listed(arrays)}",
     )
+
+
+def _listed(arrays: Mapping[str, ArrayInfo]) -> str:
+    shown = [f"{name}: {info}" for name, info in list(arrays.items())[:20]]
+    return "; ".join(shown) + ("; ..." if len(arrays) > 20 else "")
 
 
 def check_size(

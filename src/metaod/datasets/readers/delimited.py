@@ -37,11 +37,10 @@ def read(source: Source, options: ReadOptions) -> Content:
     if dialect.delimiter == " ":
         with source.open() as stream:
             source = replace(source, path=None, data=collapse_blanks(stream.read()))
-    if text.n_quotes % 2:
-        check_records(source, dialect)  # a quote may be left open, which pyarrow lets pass
-
     as_text = {name for name in (*options.text, options.label) if name is not None}
     table = _parse(source, dialect, missing, {name: pa.string() for name in as_text})
+    if text.n_quotes % 2 or _ends_within_quotes(table):
+        check_records(source, dialect)  # a quote may be left open, which pyarrow lets pass
     warnings = [*text.warnings, *dialect.warnings]
     line_of = partial(line_of_row, source, dialect)
     judge = TextJudge(missing, dialect.decimal, source.name, line_of)
@@ -86,16 +85,24 @@ def _parse(
             column_names=list(dialect.names),
             skip_rows_after_names=int(dialect.header),
         )
-        try:
-            with source.open() as stream:
+        with foreign_errors(source.name, "delimited text"), source.open() as stream:
+            try:
                 return pyarrow.csv.read_csv(stream, layout, parse, convert)
-        except pa.ArrowInvalid as error:
-            # a record longer than a block says so; anything else is a fault of the text
-            if "straddl" not in str(error) or block_bytes > min(source.size, _LARGEST_BLOCK - 1):
-                check_records(source, dialect)
-                with foreign_errors(source.name, "delimited text"):
+            except pa.ArrowInvalid as error:
+                # a record longer than a block says so; anything else is a fault of the text
+                enough = block_bytes > min(source.size, _LARGEST_BLOCK - 1)
+                if "straddl" not in str(error) or enough:
+                    check_records(source, dialect)
                     raise
-            block_bytes = min(16 * block_bytes, _LARGEST_BLOCK)
+        block_bytes = min(16 * block_bytes, _LARGEST_BLOCK)
+
+
+def _ends_within_quotes(table: Any) -> bool:
+    """Whether the last field may have swallowed lines, for want of a closing quote."""
+    last = table.column(-1)
+    if len(last) == 0 or not pa.types.is_string(last.type):
+        return False
+    return "\n" in (last[-1].as_py() or "")
 
 
 def _rounding(name: str, column: Any, source: Source, dialect: Dialect) -> list[str]:

@@ -90,7 +90,8 @@ def _ragged(source: Source, dialect: Dialect, record: _Record) -> BadFile:
         spans = f" (a quoted field goes on to line {record.last_line})"
     return BadFile(
         source.name,
-        f"{found} {'field' if found == 1 else 'fields'}{spans} where {than} {width}, by the delimiter {dialect.delimiter!r}",
+        f"{found} {'field' if found == 1 else 'fields'}{spans} where {than} {width}, by the "
+        f"delimiter {dialect.delimiter!r}",
         line=record.first_line,
         remedy=remedy,
     )

@@ -12,7 +12,7 @@ from metaod.datasets.readers.archives import DEFLATE_RATIO
 from metaod.datasets.readers.arrays import ArrayInfo, read_chosen
 from metaod.datasets.readers.content import Content, foreign_errors, gibibytes
 from metaod.datasets.readers.options import ReadOptions
-from metaod.datasets.readers.source import Source
+from metaod.datasets.readers.source import Source, too_large
 from metaod.datasets.readers.sparse import densify
 from metaod.errors import BadFile
 
@@ -40,7 +40,7 @@ def read(source: Source, options: ReadOptions) -> Content:
             item = file[name]
             if _is_sparse(item):
                 return _sparse(item, options.max_bytes, source.name)
-            _check_promise(item, source.name)
+            _check_promise(item, source.name, options.max_bytes)
             array: npt.NDArray[Any] = item[()]
             return np.asarray(array).T if _is_matlab(item) else np.asarray(array)
 
@@ -74,8 +74,8 @@ def _describe(dataset: Any) -> ArrayInfo:
     return ArrayInfo(shape, kind, numeric, readable=dataset.dtype.kind in "biufSV")
 
 
-def _check_promise(dataset: Any, source: str) -> None:
-    """Refuse a dataset that claims much and stores next to nothing."""
+def _check_promise(dataset: Any, source: str, max_bytes: int) -> None:
+    """Refuse a dataset that claims too much, or much and stores next to nothing."""
     if dataset.is_virtual or dataset.external:
         raise BadFile(
             source,
@@ -83,6 +83,8 @@ def _check_promise(dataset: Any, source: str) -> None:
             remedy="write it into one file",
         )
     promised = prod(dataset.shape) * dataset.dtype.itemsize
+    if promised > max_bytes:
+        raise too_large(source, f"promises {gibibytes(promised)}", max_bytes)
     stored = dataset.id.get_storage_size()
     if promised > 2**20 and promised > DEFLATE_RATIO * stored:
         raise BadFile(
@@ -96,7 +98,7 @@ def _check_promise(dataset: Any, source: str) -> None:
 def _sparse(group: Any, max_bytes: int, source: str) -> npt.NDArray[Any]:
     for part in ("data", "ir", "jc"):
         if part in group:
-            _check_promise(group[part], source)
+            _check_promise(group[part], source, max_bytes)
     columns = group["jc"][()].astype(np.int64)
     shape = (int(group.attrs["MATLAB_sparse"]), len(columns) - 1)
     rows = group["ir"][()].astype(np.int64) if "ir" in group else np.empty(0, np.int64)

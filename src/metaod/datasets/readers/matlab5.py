@@ -34,28 +34,23 @@ _STORED = {
     13: "u8",
 }
 _TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
-_CLASSES = dict(
-    enumerate(
-        [
-            "cell",
-            "struct",
-            "object",
-            "char",
-            "sparse",
-            "double",
-            "single",
-            "int8",
-            "uint8",
-            "int16",
-            "uint16",
-            "int32",
-            "uint32",
-            "int64",
-            "uint64",
-        ],
-        start=1,
-    )
-)
+_CLASSES = {
+    1: "cell",
+    2: "struct",
+    3: "object",
+    4: "char",
+    5: "sparse",
+    6: "double",
+    7: "single",
+    8: "int8",
+    9: "uint8",
+    10: "int16",
+    11: "uint16",
+    12: "int32",
+    13: "uint32",
+    14: "int64",
+    15: "uint64",
+}
 NUMERIC = frozenset(_CLASSES.values()) - {"cell", "struct", "object", "char"} | {"logical"}
 _ENOUGH_FOR_HEADER = 4096
 
@@ -196,7 +191,9 @@ def _value(parts: _Parts, max_bytes: int, source: str) -> npt.NDArray[Any]:
     if kind == "sparse":
         rows, columns, data = (parts.numbers() for _ in range(3))
         stored = (data.astype("f8"), rows.astype("i8"), columns.astype("i8"))
-        return densify(scipy.sparse.csc_array(stored, shape=shape), max_bytes, source)
+        n_rows, n_columns = shape
+        matrix = scipy.sparse.csc_array(stored, shape=(n_rows, n_columns))
+        return densify(matrix, max_bytes, source)
     numbers = parts.numbers()
     if len(numbers) != prod(shape):
         raise ValueError(f"{len(numbers):,} numbers where the shape is {shape}")

@@ -6,9 +6,9 @@ import stat
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from os import PathLike, fspath
+from os import PathLike, fsdecode
 from pathlib import Path, PurePath
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from metaod.datasets.readers.content import foreign_errors, gibibytes
 from metaod.errors import BadFile
@@ -71,9 +71,9 @@ class Source:
             return stream.read(n_bytes)
 
 
-def open_path(path: "str | PathLike[str]", max_bytes: int) -> Source:
+def open_path(path: "str | PathLike[Any]", max_bytes: int) -> Source:
     """Open a file, or standard input where the path is ``'-'``."""
-    name = fspath(path)
+    name = fsdecode(path)
     if name == "-":
         return open_stream(sys.stdin.buffer, max_bytes, name="<stdin>")
     try:

@@ -1,0 +1,126 @@
+"""``metaod build``: fill a store with the performance of every model on every dataset."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from metaod.cli.progress import BuildProgress
+from metaod.cli.screen import console
+from metaod.errors import BadParameter, UserError
+
+__all__ = ["StoreOption", "build"]
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+StoreOption = Annotated[
+    str, typer.Option("--store", help="The store: a file, or a database URL.", metavar="PATH")
+]
+
+
+def build(
+    *,
+    store: StoreOption,
+    data: Annotated[
+        list[Path],
+        typer.Option(
+            help="Folder of labelled datasets, with or without a catalogue.csv; repeatable.",
+            metavar="DIR",
+        ),
+    ],
+    label: Annotated[
+        str, typer.Option(help="Label column (or array) of the datasets.", metavar="NAME")
+    ] = "y",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Only datasets whose name contains this; repeatable.", metavar="TEXT"),
+    ] = None,
+    space: Annotated[
+        str, typer.Option(help="Model space: paper, or all.", metavar="NAME")
+    ] = "paper",
+    family: Annotated[
+        list[str] | None, typer.Option(help="Only this detector; repeatable.", metavar="NAME")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Trials of a random model.", min=1)] = 5,
+    mode: Annotated[
+        str, typer.Option(help="fast, or exact: PyOD's own bits.", metavar="MODE")
+    ] = "fast",
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Processes; -1 for one a core.", metavar="N")
+    ] = 1,
+    max_seconds: Annotated[
+        float, typer.Option(help="Time that one cell may take.", metavar="S", min=0)
+    ] = 300.0,
+    max_memory: Annotated[
+        float,
+        typer.Option(help="Memory beyond the table that it may take, GiB.", metavar="G", min=0),
+    ] = 2.0,
+    references: Annotated[bool, typer.Option(help="Evaluate the reference models too.")] = True,
+    retry: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Make trials again that ended so: failed, 'over budget'; repeatable.",
+            metavar="STATE",
+        ),
+    ] = None,
+    keep_scores: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Keep this model's scores in a folder beside the store; repeatable.",
+            metavar="MODEL",
+        ),
+    ] = None,
+) -> None:
+    """Compute what the store lacks; it can be stopped, and started again, at any moment.
+
+    Every finished dataset is written at once. The same command again goes on where it stopped.
+
+    Examples:  metaod build --store my.db --data datasets/ --jobs 2
+    """
+    from metaod.database.build import BuildOptions
+    from metaod.database.build import build as run_build
+    from metaod.database.executors import make_executor
+    from metaod.database.store import Store
+    from metaod.datasets.folder import iter_folder
+    from metaod.detectors.kernels.base import Budget, CellState, Mode
+
+    options = BuildOptions(
+        space=space,
+        detectors=tuple(family) if family else None,
+        trials=trials,
+        mode=_one_of(Mode, "--mode", mode),
+        budget=Budget(seconds=max_seconds, bytes=int(max_memory * 2**30)),
+        references=references,
+        retry=frozenset(_one_of(CellState, "--retry", state) for state in retry or ()),
+        keep_scores=frozenset(keep_scores or ()),
+    )
+    entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
+    if only:
+        entries = [entry for entry in entries if any(text in entry.full_name for text in only)]
+    if not entries:
+        raise UserError(
+            "no dataset is left", where="metaod build", remedy="check --data and --only"
+        )
+    with Store(store, create=True) as opened, BuildProgress() as progress:
+        report = run_build(
+            opened,
+            entries,
+            options,
+            executor=make_executor(jobs),
+            on_read=progress.on_read,
+            on_plan=progress.on_plan,
+            on_task=progress.on_task,
+        )
+    states = ", ".join(f"{count} {state.value}" for state, count in report.states.items())
+    console().print(
+        f"{len(report.plan.tasks)} datasets done in {report.seconds:.0f} s"
+        + (f": {states}" if states else "")
+    )
+
+
+def _one_of(kind: type[Choice], option: str, text: str) -> Choice:
+    try:
+        return kind(text)
+    except ValueError:
+        raise BadParameter("metaod build", option, [item.value for item in kind], text) from None

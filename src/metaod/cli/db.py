@@ -1,0 +1,349 @@
+"""``metaod db``: look into a store, carry it, merge it, check it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metaod.cli.build import StoreOption
+from metaod.cli.screen import Json, console, grid, print_json
+from metaod.errors import BadParameter, UserError
+
+if TYPE_CHECKING:
+    from metaod.database.merging import MergeReport
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Look into a store of evaluations, export, import, merge and verify it.",
+    no_args_is_help=True,
+)
+
+Folders = Annotated[
+    list[Path],
+    typer.Option("--data", help="Folder of labelled datasets; repeatable.", metavar="DIR"),
+]
+LabelOption = Annotated[
+    str, typer.Option(help="Label column (or array) of the datasets.", metavar="NAME")
+]
+Preferred = Annotated[
+    str, typer.Option(help="Whose value stays in a conflict: target or source.", metavar="WHO")
+]
+
+
+@app.command()
+def init(
+    *,
+    store: StoreOption,
+    shipped: Annotated[
+        bool, typer.Option("--shipped", help="Start from the matrix that ships with MetaOD.")
+    ] = False,
+) -> None:
+    """Make a new store: empty, or with the shipped performance matrix to build upon.
+
+    Examples:  metaod db init --store my.db  ·  metaod db init --store my.db --shipped
+    """
+    from metaod.database.store import Store
+
+    path = Path(store)
+    if "://" not in store and path.exists():
+        raise UserError("is there already", where=store, remedy="name another file")
+    with Store(store, create=True) as opened:
+        if not shipped:
+            console().print(f"{store}: an empty store")
+            return
+        from metaod.database.exchange import import_parquet
+        from metaod.pretrained import shipped_folder
+
+        _print_merge(import_parquet(opened, shipped_folder()))
+
+
+@app.command()
+def info(*, store: StoreOption, json: Json = False) -> None:
+    """Count what a store holds: datasets, models, cells by state.
+
+    Example:  metaod db info --store my.db
+    """
+    from metaod.database.store import Store
+    from metaod.database.summary import summarise
+
+    with Store(store, read_only=True) as opened:
+        facts = summarise(opened)
+    if json:
+        print_json(facts)
+    else:
+        _print_facts(facts)
+
+
+@app.command()
+def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
+    """Add datasets to a store without evaluating anything yet.
+
+    Example:  metaod db add --store my.db --data datasets/
+    """
+    from metaod.database.build import record_of
+    from metaod.database.store import Store
+    from metaod.datasets.folder import iter_folder
+
+    entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
+    with Store(store) as opened, opened.writer_lock():
+        new = sum(opened.add_dataset(record_of(entry)) for entry in entries)
+    console().print(f"{new} datasets added, {len(entries) - new} were there")
+
+
+@app.command("list")
+def list_(
+    *,
+    store: StoreOption,
+    what: Annotated[str, typer.Argument(help="datasets or models", metavar="WHAT")] = "datasets",
+    json: Json = False,
+) -> None:
+    """List a store's datasets, or its models with the number of their cells.
+
+    Examples:  metaod db list --store my.db  ·  metaod db list models --store my.db --json
+    """
+    from metaod.database.store import Store
+
+    if what not in ("datasets", "models"):
+        raise BadParameter("metaod db list", "WHAT", ("datasets", "models"), what)
+    with Store(store, read_only=True) as opened:
+        if what == "models":
+            _list_models(opened.models(), json=json)
+        else:
+            _list_datasets(opened.datasets(), json=json)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A dataset's name or fingerprint.")],
+    *,
+    store: StoreOption,
+    top: Annotated[int, typer.Option(help="Best models to show.", min=1)] = 10,
+    json: Json = False,
+) -> None:
+    """Show how the models did on one dataset, the best first.
+
+    Example:  metaod db show odds/wine --store my.db
+    """
+    from metaod.database.store import Store
+    from metaod.detectors.kernels.base import CellState
+
+    with Store(store, read_only=True) as opened:
+        record = _find(opened.datasets(), name, store)
+        cells = opened.cells(record.fingerprint)
+    done = [cell for cell in cells if cell.state == CellState.OK]
+    done.sort(key=lambda cell: (-cell.ap, cell.model))
+    rest = sorted(
+        (cell for cell in cells if cell.state != CellState.OK),
+        key=lambda cell: (cell.state, cell.model),
+    )
+    if json:
+        print_json([_cell_data(cell) for cell in (*done, *rest)])
+        return
+    out = console()
+    out.print(
+        f"[bold]{record.name}[/bold]: {record.n_rows} rows × {record.n_columns} columns, "
+        f"{record.n_outliers} outliers, origin {record.origin}"
+    )
+    numbers = ("AP", "ROC AUC", "P@n", "seconds")
+    table = grid("model", *numbers, right=numbers)
+    for cell in done[:top]:
+        spread = "" if cell.n_trials == 1 else f" ± {cell.ap_std:.3f}"
+        table.add_row(
+            cell.model, f"{cell.ap:.3f}{spread}", f"{cell.roc_auc:.3f}",
+            f"{cell.precision_at_n:.3f}", f"{cell.seconds:.3g}",
+        )  # fmt: skip
+    out.print(table)
+    out.print(f"{len(done)} cells ok, {len(rest)} not")
+    for cell in rest[:top]:
+        out.print(f"  {cell.model}: {cell.state.value}: {cell.reason}", soft_wrap=True)
+
+
+@app.command("export")
+def export_(
+    folder: Annotated[Path, typer.Argument(help="Folder to write to.")],
+    *,
+    store: StoreOption,
+    decimals: Annotated[int, typer.Option(help="Digits kept of each measure.", min=1, max=12)] = 4,
+    evaluations: Annotated[
+        bool, typer.Option("--evaluations", help="Every trial too, not the cells alone.")
+    ] = False,
+) -> None:
+    """Write a store's content as Parquet files.
+
+    Example:  metaod db export out/ --store my.db
+    """
+    from metaod.database.exchange import export_parquet
+    from metaod.database.store import Store
+
+    with Store(store, read_only=True) as opened:
+        written = export_parquet(opened, folder, decimals=decimals, evaluations=evaluations)
+    size = sum(file.stat().st_size for file in written.iterdir() if file.is_file())
+    console().print(f"{written}: {size / 1e6:.2f} MB")
+
+
+@app.command("import")
+def import_(
+    folder: Annotated[Path, typer.Argument(help="Folder that an export made.")],
+    *,
+    store: StoreOption,
+    prefer: Preferred = "target",
+) -> None:
+    """Merge exported Parquet files into a store, which is made if it is not there.
+
+    Example:  metaod db import out/ --store my.db
+    """
+    from metaod.database.exchange import import_parquet
+    from metaod.database.store import Store
+
+    with Store(store, create=True) as opened:
+        report = import_parquet(opened, folder, prefer=_prefer(prefer))
+    _print_merge(report)
+
+
+@app.command()
+def merge(
+    source: Annotated[str, typer.Argument(help="The store to take from.")],
+    *,
+    store: StoreOption,
+    prefer: Preferred = "target",
+) -> None:
+    """Add what another store has and this one lacks; conflicts are reported.
+
+    Example:  metaod db merge theirs.db --store mine.db
+    """
+    from metaod.database.merging import merge as merge_stores
+    from metaod.database.store import Store
+
+    with Store(source, read_only=True) as other, Store(store) as opened:
+        report = merge_stores(opened, other, prefer=_prefer(prefer))
+    _print_merge(report)
+
+
+@app.command()
+def verify(
+    *,
+    store: StoreOption,
+    data: Folders,
+    label: LabelOption = "y",
+    sample: Annotated[int, typer.Option(help="Cells to recompute.", min=1)] = 50,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+) -> None:
+    """Recompute a random sample of cells and compare; exit code 2 when any differs.
+
+    Example:  metaod db verify --store my.db --data datasets/
+    """
+    from metaod.database.store import Store
+    from metaod.database.verification import verify as recompute
+    from metaod.datasets.folder import iter_folder
+
+    entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
+    with Store(store, read_only=True) as opened:
+        found = recompute(opened, entries, sample=sample, seed=seed)
+    for difference in found.differences:
+        console().print(str(difference), soft_wrap=True)
+    checked = f"{found.n_cells} cells of {found.n_datasets} datasets recomputed"
+    if found.differences:
+        raise UserError(
+            f"{checked}, {len(found.differences)} differ",
+            where=store,
+            remedy="build them again, or ask who made the store",
+        )
+    console().print(f"{checked}, all agree")
+
+
+def _prefer(text: str) -> Any:
+    if text not in ("target", "source"):
+        raise BadParameter("metaod db", "--prefer", ("target", "source"), text)
+    return text
+
+
+def _find(records: list[Any], name: str, store: str) -> Any:
+    found = [
+        record
+        for record in records
+        if name in (record.fingerprint, record.name, record.name.rpartition("/")[2])
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        remedy = "it may be " + " or ".join(record.name for record in found)
+        raise UserError(f"{name!r} is the name of several datasets", where=store, remedy=remedy)
+    raise UserError(
+        f"no dataset is called {name!r}", where=store, remedy="`metaod db list` names them all"
+    )
+
+
+def _cell_data(cell: Any) -> dict[str, Any]:
+    fields = (
+        "model", "mode", "n_trials", "state", "ap", "ap_std", "roc_auc", "roc_auc_std",
+        "precision_at_n", "precision_at_n_std", "seconds", "reason",
+    )  # fmt: skip
+    values = {name: getattr(cell, name) for name in fields}
+    # JSON has no NaN: what is not there is null
+    return {
+        name: None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - NaN
+        for name, value in values.items()
+    }
+
+
+def _list_datasets(records: list[Any], *, json: bool) -> None:
+    fields = ("name", "n_rows", "n_columns", "n_outliers", "origin", "fingerprint")
+    if json:
+        print_json([{name: getattr(record, name) for name in fields} for record in records])
+        return
+    numbers = ("rows", "columns", "outliers")
+    table = grid("name", *numbers, "origin", right=numbers)
+    for record in records:
+        table.add_row(
+            record.name,
+            str(record.n_rows),
+            str(record.n_columns),
+            f"{record.outlier_share:.2%}",
+            record.origin,
+        )
+    console().print(table)
+    console().print(f"{len(records)} datasets")
+
+
+def _list_models(records: list[Any], *, json: bool) -> None:
+    if json:
+        print_json([{"id": item.id, "is_reference": item.is_reference} for item in records])
+        return
+    table = grid("model", "note")
+    for item in records:
+        table.add_row(item.id, "reference" if item.is_reference else "")
+    console().print(table)
+    console().print(f"{len(records)} models")
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    table = grid("", "")
+    table.show_header = False
+    size = facts["size_bytes"]
+    table.add_row("store", facts["store"] + ("" if size is None else f" ({size / 1e6:.1f} MB)"))
+    table.add_row("made", f"{facts['created']} by metaod {facts['package_version']}")
+    table.add_row("datasets", f"{facts['datasets']} of {facts['origins']} origins")
+    for name, count in facts["collections"].items():
+        table.add_row("", f"{count} {name or 'without a collection'}")
+    table.add_row("models", f"{facts['models']} and {facts['references']} references")
+    for mode, states in facts["cells"].items():
+        total = sum(states.values())
+        table.add_row(f"cells, {mode}", f"{total}")
+        for state, count in states.items():
+            table.add_row("", f"{count} {state} ({count / total:.2%})")
+    table.add_row("evaluations", str(facts["evaluations"]))
+    for item in facts["metafeatures"]:
+        table.add_row(
+            "meta-features", f"{item['schema']} version {item['version']}: {item['datasets']}"
+        )
+    console().print(table)
+
+
+def _print_merge(report: "MergeReport") -> None:
+    added = ", ".join(f"{count} {name}" for name, count in report.added.items() if count)
+    console().print(f"added: {added or 'nothing'}")
+    for conflict in report.conflicts[:20]:
+        console().print(f"conflict: {conflict}", soft_wrap=True)
+    if report.n_conflicts:
+        console().print(f"{report.n_conflicts} conflicts")

@@ -1,0 +1,259 @@
+"""The build: finds what a store lacks, computes it task by task, and can stop at any moment."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from metaod.database.executors import Executor, SerialExecutor
+from metaod.database.planning import missing
+from metaod.database.records import DatasetRecord
+from metaod.database.score_cache import ScoreCache
+from metaod.database.store import Store
+from metaod.database.tasks import BuildTask, TaskResult, run_task
+from metaod.datasets.folder import FolderEntry
+from metaod.detectors import ModelSpec, model_space
+from metaod.detectors.kernels.base import Budget, CellState, Mode
+from metaod.errors import BadColumn, BadParameter
+from metaod.performance import FIXED_REFERENCES, Reference, mega_ensemble
+
+__all__ = ["BuildOptions", "BuildReport", "Plan", "build", "plan_build", "record_of"]
+
+
+def _silent(*_: object) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What to compute on every dataset.
+
+    Parameters
+    ----------
+    space : str, default="paper"
+        Name of the model space.
+    detectors : tuple of str, optional
+        Only these families of it; the Mega Ensemble, which needs all, is then left out.
+    trials : int, default=5
+        Trials of a random model; trial t uses seed t.
+    mode : Mode, default="fast"
+        How faithful to PyOD's own bits the scores are.
+    budget : Budget
+        What one cell may cost.
+    references : bool, default=True
+        Whether the reference models are evaluated too.
+    retry : frozenset of CellState
+        Trials that ended so are made again.
+    keep_scores : frozenset of str
+        Ids of models whose scores are kept in a folder beside the store.
+    """
+
+    space: str = "paper"
+    detectors: tuple[str, ...] | None = None
+    trials: int = 5
+    mode: Mode = Mode.FAST
+    budget: Budget = field(default_factory=Budget)
+    references: bool = True
+    retry: frozenset[CellState] = frozenset()
+    keep_scores: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.trials < 1:
+            raise BadParameter("build", "trials", "an int in the range [1, inf)", self.trials)
+
+    def specs(self) -> tuple[ModelSpec, ...]:
+        """The models."""
+        return model_space(self.space, detectors=self.detectors)
+
+    def reference_models(self) -> tuple[Reference, ...]:
+        """The reference models."""
+        if not self.references:
+            return ()
+        if self.detectors is not None:
+            return FIXED_REFERENCES
+        return (*FIXED_REFERENCES, mega_ensemble(self.specs(), self.space))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a build will do.
+
+    Parameters
+    ----------
+    tasks : tuple of BuildTask
+        What is missing, the most costly first.
+    datasets : tuple of DatasetRecord
+        All datasets, whether anything is missing or not.
+    duplicates : tuple of (str, str)
+        Names of datasets with the content of another, which are left out, and that other.
+    """
+
+    tasks: tuple[BuildTask, ...]
+    datasets: tuple[DatasetRecord, ...]
+    duplicates: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def cost(self) -> float:
+        """Relative cost of all tasks."""
+        return sum(task.cost for task in self.tasks)
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What a build did.
+
+    Parameters
+    ----------
+    plan : Plan
+        What it set out to do.
+    states : Counter of CellState
+        How the evaluations ended.
+    seconds : float
+        How long it took.
+    """
+
+    plan: Plan
+    states: "Counter[CellState]"
+    seconds: float
+
+
+def plan_build(
+    store: Store,
+    entries: Sequence[FolderEntry],
+    options: BuildOptions,
+    *,
+    on_read: Callable[[int, int], None] = _silent,
+) -> Plan:
+    """Read every dataset once for its fingerprint and find which trials the store lacks."""
+    records: dict[str, DatasetRecord] = {}
+    sources: dict[str, FolderEntry] = {}
+    duplicates = []
+    for done, entry in enumerate(entries, start=1):
+        record = record_of(entry)
+        if record.fingerprint in records:
+            duplicates.append((entry.full_name, records[record.fingerprint].name))
+        else:
+            records[record.fingerprint] = record
+            sources[record.fingerprint] = entry
+        on_read(done, len(entries))
+    specs, references = options.specs(), options.reference_models()
+    wanted = {spec.id: options.trials if spec.is_random else 1 for spec in specs}
+    wanted |= {item.spec.id: options.trials if item.is_random else 1 for item in references}
+    scores = _score_folder(store, options)
+    tasks = []
+    lacking = missing(store, records, wanted, options.mode, retry=options.retry)
+    for fingerprint, models in lacking.items():
+        record = records[fingerprint]
+        tasks.append(
+            BuildTask(
+                entry=sources[fingerprint],
+                fingerprint=fingerprint,
+                specs=tuple(spec for spec in specs if spec.id in models),
+                references=tuple(item for item in references if item.spec.id in models),
+                lacking=frozenset(
+                    (model, trial) for model, trials in models.items() for trial in trials
+                ),
+                trials=options.trials,
+                mode=options.mode,
+                budget=options.budget,
+                cost=_cost(record),
+                scores=scores,
+                keep=options.keep_scores,
+            )
+        )
+    tasks.sort(key=lambda task: (-task.cost, task.fingerprint))
+    return Plan(tuple(tasks), tuple(records.values()), tuple(duplicates))
+
+
+def build(
+    store: Store,
+    entries: Sequence[FolderEntry],
+    options: BuildOptions | None = None,
+    *,
+    executor: Executor | None = None,
+    on_read: Callable[[int, int], None] = _silent,
+    on_plan: Callable[[Plan], None] = _silent,
+    on_task: Callable[[TaskResult], None] = _silent,
+) -> BuildReport:
+    """Compute what the store lacks and write each finished task in one transaction.
+
+    Parameters
+    ----------
+    store : Store
+        Where finished tasks go. One builder at a time may write to it.
+    entries : sequence of FolderEntry
+        The labelled datasets; see :func:`metaod.datasets.folder.iter_folder`.
+    options : BuildOptions, optional
+        What to compute.
+    executor : Executor, optional
+        Who runs the tasks; this process when left out.
+    on_read, on_plan, on_task : callable, optional
+        Told about each dataset read (how many of how many), the plan, and each finished task.
+
+    Returns
+    -------
+    BuildReport
+        What was done. Whenever the process ends, however it ends, calling again with the same
+        arguments goes on where it stopped, and the store ends up the same, timings apart.
+    """
+    options = options or BuildOptions()
+    executor = executor or SerialExecutor()
+    start = time.perf_counter()
+    states: Counter[CellState] = Counter()
+    with store.writer_lock():
+        plan = plan_build(store, entries, options, on_read=on_read)
+        on_plan(plan)
+        if plan.tasks:
+            store.add_models(options.specs())
+            store.add_models([item.spec for item in options.reference_models()], is_reference=True)
+            for record in plan.datasets:
+                store.add_dataset(record)
+        for result in executor.run(run_task, plan.tasks):
+            store.record_task(result.task.fingerprint, result.evaluations)
+            states.update(evaluation.state for evaluation in result.evaluations)
+            on_task(result)
+    return BuildReport(plan, states, time.perf_counter() - start)
+
+
+def record_of(entry: FolderEntry) -> DatasetRecord:
+    """Read a dataset and describe it; refuse one in which nothing can be ranked."""
+    dataset = entry.load()
+    outliers = int(dataset.y.sum())
+    if outliers in (0, len(dataset.y)):
+        raise BadColumn(
+            entry.label,
+            f"has {outliers} outliers among {len(dataset.y)} rows, and nothing can be ranked",
+            path=entry.path,
+            remedy="leave the dataset out, or name the right label",
+        )
+    return DatasetRecord(
+        fingerprint=dataset.fingerprint,
+        name=entry.full_name,
+        origin=entry.origin,
+        n_rows=dataset.X.shape[0],
+        n_columns=dataset.X.shape[1],
+        n_outliers=outliers,
+        collection=entry.collection,
+        source=entry.path.name,
+    )
+
+
+def _cost(record: DatasetRecord) -> float:
+    # support vectors grow with the square of the rows, the rest about linearly
+    return record.n_rows * (record.n_rows + 20.0 * record.n_columns + 2000.0)
+
+
+def _score_folder(store: Store, options: BuildOptions) -> Path | None:
+    if not options.keep_scores:
+        return None
+    if store.place.path is None:
+        raise BadParameter(
+            "build", "keep_scores", "empty for a store that is no file", options.keep_scores
+        )
+    known = {spec.id for spec in options.specs()}
+    known |= {item.spec.id for item in options.reference_models()}
+    for model in options.keep_scores:
+        if model not in known:
+            raise BadParameter("build", "keep_scores", "the id of a model that is built", model)
+    return ScoreCache.beside(store.place.path).folder

@@ -1,0 +1,151 @@
+"""One task of a build: one dataset, the models that lack trials on it, and their evaluations."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from metaod.database.score_cache import ScoreCache
+from metaod.datasets.folder import FolderEntry
+from metaod.datasets.preparation import prepare
+from metaod.detectors.kernels.base import Budget, CellState, Mode, Scored
+from metaod.detectors.spec import ModelSpec
+from metaod.errors import BadFile, UserError
+from metaod.performance import Evaluation, Reference, evaluate_models
+
+__all__ = ["BuildTask", "TaskResult", "run_task"]
+
+
+@dataclass(frozen=True)
+class BuildTask:
+    """What one task has to do; it holds no table, so that it can travel.
+
+    Parameters
+    ----------
+    entry : FolderEntry
+        The dataset.
+    fingerprint : str
+        Its content when the build was planned.
+    specs : tuple of ModelSpec
+        Models that lack trials.
+    references : tuple of Reference
+        Reference models that lack trials.
+    lacking : frozenset of (str, int)
+        Model ids and trials that are missing: what is written of all that is computed.
+    trials : int
+        Trials of a random model.
+    mode : Mode
+        How faithful to PyOD's own bits the scores are.
+    budget : Budget
+        What one cell may cost.
+    cost : float
+        Relative cost, by which tasks are ordered and the time left is foretold.
+    scores : Path or None
+        Folder that keeps scores.
+    keep : frozenset of str
+        Ids of the models whose scores are kept there.
+    """
+
+    entry: FolderEntry
+    fingerprint: str
+    specs: tuple[ModelSpec, ...]
+    references: tuple[Reference, ...]
+    lacking: frozenset[tuple[str, int]]
+    trials: int
+    mode: Mode
+    budget: Budget
+    cost: float
+    scores: Path | None = None
+    keep: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What a finished task gives.
+
+    Parameters
+    ----------
+    task : BuildTask
+        The task.
+    evaluations : tuple of Evaluation
+        One for each model and trial that was lacking, by model id and trial.
+    seconds : float
+        What the whole task took.
+    """
+
+    task: BuildTask
+    evaluations: tuple[Evaluation, ...]
+    seconds: float
+
+
+def run_task(task: BuildTask) -> TaskResult:
+    """Read the dataset, score and measure; on one thread, as tasks run beside each other.
+
+    A table that cannot be prepared, or an error nobody foresaw, fails the task's cells with its
+    reason: one bad dataset must not end a build of hundreds.
+    """
+    start = time.perf_counter()
+    dataset = task.entry.load()
+    if dataset.fingerprint != task.fingerprint:
+        raise BadFile(
+            dataset.path,
+            "changed while the build was running",
+            remedy="start the build again",
+        )
+    with threadpool_limits(1):
+        try:
+            evaluations = _evaluate(task, prepare(dataset.table).X, dataset.y)
+        except UserError as error:
+            evaluations = _all_failed(task, str(error))
+        except Exception as error:  # see above; the reason is stored and `--retry failed` repeats
+            evaluations = _all_failed(task, f"{type(error).__name__}: {error}")
+    evaluations.sort(key=lambda item: (item.model, item.trial))
+    return TaskResult(task, tuple(evaluations), time.perf_counter() - start)
+
+
+def _evaluate(
+    task: BuildTask, X: npt.NDArray[np.float64], y: npt.NDArray[np.int8]
+) -> list[Evaluation]:
+    cache = ScoreCache(task.scores) if task.scores is not None and task.keep else None
+    kept: dict[tuple[str, int], npt.NDArray[np.float32]] = {}
+
+    def keep(scored: Scored) -> None:
+        if scored.spec.id in task.keep and scored.scores is not None:
+            kept[scored.spec.id, scored.trial] = scored.scores.astype(np.float32)
+
+    evaluations = [
+        evaluation
+        for evaluation in evaluate_models(
+            X,
+            y,
+            task.specs,
+            trials=task.trials,
+            mode=task.mode,
+            budget=task.budget,
+            references=task.references,
+            keep=keep if cache is not None else None,
+        )
+        if (evaluation.model, evaluation.trial) in task.lacking
+    ]
+    if cache is not None:
+        cache.write(task.fingerprint, kept)
+    return evaluations
+
+
+def _all_failed(task: BuildTask, reason: str) -> list[Evaluation]:
+    random = {spec.id for spec in task.specs if spec.is_random}
+    random |= {item.spec.id for item in task.references if item.is_random}
+    return [
+        Evaluation(
+            model,
+            trial,
+            task.mode,
+            CellState.FAILED,
+            seed=trial if model in random else None,
+            reason=reason,
+        )
+        for model, trial in task.lacking
+    ]

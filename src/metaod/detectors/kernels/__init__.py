@@ -1,0 +1,22 @@
+"""Shared-computation scoring: many models from one computation."""
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metaod.detectors.kernels.base import Kernel
+
+__all__ = ["all_kernels"]
+
+
+@cache
+def all_kernels() -> "tuple[Kernel, ...]":
+    """Every kernel; a spec goes to the first that serves it."""
+    # late: numba is slow to import, and each of these needs it
+    from metaod.detectors.kernels.forest import ForestKernel  # noqa: PLC0415
+    from metaod.detectors.kernels.hbos import HBOSKernel  # noqa: PLC0415
+    from metaod.detectors.kernels.loda import LODAKernel  # noqa: PLC0415
+    from metaod.detectors.kernels.neighbours import NeighbourKernel  # noqa: PLC0415
+    from metaod.detectors.kernels.ocsvm import OCSVMKernel  # noqa: PLC0415
+
+    return NeighbourKernel(), OCSVMKernel(), ForestKernel(), HBOSKernel(), LODAKernel()

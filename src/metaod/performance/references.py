@@ -1,0 +1,178 @@
+"""Reference models: what selections are compared with and what can never be picked.
+
+They are averages of standardised scores, gathered while the scores of their members pass by, so
+that no score matrix is ever held.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.detectors.kernels.base import CellState, Scored
+from metaod.detectors.spec import ModelSpec
+
+__all__ = ["FIXED_REFERENCES", "Gathering", "Reference", "mega_ensemble", "standardise"]
+
+Scores = npt.NDArray[np.float64]
+
+CLIP = (-3.0, 6.0)
+"""Where standardised scores are cut in a fixed average: no member may drown the others."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An average of the standardised scores of its members.
+
+    Parameters
+    ----------
+    spec : ModelSpec
+        Its name; no family of detectors stands behind it unless it has one member.
+    members : tuple of ModelSpec
+        The models whose scores are averaged.
+    all_needed : bool
+        Whether one member without scores leaves the reference without; else the others do.
+    clip : bool
+        Whether standardised scores are cut to :data:`CLIP`.
+    """
+
+    spec: ModelSpec
+    members: tuple[ModelSpec, ...]
+    all_needed: bool = True
+    clip: bool = True
+
+    @property
+    def is_random(self) -> bool:
+        """Whether any member needs a seed."""
+        return any(member.is_random for member in self.members)
+
+
+def _single(spec: ModelSpec) -> Reference:
+    return Reference(spec, (spec,), clip=False)
+
+
+def _average(*members: ModelSpec) -> Reference:
+    named = " + ".join(member.id for member in members)
+    return Reference(ModelSpec("ZAverage", {"members": named}), members)
+
+
+_IFOREST_200 = ModelSpec("IForest", {"n_estimators": 200})
+
+FIXED_REFERENCES = (
+    _single(ModelSpec("IForest")),
+    _single(ModelSpec("LOF")),
+    _single(_IFOREST_200),
+    _average(_IFOREST_200, ModelSpec("KNN", {"n_neighbors": 50, "method": "largest"})),
+    _average(
+        _IFOREST_200,
+        ModelSpec("KNN", {"n_neighbors": 100, "method": "largest"}),
+        ModelSpec("OCSVM", {"kernel": "rbf", "nu": 0.9}),
+    ),
+)
+"""PyOD's default iForest and LOF, a larger forest, and two fixed averages."""
+
+
+def mega_ensemble(space: Sequence[ModelSpec], name: str) -> Reference:
+    """The average of all models of a space: the paper's Mega Ensemble."""
+    spec = ModelSpec("MegaEnsemble", {"space": name})
+    return Reference(spec, tuple(space), all_needed=False, clip=False)
+
+
+def standardise(scores: Scores) -> Scores:
+    """Scores with mean 0 and standard deviation 1; all 0 where they are all the same.
+
+    Examples
+    --------
+    >>> standardise(np.array([1.0, 3.0])).tolist(), standardise(np.array([2.0, 2.0])).tolist()
+    ([-1.0, 1.0], [0.0, 0.0])
+    """
+    largest = np.abs(scores).max(initial=0.0)
+    if largest > 1e100 or 0 < largest < 1e-100:
+        scores = scores / largest
+    centred: Scores = scores - scores.mean()
+    spread = centred.std()
+    # what is left of a constant after rounding is no spread
+    if spread <= 1e-12 * np.abs(scores).max(initial=0.0):
+        return np.zeros_like(centred)
+    standard: Scores = centred / spread
+    return standard
+
+
+@dataclass
+class _Sum:
+    """What has passed by of one reference."""
+
+    fixed: Scores | None = None
+    by_trial: dict[int, Scores] = field(default_factory=dict)
+    missing: list[Scored] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class Gathering:
+    """Adds up the members' scores of several references as they pass by.
+
+    Parameters
+    ----------
+    references : sequence of Reference
+        What to gather.
+    trials : int
+        Trials of a random member.
+    """
+
+    def __init__(self, references: Sequence[Reference], trials: int) -> None:
+        self._references = tuple(references)
+        self._trials = trials
+        self._sums = [_Sum() for _ in self._references]
+        self._parts: dict[ModelSpec, list[int]] = {}
+        for position, reference in enumerate(self._references):
+            for member in reference.members:
+                self._parts.setdefault(member, []).append(position)
+
+    @property
+    def members(self) -> tuple[ModelSpec, ...]:
+        """Every model whose scores are needed."""
+        return tuple(self._parts)
+
+    def take(self, scored: Scored) -> None:
+        """Add one member's scores to every reference that it belongs to."""
+        positions = self._parts.get(scored.spec, ())
+        if not positions:
+            return
+        standard = None
+        if scored.state == CellState.OK and scored.scores is not None:
+            standard = standardise(scored.scores)
+        for position in positions:
+            sums = self._sums[position]
+            if scored.trial == 0:
+                sums.seconds += scored.seconds
+            if standard is None:
+                sums.missing.append(scored)
+                continue
+            part = np.clip(standard, *CLIP) if self._references[position].clip else standard
+            if scored.spec.is_random:
+                before = sums.by_trial.get(scored.trial)
+                sums.by_trial[scored.trial] = part if before is None else before + part
+            else:
+                sums.fixed = part if sums.fixed is None else sums.fixed + part
+
+    def scored(self) -> Iterator[tuple[Reference, Scored]]:
+        """The references' own scores, once all members have passed by."""
+        for reference, sums in zip(self._references, self._sums, strict=True):
+            trials = self._trials if reference.is_random else 1
+            for trial in range(trials):
+                yield reference, _finish(reference, sums, trial)
+
+
+def _finish(reference: Reference, sums: _Sum, trial: int) -> Scored:
+    lost = [item for item in sums.missing if not item.spec.is_random or item.trial == trial]
+    parts = [part for part in (sums.fixed, sums.by_trial.get(trial)) if part is not None]
+    if not parts or (lost and reference.all_needed):
+        first = lost[0]
+        reason = first.reason if len(reference.members) == 1 else f"{first.spec}: {first.reason}"
+        return Scored(reference.spec, trial, first.state, None, sums.seconds, reason)
+    reason = f"without {len(lost)} of {len(reference.members)} models" if lost else ""
+    total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    # the sum ranks as the mean does; dividing keeps the size of a standardised score
+    present = len(reference.members) - len(lost)
+    return Scored(reference.spec, trial, CellState.OK, total / present, sums.seconds, reason)

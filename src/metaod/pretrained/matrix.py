@@ -1,0 +1,86 @@
+"""The shipped performance matrix: every model of the paper on the shared labelled datasets."""
+
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metaod.errors import BadParameter
+from metaod.performance.metrics import MEASURES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "final_origins",
+    "shipped_cells",
+    "shipped_datasets",
+    "shipped_folder",
+    "shipped_matrix",
+]
+
+_HERE = files("metaod.pretrained")
+
+
+def shipped_folder() -> Path:
+    """The folder of Parquet files; ``metaod db import`` reads it.
+
+    Examples
+    --------
+    >>> sorted(path.name for path in shipped_folder().glob("*.parquet"))
+    ['cells.parquet', 'datasets.parquet', 'models.parquet']
+    """
+    with as_file(_HERE.joinpath("performance")) as path:
+        return path
+
+
+def shipped_cells() -> "pd.DataFrame":
+    """All cells: mean and spread of every measure, seconds, state and reason."""
+    return _read("cells.parquet")
+
+
+def shipped_datasets() -> "pd.DataFrame":
+    """The datasets by fingerprint: name, collection, origin, shape."""
+    return _read("datasets.parquet").set_index("fingerprint")
+
+
+def shipped_matrix(measure: str = "ap", *, references: bool = False) -> "pd.DataFrame":
+    """The performance matrix P: one row a dataset, by fingerprint, one column a model, by id.
+
+    Parameters
+    ----------
+    measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
+        What a cell holds; NaN where the model has no scores on the dataset.
+    references : bool, default=False
+        Whether the reference models, which can never be picked, are columns too.
+
+    Examples
+    --------
+    >>> shipped_matrix().shape[1]
+    302
+    """
+    if measure not in MEASURES:
+        raise BadParameter("shipped_matrix", "measure", MEASURES, measure)
+    models = _read("models.parquet").set_index("id")
+    matrix = shipped_cells().pivot(index="dataset", columns="model", values=measure)  # noqa: PD010 - each pair is there once, and pivot checks it
+    wanted = models.index if references else models.index[~models["is_reference"].astype(bool)]
+    return matrix.reindex(columns=wanted)
+
+
+@cache
+def final_origins() -> frozenset[str]:
+    """Origins set aside: nothing is chosen, tuned or calibrated on their datasets.
+
+    Examples
+    --------
+    >>> len(final_origins())
+    156
+    """
+    text = _HERE.joinpath("final_origins.txt").read_text("utf-8")
+    return frozenset(text.splitlines())
+
+
+def _read(name: str) -> "pd.DataFrame":
+    import pandas as pd  # noqa: PLC0415 - final_origins() does without
+
+    return pd.read_parquet(shipped_folder() / name)

@@ -1,0 +1,118 @@
+"""``metaod build`` and ``metaod db``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from metaod.cli import main as command
+
+
+def call(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        command.main([str(argument) for argument in arguments])
+    out = capsys.readouterr()
+    return stop.value.code, out.out, out.err
+
+
+def good(capsys, *arguments):
+    code, out, err = call(capsys, *arguments)
+    assert code == 0, err
+    return out
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name in ("one", "two"):
+        rng = np.random.default_rng(len(name) + ord(name[0]))
+        X = rng.normal(size=(80, 3))
+        X[:5] += 5
+        np.savez(folder / f"{name}.npz", X=X, y=(np.arange(80) < 5).astype(int))
+    return folder
+
+
+@pytest.fixture
+def store(capsys, tmp_path, data):
+    path = tmp_path / "my.db"
+    out = good(capsys, "build", "--store", path, "--data", data, "--family", "COF",
+               "--family", "LODA", "--trials", "2")  # fmt: skip
+    assert "2 datasets done" in out
+    return path
+
+
+def test_build_and_look(capsys, store):
+    facts = json.loads(good(capsys, "db", "info", "--store", store, "--json"))
+    assert facts["datasets"] == 2
+    assert facts["models"] == 61
+    assert facts["references"] == 5
+    # COF(50) applies to 80 rows, the reference with kNN(100) does not
+    assert facts["cells"]["fast"] == {"not applicable": 2, "ok": 130}
+    out = good(capsys, "db", "info", "--store", store)
+    assert "2 of 2 origins" in out
+    assert "130 ok" in out
+
+
+def test_list_and_show(capsys, store):
+    assert "80" in good(capsys, "db", "list", "--store", store)
+    names = json.loads(good(capsys, "db", "list", "--store", store, "--json"))
+    assert [item["name"] for item in names] == ["one", "two"]
+    models = json.loads(good(capsys, "db", "list", "models", "--store", store, "--json"))
+    assert len(models) == 66
+    out = good(capsys, "db", "show", "one", "--store", store, "--top", "3")
+    assert "65 cells ok, 1 not" in out
+    assert "not applicable" in out
+    cells = json.loads(good(capsys, "db", "show", "one", "--store", store, "--json"))
+    assert cells[0]["ap"] >= cells[1]["ap"]
+    assert cells[-1]["ap"] is None
+
+
+def test_export_import_merge(capsys, tmp_path, store):
+    good(capsys, "db", "export", tmp_path / "out", "--store", store)
+    out = good(capsys, "db", "import", tmp_path / "out", "--store", tmp_path / "other.db")
+    assert "2 datasets" in out
+    assert "132 cells" in out
+    assert "added: nothing" in good(capsys, "db", "merge", tmp_path / "other.db", "--store", store)
+
+
+def test_verify(capsys, data, store):
+    out = good(capsys, "db", "verify", "--store", store, "--data", data, "--sample", "20")
+    assert "20 cells" in out
+    assert "all agree" in out
+
+
+def test_init_and_add(capsys, tmp_path, data):
+    path = tmp_path / "new.db"
+    good(capsys, "db", "init", "--store", path)
+    assert "2 datasets added" in good(capsys, "db", "add", "--store", path, "--data", data)
+    assert "0 datasets added, 2 were there" in good(
+        capsys, "db", "add", "--store", path, "--data", data
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["db", "info", "--store", "{tmp}/none.db"], "none.db"),
+        (["db", "init", "--store", "{store}"], "there already"),
+        (["db", "list", "cells", "--store", "{store}"], "'models'"),
+        (["db", "show", "three", "--store", "{store}"], "three"),
+        (["db", "merge", "{store}", "--store", "{store}", "--prefer", "me"], "'target'"),
+        (["db", "import", "{tmp}", "--store", "{store}"], "manifest"),
+        (["db", "verify", "--store", "{store}", "--data", "{tmp}/nowhere"], "nowhere"),
+        (["build", "--store", "{store}", "--data", "{data}", "--mode", "slow"], "'exact'"),
+        (["build", "--store", "{store}", "--data", "{data}", "--retry", "ok!"], "'over budget'"),
+        (["build", "--store", "{store}", "--data", "{data}", "--only", "zzz"], "--only"),
+        (["build", "--store", "{store}", "--data", "{data}", "--jobs", "0"], "n_jobs"),
+        (["build", "--store", "{tmp}", "--data", "{data}"], "{tmp}"),
+        (["build", "--store", "{tmp}/x/y.db", "--data", "{data}"], "y.db"),
+        (["build", "--data", "{data}"], "--store"),
+    ],
+)
+def test_mistakes_are_one_line(capsys, tmp_path, data, store, arguments, says):
+    places = {"tmp": tmp_path, "store": store, "data": data}
+    code, _, err = call(capsys, *(argument.format(**places) for argument in arguments))
+    assert code == 2
+    assert says.format(**places) in err.splitlines()[-1]
+    assert err.splitlines()[-1].startswith("metaod: error: ")
