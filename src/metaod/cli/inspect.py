@@ -11,6 +11,7 @@ from metaod.cli.screen import (
     Header,
     Json,
     Label,
+    MaxBytes,
     MissingWords,
     Sheet,
     TextColumns,
@@ -45,6 +46,7 @@ def inspect(
     text: TextColumns = None,
     sheet: Sheet = None,
     variable: Variable = None,
+    max_bytes: MaxBytes = None,
     all_columns: Annotated[
         bool, typer.Option("--all", help=f"Show every column, not the first {_MOST_COLUMNS}.")
     ] = False,
@@ -66,7 +68,7 @@ def inspect(
         table = read_table(
             file, label=label, delimiter=delimiter, encoding=encoding, decimal=decimal,
             na=tuple(na or ()), header=header, text=tuple(text or ()), sheet=sheet,
-            variable=variable,
+            variable=variable, **({} if max_bytes is None else {"max_bytes": max_bytes}),
         )  # fmt: skip
     prepared = prepare(table)
     if json:

@@ -19,6 +19,7 @@ __all__ = [
     "Header",
     "Json",
     "Label",
+    "MaxBytes",
     "MissingWords",
     "Sheet",
     "TextColumns",
@@ -62,6 +63,10 @@ Variable = Annotated[
     str | None, typer.Option(help="Array to take from a .mat or .npz file.", metavar="NAME")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+MaxBytes = Annotated[
+    int | None,
+    typer.Option(help="The most memory that the file may claim; 8 GiB.", metavar="N", min=1),
+]
 DataDir = Annotated[
     Path | None, typer.Option(help="Folder that holds datasets already.", metavar="DIR")
 ]

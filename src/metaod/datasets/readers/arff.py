@@ -21,7 +21,7 @@ from metaod.errors import BadFile
 
 __all__ = ["read"]
 
-_VALUES_A_CHUNK = 2_000_000
+_VALUES_A_CHUNK = 200_000
 
 _Line = tuple[int, str]
 _Row = tuple[int, list[str | None]]

@@ -57,7 +57,7 @@ class ArffColumn:
         return pd.Series(values)
 
     def _floats(self, values: Sequence[str | None]) -> npt.NDArray[Any]:
-        if any(value is not None and "_" in value for value in values):
+        if "_" in "".join([value for value in values if value is not None]):
             raise ValueError("Python would read 1_000 as a number")
         return np.array([np.nan if value is None else float(value) for value in values])
 

@@ -179,7 +179,7 @@ def _plain(
         unit, _ = np.datetime_data(matrix.dtype)
         precise = unit if unit in ("s", "ms", "us", "ns") else "s"
         return pd.DataFrame(matrix.astype(f"datetime64[{precise}]"), columns=names)
-    if kind == "m":
+    if kind == "m" and np.datetime_data(matrix.dtype)[0] not in ("Y", "M"):  # of no fixed length
         warnings.append("durations were read as seconds")
         return pd.DataFrame(matrix / np.timedelta64(1, "s"), columns=names)
     if kind in "USTO":

@@ -38,9 +38,12 @@ def frame_from_arrow(table: Any, source: str | None) -> tuple[pd.DataFrame, list
 def _plain(name: str, column: Any, source: str | None, warnings: list[str]) -> Any:
     """Cast one column to a type that pandas holds without Python objects."""
     kind, types = column.type, pa.types
-    while isinstance(kind, pa.BaseExtensionType) or types.is_dictionary(kind):
-        kind = kind.value_type if types.is_dictionary(kind) else kind.storage_type
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
         column = column.cast(kind)
+    if types.is_dictionary(kind):
+        column = _decoded(column)
+        kind = column.type
     if types.is_integer(kind):
         return _integers(name, column, warnings)
     if types.is_time(kind) or types.is_duration(kind):
@@ -59,6 +62,18 @@ def _plain(name: str, column: Any, source: str | None, warnings: list[str]) -> A
     return column.cast(plain)
 
 
+def _decoded(column: Any) -> Any:
+    """Write out a column that was stored as codes of its values."""
+    values = column.type.value_type
+    if pa.types.is_string_view(values):  # of which Arrow cannot decode codes
+        values = pa.large_string()
+    chunks = [
+        pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(values))
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array([chunk.dictionary_decode() for chunk in chunks], values)
+
+
 def _plain_type(kind: Any) -> Any:
     """Return the type that a column of one step's cast becomes, None where there is none."""
     types = pa.types
@@ -74,6 +89,8 @@ def _plain_type(kind: Any) -> Any:
 
 
 def _integers(name: str, column: Any, warnings: list[str]) -> Any:
+    if column.null_count == 0 and column.type == pa.int64():
+        return column
     extremes = pc.min_max(column).as_py()
     low, high = extremes["min"] or 0, extremes["max"] or 0
     beyond = high >= 2**63

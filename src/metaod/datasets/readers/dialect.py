@@ -55,10 +55,10 @@ class Dialect:
 def look(source: Source, options: ReadOptions, missing: Collection[str]) -> Dialect:
     """Decide how a UTF-8 text is written; what the options say is not questioned.
 
-    The delimiter is the first of tab, semicolon, bar and comma that splits every record of the
-    beginning into the same number of fields, more than one; where none does, the one that does
-    so for most records; where none does so for half of them, blanks, if they do for all. The
-    decimal mark is a comma where more fields look like ``1,5`` than like ``1.5``.
+    The delimiter is the one of tab, semicolon, bar and comma (the first of equals) that splits
+    most records of the beginning, the first among them, into the same number of fields, more than
+    one; where none does, blanks, if they do so for every record. The decimal mark is a comma where
+    more fields look like ``1,5`` than like ``1.5``.
     """
     text, whole = _beginning(source)
     delimiter, skip_lines = options.delimiter, 0
@@ -75,7 +75,7 @@ def look(source: Source, options: ReadOptions, missing: Collection[str]) -> Dial
         skip_lines += len(blank[0].splitlines())
         text = text[blank.end() :]
     records = _records(text, delimiter, whole)
-    if not records:
+    if not records or (len(records) == 1 and text.count('"') % 2):
         raise _no_record(source, text, skip_lines)
 
     header, of_header = options.header, None
@@ -151,24 +151,25 @@ def _records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
 
 
 def _sniff_delimiter(text: str, candidates: str, whole: bool) -> str:
-    best, best_share = ",", 0.5
-    for delimiter in candidates:
-        width, share = _usual_width(_records(text, delimiter, whole))
-        if width > 1 and share > best_share:
-            best, best_share = delimiter, share
-    if best_share > 0.5:
+    fits = {mark: _fit(_records(text, mark, whole)) for mark in candidates}
+    best = max(candidates, key=lambda mark: fits[mark])  # the first of equals
+    if fits[best] >= (True, 0.0):
         return best
-    width, share = _usual_width(_records(text, " ", whole))
-    if width > 1 and share == 1.0 and len(candidates) > 1:
+    if len(candidates) > 1 and _fit(_records(text, " ", whole)) == (True, 1.0):
         return " "
-    return candidates[-1]
+    return best if fits[best] > (False, 0.0) else candidates[-1]
 
 
-def _usual_width(records: Sequence[Sequence[str]]) -> tuple[int, float]:
-    if not records:
-        return 0, 0.0
-    [(width, count)] = Counter(map(len, records)).most_common(1)
-    return width, count / len(records)
+def _fit(records: Sequence[Sequence[str]]) -> tuple[bool, float]:
+    """Tell how well a delimiter fits: whether to the first record, and to what share of all.
+
+    It fits records of the usual number of fields, if that is more than one and found in most.
+    """
+    [(width, count)] = Counter(map(len, records)).most_common(1) or [(1, 0)]
+    share = count / max(1, len(records))
+    if width == 1 or share <= 0.5:
+        return False, 0.0
+    return len(records[0]) == width, share
 
 
 def _sniff_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:

@@ -8,7 +8,7 @@ from metaod.datasets.readers.matlab4 import parse_header
 from metaod.datasets.readers.source import Source
 from metaod.errors import BadFile
 
-__all__ = ["Kind", "decide_kind", "has_text_mark", "sniff"]
+__all__ = ["Kind", "decide_kind", "sniff"]
 
 
 class Kind(StrEnum):
@@ -94,7 +94,7 @@ _MAGIC = {  # by where in the file the bytes stand
 _TEXT_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
-def has_text_mark(head: bytes) -> bool:
+def _has_text_mark(head: bytes) -> bool:
     """Whether text of 16 or 32 bits a character says so by a byte-order mark."""
     return head.startswith(_TEXT_MARKS)
 
@@ -110,7 +110,7 @@ def sniff(source: Source) -> Kind:
                 return kind
     if parse_header(head) is not None:
         return Kind.MATLAB  # of version 4, which has no magic bytes
-    if b"\0" in head and not has_text_mark(head):
+    if b"\0" in head and not _has_text_mark(head):
         return Kind.BINARY
     return _kind_of_text(head)
 
@@ -157,7 +157,7 @@ def _kind_of_archive(source: Source) -> Kind:
 
 
 def _kind_of_text(head: bytes) -> Kind:
-    text = head.decode("utf-16" if has_text_mark(head) else "utf-8", errors="replace")
+    text = head.decode("utf-16" if _has_text_mark(head) else "utf-8", errors="replace")
     commented = False
     for line in text.removeprefix("\ufeff").splitlines():
         words = line.strip().lower()

@@ -95,7 +95,7 @@ def _from_pandas(source: pd.DataFrame, options: ReadOptions) -> Content:
 
 
 def _is_text(column: "pd.Series[Any]") -> bool:
-    return pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty")
+    return pd.api.types.infer_dtype(column, skipna=True) == "string"
 
 
 def _from_rows(rows: Sequence[Any], options: ReadOptions) -> Content:

@@ -1,7 +1,6 @@
 """Columns of Python objects, as sheets and lists hold them, become typed columns."""
 
 import datetime as dt
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -95,8 +94,10 @@ class ObjectJudge:
             value = value.item()
         if _is_missing(value):
             return None
-        if isinstance(value, dt.timedelta | np.timedelta64):
-            return pd.Timedelta(value).total_seconds()
+        if isinstance(value, dt.timedelta):
+            return value.total_seconds()
+        if isinstance(value, np.timedelta64):
+            return float(value.astype("timedelta64[us]").astype(np.int64)) / 1e6
         if isinstance(value, dt.time):
             return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
         if isinstance(value, bool | Real | Decimal | dt.date | np.datetime64):
@@ -119,7 +120,7 @@ def _is_missing(value: Any) -> bool:
         value is None
         or value is pd.NA
         or value is pd.NaT
-        or (isinstance(value, Real) and math.isnan(value))
+        or (isinstance(value, Real) and value != value)  # noqa: PLR0124 - only NaN differs from itself
     )
 
 

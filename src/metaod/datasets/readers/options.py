@@ -104,7 +104,7 @@ def is_delimiter(delimiter: str) -> bool:
 def _is_text_encoding(encoding: str) -> bool:
     try:
         codecs.lookup(encoding)
-        b"".decode(encoding)  # refuses codecs that are no text encodings, such as 'hex'
+        b" ".decode(encoding, errors="ignore")  # refuses what encodes no text, such as 'hex'
     except (LookupError, ValueError, TypeError):
         return False
     return True

@@ -50,7 +50,7 @@ class Budget:
         Memory beyond the table itself.
     """
 
-    seconds: float = 300.0
+    seconds: float = 60.0
     bytes: int = 2 * 2**30
 
 

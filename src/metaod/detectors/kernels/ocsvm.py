@@ -88,7 +88,8 @@ def _from_matrix(
         reason = ""
         until = start + budget.seconds - shared
         if not minimise(K, diagonal, alpha, gradient, until=until):
-            reason = f"not solved within the {budget.seconds:.3g} s that the budget allows"
+            taken = shared + perf_counter() - start
+            reason = f"not solved after {taken:.3g} s, and no end in sight"
         elif kernel == "linear":
             # on z-scores all decisions lie within the tolerance of zero, where the single
             # precision of the gradient would show

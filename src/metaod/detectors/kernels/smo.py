@@ -4,9 +4,9 @@ Minimise ``alpha' K alpha / 2`` where every alpha is in [0, 1] and their sum is 
 of rows. The first steps are those of LIBSVM (Chang and Lin 2011): its start, its choice of pairs by
 second-order information (Fan, Chen and Lin 2005), its rule for leaving variables out of the
 choice for a while, and its kernel values in single precision. A problem that LIBSVM solves in a few
-passes therefore ends at LIBSVM's own solution. One that is not solved by then is so badly
-conditioned that its path is a matter of rounding; it is finished by solving for a small working
-set of variables at a time, which takes a fraction of the time and is as accurate.
+passes therefore ends at LIBSVM's own solution. One that is not solved by then is badly conditioned,
+and its path a matter of rounding; it is finished by turns with working sets (all variables but a
+few fixed) and with steps on all variables, to the same tolerance in a fraction of the time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,12 +25,22 @@ TOLERANCE = 1e-3
 Kernel = npt.NDArray[np.float32]
 Vector = npt.NDArray[np.float64]
 
-_WORKING_SET = 128
-# steps a variable before working sets take over; these pay where they are a small part of all
+# steps a variable on LIBSVM's path; many where they cost little
 _PATIENCE = 2
 _PATIENCE_WITH_FEW = 1000
-_FEW = 4 * _WORKING_SET
-_AT_A_TIME = 2e8  # variables looked at, in steps together, between two looks at the clock
+_FEW = 512
+
+# then, by turns: so many rounds with a working set of so many variables, each of so many steps at
+# most; and at first so many steps a variable on all of them, twice as many at each further turn
+_ROUNDS = 200
+_WORKING_SET = 128
+_INNER_STEPS = 20_000
+_STEPS = 10
+
+# variables looked at, in steps together: some ten seconds. LIBSVM takes many minutes for a problem
+# that is not solved by then, or goes round in circles
+_MOST_WORK = 5e9
+_BETWEEN_LOOKS = 2e8  # the same between two looks at the clock
 
 # what may be done to a variable, as bits
 _NOTHING = np.int8(0)
@@ -82,20 +92,25 @@ def minimise(K: Kernel, diagonal: Vector, alpha: Vector, gradient: Vector, *, un
     Returns
     -------
     bool
-        False when time ran out before the optimum.
+        False when time ran out, or no end was in sight, before the optimum.
     """
     n_rows = len(alpha)
-    may = _bounds(alpha)
-    state = np.array([min(n_rows, 1000), 0, 0])
-    steps = int(_AT_A_TIME / n_rows) + 1
-    patience = n_rows * (_PATIENCE_WITH_FEW if n_rows <= _FEW else _PATIENCE)
-    while state[2] < patience:
-        left = min(steps, patience - int(state[2]))
-        if _advance(K, diagonal, alpha, gradient, may, state, TOLERANCE, left):
+    steps = n_rows * (_PATIENCE_WITH_FEW if n_rows <= _FEW else _PATIENCE)
+    if _in_steps(K, diagonal, alpha, gradient, steps, until):
+        return True
+    # LIBSVM's diagonal in double precision does not fit rows in single: equal rows then seem to
+    # differ, and pairs of them can go round in circles for ever
+    diagonal = K.diagonal().astype(np.float64)
+    steps = n_rows * _STEPS
+    work = 0
+    while work < _MOST_WORK and perf_counter() < until:
+        if _in_sets(K, diagonal, alpha, gradient):
             return True
-        if perf_counter() > until:
-            return False
-    return _minimise_in_sets(K, alpha, gradient, until)
+        if _in_steps(K, diagonal, alpha, gradient, steps, until):
+            return True
+        work += steps * n_rows
+        steps *= 2
+    return False
 
 
 def offset(alpha: Vector, gradient: Vector) -> float:
@@ -112,36 +127,46 @@ def offset(alpha: Vector, gradient: Vector) -> float:
     return float(gradient[alpha <= 0].min() + gradient[alpha >= 1].max()) / 2
 
 
-def _minimise_in_sets(K: Kernel, alpha: Vector, gradient: Vector, until: float) -> bool:
-    """Solve for the variables that violate optimality most, all others fixed, until none does."""
-    half = _WORKING_SET // 2
-    # LIBSVM's double diagonal does not fit single rows: equal rows then seem to differ, and pairs
-    # of them can go round in circles for ever
-    diagonal = K.diagonal().astype(np.float64)
+def _in_steps(
+    K: Kernel, diagonal: Vector, alpha: Vector, gradient: Vector, steps: int, until: float
+) -> bool:
+    """Make so many steps with LIBSVM's choice of pairs; whether the optimum is reached."""
+    may = _bounds(alpha)
+    state = np.array([min(len(alpha), 1000), 0, 0])
+    at_once = int(_BETWEEN_LOOKS / len(alpha)) + 1
+    while state[2] < steps and perf_counter() < until:
+        left = min(at_once, steps - int(state[2]))
+        if _advance(K, diagonal, alpha, gradient, may, state, TOLERANCE, left):
+            return True
+    return False
+
+
+def _in_sets(K: Kernel, diagonal: Vector, alpha: Vector, gradient: Vector) -> bool:
+    """Solve for the variables that violate optimality most, all others fixed, round by round."""
     kept = np.empty(0, dtype=np.intp)
-    while True:
+    for _ in range(_ROUNDS):
         grow = np.where(alpha < 1, -gradient, -np.inf)
         shrink = np.where(alpha > 0, gradient, -np.inf)
         gap = grow.max() + shrink.max()
         if gap < TOLERANCE:
             return True
-        if perf_counter() > until:
-            return False
         # half of the set stays from round to round, or rounds would undo each other
-        new = min(half if kept.size == 0 else half // 2, len(alpha) - 1)
+        new = min(_WORKING_SET // (4 if kept.size else 2), len(alpha) - 1)
         chosen = np.union1d(np.argpartition(-grow, new)[:new], np.argpartition(-shrink, new)[:new])
         kept = np.setdiff1d(kept, chosen, assume_unique=True)[: _WORKING_SET - chosen.size]
         chosen = np.concatenate([chosen, kept])
         inner, part = alpha[chosen], gradient[chosen]
+        tolerance = max(TOLERANCE / 2, gap / 10)
+        state = np.array([np.iinfo(np.int64).max, 1, 0])
         _advance(
             np.ascontiguousarray(K[np.ix_(chosen, chosen)]),
             diagonal[chosen],
             inner,
             part,
             _bounds(inner),
-            np.array([np.iinfo(np.int64).max, 1, 0]),
-            max(TOLERANCE / 2, gap / 10),
-            int(_AT_A_TIME / chosen.size / 10),
+            state,
+            tolerance,
+            _INNER_STEPS,
         )
         change = inner - alpha[chosen]
         moved = np.flatnonzero(change)
@@ -149,6 +174,7 @@ def _minimise_in_sets(K: Kernel, alpha: Vector, gradient: Vector, until: float) 
         alpha[chosen] = inner
         free = (inner > 0) & (inner < 1)
         kept = np.concatenate([chosen[free], chosen[~free]])
+    return False
 
 
 def _bounds(alpha: Vector) -> npt.NDArray[np.int8]:
