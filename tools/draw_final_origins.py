@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("datasets", type=Path)
     parser.add_argument("mothersets", type=Path)
     arguments = parser.parse_args()
-    print("\n".join(draw(arguments.datasets, arguments.mothersets)))  # noqa: T201 - its output
+    print("\n".join(draw(arguments.datasets, arguments.mothersets)))
 
 
 if __name__ == "__main__":

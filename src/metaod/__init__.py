@@ -24,12 +24,14 @@ if TYPE_CHECKING:
         model_space,
         register_family,
     )
+    from metaod.metafeatures import extract
 
 _HOMES = {
     "ModelSpec": "metaod.detectors",
     "Preparation": "metaod.datasets",
     "Table": "metaod.datasets",
     "catalogue": "metaod.datasets",
+    "extract": "metaod.metafeatures",
     "fingerprint": "metaod.datasets",
     "load_dataset": "metaod.datasets",
     "load_example": "metaod.datasets",
@@ -45,6 +47,7 @@ __all__ = [
     "Table",
     "__version__",
     "catalogue",
+    "extract",
     "fingerprint",
     "load_dataset",
     "load_example",

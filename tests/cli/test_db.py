@@ -37,7 +37,7 @@ def data(tmp_path):
 def store(capsys, tmp_path, data):
     path = tmp_path / "my.db"
     out = good(capsys, "build", "--store", path, "--data", data, "--family", "COF",
-               "--family", "LODA", "--trials", "2")  # fmt: skip
+               "--family", "LODA", "--trials", "2", "--schema", "paper")  # fmt: skip
     assert "2 datasets done" in out
     return path
 
@@ -47,6 +47,7 @@ def test_build_and_look(capsys, store):
     assert facts["datasets"] == 2
     assert facts["models"] == 61
     assert facts["references"] == 5
+    assert [item["schema"] for item in facts["metafeatures"]] == ["paper"]
     # COF(50) applies to 80 rows, the reference with kNN(100) does not
     assert facts["cells"]["fast"] == {"not applicable": 2, "ok": 130}
     out = good(capsys, "db", "info", "--store", store)

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,11 +19,13 @@ from metaod.database.score_cache import ScoreCache
 from metaod.database.store import Store
 from metaod.database.verification import verify
 from metaod.datasets.folder import iter_folder
+from metaod.datasets.preparation import prepare
 from metaod.detectors import ModelSpec, model_space, register_family, unregister_family
 from metaod.detectors.kernels.base import Budget, CellState
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
+from metaod.metafeatures import extract
 
-SMALL = BuildOptions(detectors=("HBOS", "COF", "LODA"), trials=2, references=False)
+SMALL = BuildOptions(detectors=("HBOS", "COF", "LODA"), trials=2, references=False, schemas=())
 
 
 def make_folder(folder, count=4, rows=90):
@@ -91,14 +94,14 @@ def test_processes_and_serial_agree_bit_for_bit(tmp_path, folder):
 
 
 def test_only_what_is_missing_is_computed(tmp_path, folder):
-    run(tmp_path / "a.db", folder, BuildOptions(detectors=("HBOS",), references=False))
+    run(tmp_path / "a.db", folder, BuildOptions(detectors=("HBOS",), references=False, schemas=()))
     with Store(tmp_path / "a.db") as store:
         plan = plan_build(store, iter_folder(folder), SMALL)
     for task in plan.tasks:
         assert {spec.detector for spec in task.specs} == {"COF", "LODA"}
     # more trials: the random models again, of which only the new trials are written
     run(tmp_path / "a.db", folder)
-    more = BuildOptions(detectors=SMALL.detectors, trials=3, references=False)
+    more = BuildOptions(detectors=SMALL.detectors, trials=3, references=False, schemas=())
     with Store(tmp_path / "a.db") as store:
         plan = plan_build(store, iter_folder(folder), more)
     assert {model.partition("(")[0] for task in plan.tasks for model, _ in task.lacking} == {"LODA"}
@@ -116,7 +119,7 @@ def test_a_task_order_that_starts_with_the_costly(tmp_path, folder):
 
 def test_references_and_the_mega_ensemble(tmp_path):
     folder = make_folder(tmp_path / "data", count=1, rows=130)
-    options = BuildOptions(trials=1)
+    options = BuildOptions(trials=1, schemas=())
     run(tmp_path / "a.db", folder, options)
     with Store(tmp_path / "a.db") as store:
         (record,) = store.datasets()
@@ -131,9 +134,31 @@ def test_references_and_the_mega_ensemble(tmp_path):
     assert cells["LOF()"].ap == cells["LOF(n_neighbors=20, metric=euclidean)"].ap
 
 
+def test_meta_features_come_with_the_matrix(tmp_path, folder):
+    options = BuildOptions(detectors=("COF",), references=False)
+    run(tmp_path / "a.db", folder, options)
+    with Store(tmp_path / "a.db") as store:
+        for record, entry in zip(store.datasets(), iter_folder(folder), strict=True):
+            found = store.metafeatures(record.fingerprint)
+            assert [item.schema for item in found] == ["paper", "scores"]
+            expected = extract(prepare(entry.load().table), ("paper", "scores"))
+            values = np.concatenate([item.values for item in found])
+            np.testing.assert_array_equal(values, expected.values)
+        assert plan_build(store, iter_folder(folder), options).tasks == ()
+    # a store that has the cells alone gets the meta-features later
+    run(tmp_path / "b.db", folder, replace(options, schemas=()))
+    run(tmp_path / "b.db", folder, replace(options, schemas=("paper",)))
+    with Store(tmp_path / "b.db") as store:
+        plan = plan_build(store, iter_folder(folder), options)
+    assert [(task.schemas, task.specs) for task in plan.tasks] == [(("scores",), ())] * 4
+    report = run(tmp_path / "b.db", folder, options)
+    assert report.states == {}
+    assert content(tmp_path / "a.db") == content(tmp_path / "b.db")
+
+
 def test_models_that_do_not_apply_are_no_zeros(tmp_path):
     folder = make_folder(tmp_path / "data", count=1, rows=20)
-    run(tmp_path / "a.db", folder, BuildOptions(detectors=("COF",), references=False))
+    run(tmp_path / "a.db", folder, BuildOptions(detectors=("COF",), references=False, schemas=()))
     ((_, evaluations, _),) = content(tmp_path / "a.db")
     states = {model: (state, ap) for model, _, _, state, ap, *_ in evaluations}
     assert states["COF(n_neighbors=50)"] == (CellState.NOT_APPLICABLE, "nan")
@@ -141,13 +166,15 @@ def test_models_that_do_not_apply_are_no_zeros(tmp_path):
 
 
 def test_over_budget_is_skipped_and_can_be_made_again(tmp_path, folder):
-    mean = BuildOptions(detectors=("COF",), references=False, budget=Budget(seconds=0.0))
+    mean = BuildOptions(
+        detectors=("COF",), references=False, schemas=(), budget=Budget(seconds=0.0)
+    )
     report = run(tmp_path / "a.db", folder, mean)
     assert report.states == {CellState.OVER_BUDGET: 28}
-    fair = BuildOptions(detectors=("COF",), references=False)
+    fair = BuildOptions(detectors=("COF",), references=False, schemas=())
     assert run(tmp_path / "a.db", folder, fair).states == {}
     again = BuildOptions(
-        detectors=("COF",), references=False, retry=frozenset({CellState.OVER_BUDGET})
+        detectors=("COF",), references=False, schemas=(), retry=frozenset({CellState.OVER_BUDGET})
     )
     assert run(tmp_path / "a.db", folder, again).states == {CellState.OK: 28}
 
@@ -166,7 +193,7 @@ def test_a_failing_detector_is_a_failed_cell_with_its_reason(tmp_path, folder):
     register_family("Breaking", Breaking)
     register_family("Nan", Nan)
     try:
-        options = BuildOptions("all", ("Breaking", "Nan"), references=False)
+        options = BuildOptions("all", ("Breaking", "Nan"), references=False, schemas=())
         report = run(tmp_path / "a.db", folder, options)
     finally:
         unregister_family("Breaking")
@@ -201,7 +228,7 @@ def test_a_dataset_without_outliers_is_refused(tmp_path, folder):
 def test_scores_are_kept_where_asked(tmp_path, folder):
     spec = "LODA(n_bins=10, n_random_cuts=10)"
     options = BuildOptions(
-        detectors=("LODA",), trials=2, references=False, keep_scores=frozenset({spec})
+        detectors=("LODA",), trials=2, references=False, schemas=(), keep_scores=frozenset({spec})
     )
     run(tmp_path / "a.db", folder, options)
     cache = ScoreCache.beside(tmp_path / "a.db")
@@ -223,6 +250,7 @@ def test_scores_are_kept_where_asked(tmp_path, folder):
         {"detectors": ("PCA",)},
         {"keep_scores": frozenset({"LOF"})},
         {"space": "x"},
+        {"schemas": ("x",)},
     ],
 )
 def test_bad_options_are_refused(tmp_path, folder, options):
@@ -290,11 +318,11 @@ def count_tasks(path):
 def test_kill_and_resume_equals_an_uninterrupted_run(tmp_path, jobs):
     folder = make_folder(tmp_path / "data", count=16, rows=400)
     options = ["--data", str(folder), "--family", "HBOS", "--family", "LODA", "--trials", "2",
-               "--no-references", "--jobs", str(jobs)]  # fmt: skip
+               "--no-references", "--schema", "none", "--jobs", str(jobs)]  # fmt: skip
     run(
         tmp_path / "whole.db",
         folder,
-        BuildOptions(detectors=("HBOS", "LODA"), trials=2, references=False),
+        BuildOptions(detectors=("HBOS", "LODA"), trials=2, references=False, schemas=()),
     )
     path = tmp_path / "killed.db"
     command = [sys.executable, "-m", "metaod", "build", "--store", str(path), *options]
@@ -317,7 +345,7 @@ def test_kill_and_resume_equals_an_uninterrupted_run(tmp_path, jobs):
     assert kills, "the build was over before it could be killed"
     with Store(path) as store:
         plan = plan_build(store, iter_folder(folder), BuildOptions(
-            detectors=("HBOS", "LODA"), trials=2, references=False))  # fmt: skip
+            detectors=("HBOS", "LODA"), trials=2, references=False, schemas=()))  # fmt: skip
     assert len(plan.tasks) == 16 - finished, "a finished task would be computed again"
     subprocess.run(command, stderr=subprocess.DEVNULL, check=True, timeout=300)
     assert content(path) == content(tmp_path / "whole.db")

@@ -51,12 +51,19 @@ def build(
     ] = 1,
     max_seconds: Annotated[
         float, typer.Option(help="Time that one cell may take.", metavar="S", min=0)
-    ] = 300.0,
+    ] = 60.0,
     max_memory: Annotated[
         float,
         typer.Option(help="Memory beyond the table that it may take, GiB.", metavar="G", min=0),
     ] = 2.0,
     references: Annotated[bool, typer.Option(help="Evaluate the reference models too.")] = True,
+    schema: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Meta-features to extract: paper, scores, none; repeatable, both by default.",
+            metavar="NAME",
+        ),
+    ] = None,
     retry: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,6 +99,7 @@ def build(
         mode=_one_of(Mode, "--mode", mode),
         budget=Budget(seconds=max_seconds, bytes=int(max_memory * 2**30)),
         references=references,
+        schemas=() if schema == ["none"] else tuple(schema or ("paper", "scores")),
         retry=frozenset(_one_of(CellState, "--retry", state) for state in retry or ()),
         keep_scores=frozenset(keep_scores or ()),
     )

@@ -4,23 +4,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.screen import (
+from metaod.cli.screen import Json, console, grid, print_json
+from metaod.cli.tables import (
     Decimal,
     Delimiter,
     Encoding,
+    Example,
+    File,
     Header,
-    Json,
     Label,
     MaxBytes,
     MissingWords,
     Sheet,
     TextColumns,
     Variable,
-    console,
-    grid,
-    print_json,
+    open_table,
 )
-from metaod.errors import BadParameter
 
 if TYPE_CHECKING:
     from metaod.datasets import PreparedTable, Table
@@ -31,12 +30,9 @@ _MOST_COLUMNS = 40
 
 
 def inspect(
-    file: Annotated[
-        str | None,
-        typer.Argument(help="Table: CSV, TSV, Parquet, ARFF, MAT, NPY, NPZ, XLSX; - is stdin."),
-    ] = None,
+    file: File = None,
     *,
-    example: Annotated[bool, typer.Option("--example", help="Use the bundled example.")] = False,
+    example: Example = False,
     label: Label = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -56,20 +52,13 @@ def inspect(
 
     Examples:  metaod inspect table.csv  ·  metaod inspect t.csv --label fraud --decimal ,
     """
-    if (file is None) != example:
-        raise BadParameter(
-            "metaod inspect", "FILE", "given, or replaced by --example", file or "none"
-        )
-    from metaod.datasets import load_example, prepare, read_table
+    from metaod.datasets import prepare
 
-    if file is None:
-        table = load_example()
-    else:
-        table = read_table(
-            file, label=label, delimiter=delimiter, encoding=encoding, decimal=decimal,
-            na=tuple(na or ()), header=header, text=tuple(text or ()), sheet=sheet,
-            variable=variable, **({} if max_bytes is None else {"max_bytes": max_bytes}),
-        )  # fmt: skip
+    table = open_table(
+        "metaod inspect", file, example=example, label=label, delimiter=delimiter,
+        encoding=encoding, decimal=decimal, na=na, header=header, text=text, sheet=sheet,
+        variable=variable, max_bytes=max_bytes,
+    )  # fmt: skip
     prepared = prepare(table)
     if json:
         print_json(_as_data(table, prepared))

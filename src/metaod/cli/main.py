@@ -14,6 +14,7 @@ from metaod._version import __version__
 from metaod.cli.build import build
 from metaod.cli.datasets import app as datasets_app
 from metaod.cli.db import app as db_app
+from metaod.cli.describe import describe
 from metaod.cli.inspect import inspect
 from metaod.cli.models import models
 from metaod.errors import UserError
@@ -37,6 +38,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(inspect)
+app.command()(describe)
 app.command()(models)
 app.add_typer(datasets_app, name="datasets")
 app.command()(build)

@@ -1,4 +1,4 @@
-"""What the commands share: the screen they print to and the options for reading a table."""
+"""What the commands share: the screen they print to."""
 
 import json
 import sys
@@ -13,60 +13,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataDir",
-    "Decimal",
-    "Delimiter",
-    "Encoding",
-    "Header",
     "Json",
-    "Label",
-    "MaxBytes",
-    "MissingWords",
-    "Sheet",
-    "TextColumns",
-    "Variable",
     "console",
     "grid",
     "print_json",
 ]
 
-Label = Annotated[
-    str | None,
-    typer.Option(help="Label column (or array), kept for evaluation alone.", metavar="NAME"),
-]
-Delimiter = Annotated[
-    str | None, typer.Option(help="Field delimiter of text files; found by looking.", metavar="C")
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="Text encoding; found by looking.", metavar="NAME")
-]
-Decimal = Annotated[
-    str | None, typer.Option(help="Decimal mark, '.' or ','; found by looking.", metavar="C")
-]
-MissingWords = Annotated[
-    list[str] | None,
-    typer.Option("--na", help="A further word for a missing value; repeatable.", metavar="WORD"),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line names the columns; found by looking.",
-        show_default=False,
-    ),
-]
-TextColumns = Annotated[
-    list[str] | None,
-    typer.Option("--text", help="Take this column as text; repeatable.", metavar="COLUMN"),
-]
-Sheet = Annotated[str | None, typer.Option(help="Sheet of an XLSX workbook.", metavar="NAME")]
-Variable = Annotated[
-    str | None, typer.Option(help="Array to take from a .mat or .npz file.", metavar="NAME")
-]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-MaxBytes = Annotated[
-    int | None,
-    typer.Option(help="The most memory that the file may claim; 8 GiB.", metavar="N", min=1),
-]
 DataDir = Annotated[
     Path | None, typer.Option(help="Folder that holds datasets already.", metavar="DIR")
 ]

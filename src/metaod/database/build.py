@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from metaod.datasets.folder import FolderEntry
 from metaod.detectors import ModelSpec, model_space
 from metaod.detectors.kernels.base import Budget, CellState, Mode
 from metaod.errors import BadColumn, BadParameter
+from metaod.metafeatures.schema import schema
 from metaod.performance import FIXED_REFERENCES, Reference, mega_ensemble
 
 __all__ = ["BuildOptions", "BuildReport", "Plan", "build", "plan_build", "record_of"]
@@ -43,6 +44,8 @@ class BuildOptions:
         What one cell may cost.
     references : bool, default=True
         Whether the reference models are evaluated too.
+    schemas : tuple of str, default=("paper", "scores")
+        Schemas of the meta-features that are extracted too.
     retry : frozenset of CellState
         Trials that ended so are made again.
     keep_scores : frozenset of str
@@ -55,12 +58,15 @@ class BuildOptions:
     mode: Mode = Mode.FAST
     budget: Budget = field(default_factory=Budget)
     references: bool = True
+    schemas: tuple[str, ...] = ("paper", "scores")
     retry: frozenset[CellState] = frozenset()
     keep_scores: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.trials < 1:
             raise BadParameter("build", "trials", "an int in the range [1, inf)", self.trials)
+        for name in self.schemas:
+            schema(name)
 
     def specs(self) -> tuple[ModelSpec, ...]:
         """The models."""
@@ -143,8 +149,11 @@ def plan_build(
     scores = _score_folder(store, options)
     tasks = []
     lacking = missing(store, records, wanted, options.mode, retry=options.retry)
-    for fingerprint, models in lacking.items():
-        record = records[fingerprint]
+    described = _lacking_schemas(store, records, options.schemas)
+    for fingerprint, record in records.items():
+        models, schemas = lacking.get(fingerprint, {}), described[fingerprint]
+        if not models and not schemas:
+            continue
         tasks.append(
             BuildTask(
                 entry=sources[fingerprint],
@@ -154,6 +163,7 @@ def plan_build(
                 lacking=frozenset(
                     (model, trial) for model, trials in models.items() for trial in trials
                 ),
+                schemas=schemas,
                 trials=options.trials,
                 mode=options.mode,
                 budget=options.budget,
@@ -210,10 +220,25 @@ def build(
             for record in plan.datasets:
                 store.add_dataset(record)
         for result in executor.run(run_task, plan.tasks):
-            store.record_task(result.task.fingerprint, result.evaluations)
+            store.record_task(result.task.fingerprint, result.evaluations, result.metafeatures)
             states.update(evaluation.state for evaluation in result.evaluations)
             on_task(result)
     return BuildReport(plan, states, time.perf_counter() - start)
+
+
+def _lacking_schemas(
+    store: Store, fingerprints: Iterable[str], schemas: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """The schemas that each dataset lacks in the version of today."""
+    stored = {record.fingerprint for record in store.datasets()}
+    lacking = {}
+    for fingerprint in fingerprints:
+        there = store.metafeatures(fingerprint) if fingerprint in stored else []
+        known = {(record.schema, record.version) for record in there}
+        lacking[fingerprint] = tuple(
+            name for name in schemas if (name, schema(name).version) not in known
+        )
+    return lacking
 
 
 def record_of(entry: FolderEntry) -> DatasetRecord:
@@ -240,8 +265,9 @@ def record_of(entry: FolderEntry) -> DatasetRecord:
 
 
 def _cost(record: DatasetRecord) -> float:
-    # support vectors grow with the square of the rows, the rest about linearly
-    return record.n_rows * (record.n_rows + 20.0 * record.n_columns + 2000.0)
+    # measured: support vectors grow with the square of the rows until the budget ends it, the rest
+    # about linearly
+    return min(record.n_rows, 25_000) ** 2 + 4_000.0 * record.n_rows
 
 
 def _score_folder(store: Store, options: BuildOptions) -> Path | None:

@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from metaod.database.records import MetaFeatureRecord
 from metaod.database.score_cache import ScoreCache
 from metaod.datasets.folder import FolderEntry
-from metaod.datasets.preparation import prepare
+from metaod.datasets.preparation import PreparedTable, prepare
 from metaod.detectors.kernels.base import Budget, CellState, Mode, Scored
 from metaod.detectors.spec import ModelSpec
 from metaod.errors import BadFile, UserError
+from metaod.metafeatures import extract
 from metaod.performance import Evaluation, Reference, evaluate_models
 
 __all__ = ["BuildTask", "TaskResult", "run_task"]
@@ -35,6 +37,8 @@ class BuildTask:
         Reference models that lack trials.
     lacking : frozenset of (str, int)
         Model ids and trials that are missing: what is written of all that is computed.
+    schemas : tuple of str
+        Schemas of meta-features that are missing.
     trials : int
         Trials of a random model.
     mode : Mode
@@ -54,6 +58,7 @@ class BuildTask:
     specs: tuple[ModelSpec, ...]
     references: tuple[Reference, ...]
     lacking: frozenset[tuple[str, int]]
+    schemas: tuple[str, ...]
     trials: int
     mode: Mode
     budget: Budget
@@ -72,12 +77,15 @@ class TaskResult:
         The task.
     evaluations : tuple of Evaluation
         One for each model and trial that was lacking, by model id and trial.
+    metafeatures : tuple of MetaFeatureRecord
+        One for each schema that was lacking; none of a table that cannot be prepared.
     seconds : float
         What the whole task took.
     """
 
     task: BuildTask
     evaluations: tuple[Evaluation, ...]
+    metafeatures: tuple[MetaFeatureRecord, ...]
     seconds: float
 
 
@@ -95,20 +103,37 @@ def run_task(task: BuildTask) -> TaskResult:
             "changed while the build was running",
             remedy="start the build again",
         )
+    metafeatures: tuple[MetaFeatureRecord, ...] = ()
     with threadpool_limits(1):
         try:
-            evaluations = _evaluate(task, prepare(dataset.table).X, dataset.y)
+            prepared = prepare(dataset.table)
+            metafeatures = _describe(prepared, task.schemas)
+            evaluations = _evaluate(task, prepared.X, dataset.y)
         except UserError as error:
             evaluations = _all_failed(task, str(error))
         except Exception as error:  # see above; the reason is stored and `--retry failed` repeats
             evaluations = _all_failed(task, f"{type(error).__name__}: {error}")
     evaluations.sort(key=lambda item: (item.model, item.trial))
-    return TaskResult(task, tuple(evaluations), time.perf_counter() - start)
+    return TaskResult(task, tuple(evaluations), metafeatures, time.perf_counter() - start)
+
+
+def _describe(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
+    if not schemas:
+        return ()
+    found = extract(prepared, schemas)
+    records, start = [], 0
+    for part in found.schemas:
+        values = found.values[start : start + len(part.features)]
+        records.append(MetaFeatureRecord(part.name, part.version, part.names, values))
+        start += len(part.features)
+    return tuple(records)
 
 
 def _evaluate(
     task: BuildTask, X: npt.NDArray[np.float64], y: npt.NDArray[np.int8]
 ) -> list[Evaluation]:
+    if not task.lacking:
+        return []
     cache = ScoreCache(task.scores) if task.scores is not None and task.keep else None
     kept: dict[tuple[str, int], npt.NDArray[np.float32]] = {}
 

@@ -18,7 +18,7 @@ from metaod.detectors.kernels.binning import bin_of, edge_of, has_bins, no_bins
 from metaod.detectors.kernels.costs import why_over_budget
 from metaod.detectors.spec import ModelSpec
 
-__all__ = ["HBOSKernel"]
+__all__ = ["HBOSKernel", "histograms", "summed"]
 
 Bins = npt.NDArray[np.uint16]
 
@@ -60,7 +60,7 @@ class HBOSKernel:
                     yield Scored(spec, 0, CellState.OVER_BUDGET, reason=over)
                 continue
             start = perf_counter()
-            bins, density, reason = _histograms(X, n_bins)
+            bins, density, reason = histograms(X, n_bins)
             if reason is not None:
                 for spec in alike:
                     yield Scored(spec, 0, CellState.FAILED, reason=reason)
@@ -69,11 +69,11 @@ class HBOSKernel:
             for spec in alike:
                 start = perf_counter()
                 params = dict(spec.params)
-                scores = _summed(bins, -np.log2(density + params.get("alpha", 0.1)))
+                scores = summed(bins, -np.log2(density + params.get("alpha", 0.1)))
                 yield Scored(spec, 0, CellState.OK, scores, shared + perf_counter() - start)
 
 
-def _histograms(X: Matrix, n_bins: int) -> tuple[Bins, Scores, str | None]:
+def histograms(X: Matrix, n_bins: int) -> tuple[Bins, Scores, str | None]:
     """The bin in which each value is looked up, and the density of each bin, by column.
 
     Where PyOD's own fit would stop, its exception comes as a third item.
@@ -107,7 +107,8 @@ def _count(X: Any, low: Any, high: Any, bins: Any, counts: Any) -> None:
 
 
 @njit(cache=True)
-def _summed(bins: Bins, table: Scores) -> Scores:
+def summed(bins: Bins, table: Scores) -> Scores:
+    """Sum over the columns of what a table has for each row's bin."""
     n_rows, n_columns = bins.shape
     sums = np.zeros(n_rows)
     for i in range(n_rows):

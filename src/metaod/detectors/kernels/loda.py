@@ -25,7 +25,7 @@ from metaod.detectors.kernels.binning import bin_of, edge_of, has_bins, no_bins
 from metaod.detectors.kernels.costs import why_over_budget
 from metaod.detectors.spec import ModelSpec
 
-__all__ = ["LODAKernel"]
+__all__ = ["LODAKernel", "nested_cuts"]
 
 
 class LODAKernel:
@@ -66,7 +66,7 @@ class LODAKernel:
                 for n_cuts, by_bins in wanted.items():
                     yield from _summed(_pyod_cuts(X, seed, n_cuts), seed, {n_cuts: by_bins})
             else:
-                yield from _summed(_nested_cuts(X, seed), seed, wanted)
+                yield from _summed(nested_cuts(X, seed), seed, wanted)
 
 
 def _pyod_cuts(X: Matrix, seed: int, n_cuts: int) -> Iterator[Scores]:
@@ -80,7 +80,7 @@ def _pyod_cuts(X: Matrix, seed: int, n_cuts: int) -> Iterator[Scores]:
         yield weights[cut].dot(X.T)
 
 
-def _nested_cuts(X: Matrix, seed: int) -> Iterator[Scores]:
+def nested_cuts(X: Matrix, seed: int) -> Iterator[Scores]:
     """Projections without end; a cut depends on the seed and its number alone."""
     random = check_random_state(seed)
     n_rows, n_columns = X.shape

@@ -20,6 +20,10 @@ __all__ = ["KERNELS", "OCSVMKernel"]
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
+# kernels with which most decisions lie within the solver's tolerance of zero, so close together
+# that the single precision of the gradient would mix them up
+_WITHIN_ROUNDING = {"linear", "poly"}
+
 _BLOCK = 2**18  # kernel values computed at a time: 2 MiB, what a core's own cache holds
 
 
@@ -27,6 +31,17 @@ class OCSVMKernel:
     """One-class SVMs of any nu with PyOD's other defaults.
 
     Memory beyond the table: 4 bytes a pair of rows, so 2 GiB allow 23,000 rows.
+
+    Notes
+    -----
+    LIBSVM stops within a tolerance of the optimum, at a point that depends on the order of rows.
+    On ten public tables, three values of nu and five orders of the rows, the average precision of
+    PyOD's own detector moved by (median, largest): linear 0.15, 0.66; poly 0.0003, 0.12; rbf 0,
+    0.06; sigmoid 0.0006, 0.17. With z-scores every linear problem has the optimum 0, so that its
+    scores are what rounding and the order of rows make of it. The fast mode follows LIBSVM's path
+    for the order given. On the same tables its average precision differed from PyOD's by at most
+    0 (linear), 0.012 (poly: badly conditioned ones are finished in another way), 0.00003 (rbf) and
+    0.0002 (sigmoid); its rbf scores differ by about 1e-7 of their spread.
     """
 
     families = frozenset({"OCSVM"})
@@ -82,33 +97,34 @@ def _from_matrix(
         return
     _fill(X, kernel, K)
     shared = perf_counter() - start
-    start = perf_counter()
+    solutions = []
     for nu, alpha, gradient in starts(K, list(by_nu)):
-        scores: Scores | None = None
-        reason = ""
-        until = start + budget.seconds - shared
-        if not minimise(K, diagonal, alpha, gradient, until=until):
-            taken = shared + perf_counter() - start
-            reason = f"not solved after {taken:.3g} s, and no end in sight"
-        elif kernel == "linear":
-            # on z-scores all decisions lie within the tolerance of zero, where the single
-            # precision of the gradient would show
-            scores = offset(alpha, gradient) - X @ (X.T @ alpha)
-        else:
-            scores = offset(alpha, gradient) - gradient
-        seconds = shared + perf_counter() - start
-        state = CellState.OVER_BUDGET if scores is None else CellState.OK
-        for spec in by_nu[nu]:
-            yield Scored(spec, 0, state, scores, seconds, reason)
         start = perf_counter()
+        solved = minimise(K, diagonal, alpha, gradient, until=start + budget.seconds - shared)
+        solutions.append((nu, solved, alpha, gradient, perf_counter() - start))
+    if kernel in _WITHIN_ROUNDING:
+        start = perf_counter()
+        alphas = np.column_stack([alpha for _, _, alpha, _, _ in solutions])
+        decisions = _times_matrix(X, kernel, alphas)
+        shared += perf_counter() - start
+    for s, (nu, solved, alpha, gradient, own) in enumerate(solutions):
+        seconds = shared + own
+        for spec in by_nu[nu]:
+            if solved:
+                decision = decisions[:, s] if kernel in _WITHIN_ROUNDING else gradient
+                scores = offset(alpha, gradient) - decision
+                yield Scored(spec, 0, CellState.OK, scores, seconds)
+            else:
+                reason = f"not solved after {seconds:.3g} s, and no end in sight"
+                yield Scored(spec, 0, CellState.OVER_BUDGET, None, seconds, reason)
 
 
 def _each_with_libsvm(
     X: Matrix, by_kernel: dict[str, dict[float, list[ModelSpec]]], budget: Budget
 ) -> Iterator[Scored]:
     """LIBSVM itself for each kernel and nu."""
-    # an iteration looks at every row a few times
-    most = int(budget.seconds / (2e-9 * len(X))) + 1
+    # an iteration looks at every row a few times; LIBSVM counts in 32 bits
+    most = min(int(budget.seconds / (2e-9 * len(X))) + 1, 2**31 - 1)
     for kernel, by_nu in by_kernel.items():
         for nu, alike in by_nu.items():
             start = perf_counter()
@@ -130,7 +146,21 @@ def _each_with_libsvm(
 
 
 def _fill(X: Matrix, kernel: str, K: npt.NDArray[np.float32]) -> None:
-    """Compute the kernel matrix in double precision, block by block, and keep it in single."""
+    """Keep the kernel matrix in single precision, as LIBSVM does."""
+    for rows, block in _blocks(X, kernel):
+        K[rows] = block
+
+
+def _times_matrix(X: Matrix, kernel: str, alphas: Matrix) -> Matrix:
+    """The kernel matrix in double precision, times one column for each nu."""
+    result = np.empty_like(alphas)
+    for rows, block in _blocks(X, kernel):
+        np.matmul(block, alphas, out=result[rows])
+    return result
+
+
+def _blocks(X: Matrix, kernel: str) -> Iterator[tuple[slice, Matrix]]:
+    """The kernel matrix in double precision, some rows at a time."""
     n_rows, n_columns = X.shape
     squares = np.einsum("ij,ij->i", X, X)
     step = max(1, _BLOCK // n_rows)
@@ -151,7 +181,7 @@ def _fill(X: Matrix, kernel: str, K: npt.NDArray[np.float32]) -> None:
                 block *= block * block
             else:
                 np.tanh(block, out=block)
-        K[rows] = block
+        yield rows, block
 
 
 def _diagonal(X: Matrix, kernel: str) -> Scores:

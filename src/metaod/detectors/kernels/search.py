@@ -116,7 +116,7 @@ def _search_products(X: Matrix, found: Neighbours) -> None:
     # |a - b|² = |a|² + |b|² - 2ab, about the mean so that little is lost to rounding
     centred = X - X.mean(axis=0)
     squares = np.einsum("ij,ij->i", centred, centred)
-    _refuse_overflow(4 * squares.max())
+    _refuse_overflow(4.0 * float(squares.max()))
     factors = np.ascontiguousarray(-2 * centred.T)
     margins = 8 * (X.shape[1] + 8) * _ROUNDING * (squares + squares.max())
     blocks = _blocks(len(X))
@@ -140,7 +140,7 @@ def _search_products(X: Matrix, found: Neighbours) -> None:
 
 def _search_differences(X: Matrix, found: Neighbours) -> None:
     columns = np.ascontiguousarray(X.T)
-    _refuse_overflow(2 * np.abs(X).max() * X.shape[1])
+    _refuse_overflow(2.0 * float(np.abs(X).max()) * X.shape[1])
     blocks = _blocks(len(X))
     space = np.empty((blocks[0].stop, len(X)))
     nothing = np.empty((0, 0))

@@ -24,6 +24,7 @@ TOLERANCE = 1e-3
 
 Kernel = npt.NDArray[np.float32]
 Vector = npt.NDArray[np.float64]
+Order = npt.NDArray[np.int64]
 
 # steps a variable on LIBSVM's path; many where they cost little
 _PATIENCE = 2
@@ -131,12 +132,12 @@ def _in_steps(
     K: Kernel, diagonal: Vector, alpha: Vector, gradient: Vector, steps: int, until: float
 ) -> bool:
     """Make so many steps with LIBSVM's choice of pairs; whether the optimum is reached."""
-    may = _bounds(alpha)
-    state = np.array([min(len(alpha), 1000), 0, 0])
+    may, order = _bounds(alpha), _order(len(alpha))
+    state = np.array([min(len(alpha), 1000), 0, 0, len(alpha)])
     at_once = int(_BETWEEN_LOOKS / len(alpha)) + 1
     while state[2] < steps and perf_counter() < until:
         left = min(at_once, steps - int(state[2]))
-        if _advance(K, diagonal, alpha, gradient, may, state, TOLERANCE, left):
+        if _advance(K, diagonal, alpha, gradient, may, order, state, TOLERANCE, left):
             return True
     return False
 
@@ -157,13 +158,14 @@ def _in_sets(K: Kernel, diagonal: Vector, alpha: Vector, gradient: Vector) -> bo
         chosen = np.concatenate([chosen, kept])
         inner, part = alpha[chosen], gradient[chosen]
         tolerance = max(TOLERANCE / 2, gap / 10)
-        state = np.array([np.iinfo(np.int64).max, 1, 0])
+        state = np.array([np.iinfo(np.int64).max, 1, 0, chosen.size])
         _advance(
             np.ascontiguousarray(K[np.ix_(chosen, chosen)]),
             diagonal[chosen],
             inner,
             part,
             _bounds(inner),
+            _order(chosen.size),
             state,
             tolerance,
             _INNER_STEPS,
@@ -175,6 +177,10 @@ def _in_sets(K: Kernel, diagonal: Vector, alpha: Vector, gradient: Vector) -> bo
         free = (inner > 0) & (inner < 1)
         kept = np.concatenate([chosen[free], chosen[~free]])
     return False
+
+
+def _order(size: int) -> Order:
+    return np.tile(np.arange(size), (2, 1))
 
 
 def _bounds(alpha: Vector) -> npt.NDArray[np.int8]:
@@ -198,25 +204,27 @@ def _advance(
     alpha: Vector,
     gradient: Vector,
     may: npt.NDArray[np.int8],
+    order: Order,
     state: Any,
     tolerance: float,
     steps: int,
 ) -> bool:
     """Make so many steps, each on a pair of variables; whether the optimum is reached.
 
-    ``state`` holds the steps to go until variables are next left out of the choice, whether all
-    were taken back near the end, and the steps made.
+    ``order`` holds the variables in LIBSVM's order, which decides between equal ones, and the place
+    of each. ``state`` holds the steps to go until variables are next left out of the choice,
+    whether all were taken back near the end, the steps made, and how many are in the choice.
     """
     gains = np.empty(alpha.size)
     grow, shrink = _extremes(gradient, may)
     for _ in range(steps):
-        i, j = _choose_pair(K, diagonal, gradient, may, gains, grow, shrink, tolerance)
+        i, j = _choose_pair(K, diagonal, gradient, may, order, gains, grow, shrink, tolerance)
         if j < 0:
             # take all variables back before saying that it is done
             _set_bounds(alpha, may)
             grow, shrink = _extremes(gradient, may)
-            state[0] = 1
-            i, j = _choose_pair(K, diagonal, gradient, may, gains, grow, shrink, tolerance)
+            state[0], state[3] = 1, alpha.size
+            i, j = _choose_pair(K, diagonal, gradient, may, order, gains, grow, shrink, tolerance)
             if j < 0:
                 return True
         curvature = diagonal[i] + diagonal[j] - 2.0 * K[i, j]
@@ -244,7 +252,7 @@ def _advance(
         state[0] -= 1
         if state[0] == 0:
             state[0] = min(alpha.size, 1000)
-            grow, shrink = _leave_out(alpha, gradient, may, state, grow, shrink, tolerance)
+            grow, shrink = _leave_out(alpha, gradient, may, order, state, grow, shrink, tolerance)
     return False
 
 
@@ -254,6 +262,7 @@ def _choose_pair(
     diagonal: Vector,
     gradient: Vector,
     may: npt.NDArray[np.int8],
+    order: Order,
     gains: Vector,
     grow: np.int64,
     shrink: np.int64,
@@ -263,10 +272,12 @@ def _choose_pair(
     if min(grow, shrink) == _NONE or not _float(grow) + _float(shrink) >= tolerance:
         return -1, -1
     steepest = _float(grow)
-    i = -1
+    place = order[1]
+    last = np.int64(-1)
     for t in range(gradient.size):
-        if (gradient[t] == -steepest) & (may[t] & _GROW != 0):
-            i = t
+        equal = (gradient[t] == -steepest) & (may[t] & _GROW != 0)
+        last = max(last, place[t] if equal else np.int64(-1))
+    i = order[0, last]
     row, own = K[i], diagonal[i]
     most = _NONE
     for t in range(gradient.size):
@@ -280,11 +291,10 @@ def _choose_pair(
     best = _float(most)
     if best < 0:
         return i, -1
-    j = -1
+    last = np.int64(-1)
     for t in range(gains.size):
-        if gains[t] == best:
-            j = t
-    return i, j
+        last = max(last, place[t] if gains[t] == best else np.int64(-1))
+    return i, order[0, last]
 
 
 @njit(cache=True)
@@ -321,6 +331,7 @@ def _leave_out(
     alpha: Vector,
     gradient: Vector,
     may: npt.NDArray[np.int8],
+    order: Order,
     state: Any,
     grow: np.int64,
     shrink: np.int64,
@@ -331,11 +342,23 @@ def _leave_out(
         return grow, shrink
     steepest, other = _float(grow), _float(shrink)
     if state[1] == 0 and steepest + other <= 10 * tolerance:
-        state[1] = 1
+        state[1], state[3] = 1, alpha.size
         _set_bounds(alpha, may)
     for t in range(alpha.size):
         if (alpha[t] >= 1 and -gradient[t] > steepest) or (alpha[t] <= 0 and gradient[t] > other):
             may[t] = _NOTHING
+    # those left out change places with the last that stay
+    here, size = 0, state[3]
+    while here < size:
+        if may[order[0, here]] == _NOTHING:
+            size -= 1
+            while size > here and may[order[0, size]] == _NOTHING:
+                size -= 1
+            a, b = order[0, here], order[0, size]
+            order[0, here], order[0, size] = b, a
+            order[1, a], order[1, b] = size, here
+        here += 1
+    state[3] = size
     return _extremes(gradient, may)
 
 

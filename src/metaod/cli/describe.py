@@ -1,0 +1,147 @@
+"""``metaod describe``: the meta-features of a table."""
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metaod.cli.screen import Json, console, grid, print_json
+from metaod.cli.tables import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    Example,
+    File,
+    Header,
+    Label,
+    MaxBytes,
+    MissingWords,
+    Sheet,
+    TextColumns,
+    Variable,
+    open_table,
+)
+from metaod.errors import BadParameter
+
+if TYPE_CHECKING:
+    from metaod.datasets import PreparedTable
+    from metaod.metafeatures import Feature, MetaFeatures
+
+__all__ = ["describe"]
+
+_SUMMARIES = ("min", "max", "mean", "std", "skewness", "kurtosis")
+
+
+def describe(
+    file: File = None,
+    *,
+    example: Example = False,
+    schema: Annotated[
+        list[str] | None,
+        typer.Option(help="Meta-features: paper, scores; repeatable.", metavar="NAME"),
+    ] = None,
+    random_state: Annotated[
+        int, typer.Option(help="Seed of the random landmarkers.", metavar="N", min=0)
+    ] = 0,
+    label: Label = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: MissingWords = None,
+    header: Header = None,
+    text: TextColumns = None,
+    sheet: Sheet = None,
+    variable: Variable = None,
+    max_bytes: MaxBytes = None,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV: name, group, value.")] = False,
+) -> None:
+    """Show the meta-features of a table: what it looks like to the selector.
+
+    Examples:  metaod describe table.csv  ·  metaod describe t.csv --schema scores --csv
+    """
+    if json and csv:
+        raise BadParameter("metaod describe", "--csv", "given without --json", "both")
+    from metaod.datasets import prepare
+    from metaod.metafeatures import extract
+
+    table = open_table(
+        "metaod describe", file, example=example, label=label, delimiter=delimiter,
+        encoding=encoding, decimal=decimal, na=na, header=header, text=text, sheet=sheet,
+        variable=variable, max_bytes=max_bytes,
+    )  # fmt: skip
+    prepared = prepare(table)
+    features = extract(prepared, schema or "paper", random_state=random_state)
+    if json:
+        print_json(_as_data(prepared, features))
+    elif csv:
+        _print_csv(features)
+    else:
+        _print(prepared, features)
+
+
+def _as_data(prepared: "PreparedTable", features: "MetaFeatures") -> dict[str, Any]:
+    return {
+        "source": prepared.source,
+        "rows": prepared.X.shape[0],
+        "columns": prepared.X.shape[1],
+        "schemas": features.versions,
+        # JSON has no NaN: what is undefined is null
+        "features": {
+            name: None if math.isnan(value) else value for name, value in features.to_dict().items()
+        },
+        "groups": {group: list(values) for group, values in features.groups.items()},
+    }
+
+
+def _print_csv(features: "MetaFeatures") -> None:
+    typer.echo("name,group,value")
+    for feature, value in zip(features.features, features.values.tolist(), strict=True):
+        typer.echo(f"{feature.name},{feature.group},{'' if math.isnan(value) else repr(value)}")
+
+
+def _print(prepared: "PreparedTable", features: "MetaFeatures") -> None:
+    out = console()
+    n_rows, n_columns = prepared.X.shape
+    out.print(f"[bold]{prepared.source}[/bold]: {n_rows} rows × {n_columns} prepared columns")
+    groups: dict[str, list[tuple[Feature, float]]] = {}
+    for feature, value in zip(features.features, features.values.tolist(), strict=True):
+        groups.setdefault(feature.group, []).append((feature, value))
+    for group, members in groups.items():
+        rows, others = _by_statistic(members)
+        out.print(f"\n[bold]{group}[/bold]")
+        if others:
+            listing = grid("feature", "value", right=("value",))
+            for name, value in others.items():
+                listing.add_row(name, _shown(value))
+            out.print(listing)
+        if rows:
+            listing = grid("feature", *_SUMMARIES, right=_SUMMARIES)
+            for statistic, row in rows.items():
+                shown = (_shown(row[name]) if name in row else "" for name in _SUMMARIES)
+                listing.add_row(statistic, *shown)
+            out.print(listing)
+    undefined = sum(math.isnan(value) for value in features.values)
+    out.print(f"\n{len(features)} features; {undefined} undefined for this table (-)")
+
+
+def _by_statistic(
+    features: Iterable[tuple["Feature", float]],
+) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """Summaries of one statistic as a row; and the features that are none."""
+    from metaod.metafeatures.summaries import statistic_and_summary
+
+    rows: dict[str, dict[str, float]] = {}
+    others: dict[str, float] = {}
+    for feature, value in features:
+        found = statistic_and_summary(feature)
+        if found is None:
+            others[feature.name] = value
+        else:
+            rows.setdefault(found[0], {})[found[1]] = value
+    return rows, others
+
+
+def _shown(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4g}"

@@ -1,0 +1,92 @@
+"""How the commands read their table: the options they share, and what is behind them."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metaod.errors import BadParameter
+
+if TYPE_CHECKING:
+    from metaod.datasets import Table
+
+__all__ = [
+    "Decimal",
+    "Delimiter",
+    "Encoding",
+    "Example",
+    "File",
+    "Header",
+    "Label",
+    "MaxBytes",
+    "MissingWords",
+    "Sheet",
+    "TextColumns",
+    "Variable",
+    "open_table",
+]
+
+File = Annotated[
+    str | None,
+    typer.Argument(help="Table: CSV, TSV, Parquet, ARFF, MAT, NPY, NPZ, XLSX; - is stdin."),
+]
+Example = Annotated[bool, typer.Option("--example", help="Use the bundled example.")]
+Label = Annotated[
+    str | None,
+    typer.Option(help="Label column (or array), kept for evaluation alone.", metavar="NAME"),
+]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Field delimiter of text files; found by looking.", metavar="C")
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Text encoding; found by looking.", metavar="NAME")
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Decimal mark, '.' or ','; found by looking.", metavar="C")
+]
+MissingWords = Annotated[
+    list[str] | None,
+    typer.Option("--na", help="A further word for a missing value; repeatable.", metavar="WORD"),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line names the columns; found by looking.",
+        show_default=False,
+    ),
+]
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option("--text", help="Take this column as text; repeatable.", metavar="COLUMN"),
+]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of an XLSX workbook.", metavar="NAME")]
+Variable = Annotated[
+    str | None, typer.Option(help="Array to take from a .mat or .npz file.", metavar="NAME")
+]
+MaxBytes = Annotated[
+    int | None,
+    typer.Option(help="The most memory that the file may claim; 8 GiB.", metavar="N", min=1),
+]
+
+
+def open_table(command: str, file: str | None, *, example: bool, **options: Any) -> "Table":
+    """Read the table that a command was given, or the bundled example.
+
+    Parameters
+    ----------
+    command : str
+        The command, as errors name it.
+    file : str or None
+        A path, or ``-``; None with `example`.
+    example : bool
+        Whether the bundled example is meant.
+    **options
+        Options of :func:`metaod.read_table`; those that are None are left to it.
+    """
+    from metaod.datasets import load_example, read_table
+
+    if (file is None) != example:
+        raise BadParameter(command, "FILE", "given, or replaced by --example", file or "none")
+    if file is None:
+        return load_example()
+    return read_table(file, **{name: value for name, value in options.items() if value is not None})

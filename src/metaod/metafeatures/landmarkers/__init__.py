@@ -1,0 +1,1 @@
+"""Landmarkers: quick detectors whose structure and scores describe a table."""

@@ -1,0 +1,132 @@
+"""Extraction: what goes in, what comes out, and what is shared."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from metaod.datasets import Table, load_example, prepare
+from metaod.errors import BadParameter, UserError
+from metaod.metafeatures import SCHEMAS, LandmarkerRuns, MetaFeatures, extract, extract_many
+from metaod.metafeatures.schema import schema
+
+X = np.random.default_rng(5).normal(size=(80, 4))
+FRAME = pd.DataFrame(X, columns=list("abcd")).assign(kind=["u", "v"] * 40)
+
+
+def test_a_vector_has_names_groups_and_versions():
+    features = extract(X)
+    assert features.names == schema("paper").names
+    assert len(features) == len(features.values) == len(features.names)
+    assert features.values.dtype == np.float64
+    assert features.versions == {"paper": schema("paper").version}
+    assert list(features.groups)[:2] == ["size", "sample"]
+    assert [name for group in features.groups.values() for name in group] == list(features.names)
+    assert features["n_rows"] == features.to_dict()["n_rows"] == 80
+    series = features.to_series()
+    assert series["sample_mean"] == pytest.approx(X.mean())
+    assert list(series.index) == list(features.names)
+    assert "231 features" in repr(features)
+
+
+def test_frames_and_tables_are_prepared_and_know_their_categories():
+    prepared = prepare(FRAME)
+    features = extract(FRAME)
+    assert features["categorical_share"] == pytest.approx(1 / 5)
+    assert features["n_columns"] == prepared.X.shape[1]
+    for other in (prepared, Table(FRAME, source="t")):
+        assert_array_equal(extract(other).values, features.values)
+    bare = extract(prepared.X)
+    assert bare["categorical_share"] == 0
+    place = schema("paper").index("categorical_share")
+    assert_array_equal(np.delete(bare.values, place), np.delete(features.values, place))
+
+
+def test_missing_values_are_filled_by_preparation_alone():
+    gaps = FRAME.mask(np.random.default_rng(0).random(FRAME.shape) < 0.1)
+    assert extract(gaps)["n_rows"] == 80
+    with pytest.raises(UserError, match="missing or infinite"):
+        extract(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    with pytest.raises(UserError, match="missing or infinite"):
+        extract(np.array([[1.0, -np.inf], [2.0, 3.0]]))
+
+
+@pytest.mark.parametrize(
+    "wrong", [[[1, 2], [3, 4]], np.arange(3.0), np.array([["a"]]), np.empty((0, 2)), None]
+)
+def test_other_things_are_refused_with_a_remedy(wrong):
+    with pytest.raises(BadParameter, match="read_table"):
+        extract(wrong)
+
+
+def test_layouts_and_types_do_not_matter():
+    integers = np.arange(60).reshape(20, 3) ** 2 % 17
+    expected = extract(integers.astype(float)).values
+    for same in (integers, np.asfortranarray(integers), integers.astype(np.float32)):
+        assert_array_equal(extract(same).values, expected)
+
+
+def test_the_table_is_not_written_to():
+    for shape in ((30, 1), (30, 4), (1, 5)):
+        table = np.random.default_rng(1).normal(size=shape)
+        table.flags.writeable = False
+        before = table.copy()
+        extract(table)
+        assert_array_equal(table, before)
+
+
+def test_a_seed_gives_one_vector_and_another_seed_another():
+    assert_array_equal(extract(X).values, extract(X).values)
+    first, second = extract(X, random_state=0), extract(X, random_state=1)
+    assert first["iforest_leaves_mean"] != second["iforest_leaves_mean"]
+    assert first["sample_mean"] == second["sample_mean"]
+
+
+def test_schemas_together_are_the_schemas_one_by_one():
+    both = extract(X, ("scores", "paper"))
+    alone = [extract(X, name).values for name in ("scores", "paper")]
+    assert_array_equal(both.values, np.concatenate(alone))
+    assert both.versions.keys() == set(SCHEMAS)
+    assert len(set(both.names)) == len(both.names)
+
+
+def test_runs_are_shared_with_the_caller():
+    prepared = prepare(FRAME)
+    runs = LandmarkerRuns(prepared.X)
+    forest = runs.iforest(0)
+    features = extract(prepared, runs=runs)
+    assert runs.iforest(0) is forest
+    assert_array_equal(features.values, extract(prepared).values)
+    with pytest.raises(BadParameter, match="runs"):
+        extract(prepared.X + 1, runs=runs)
+
+
+@pytest.mark.parametrize("wrong", ["papers", (), ("paper", "paper"), ("paper", "other")])
+def test_unknown_schemas_are_refused(wrong):
+    with pytest.raises(BadParameter, match="schema"):
+        extract(X, wrong)
+    with pytest.raises(BadParameter, match="schema"):
+        extract_many([X], wrong)
+
+
+def test_unknown_features_are_refused_by_name():
+    with pytest.raises(BadParameter, match="'entropia'"):
+        extract(X)["entropia"]
+    with pytest.raises(BadParameter, match="'entropia'"):
+        schema("paper").index("entropia")
+    with pytest.raises(BadParameter, match="'other'"):
+        schema("other")
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_many_tables_in_order(n_jobs):
+    tables = [X, X[:40], load_example(), FRAME]
+    many = extract_many(iter(tables), n_jobs=n_jobs)
+    assert all(isinstance(one, MetaFeatures) for one in many)
+    for one, table in zip(many, tables, strict=True):
+        assert_array_equal(one.values, extract(table).values)
+
+
+def test_the_percentage_of_categorical_columns_of_the_example():
+    prepared = prepare(load_example())
+    assert extract(prepared)["categorical_share"] == prepared.record.categorical_share > 0

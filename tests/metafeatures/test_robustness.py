@@ -1,0 +1,160 @@
+"""Every table that preparation can produce is described, whatever it holds."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from metaod.metafeatures.extraction import extract
+from metaod.metafeatures.landmarker_features import LANDMARKER_FEATURES
+from metaod.metafeatures.pair_statistics import MAX_PAIRED_COLUMNS
+from metaod.metafeatures.schema import schema
+
+RANDOM = np.random.default_rng(11)
+NORMAL = RANDOM.normal(size=(50, 3))
+
+# what no table of more than one column and 8 rows of continuous values lacks
+UNDEFINED_OF_CONTINUOUS = {
+    # all values are distinct, all trees reach their depth, and what is constant by definition
+    *(f"{stem}_{name}" for name in ("skewness", "kurtosis") for stem in (
+        "sparsity", "iforest_depth", "iforest_importance_mean", "loda_projection_mean",
+        "loda_histogram_mean",
+    )),
+}  # fmt: skip
+
+
+def undefined(X):
+    values = extract(X)
+    assert len(values) == len(schema("paper").names)
+    assert not np.isinf(values.values).any()
+    return {name for name, value in values.to_dict().items() if np.isnan(value)}
+
+
+def test_an_ordinary_table_lacks_nothing_that_is_defined():
+    assert undefined(RANDOM.normal(size=(500, 8)) + 1) == UNDEFINED_OF_CONTINUOUS
+
+
+def test_one_column_lacks_pairs_and_spread_over_columns():
+    missing = undefined(NORMAL[:, :1])
+    names = schema("paper").names
+    pairs = {name for name in names if name.startswith(("correlation", "covariance", "anova"))}
+    assert pairs <= missing
+    assert {"skewness_skewness", "pca_explained_2"} <= missing
+    defined = set(names) - missing
+    assert {"skewness_mean", "skewness_std", "first_pc_share", "pca_score_mean"} <= defined
+    assert {"pca_explained_1", "iforest_score_std", "loda_score_std"} <= defined
+
+
+def test_two_rows():
+    missing = undefined(NORMAL[:2])
+    assert {"normality_p_mean", "not_normal_share"} <= missing
+    assert not {"correlation_mean", "anova_p_mean", "iforest_depth_mean"} & missing
+
+
+def test_one_row_has_a_size_and_values():
+    values = extract(np.array([[1.0, 2.0, 4.0]]))
+    assert values["sample_median"] == 2
+    assert np.isnan(values["anova_p_mean"])
+    assert np.isnan(values["entropy_mean"])
+
+
+def test_all_constant_lacks_every_landmarker():
+    values = extract(np.full((20, 3), 0.1))
+    assert np.isnan([values[feature.name] for feature in LANDMARKER_FEATURES]).all()
+    assert values["sample_std"] == 0
+    assert values["moment_6_max"] == 0
+    assert values["entropy_mean"] == 0
+    assert values["covariance_max"] == 0
+    assert np.isnan(values["correlation_mean"])
+    assert np.isnan(values["anova_p_mean"])
+
+
+def test_constants_that_differ_have_anova_p_value_0():
+    assert extract(np.column_stack([np.full(9, 1.0), np.full(9, 2.0)]))["anova_p_max"] == 0
+
+
+def test_constant_columns_leave_landmarkers_alone():
+    with_constant = np.column_stack([NORMAL, np.full(50, 4.0)])
+    first, second = extract(NORMAL), extract(with_constant)
+    for feature in LANDMARKER_FEATURES:
+        assert_allclose(first[feature.name], second[feature.name], err_msg=feature.name)
+
+
+def test_duplicated_columns():
+    values = extract(np.column_stack([NORMAL[:, 0]] * 3))
+    assert values["correlation_min"] == pytest.approx(1)
+    assert values["correlation_std"] == 0
+    assert np.isnan(values["correlation_kurtosis"])
+    assert values["pca_explained_1"] == pytest.approx(1)
+    assert values["pca_singular_value_2"] == 0
+    # no component is left out of the one that there is, so errors are distances to the mean
+    assert values["pca_score_std"] > 0
+
+
+def test_more_columns_than_rows():
+    assert undefined(RANDOM.normal(size=(9, 40)) + 1) <= UNDEFINED_OF_CONTINUOUS
+
+
+def test_integers_and_booleans():
+    counts = RANDOM.integers(0, 5, size=(60, 3))
+    assert_allclose(extract(counts).values, extract(counts.astype(float)).values)
+    assert extract(counts > 2)["sparsity_mean"] == pytest.approx(2 / 60)
+
+
+@pytest.mark.parametrize("size", [1e300, 1.7e308, 1e-300, 5e-320])
+def test_huge_and_tiny_values(size):
+    X = RANDOM.uniform(-1, 1, size=(60, 3)) * size
+    values, ordinary = extract(X), extract(X / size)
+    assert not np.isinf(values.values).any()
+    precise = size > 1e-310
+    for feature in schema("paper").features:
+        if feature.scale_free and precise and not feature.name.startswith(("iforest", "loda")):
+            assert_allclose(
+                values[feature.name], ordinary[feature.name], rtol=1e-6, atol=1e-9,
+                err_msg=feature.name,
+            )  # fmt: skip
+    for name in ("sample_mean", "sample_std", "sample_q75", "first_pc_std"):
+        assert_allclose(values[name] / size, ordinary[name], rtol=1e-2, err_msg=name)
+    if size > 1:
+        # beyond the range of floating-point numbers
+        assert np.isnan(values["sample_var"])
+        assert np.isnan(values["moment_10_max"])
+
+
+def test_huge_beside_ordinary_columns():
+    X = np.column_stack([NORMAL[:, 0] * 1e300, NORMAL[:, 1], np.full(50, 1e308), NORMAL[:, 2]])
+    values = extract(X)
+    ordinary = extract(NORMAL)
+    assert not np.isinf(values.values).any()
+    # of ordinary columns' moments something is left, of the huge one's nothing
+    assert values["moment_10_min"] == 0
+    assert np.isnan(values["moment_10_max"])
+    assert values["skewness_max"] == pytest.approx(ordinary["skewness_max"])
+    assert values["correlation_min"] == pytest.approx(ordinary["correlation_min"])
+    assert values["first_pc_share"] == pytest.approx(1)
+
+
+def test_a_mean_of_zero_leaves_variation_undefined():
+    X = np.array([[-1.0, 1.0], [1.0, 3.0], [-2.0, 4.0], [2.0, 5.0]])
+    values = extract(X)
+    assert values["coefficient_of_variation_min"] == values["coefficient_of_variation_max"]
+    assert np.isnan(extract(X - X.mean())["coefficient_of_variance"])
+    assert np.isnan(extract(-np.abs(X) * [[0], [1], [1], [1]])["normalized_mean"])
+
+
+def test_more_columns_than_are_paired():
+    p = MAX_PAIRED_COLUMNS + 500
+    X = RANDOM.normal(size=(6, p))
+    X[:, : p // 2] += 100
+    values = extract(X)
+    assert values["n_columns"] == p
+    # 2,000 evenly spaced columns: half of them lie at 100, and so half of the pairs are mixed
+    assert values["anova_p_mean"] == pytest.approx(0.25, abs=0.03)
+    assert values["first_pc_share"] > 0.1
+
+
+def test_a_long_table_is_described_from_a_sample_by_landmarkers_alone():
+    X = RANDOM.normal(size=(100_000, 2))
+    values = extract(X)
+    assert values["n_rows"] == 100_000
+    assert values["pca_singular_value_1"] == pytest.approx(100, rel=0.05)
+    assert values["sample_mean"] == pytest.approx(X.mean())
