@@ -14,22 +14,24 @@ JOBS ?= auto
 help:
 	@sed -n '2,4s/^# \{0,1\}//p' Makefile
 
-$(BIN)/python:
+# the stamp comes last, so that a half-made environment is made again
+$(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "metaod needs Python >= 3.11; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --clear $(VENV)
+	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/run: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+$(STAMPS)/run: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e .
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/dev: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+$(STAMPS)/dev: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[dev]"
 	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run
 
 demo: $(STAMPS)/run
 	$(BIN)/metaod inspect --example
-	$(BIN)/metaod models --family LOF --limit 6
+	$(BIN)/metaod models
 
 test: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
@@ -48,7 +50,7 @@ format: $(STAMPS)/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# the lower bounds of pyproject.toml, on the oldest Python
+# the lower bounds of pyproject.toml; PYTHON=python3.11 makes it the oldest Python too
 test-oldest:
 	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
 

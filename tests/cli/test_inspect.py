@@ -76,3 +76,27 @@ def test_bad_files_are_one_line(capsys, tmp_path):
     assert code == 2
     assert "line 3" in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["speed [m/s]", "[/nope]", ":smile:", "[red]x", "a\\b"])
+def test_names_are_shown_as_they_are(capsys, tmp_path, name):
+    path = tmp_path / "t.csv"
+    path.write_text(f"{name},b\n1,2\n3,4\n5,9\n")
+    code, out, err = call(capsys, str(path))
+    assert (code, err) == (0, "")
+    assert name in out
+
+
+def test_control_characters_do_not_reach_the_terminal(capsys, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\x1b[31m,b\n1,2\n3,4\n5,9\n")
+    out = call(capsys, str(path))[1]
+    assert "\x1b" not in out
+    assert "a\\x1b[31m" in out
+
+
+@pytest.mark.parametrize("extra", [["--label", "fault"], ["--delimiter", ";"], ["x.csv"]])
+def test_options_that_the_example_would_ignore_are_refused(capsys, extra):
+    code, _, err = call(capsys, "--example", *extra)
+    assert code == 2
+    assert "--example" in err

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,25 @@ def test_help_has_examples(capsys, arguments):
     assert code == 0 if arguments else code in (0, 2)
     assert "Usage" in text
     assert "Example" in text
+
+
+@pytest.mark.parametrize("arguments", [[], ["datasets"], ["db"]])
+def test_a_group_without_a_command_prints_its_help_alone(capsys, arguments):
+    code, out, err = called(capsys, *arguments)
+    assert code == 2
+    assert "Usage" in out + err
+    assert "error" not in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_full_disk_is_no_defect_of_ours():
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "metaod", "models", "--all"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120,
+        )  # fmt: skip
+    assert result.returncode == 2
+    assert "cannot write the output" in result.stderr
 
 
 def test_help_imports_nothing_heavy():

@@ -38,6 +38,10 @@ def test_filters(capsys):
     assert len(json.loads(output(capsys, "--json", "--limit", "3"))) == 3
 
 
+def test_family_names_are_taken_in_any_case(capsys):
+    assert len(json.loads(output(capsys, "--json", "--family", "cof"))) == 7
+
+
 def test_applicability_is_said_with_its_reason(capsys):
     data = json.loads(output(capsys, "--json", "--family", "COF", "--rows", "12"))
     assert [item["why_not"] is None for item in data] == [True, True, True] + [False] * 4

@@ -21,7 +21,7 @@ from metaod.database.verification import verify
 from metaod.datasets.folder import iter_folder
 from metaod.datasets.preparation import prepare
 from metaod.detectors import ModelSpec, model_space, register_family, unregister_family
-from metaod.detectors.kernels.base import Budget, CellState
+from metaod.detectors.kernels.base import Budget, CellState, Mode
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
 from metaod.metafeatures import extract
 
@@ -55,6 +55,7 @@ def content(path):
                     (c.model, c.n_trials, c.state, repr(c.ap), repr(c.ap_std), c.reason)
                     for c in store.cells(record.fingerprint)
                 ],
+                [(m.schema, m.values.tobytes()) for m in store.metafeatures(record.fingerprint)],
             )
             for record in store.datasets()
         ]  # fmt: skip
@@ -74,7 +75,7 @@ def test_every_model_on_every_dataset(tmp_path, folder):
     report = run(tmp_path / "a.db", folder)
     wanted = 40 + 7 + 54 * 2
     assert report.states == {CellState.OK: 4 * wanted}
-    for record, evaluations, cells in content(tmp_path / "a.db"):
+    for record, evaluations, cells, _ in content(tmp_path / "a.db"):
         assert len(evaluations) == wanted
         assert len(cells) == 101
         assert record.n_outliers == 6
@@ -159,7 +160,7 @@ def test_meta_features_come_with_the_matrix(tmp_path, folder):
 def test_models_that_do_not_apply_are_no_zeros(tmp_path):
     folder = make_folder(tmp_path / "data", count=1, rows=20)
     run(tmp_path / "a.db", folder, BuildOptions(detectors=("COF",), references=False, schemas=()))
-    ((_, evaluations, _),) = content(tmp_path / "a.db")
+    ((_, evaluations, *_),) = content(tmp_path / "a.db")
     states = {model: (state, ap) for model, _, _, state, ap, *_ in evaluations}
     assert states["COF(n_neighbors=50)"] == (CellState.NOT_APPLICABLE, "nan")
     assert states["COF(n_neighbors=3)"][0] == CellState.OK
@@ -177,6 +178,16 @@ def test_over_budget_is_skipped_and_can_be_made_again(tmp_path, folder):
         detectors=("COF",), references=False, schemas=(), retry=frozenset({CellState.OVER_BUDGET})
     )
     assert run(tmp_path / "a.db", folder, again).states == {CellState.OK: 28}
+
+
+def test_the_mega_ensemble_follows_its_members(tmp_path):
+    folder = make_folder(tmp_path / "data", count=1, rows=130)
+    mean = BuildOptions(trials=1, schemas=(), budget=Budget(bytes=50_000))
+    run(tmp_path / "a.db", folder, mean)
+    run(tmp_path / "a.db", folder, BuildOptions(
+        trials=1, schemas=(), retry=frozenset({CellState.OVER_BUDGET})))  # fmt: skip
+    run(tmp_path / "b.db", folder, BuildOptions(trials=1, schemas=()))
+    assert content(tmp_path / "a.db") == content(tmp_path / "b.db")
 
 
 class Breaking:
@@ -238,9 +249,11 @@ def test_scores_are_kept_where_asked(tmp_path, folder):
             assert set(kept) == {(spec, 0), (spec, 1)}
             assert all(row.shape == (record.n_rows,) for row in kept.values())
             assert all(row.dtype == np.float32 for row in kept.values())
-    cache.path(record.fingerprint).write_bytes(b"junk")
-    with pytest.raises(BadFile):
-        cache.read(record.fingerprint)
+    whole = cache.path(record.fingerprint).read_bytes()
+    for damaged in (b"junk", whole[:100], whole[:-50]):
+        cache.path(record.fingerprint).write_bytes(damaged)
+        with pytest.raises(BadFile):
+            cache.read(record.fingerprint)
 
 
 @pytest.mark.parametrize(
@@ -316,37 +329,31 @@ def count_tasks(path):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_kill_and_resume_equals_an_uninterrupted_run(tmp_path, jobs):
-    folder = make_folder(tmp_path / "data", count=16, rows=400)
-    options = ["--data", str(folder), "--family", "HBOS", "--family", "LODA", "--trials", "2",
-               "--no-references", "--schema", "none", "--jobs", str(jobs)]  # fmt: skip
-    run(
-        tmp_path / "whole.db",
-        folder,
-        BuildOptions(detectors=("HBOS", "LODA"), trials=2, references=False, schemas=()),
-    )
+    # every family, the references and the meta-features
+    folder = make_folder(tmp_path / "data", count=10, rows=130)
+    options = BuildOptions(trials=1)
+    run(tmp_path / "whole.db", folder, options)
     path = tmp_path / "killed.db"
-    command = [sys.executable, "-m", "metaod", "build", "--store", str(path), *options]
+    command = [sys.executable, "-m", "metaod", "build", "--store", str(path), "--data", str(folder),
+               "--trials", "1", "--jobs", str(jobs)]  # fmt: skip
     moments = random.Random(jobs)
-    finished, kills = 0, 0
+    kills = 0
     for _ in range(3):
         before = count_tasks(path)
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-        while process.poll() is None and count_tasks(path) < min(before + 2, 15):
+        while process.poll() is None and count_tasks(path) < min(before + 1, 9):
             time.sleep(0.005)
-        time.sleep(moments.uniform(0, 0.15))
+        time.sleep(moments.uniform(0, 0.3))
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             kills += 1
         process.wait()
-        finished = count_tasks(path)
-        assert finished >= before, "a finished task was lost"
-        if finished == 16:
-            break
-    assert kills, "the build was over before it could be killed"
+        assert count_tasks(path) >= before, "a finished task was lost"
+    assert kills >= 2, "the build was over before it could be killed"
+    finished = count_tasks(path)
     with Store(path) as store:
-        plan = plan_build(store, iter_folder(folder), BuildOptions(
-            detectors=("HBOS", "LODA"), trials=2, references=False, schemas=()))  # fmt: skip
-    assert len(plan.tasks) == 16 - finished, "a finished task would be computed again"
+        plan = plan_build(store, iter_folder(folder), options)
+    assert len(plan.tasks) == 10 - finished, "a finished task would be computed again"
     subprocess.run(command, stderr=subprocess.DEVNULL, check=True, timeout=300)
     assert content(path) == content(tmp_path / "whole.db")
 
@@ -356,6 +363,8 @@ def test_verify_recomputes_a_sample_and_finds_a_forged_cell(tmp_path, folder):
     with Store(tmp_path / "a.db") as store:
         found = verify(store, iter_folder(folder), sample=30)
         assert (found.n_cells, found.differences) == (30, ())
+        with pytest.raises(UserError, match="no cell"):
+            verify(store, iter_folder(folder), mode=Mode.EXACT)
     with sqlite3.connect(tmp_path / "a.db") as connection:
         connection.execute("update cells set ap = 0.123 where model in (select key from models "
                            "where id like 'COF%')")  # fmt: skip
@@ -365,6 +374,34 @@ def test_verify_recomputes_a_sample_and_finds_a_forged_cell(tmp_path, folder):
         spec.id for spec in model_space(detectors=["COF"])
     }
     assert "0.123" in str(found.differences[0])
+
+
+def test_verify_knows_a_changed_file_and_a_table_that_cannot_be_prepared(tmp_path, folder):
+    np.savez(folder / "constant.npz", X=np.ones((30, 2)), y=np.arange(30) < 3)
+    run(tmp_path / "a.db", folder)
+    make_folder(folder, count=1, rows=50)
+    run(tmp_path / "a.db", folder)
+    with Store(tmp_path / "a.db") as store:
+        found = verify(store, iter_folder(folder), sample=10_000)
+        assert plan_build(store, iter_folder(folder), SMALL).tasks == ()
+    assert (found.n_datasets, found.differences) == (5, ())
+
+
+def test_no_room_for_scores_ends_the_build_and_records_nothing(tmp_path, folder):
+    (tmp_path / "a.db.scores").write_text("in the way")
+    options = replace(SMALL, keep_scores=frozenset({"COF(n_neighbors=3)"}))
+    with pytest.raises(UserError, match="cannot be kept"):
+        run(tmp_path / "a.db", folder, options)
+    assert not any(evaluations for _, evaluations, *_ in content(tmp_path / "a.db"))
+    (tmp_path / "a.db.scores").unlink()
+    assert run(tmp_path / "a.db", folder, options).states == {CellState.OK: 4 * 155}
+    # scores asked for later are made later, and nothing else is
+    options = replace(SMALL, keep_scores=frozenset({"HBOS(n_bins=10, alpha=0.1)"}))
+    assert run(tmp_path / "a.db", folder, options).states == {}
+    with Store(tmp_path / "a.db") as store:
+        for record in store.datasets():
+            kept = ScoreCache.beside(tmp_path / "a.db").read(record.fingerprint)
+            assert {model for model, _ in kept} == {"COF(n_neighbors=3)", *options.keep_scores}
 
 
 def test_executors_refuse_nonsense():

@@ -81,8 +81,8 @@ def test_when_nothing_is_left_the_reasons_are_told():
         preparation.transform(frame)
 
 
-def test_one_row_is_all_constants():
-    with pytest.raises(UserError, match="nothing is left"):
+def test_one_row_is_too_few():
+    with pytest.raises(UserError, match="only one row"):
         prepare(pd.DataFrame({"a": [1.0], "b": ["x"]}))
 
 
@@ -106,7 +106,7 @@ def test_other_things_than_tables_are_refused(table):
         prepare(table)
 
 
-@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2, 2)), np.zeros(3, dtype="i4,f8")])
+@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2, 2))])
 def test_arrays_that_are_not_rows_by_columns_are_refused(array):
     with pytest.raises(BadParameter, match="rows × columns"):
         prepare(array)

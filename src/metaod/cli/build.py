@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -10,12 +10,34 @@ from metaod.cli.progress import BuildProgress
 from metaod.cli.screen import console
 from metaod.errors import BadParameter, UserError
 
-__all__ = ["StoreOption", "build"]
+if TYPE_CHECKING:
+    from metaod.detectors.kernels.base import Budget
+
+__all__ = [
+    "MaxMemory",
+    "MaxSeconds",
+    "ModeOption",
+    "StoreOption",
+    "build",
+    "choice",
+    "make_budget",
+]
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
 StoreOption = Annotated[
     str, typer.Option("--store", help="The store: a file, or a database URL.", metavar="PATH")
+]
+
+ModeOption = Annotated[str, typer.Option(help="fast, or exact: PyOD's own bits.", metavar="MODE")]
+MaxSeconds = Annotated[
+    float, typer.Option(help="Time that one cell may take.", metavar="S", min=0, max=1e9)
+]
+MaxMemory = Annotated[
+    float,
+    typer.Option(
+        help="Memory beyond the table that it may take, GiB.", metavar="G", min=0, max=1e6
+    ),
 ]
 
 
@@ -43,19 +65,12 @@ def build(
         list[str] | None, typer.Option(help="Only this detector; repeatable.", metavar="NAME")
     ] = None,
     trials: Annotated[int, typer.Option(help="Trials of a random model.", min=1)] = 5,
-    mode: Annotated[
-        str, typer.Option(help="fast, or exact: PyOD's own bits.", metavar="MODE")
-    ] = "fast",
+    mode: ModeOption = "fast",
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", help="Processes; -1 for one a core.", metavar="N")
     ] = 1,
-    max_seconds: Annotated[
-        float, typer.Option(help="Time that one cell may take.", metavar="S", min=0)
-    ] = 60.0,
-    max_memory: Annotated[
-        float,
-        typer.Option(help="Memory beyond the table that it may take, GiB.", metavar="G", min=0),
-    ] = 2.0,
+    max_seconds: MaxSeconds = 60.0,
+    max_memory: MaxMemory = 2.0,
     references: Annotated[bool, typer.Option(help="Evaluate the reference models too.")] = True,
     schema: Annotated[
         list[str] | None,
@@ -90,19 +105,21 @@ def build(
     from metaod.database.executors import make_executor
     from metaod.database.store import Store
     from metaod.datasets.folder import iter_folder
-    from metaod.detectors.kernels.base import Budget, CellState, Mode
+    from metaod.detectors.kernels.base import CellState, Mode
 
     options = BuildOptions(
         space=space,
         detectors=tuple(family) if family else None,
         trials=trials,
-        mode=_one_of(Mode, "--mode", mode),
-        budget=Budget(seconds=max_seconds, bytes=int(max_memory * 2**30)),
+        mode=choice(Mode, "--mode", mode),
+        budget=make_budget(max_seconds, max_memory),
         references=references,
         schemas=() if schema == ["none"] else tuple(schema or ("paper", "scores")),
-        retry=frozenset(_one_of(CellState, "--retry", state) for state in retry or ()),
+        retry=frozenset(choice(CellState, "--retry", state) for state in retry or ()),
         keep_scores=frozenset(keep_scores or ()),
     )
+    options.specs()
+    executor = make_executor(jobs)
     entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
     if only:
         entries = [entry for entry in entries if any(text in entry.full_name for text in only)]
@@ -115,7 +132,7 @@ def build(
             opened,
             entries,
             options,
-            executor=make_executor(jobs),
+            executor=executor,
             on_read=progress.on_read,
             on_plan=progress.on_plan,
             on_task=progress.on_task,
@@ -127,8 +144,16 @@ def build(
     )
 
 
-def _one_of(kind: type[Choice], option: str, text: str) -> Choice:
+def make_budget(max_seconds: float, max_memory: float) -> "Budget":
+    """What one cell may cost, from the options."""
+    from metaod.detectors.kernels.base import Budget
+
+    return Budget(seconds=max_seconds, bytes=int(max_memory * 2**30))
+
+
+def choice(kind: type[Choice], option: str, text: str) -> Choice:
+    """The member of an enumeration that an option names."""
     try:
         return kind(text)
     except ValueError:
-        raise BadParameter("metaod build", option, [item.value for item in kind], text) from None
+        raise BadParameter("metaod", option, [item.value for item in kind], text) from None

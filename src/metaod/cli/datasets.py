@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.screen import DataDir, Json, console, grid, print_json
-from metaod.errors import UserError
+from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
     from metaod.datasets import CatalogueEntry
@@ -37,7 +37,10 @@ def list_(
     """
     from metaod.datasets import catalogue
 
-    entries = catalogue().filter(collection=collection, in_st=True if st else None)
+    known = catalogue()
+    if collection is not None and collection.lower() not in known.collections:
+        raise BadParameter("metaod datasets list", "--collection", known.collections, collection)
+    entries = known.filter(collection=collection and collection.lower(), in_st=True if st else None)
     if json:
         print_json([_as_data(entry) for entry in entries])
         return
@@ -134,5 +137,5 @@ def _print_entry(entry: "CatalogueEntry") -> None:
             table.add_row(name, value)
     for source in entry.sources:
         table.add_row("address", f"{source.address} ({source.status})")
-    console().print(f"[bold]{entry.name}[/bold]")
+    console().print(entry.name, style="bold")
     console().print(table)

@@ -5,8 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.build import StoreOption
-from metaod.cli.screen import Json, console, grid, print_json
+from metaod.cli.build import (
+    MaxMemory,
+    MaxSeconds,
+    ModeOption,
+    StoreOption,
+    choice,
+    make_budget,
+)
+from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
@@ -43,12 +50,15 @@ def init(
 
     Examples:  metaod db init --store my.db  ·  metaod db init --store my.db --shipped
     """
+    from metaod.database.place import Place
     from metaod.database.store import Store
 
-    path = Path(store)
-    if "://" not in store and path.exists():
+    path = Place.locate(store).path
+    if path is not None and path.exists():
         raise UserError("is there already", where=store, remedy="name another file")
     with Store(store, create=True) as opened:
+        if opened.datasets():
+            raise UserError("is there already", where=store, remedy="name another store")
         if not shipped:
             console().print(f"{store}: an empty store")
             return
@@ -98,7 +108,7 @@ def list_(
     what: Annotated[str, typer.Argument(help="datasets or models", metavar="WHAT")] = "datasets",
     json: Json = False,
 ) -> None:
-    """List a store's datasets, or its models with the number of their cells.
+    """List a store's datasets, or its models.
 
     Examples:  metaod db list --store my.db  ·  metaod db list models --store my.db --json
     """
@@ -142,15 +152,17 @@ def show(
         return
     out = console()
     out.print(
-        f"[bold]{record.name}[/bold]: {record.n_rows} rows × {record.n_columns} columns, "
+        f"{visible(record.name)}: {record.n_rows} rows × {record.n_columns} columns, "
         f"{record.n_outliers} outliers, origin {record.origin}"
     )
     numbers = ("AP", "ROC AUC", "P@n", "seconds")
+    several = len({cell.mode for cell in cells}) > 1
     table = grid("model", *numbers, right=numbers)
     for cell in done[:top]:
         spread = "" if cell.n_trials == 1 else f" ± {cell.ap_std:.3f}"
         table.add_row(
-            cell.model, f"{cell.ap:.3f}{spread}", f"{cell.roc_auc:.3f}",
+            f"{cell.model}, {cell.mode.value}" if several else cell.model,
+            f"{cell.ap:.3f}{spread}", f"{cell.roc_auc:.3f}",
             f"{cell.precision_at_n:.3f}", f"{cell.seconds:.3g}",
         )  # fmt: skip
     out.print(table)
@@ -228,18 +240,37 @@ def verify(
     label: LabelOption = "y",
     sample: Annotated[int, typer.Option(help="Cells to recompute.", min=1)] = 50,
     seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    mode: ModeOption = "fast",
+    max_seconds: MaxSeconds = 60.0,
+    max_memory: MaxMemory = 2.0,
 ) -> None:
     """Recompute a random sample of cells and compare; exit code 2 when any differs.
 
     Example:  metaod db verify --store my.db --data datasets/
     """
+    from metaod.database.consistency import find_faults
     from metaod.database.store import Store
     from metaod.database.verification import verify as recompute
     from metaod.datasets.folder import iter_folder
+    from metaod.detectors.kernels.base import Mode
 
     entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
     with Store(store, read_only=True) as opened:
-        found = recompute(opened, entries, sample=sample, seed=seed)
+        faults = find_faults(opened)
+        if faults:
+            raise UserError(
+                f"{len(faults)} faults, the first: {faults[0]}",
+                where=store,
+                remedy="take a copy from before the damage, or build anew",
+            )
+        found = recompute(
+            opened,
+            entries,
+            sample=sample,
+            seed=seed,
+            mode=choice(Mode, "--mode", mode),
+            budget=make_budget(max_seconds, max_memory),
+        )
     for difference in found.differences:
         console().print(str(difference), soft_wrap=True)
     checked = f"{found.n_cells} cells of {found.n_datasets} datasets recomputed"
@@ -267,7 +298,10 @@ def _find(records: list[Any], name: str, store: str) -> Any:
     if len(found) == 1:
         return found[0]
     if found:
-        remedy = "it may be " + " or ".join(record.name for record in found)
+        names = [record.name for record in found]
+        if len(set(names)) < len(names):
+            names = [record.fingerprint for record in found]
+        remedy = "it may be " + " or ".join(names)
         raise UserError(f"{name!r} is the name of several datasets", where=store, remedy=remedy)
     raise UserError(
         f"no dataset is called {name!r}", where=store, remedy="`metaod db list` names them all"
@@ -296,11 +330,11 @@ def _list_datasets(records: list[Any], *, json: bool) -> None:
     table = grid("name", *numbers, "origin", right=numbers)
     for record in records:
         table.add_row(
-            record.name,
+            visible(record.name),
             str(record.n_rows),
             str(record.n_columns),
             f"{record.outlier_share:.2%}",
-            record.origin,
+            visible(record.origin),
         )
     console().print(table)
     console().print(f"{len(records)} datasets")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.screen import Json, console, grid, print_json
+from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.cli.tables import (
     Decimal,
     Delimiter,
@@ -104,13 +104,14 @@ def _print_csv(features: "MetaFeatures") -> None:
 def _print(prepared: "PreparedTable", features: "MetaFeatures") -> None:
     out = console()
     n_rows, n_columns = prepared.X.shape
-    out.print(f"[bold]{prepared.source}[/bold]: {n_rows} rows × {n_columns} prepared columns")
+    source = visible(prepared.source)
+    out.print(f"{source}: {n_rows} rows × {n_columns} prepared columns", style="bold")
     groups: dict[str, list[tuple[Feature, float]]] = {}
     for feature, value in zip(features.features, features.values.tolist(), strict=True):
         groups.setdefault(feature.group, []).append((feature, value))
     for group, members in groups.items():
         rows, others = _by_statistic(members)
-        out.print(f"\n[bold]{group}[/bold]")
+        out.print(f"\n{group}", style="bold")
         if others:
             listing = grid("feature", "value", right=("value",))
             for name, value in others.items():

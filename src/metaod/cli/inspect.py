@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.screen import Json, console, grid, print_json
+from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.cli.tables import (
     Decimal,
     Delimiter,
@@ -84,7 +84,9 @@ def _as_data(table: "Table", prepared: "PreparedTable") -> dict[str, Any]:
 
 def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> None:
     out = console()
-    out.print(f"[bold]{table.source}[/bold]: {table.n_rows} rows × {table.n_columns} columns")
+    out.print(
+        f"{visible(table.source)}: {table.n_rows} rows × {table.n_columns} columns", style="bold"
+    )
     if table.label is not None:
         out.print(
             f"label set apart, for evaluation alone: {int(table.label.sum())} outliers "
@@ -93,11 +95,13 @@ def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> No
     shown = prepared.record.columns[:most]
     listing = grid("column", "type", "missing", "preparation", right=("missing",))
     for column in shown:
-        listing.add_row(column.name, column.kind, str(column.n_missing or ""), column.deed())
+        listing.add_row(
+            visible(column.name), column.kind, str(column.n_missing or ""), visible(column.deed())
+        )
     out.print(listing)
     hidden = len(prepared.record.columns) - len(shown)
     if hidden:
         out.print(f"... and {hidden} more columns; --all shows them")
     out.print(f"prepared: {prepared.X.shape[0]} rows × {prepared.X.shape[1]} numeric columns")
     for warning in _warnings(table, prepared):
-        out.print(f"[yellow]warning:[/yellow] {warning}")
+        out.print(f"warning: {visible(warning)}", style="yellow")

@@ -3,6 +3,7 @@
 Nothing heavy is imported here, nor by the modules of the commands before one of them runs.
 """
 
+import errno
 import os
 import sys
 import traceback
@@ -73,8 +74,12 @@ def main(argv: list[str] | None = None) -> NoReturn:
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
         code = app(args=arguments, prog_name="metaod", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except _UsageError as error:
+        if not str(error):
+            # a group without a command has printed its help
+            sys.exit(USER_ERROR)
         _fail(_usage_line(error), USER_ERROR, debug=debug)
     except UserError as error:
         _fail(str(error), USER_ERROR, debug=debug)
@@ -84,14 +89,18 @@ def main(argv: list[str] | None = None) -> NoReturn:
         # the reader of our output went away (`| head`): no error, and no noise at shutdown
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF):
+            _fail(f"cannot write the output: {error.strerror}", USER_ERROR, debug=debug)
+        _fail(_defect(error), DEFECT, debug=debug)
     except Exception as error:  # the last resort, so that no user ever meets a bare traceback
-        _fail(
-            f"a defect in metaod, please report it: {type(error).__name__}: {error}; "
-            "--debug shows where",
-            DEFECT,
-            debug=debug,
-        )
+        _fail(_defect(error), DEFECT, debug=debug)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _defect(error: Exception) -> str:
+    kind = type(error).__name__
+    return f"a defect in metaod, please report it: {kind}: {error}; --debug shows where"
 
 
 def _usage_line(error: Exception) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.screen import Json, console, grid, print_json
+from metaod.errors import BadParameter
 
 if TYPE_CHECKING:
     from metaod.detectors import ModelSpec
@@ -49,11 +50,13 @@ def models(
 
     Examples:  metaod models  ·  metaod models --family LOF  ·  metaod models --rows 40 --all
     """
-    from metaod.detectors import model_space
+    from metaod.detectors import SPACES, model_space
 
+    if space not in SPACES:
+        raise BadParameter("metaod models", "--space", SPACES, space)
     chosen = [
         spec
-        for spec in model_space(space, detectors=family or None)
+        for spec in model_space(space, detectors=_named(family, space))
         if random is None or spec.is_random == random
     ]
     shown = chosen[:limit]
@@ -63,6 +66,19 @@ def models(
         _print_models(shown, len(chosen), rows, columns)
     else:
         _print_families(chosen)
+
+
+def _named(family: list[str] | None, space: str) -> list[str] | None:
+    """The families' own spelling of the names given, whatever their case."""
+    from metaod.detectors import model_space
+
+    if not family:
+        return None
+    known = {name.lower(): name for name in dict.fromkeys(s.detector for s in model_space(space))}
+    for name in family:
+        if name.lower() not in known:
+            raise BadParameter("metaod models", "--family", list(known.values()), name)
+    return [known[name.lower()] for name in family]
 
 
 def _as_data(spec: "ModelSpec", rows: int | None, columns: int) -> dict[str, Any]:

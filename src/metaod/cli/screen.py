@@ -17,6 +17,7 @@ __all__ = [
     "console",
     "grid",
     "print_json",
+    "visible",
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -26,7 +27,10 @@ DataDir = Annotated[
 
 
 def console() -> "Console":
-    """Standard output; wide when it is a pipe, so that nothing is cut for a screen not there."""
+    """Standard output; wide when it is a pipe, so that nothing is cut for a screen not there.
+
+    What is printed is shown as it is: no markup, no emoji codes, as tables hold both.
+    """
     from rich.console import Console
 
     class Screen(Console):
@@ -34,7 +38,19 @@ def console() -> "Console":
             # rich would exit with 1; a reader that has seen enough is no error, see main()
             raise BrokenPipeError
 
-    return Screen(width=None if sys.stdout.isatty() else 200, highlight=False)
+    width = None if sys.stdout.isatty() else 200
+    return Screen(width=width, highlight=False, markup=False, emoji=False)
+
+
+def visible(text: str) -> str:
+    """Text of a user's table, with control characters made visible: they could steer a terminal.
+
+    Examples
+    --------
+    >>> visible("a\x1b[31m")
+    'a\\x1b[31m'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def grid(*headings: str, right: tuple[str, ...] = ()) -> "Grid":

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.errors import BadParameter
+from metaod.errors import UserError
 
 if TYPE_CHECKING:
     from metaod.datasets import Table
@@ -59,7 +59,10 @@ TextColumns = Annotated[
     list[str] | None,
     typer.Option("--text", help="Take this column as text; repeatable.", metavar="COLUMN"),
 ]
-Sheet = Annotated[str | None, typer.Option(help="Sheet of an XLSX workbook.", metavar="NAME")]
+Sheet = Annotated[
+    str | None,
+    typer.Option(help="Sheet of an XLSX workbook: its name, or its number from 0.", metavar="NAME"),
+]
 Variable = Annotated[
     str | None, typer.Option(help="Array to take from a .mat or .npz file.", metavar="NAME")
 ]
@@ -85,8 +88,17 @@ def open_table(command: str, file: str | None, *, example: bool, **options: Any)
     """
     from metaod.datasets import load_example, read_table
 
-    if (file is None) != example:
-        raise BadParameter(command, "FILE", "given, or replaced by --example", file or "none")
+    given = {name: value for name, value in options.items() if value is not None}
+    if file is None and not example:
+        raise UserError("no FILE was given", where=command, remedy="name one, or say --example")
+    if example and (file is not None or given):
+        extra = "FILE" if file is not None else f"--{next(iter(given)).replace('_', '-')}"
+        raise UserError(
+            f"{extra} makes no sense with --example", where=command, remedy="leave one of them out"
+        )
     if file is None:
         return load_example()
-    return read_table(file, **{name: value for name, value in options.items() if value is not None})
+    sheet = given.get("sheet")
+    if isinstance(sheet, str) and sheet.isdecimal():
+        given["sheet"] = int(sheet)
+    return read_table(file, **given)

@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from metaod.database.executors import Executor, SerialExecutor
 from metaod.database.planning import missing
@@ -132,6 +131,8 @@ def plan_build(
     on_read: Callable[[int, int], None] = _silent,
 ) -> Plan:
     """Read every dataset once for its fingerprint and find which trials the store lacks."""
+    specs, references = options.specs(), options.reference_models()
+    cache = _score_cache(store, options)
     records: dict[str, DatasetRecord] = {}
     sources: dict[str, FolderEntry] = {}
     duplicates = []
@@ -143,23 +144,28 @@ def plan_build(
             records[record.fingerprint] = record
             sources[record.fingerprint] = entry
         on_read(done, len(entries))
-    specs, references = options.specs(), options.reference_models()
     wanted = {spec.id: options.trials if spec.is_random else 1 for spec in specs}
     wanted |= {item.spec.id: options.trials if item.is_random else 1 for item in references}
-    scores = _score_folder(store, options)
     tasks = []
     lacking = missing(store, records, wanted, options.mode, retry=options.retry)
     described = _lacking_schemas(store, records, options.schemas)
     for fingerprint, record in records.items():
-        models, schemas = lacking.get(fingerprint, {}), described[fingerprint]
-        if not models and not schemas:
+        models, schemas = dict(lacking.get(fingerprint, {})), described[fingerprint]
+        for item in references:
+            # an average of what there is changes when one of its members comes in
+            if not item.all_needed and any(member.id in models for member in item.members):
+                models[item.spec.id] = tuple(range(wanted[item.spec.id]))
+        kept = {model: wanted[model] for model in options.keep_scores}
+        uncached = cache.lacks(fingerprint, kept) if cache is not None else set()
+        if not models and not schemas and not uncached:
             continue
+        scored = {*models, *uncached}
         tasks.append(
             BuildTask(
                 entry=sources[fingerprint],
                 fingerprint=fingerprint,
-                specs=tuple(spec for spec in specs if spec.id in models),
-                references=tuple(item for item in references if item.spec.id in models),
+                specs=tuple(spec for spec in specs if spec.id in scored),
+                references=tuple(item for item in references if item.spec.id in scored),
                 lacking=frozenset(
                     (model, trial) for model, trials in models.items() for trial in trials
                 ),
@@ -168,8 +174,8 @@ def plan_build(
                 mode=options.mode,
                 budget=options.budget,
                 cost=_cost(record),
-                scores=scores,
-                keep=options.keep_scores,
+                scores=None if cache is None else cache.folder,
+                keep=frozenset(uncached),
             )
         )
     tasks.sort(key=lambda task: (-task.cost, task.fingerprint))
@@ -260,7 +266,8 @@ def record_of(entry: FolderEntry) -> DatasetRecord:
         n_columns=dataset.X.shape[1],
         n_outliers=outliers,
         collection=entry.collection,
-        source=entry.path.name,
+        source=entry.source or entry.path.name,
+        licence=entry.licence or "unknown",
     )
 
 
@@ -270,7 +277,7 @@ def _cost(record: DatasetRecord) -> float:
     return min(record.n_rows, 25_000) ** 2 + 4_000.0 * record.n_rows
 
 
-def _score_folder(store: Store, options: BuildOptions) -> Path | None:
+def _score_cache(store: Store, options: BuildOptions) -> ScoreCache | None:
     if not options.keep_scores:
         return None
     if store.place.path is None:
@@ -282,4 +289,4 @@ def _score_folder(store: Store, options: BuildOptions) -> Path | None:
     for model in options.keep_scores:
         if model not in known:
             raise BadParameter("build", "keep_scores", "the id of a model that is built", model)
-    return ScoreCache.beside(store.place.path).folder
+    return ScoreCache.beside(store.place.path)

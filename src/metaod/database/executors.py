@@ -1,12 +1,12 @@
 """Who runs the tasks of a build: this process, or several on this machine.
 
-An executor is one class with one method; a cluster engine is one more class here.
+An executor is one class with one method; a cluster engine is one more file with such a class.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from metaod.errors import BadParameter
+from metaod.errors import BadParameter, UserError
 
 __all__ = ["Executor", "JoblibExecutor", "SerialExecutor", "make_executor"]
 
@@ -49,12 +49,21 @@ class JoblibExecutor:
     def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """Give the results as they become ready."""
         from joblib import Parallel, delayed  # noqa: PLC0415 - only a parallel build needs it
+        from joblib.externals.loky.process_executor import (  # noqa: PLC0415 - as above
+            TerminatedWorkerError,
+        )
 
         # one task at a time a process: a large table must not hold up the small ones behind it
         parallel = Parallel(
             n_jobs=self.n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
-        yield from parallel(delayed(function)(task) for task in tasks)
+        try:
+            yield from parallel(delayed(function)(task) for task in tasks)
+        except TerminatedWorkerError as error:
+            raise UserError(
+                "a process of the build was killed, probably for want of memory",
+                remedy="use fewer --jobs or a smaller --max-memory, and start it again",
+            ) from error
 
 
 def make_executor(n_jobs: int = 1) -> Executor:

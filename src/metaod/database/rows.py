@@ -150,7 +150,8 @@ def replace_evaluations(
 ) -> None:
     """Write one dataset's evaluations over those of the same mode, model and trial.
 
-    The cells that they belong to are computed anew from all their trials.
+    The cells that they belong to are computed anew from all their trials; but an imported cell
+    of more trials than are there stays until there are as many.
     """
     new = {trial_of(item): item for item in evaluations}
     if not new:
@@ -161,7 +162,11 @@ def replace_evaluations(
     _insert(connection, schema.evaluations, list(rows.values()))
     touched = {(item.mode, item.model) for item in new.values()}
     trials = (item for item in (known | new).values() if (item.mode, item.model) in touched)
-    replace_cells(connection, dataset, aggregate(trials), models)
+    imported = {
+        cell.place: cell.n_trials for cell in read_cells(connection, dataset) if cell.imported
+    }
+    cells = [cell for cell in aggregate(trials) if cell.n_trials >= imported.get(cell.place, 0)]
+    replace_cells(connection, dataset, cells, models)
 
 
 def read_cells(connection: Connection, dataset: int) -> list[Cell]:

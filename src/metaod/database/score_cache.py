@@ -1,15 +1,17 @@
 """Scores of chosen models, kept beside a store for later study; never part of it."""
 
 import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadFile
 
-__all__ = ["ScoreCache"]
+__all__ = ["Kept", "ScoreCache"]
 
 Kept = dict[tuple[str, int], npt.NDArray[np.float32]]
 
@@ -53,6 +55,15 @@ class ScoreCache:
             )
         unfinished.replace(path)
 
+    def lacks(self, fingerprint: str, wanted: Mapping[str, int]) -> set[str]:
+        """The models of which not as many trials are kept as wanted."""
+        there = set(self.read(fingerprint))
+        return {
+            model
+            for model, trials in wanted.items()
+            if any((model, trial) not in there for trial in range(trials))
+        }
+
     def read(self, fingerprint: str) -> Kept:
         """The scores that are kept of one dataset."""
         path = self.path(fingerprint)
@@ -61,7 +72,7 @@ class ScoreCache:
                 models, trials, scores = file["models"], file["trials"], file["scores"]
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
             raise BadFile(path, "is no file of scores", remedy="delete it") from error
         return {
             (str(model), int(trial)): row

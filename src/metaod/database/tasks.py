@@ -9,13 +9,14 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from metaod.database.records import MetaFeatureRecord
-from metaod.database.score_cache import ScoreCache
+from metaod.database.score_cache import Kept, ScoreCache
 from metaod.datasets.folder import FolderEntry
 from metaod.datasets.preparation import PreparedTable, prepare
 from metaod.detectors.kernels.base import Budget, CellState, Mode, Scored
 from metaod.detectors.spec import ModelSpec
 from metaod.errors import BadFile, UserError
 from metaod.metafeatures import extract
+from metaod.metafeatures.schema import schema
 from metaod.performance import Evaluation, Reference, evaluate_models
 
 __all__ = ["BuildTask", "TaskResult", "run_task"]
@@ -93,7 +94,8 @@ def run_task(task: BuildTask) -> TaskResult:
     """Read the dataset, score and measure; on one thread, as tasks run beside each other.
 
     A table that cannot be prepared, or an error nobody foresaw, fails the task's cells with its
-    reason: one bad dataset must not end a build of hundreds.
+    reason: one bad dataset must not end a build of hundreds. Want of memory or of disk is no
+    fault of a model: it ends the build, and nothing of the task is recorded.
     """
     start = time.perf_counter()
     dataset = task.entry.load()
@@ -103,18 +105,42 @@ def run_task(task: BuildTask) -> TaskResult:
             "changed while the build was running",
             remedy="start the build again",
         )
+    kept: Kept = {}
     metafeatures: tuple[MetaFeatureRecord, ...] = ()
     with threadpool_limits(1):
         try:
             prepared = prepare(dataset.table)
-            metafeatures = _describe(prepared, task.schemas)
-            evaluations = _evaluate(task, prepared.X, dataset.y)
         except UserError as error:
             evaluations = _all_failed(task, str(error))
-        except Exception as error:  # see above; the reason is stored and `--retry failed` repeats
-            evaluations = _all_failed(task, f"{type(error).__name__}: {error}")
+            metafeatures = _undefined(task.schemas)
+        else:
+            metafeatures = _describe(prepared, task.schemas)
+            evaluations = _evaluate(task, prepared.X, dataset.y, kept)
+    if kept and task.scores is not None:
+        _keep(task, kept)
     evaluations.sort(key=lambda item: (item.model, item.trial))
     return TaskResult(task, tuple(evaluations), metafeatures, time.perf_counter() - start)
+
+
+def _keep(task: BuildTask, kept: Kept) -> None:
+    assert task.scores is not None  # noqa: S101 - for the type checker; the caller asked
+    try:
+        ScoreCache(task.scores).write(task.fingerprint, kept)
+    except OSError as error:
+        raise UserError(
+            f"scores cannot be kept ({error.strerror})",
+            where=str(task.scores),
+            remedy="make room or rights for the folder, and start the build again",
+        ) from error
+
+
+def _undefined(schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
+    """Meta-features of a table that cannot be prepared: none is defined."""
+    parts = [schema(name) for name in schemas]
+    return tuple(
+        MetaFeatureRecord(part.name, part.version, part.names, np.full(len(part.names), np.nan))
+        for part in parts
+    )
 
 
 def _describe(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
@@ -130,34 +156,38 @@ def _describe(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFe
 
 
 def _evaluate(
-    task: BuildTask, X: npt.NDArray[np.float64], y: npt.NDArray[np.int8]
+    task: BuildTask, X: npt.NDArray[np.float64], y: npt.NDArray[np.int8], kept: Kept
 ) -> list[Evaluation]:
-    if not task.lacking:
+    if not task.lacking and not task.keep:
         return []
-    cache = ScoreCache(task.scores) if task.scores is not None and task.keep else None
-    kept: dict[tuple[str, int], npt.NDArray[np.float32]] = {}
 
     def keep(scored: Scored) -> None:
         if scored.spec.id in task.keep and scored.scores is not None:
             kept[scored.spec.id, scored.trial] = scored.scores.astype(np.float32)
 
-    evaluations = [
-        evaluation
-        for evaluation in evaluate_models(
-            X,
-            y,
-            task.specs,
-            trials=task.trials,
-            mode=task.mode,
-            budget=task.budget,
-            references=task.references,
-            keep=keep if cache is not None else None,
-        )
-        if (evaluation.model, evaluation.trial) in task.lacking
-    ]
-    if cache is not None:
-        cache.write(task.fingerprint, kept)
-    return evaluations
+    try:
+        return [
+            evaluation
+            for evaluation in evaluate_models(
+                X,
+                y,
+                task.specs,
+                trials=task.trials,
+                mode=task.mode,
+                budget=task.budget,
+                references=task.references,
+                keep=keep if task.keep else None,
+            )
+            if (evaluation.model, evaluation.trial) in task.lacking
+        ]
+    except (MemoryError, OSError) as error:
+        raise UserError(
+            f"scoring ended with {type(error).__name__}: {error}",
+            where=str(task.entry.path),
+            remedy="use fewer --jobs or a smaller --max-memory, and start the build again",
+        ) from error
+    except Exception as error:  # see run_task; the reason is stored and `--retry failed` repeats
+        return _all_failed(task, f"{type(error).__name__}: {error}")
 
 
 def _all_failed(task: BuildTask, reason: str) -> list[Evaluation]:

@@ -11,7 +11,7 @@ from metaod.database.records import Cell
 from metaod.database.store import Store
 from metaod.datasets.folder import FolderEntry
 from metaod.datasets.preparation import prepare
-from metaod.detectors.kernels.base import CellState, Mode
+from metaod.detectors.kernels.base import Budget, CellState, Mode
 from metaod.detectors.spec import ModelSpec
 from metaod.errors import BadParameter, UserError
 from metaod.performance import MEASURES, evaluate_models
@@ -70,6 +70,7 @@ def verify(
     sample: int = 50,
     seed: int = 0,
     mode: Mode = Mode.FAST,
+    budget: Budget | None = None,
 ) -> Verification:
     """Recompute a random sample of a store's cells and compare.
 
@@ -85,18 +86,12 @@ def verify(
         Seed of the draw.
     mode : Mode, default="fast"
         Which cells to draw from.
+    budget : Budget, optional
+        What the cells were allowed to cost when they were built.
     """
     if sample < 1:
         raise BadParameter("verify", "sample", "an int in the range [1, inf)", sample)
-    names = {record.fingerprint: record.name for record in store.datasets()}
-    by_name = {name: fingerprint for fingerprint, name in names.items()}
-    here = {by_name[entry.full_name]: entry for entry in entries if entry.full_name in by_name}
-    if not here:
-        raise UserError(
-            "none of the store's datasets is there",
-            where=str(store),
-            remedy="name the folder that it was built from with --data",
-        )
+    here = _found(store, entries)
     specs = {item.id: item.spec for item in store.models() if not item.is_reference}
     candidates = [
         (fingerprint, cell)
@@ -104,6 +99,12 @@ def verify(
         for cell in store.cells(fingerprint)
         if cell.mode == mode and cell.model in specs and cell.state != CellState.OVER_BUDGET
     ]
+    if not candidates:
+        raise UserError(
+            f"there is no cell of mode {mode.value!r} to recompute",
+            where=str(store),
+            remedy="check --data and --mode, or build first",
+        )
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(candidates))[:sample]
     drawn: dict[str, list[Cell]] = defaultdict(list)
@@ -112,32 +113,57 @@ def verify(
         drawn[fingerprint].append(cell)
     differences: list[Difference] = []
     for fingerprint, cells in drawn.items():
-        differences += _compare(here[fingerprint], fingerprint, cells, specs, mode)
+        differences += _compare(here[fingerprint], cells, specs, mode, budget)
     return Verification(len(chosen), len(drawn), tuple(differences))
+
+
+def _found(store: Store, entries: Sequence[FolderEntry]) -> dict[str, FolderEntry]:
+    """The entries whose content the store knows, by fingerprint."""
+    known = {record.name for record in store.datasets()}
+    fingerprints = {record.fingerprint for record in store.datasets()}
+    here = {}
+    for entry in entries:
+        # reading every file of a large folder would take longer than the verification
+        if entry.full_name in known:
+            fingerprint = entry.load().fingerprint
+            if fingerprint in fingerprints:
+                here[fingerprint] = entry
+    if not here:
+        raise UserError(
+            "none of the store's datasets is there",
+            where=str(store),
+            remedy="name the folder that it was built from with --data",
+        )
+    return here
 
 
 def _compare(
     entry: FolderEntry,
-    fingerprint: str,
     cells: list[Cell],
     specs: dict[str, ModelSpec],
     mode: Mode,
+    budget: Budget | None,
 ) -> list[Difference]:
     dataset = entry.load()
-    if dataset.fingerprint != fingerprint:
+    try:
+        X = prepare(dataset.table).X
+    except UserError:
+        # then no model has scores, and each of its cells must have failed
         return [
-            Difference(entry.full_name, cell.model, fingerprint, dataset.fingerprint)
+            Difference(entry.full_name, cell.model, cell.state.value, CellState.FAILED.value)
             for cell in cells
+            if cell.state != CellState.FAILED
         ]
     trials = max(cell.n_trials for cell in cells)
     found = defaultdict(list)
     with threadpool_limits(1):
         for item in evaluate_models(
-            prepare(dataset.table).X,
+            X,
             dataset.y,
             [specs[cell.model] for cell in cells],
             trials=trials,
             mode=mode,
+            budget=budget,
         ):
             found[item.model].append(item)
     differences = []

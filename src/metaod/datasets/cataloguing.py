@@ -132,6 +132,8 @@ class Catalogue:
         return isinstance(name, str) and len(self._by_name.get(name.casefold(), ())) == 1
 
     def __getitem__(self, name: str) -> CatalogueEntry:
+        if not isinstance(name, str):
+            raise BadParameter("the catalogue", "name", "a str", name)
         found = self._by_name.get(name.casefold(), [])
         if len(found) == 1:
             return found[0]

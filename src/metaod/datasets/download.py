@@ -53,9 +53,8 @@ def fetch(source: Source, folder: Path, *, timeout: float) -> Iterator[Path]:
 
 
 def _download(address: str, target: Path, timeout: float) -> None:
-    # needed only here, and slow to import
-    import pooch  # noqa: PLC0415
-    import requests  # noqa: PLC0415
+    import pooch  # noqa: PLC0415 - needed only here, and slow to import
+    import requests  # noqa: PLC0415 - likewise
 
     try:
         pooch.HTTPDownloader(timeout=timeout, chunk_size=2**16)(address, str(target), None)

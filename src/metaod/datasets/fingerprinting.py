@@ -70,7 +70,7 @@ def fingerprint(X: Any, y: Any = None) -> str:
     for column in _each_column(columns):
         digest.update(column)
     if y is not None:
-        label = np.asarray(y)
+        label = _as_array(y, "y")
         if label.shape != (n_rows,) or label.dtype.kind not in "biuf":
             raise BadParameter(
                 "fingerprint", "y", f"numeric, of shape ({n_rows},)", f"{label.dtype} {label.shape}"
@@ -80,12 +80,19 @@ def fingerprint(X: Any, y: Any = None) -> str:
 
 
 def _as_matrix(X: Any) -> "npt.NDArray[Any] | pd.DataFrame":
-    matrix = np.asarray(X)
+    matrix = _as_array(X, "X")
     if matrix.ndim != 2:
         raise BadParameter(
             "fingerprint", "X", "a table or a two-dimensional array", f"shape {matrix.shape}"
         )
     return matrix if matrix.dtype.kind in "biuf" else pd.DataFrame(matrix)
+
+
+def _as_array(values: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # rows of unequal length
+        raise BadParameter("fingerprint", name, "rows of one length", values) from error
 
 
 def _each_column(columns: "npt.NDArray[Any] | pd.DataFrame") -> Iterator[bytes]:

@@ -35,6 +35,8 @@ class FolderEntry:
         The label's column or variable.
     rows, columns : int or None
         The shape that the list promises.
+    source, licence : str
+        What the list says of them, empty if nothing.
     """
 
     name: str
@@ -45,6 +47,8 @@ class FolderEntry:
     label: str = "y"
     rows: int | None = None
     columns: int | None = None
+    source: str = ""
+    licence: str = ""
 
     @property
     def full_name(self) -> str:
@@ -73,9 +77,10 @@ def iter_folder(path: "str | PathLike[str]", *, label: str = "y") -> list[Folder
     Parameters
     ----------
     path : path-like
-        The folder. A ``catalogue.csv`` in it lists the datasets, one a line, under a header with
-        ``file``, or ``name`` and perhaps ``collection``, which then give ``collection/name.ext``.
-        ``origin``, ``samples``, ``features`` and ``in_paper_st_table`` (yes or no) are heeded
+        The folder, or a list as follows in a CSV file of any name. A ``catalogue.csv`` in the
+        folder lists the datasets, one a line, under a header with ``file``, or ``name`` and
+        perhaps ``collection``, which then give ``collection/name.ext``. ``origin``, ``samples``,
+        ``features``, ``source``, ``licence`` and ``in_paper_st_table`` (yes or no) are heeded
         where they are there. Without a list, every file of a kind that can hold a labelled
         table is a dataset: its folder is its collection and its name its origin.
     label : str, default="y"
@@ -87,9 +92,13 @@ def iter_folder(path: "str | PathLike[str]", *, label: str = "y") -> list[Folder
         In the list's order, or by path.
     """
     folder = Path(path).expanduser()
-    if not folder.is_dir():
-        raise BadFile(folder, "is no folder", remedy="name the folder that holds the datasets")
     lists = [folder / name for name in _LISTS if (folder / name).is_file()]
+    if folder.is_file() and folder.suffix.lower() == ".csv":
+        folder, lists = folder.parent, [folder]
+    if not folder.is_dir():
+        raise BadFile(
+            folder, "is no folder, nor a list of datasets", remedy="name the one or the other"
+        )
     numbered = _listed(lists[0], label) if lists else _unlisted(folder, label)
     entries: dict[str, FolderEntry] = {}
     for line, entry in numbered:
@@ -159,6 +168,8 @@ def _entry_of(record: dict[str, str], path: Path, line: int, label: str) -> Fold
         label=label,
         rows=_count(given, "samples", path, line),
         columns=_count(given, "features", path, line),
+        source=given.get("source", ""),
+        licence=given.get("licence", ""),
     )
 
 

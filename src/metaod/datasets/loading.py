@@ -57,7 +57,10 @@ def load_dataset(
     UnavailableDataset
         If the set can be had from nowhere; the message tells how to get it by hand.
     """
-    if timeout <= 0:
+    for folder, given in (("data_dir", data_dir), ("cache_dir", cache_dir)):
+        if given is not None and not isinstance(given, str | PathLike):
+            raise BadParameter("load_dataset", folder, "a path or None", given)
+    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout > 0:
         raise BadParameter("load_dataset", "timeout", "a number above 0", timeout)
     entry = name if isinstance(name, CatalogueEntry) else catalogue()[name]
     if data_dir is not None:

@@ -78,7 +78,8 @@ def measure(y: npt.ArrayLike, scores: npt.ArrayLike) -> Measures:
     Measures(ap=0.83..., roc_auc=0.75, precision_at_n=0.5)
     """
     labels, values = _checked(y, scores)
-    return Measures(*_measure(labels, _descending(round_scores(values)), round_scores(values)))
+    rounded = round_scores(values)
+    return Measures(*_measure(labels, _descending(rounded), rounded))
 
 
 def average_precision(y: npt.ArrayLike, scores: npt.ArrayLike) -> float:

@@ -6,6 +6,7 @@ from metaod.pretrained.matrix import (
     shipped_datasets,
     shipped_folder,
     shipped_matrix,
+    shipped_metafeatures,
 )
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "shipped_datasets",
     "shipped_folder",
     "shipped_matrix",
+    "shipped_metafeatures",
 ]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metaod.errors import BadParameter
+from metaod.metafeatures import SCHEMAS
 from metaod.performance.metrics import MEASURES
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ __all__ = [
     "shipped_datasets",
     "shipped_folder",
     "shipped_matrix",
+    "shipped_metafeatures",
 ]
 
 _HERE = files("metaod.pretrained")
@@ -28,7 +30,7 @@ def shipped_folder() -> Path:
     Examples
     --------
     >>> sorted(path.name for path in shipped_folder().glob("*.parquet"))
-    ['cells.parquet', 'datasets.parquet', 'models.parquet']
+    ['cells.parquet', 'datasets.parquet', 'metafeatures-...', 'metafeatures-...', 'models.parquet']
     """
     with as_file(_HERE.joinpath("performance")) as path:
         return path
@@ -65,6 +67,20 @@ def shipped_matrix(measure: str = "ap", *, references: bool = False) -> "pd.Data
     matrix = shipped_cells().pivot(index="dataset", columns="model", values=measure)  # noqa: PD010 - each pair is there once, and pivot checks it
     wanted = models.index if references else models.index[~models["is_reference"].astype(bool)]
     return matrix.reindex(columns=wanted)
+
+
+def shipped_metafeatures(schema: str = "paper") -> "pd.DataFrame":
+    """The meta-features M: one row a dataset, by fingerprint, one column a feature.
+
+    Parameters
+    ----------
+    schema : {"paper", "scores"}, default="paper"
+        Which features; NaN where one is undefined for a dataset.
+    """
+    found = list(shipped_folder().glob(f"metafeatures-{schema}-*.parquet"))
+    if schema not in SCHEMAS or not found:
+        raise BadParameter("shipped_metafeatures", "schema", sorted(SCHEMAS), schema)
+    return _read(found[0].name).set_index("dataset")
 
 
 @cache

@@ -2,8 +2,8 @@
 
 The steps are a file each: a table is taken in (``intake``), every column is read into one of two
 plain forms (``reading``, ``objects``, ``parsing``, ``moments``), what to do with it is decided
-once (``decisions``, ``identifiers``, ``growth``), and an encoder (``encoders``) does it, to the
-first rows and to later ones alike. ``record`` puts it in words, ``state`` in JSON.
+once (``decisions``, ``identifiers``, ``appearances``, ``growth``), and an encoder (``encoders``)
+does it, to the first rows and to later ones alike. ``record`` puts it in words, ``state`` in JSON.
 """
 
 from metaod.datasets.preparation.preparation import Preparation, prepare

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.datasets.preparation.appearances import LOOKS_MEASURED, looks_measured
 from metaod.datasets.preparation.encoders import (
     Drop,
     Encoder,
@@ -30,6 +31,7 @@ _ACTIONS: dict[NumberKind, Action] = {
     "date": "days since 1970-01-01",
     "duration": "seconds",
 }
+_SPELT = {"numeric": "numbers", "date": "dates", "duration": "times of day"}
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,15 @@ def decide(series: "pd.Series[Any]", rules: Rules) -> FittedColumn:
     reading = read_column(series)
     parsed = parse_labels(reading) if isinstance(reading, Labels) else None
     if parsed is not None:
-        reason = f"its text is all {'dates' if parsed.kind == 'date' else 'numbers'}"
+        reason = f"its text is all {_SPELT[parsed.kind]}"
         fitted = _decide_numbers(str(series.name), parsed, rules, reason)
     elif isinstance(reading, Numbers):
         fitted = _decide_numbers(str(series.name), reading, rules, "")
     else:
         fitted = _decide_labels(str(series.name), reading, rules)
+    if isinstance(reading, Numbers):
+        # also of a column that is not used: it may be constant only because it was rounded
+        fitted = replace(fitted, note=reading.note)
     if isinstance(fitted.encoder, Drop):
         # counted as on later rows, so that the same rows always give the same record
         counts = fitted.encoder.encode(series, np.empty((len(series), 0)))
@@ -96,7 +101,7 @@ def _decide_numbers(name: str, column: Numbers, rules: Rules, reason: str) -> Fi
         fill = _median(shown)
         marks = _are_many(n_bad, len(values), rules)
     record = replace(seen, action=_ACTIONS[column.kind], fill=fill, reason=reason)
-    return FittedColumn(record, KeepNumbers(column.kind, fill, marks), column.note)
+    return FittedColumn(record, KeepNumbers(column.kind, fill, marks))
 
 
 def _median(values: npt.NDArray[np.float64]) -> float:
@@ -118,9 +123,11 @@ def _decide_labels(name: str, column: Labels, rules: Rules) -> FittedColumn:
         return _unused(seen, "empty", "no value in any row", n_rows, rules)
     if len(texts) == 1:
         return _unused(seen, "constant", _sameness(seen), n_rows, rules)
+    measured = not column.declared and looks_measured(texts, counts)
+    note = LOOKS_MEASURED if measured else ""
     if len(texts) >= rules.distinct_share * n_shown:
         why = f"{len(texts):,} distinct texts in {n_shown:,} rows"
-        return _unused(seen, "identifier", why, n_rows, rules)
+        return replace(_unused(seen, "identifier", why, n_rows, rules), note=note)
     order = sorted(range(len(texts)), key=texts.__getitem__)
     encoder = Frequency(
         categories=tuple(texts[place] for place in order),
@@ -129,10 +136,10 @@ def _decide_labels(name: str, column: Labels, rules: Rules) -> FittedColumn:
         marks_missing=_are_many(n_missing, n_rows, rules),
     )
     if len(texts) <= rules.max_categories:
-        narrower = _by_frequency(seen, encoder, n_rows, rules)
+        narrower = replace(_by_frequency(seen, encoder, n_rows, rules), note=note)
         return FittedColumn(seen, OneHot(encoder.categories, n_missing > 0), narrower=narrower)
     kind: ColumnKind = "category" if column.declared else "text"
-    return _by_frequency(replace(seen, kind=kind), encoder, n_rows, rules)
+    return replace(_by_frequency(replace(seen, kind=kind), encoder, n_rows, rules), note=note)
 
 
 def _by_frequency(

@@ -55,7 +55,15 @@ def take_in(table: object, fitted_names: Sequence[str] | None = None) -> tuple[p
 
 
 def _frame_of(array: "np.ndarray[Any, Any]", fitted_names: Sequence[str] | None) -> pd.DataFrame:
-    if array.ndim != 2 or array.dtype.names is not None:
+    if array.dtype.names is not None:
+        raise BadParameter(
+            "Preparation",
+            "table",
+            "an array without named fields",
+            f"a structured array of {', '.join(array.dtype.names)}",
+            remedy="Read it with metaod.read_table first",
+        )
+    if array.ndim != 2:
         raise BadParameter(
             "Preparation",
             "table",

@@ -1,7 +1,8 @@
-"""Text that is really numbers, dates or truth values.
+"""Text that is really numbers, dates, times of day or truth values.
 
-Only forms that cannot be mistaken are parsed: plain decimal numbers, and dates written year
-first as in ISO 8601. ``03/04/2021`` stays text, for nobody can tell its month from its day.
+Only forms that cannot be mistaken are parsed: plain decimal numbers, dates written year first
+as in ISO 8601, and times of day by the 24-hour clock. ``03/04/2021`` stays text, for nobody can
+tell its month from its day.
 """
 
 import datetime as dt
@@ -11,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from metaod.datasets.preparation.forms import Labels, Numbers
+from metaod.datasets.preparation.forms import Labels, NumberKind, Numbers
 from metaod.datasets.preparation.moments import days_of
 
-__all__ = ["parse_date", "parse_labels", "parse_number", "parse_truth"]
+__all__ = ["parse_date", "parse_labels", "parse_number", "parse_time", "parse_truth"]
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 _NOT_FINITE = re.compile(r"\s*(?:nan|[+-]?inf(?:inity)?)\s*", re.ASCII | re.IGNORECASE)
@@ -27,6 +28,7 @@ _DATE = re.compile(
     r"\s?(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)?)?\s*",
     re.ASCII,
 )
+_TIME = re.compile(r"\s*([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?\s*", re.ASCII)
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 
 
@@ -69,13 +71,27 @@ def parse_date(text: str) -> float | None:
         return None
 
 
+def parse_time(text: str) -> float | None:
+    """Read a time of day as seconds since midnight, or None where the text is not one.
+
+    Examples
+    --------
+    >>> parse_time("10:15"), parse_time("00:01:30"), parse_time("9:15"), parse_time("24:00")
+    (36900.0, 90.0, None, None)
+    """
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    return int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3] or 0)
+
+
 def parse_truth(text: str) -> float | None:
     """Read ``true``, ``false``, ``1`` or ``0``, or None where the text is none of them."""
     return _TRUTH.get(text.strip().lower())
 
 
 def parse_labels(column: Labels) -> Numbers | None:
-    """Read a column of text as numbers or dates, where every one of its texts is such.
+    """Read a column of text as numbers, dates or times of day, where all its texts are such.
 
     Digits that are names stay text: those with leading zeros, and those so many that a float
     cannot tell them apart.
@@ -90,8 +106,15 @@ def parse_labels(column: Labels) -> Numbers | None:
         if whole and any(map(_is_rounded, column.texts, parsed)):
             return None
         return Numbers("numeric", _spread(parsed, column), whole=whole)
-    parsed = _parse_all(column.texts, parse_date)
-    return None if parsed is None else Numbers("date", _spread(parsed, column))
+    others: tuple[tuple[NumberKind, Callable[[str], float | None]], ...] = (
+        ("date", parse_date),
+        ("duration", parse_time),
+    )
+    for kind, parse in others:
+        parsed = _parse_all(column.texts, parse)
+        if parsed is not None:
+            return Numbers(kind, _spread(parsed, column))
+    return None
 
 
 def _parse_all(texts: list[str], parse: Callable[[str], float | None]) -> list[float] | None:

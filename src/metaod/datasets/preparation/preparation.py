@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from metaod.datasets.preparation.state import (
     read_texts,
 )
 from metaod.datasets.table import Table
-from metaod.errors import BadColumn, UserError
+from metaod.errors import BadColumn, BadParameter, UserError
 
 __all__ = ["Preparation", "prepare"]
 
@@ -38,7 +39,7 @@ class Preparation:
     Numbers stay as they are and booleans become 0 and 1. Text and categories become a column of
     0 and 1 per category where they have few, and else the share of rows with the same value.
     Dates become days since 1970-01-01 (UTC where no zone is given), durations seconds. Text that
-    spells nothing but numbers, or nothing but ISO dates, is taken as such.
+    spells nothing but numbers, ISO dates or times of day (HH:MM, as seconds) is taken as such.
 
     Dropped are columns without a value, constants, text that is nearly all distinct, and integers
     (or text of integers) that are all distinct under a name that says identifier. Missing and
@@ -119,10 +120,16 @@ class Preparation:
         BadParameter
             Where a parameter, or what was given for a table, is not legal.
         UserError
-            Where there is no row, or nothing would be left.
+            Where there is no row or a single one, or nothing would be left.
         """
         rules = self._rules()
         frame, source = take_in(table)
+        if len(frame) == 1:
+            raise UserError(
+                "the table has only one row",
+                where=source,
+                remedy="give the rows among which it may stand out",
+            )
         decided = [decide(frame.iloc[:, place], rules) for place in range(frame.shape[1])]
         limited, messages = limit_width(decided, self.max_columns)
         columns = name_outputs(limited)
@@ -304,6 +311,12 @@ def prepare(table: Preparable, **options: Any) -> PreparedTable:
     'speed' (numeric) was kept as it is.
     'wheels' (constant) was dropped: the same value in every row.
     """
+    legal = tuple(signature(Preparation).parameters)
+    for name, value in options.items():
+        if name not in legal:
+            raise BadParameter(
+                "prepare", name, "left out", value, remedy=f"Parameters are: {', '.join(legal)}"
+            )
     return Preparation(**options).fit_transform(table)
 
 

@@ -15,12 +15,17 @@ from metaod.datasets.preparation.objects import (
     label_objects,
     read_objects,
 )
-from metaod.datasets.preparation.parsing import parse_date, parse_number, parse_truth
+from metaod.datasets.preparation.parsing import parse_date, parse_number, parse_time, parse_truth
 from metaod.errors import BadColumn, UserError
 
 __all__ = ["read_as", "read_as_labels", "read_column"]
 
-_PARSERS = {"numeric": parse_number, "date": parse_date, "boolean": parse_truth}
+_PARSERS: dict[NumberKind, Callable[[str], float | None]] = {
+    "numeric": parse_number,
+    "date": parse_date,
+    "boolean": parse_truth,
+    "duration": parse_time,
+}
 _WORDS = {
     "numeric": "numbers",
     "boolean": "true and false",
@@ -205,7 +210,7 @@ def _loses(integers: npt.NDArray[Any], values: npt.NDArray[np.float64]) -> bool:
 def _parse_as(
     series: "pd.Series[Any]", column: Labels, kind: NumberKind
 ) -> npt.NDArray[np.float64]:
-    parse = _PARSERS.get(kind, lambda _: None)
+    parse = _PARSERS[kind]
     parsed = [parse(text) for text in column.texts]
     fails = np.array([value is None for value in parsed] + [False])[column.codes]
     if fails.any():

@@ -73,8 +73,8 @@ class ArffColumn:
         return np.array(read, dtype="datetime64[us]")
 
     def _date(self, value: str) -> dt.datetime:
-        # the zone, where the format has one, is taken off below
-        read = dt.datetime.strptime(value, self.attribute.date_format)  # noqa: DTZ007
+        written = self.attribute.date_format
+        read = dt.datetime.strptime(value, written)  # noqa: DTZ007 - the next line sees to zones
         return read.astimezone(dt.UTC).replace(tzinfo=None) if read.tzinfo else read
 
     def _fault(self, values: Sequence[str | None], lines: Sequence[int]) -> BadFile:

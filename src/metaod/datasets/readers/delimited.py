@@ -1,6 +1,9 @@
 """Delimited text: CSV, TSV and their kin.
 
-pyarrow parses, strictly and in parallel; columns that it leaves as text are judged after it.
+pyarrow parses, strictly and in parallel; columns that it leaves as text are judged after it. It
+would read 01000 as 1000, so that columns with such codes in the file's beginning are given to it
+as text. Codes that begin further down are read as numbers: to look for them would take a second
+pass over every file of numbers.
 """
 
 from dataclasses import replace
@@ -38,7 +41,8 @@ def read(source: Source, options: ReadOptions) -> Content:
         with source.open() as stream:
             source = replace(source, path=None, data=collapse_blanks(stream.read()))
     as_text = {name for name in (*options.text, options.label) if name is not None}
-    table = _parse(source, dialect, missing, {name: pa.string() for name in as_text})
+    types = {name: pa.string() for name in (*as_text, *dialect.coded)}
+    table = _parse(source, dialect, missing, types)
     if text.n_quotes % 2 or _ends_within_quotes(table):
         check_records(source, dialect)  # a quote may be left open, which pyarrow lets pass
     warnings = [*text.warnings, *dialect.warnings]

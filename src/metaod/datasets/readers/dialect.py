@@ -7,10 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from metaod.datasets.readers.headers import check_names, default_names, has_header
 from metaod.datasets.readers.options import ReadOptions, is_delimiter
 from metaod.datasets.readers.source import Source
+from metaod.datasets.readers.words import CODE, NUMBER
 from metaod.errors import BadFile
 
 __all__ = ["Dialect", "collapse_blanks", "look"]
@@ -23,6 +25,9 @@ _SEPARATOR_LINE = re.compile(r"sep=(.)(?:\r\n|\r|\n)", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"(?:\r\n|\r|\n)*")
 _BLANK_LINES_OF_BLANKS = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 _DECIMALS = {mark: re.compile(rf"\s*[+-]?[0-9]*[{mark}][0-9]+\s*") for mark in ".,"}
+_CODE = re.compile(rf"\s*{CODE}\s*")
+_BEFORE_CODES = "0+- \t"
+_NUMBER = re.compile(NUMBER["."])
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")
 
 
@@ -40,6 +45,8 @@ class Dialect:
         Whether the first record holds the names.
     skip_lines : int
         Lines before the first record.
+    coded : tuple of str
+        Columns that show whole numbers with leading zeros in the text's beginning.
     warnings : tuple of str
         What was guessed and may be otherwise.
     """
@@ -49,6 +56,7 @@ class Dialect:
     names: tuple[str, ...]
     header: bool
     skip_lines: int
+    coded: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
@@ -77,6 +85,7 @@ def look(source: Source, options: ReadOptions, missing: Collection[str]) -> Dial
     records = _records(text, delimiter, whole)
     if not records or (len(records) == 1 and text.count('"') % 2):
         raise _no_record(source, text, skip_lines)
+    _refuse_comment(source, records, skip_lines)
 
     header, of_header = options.header, None
     if header is None:
@@ -90,14 +99,16 @@ def look(source: Source, options: ReadOptions, missing: Collection[str]) -> Dial
     decimal, of_decimal = options.decimal, None
     if decimal is None:
         decimal, of_decimal = _sniff_decimal(records[1:] if header else records, delimiter)
+    names = default_names(len(records[0]))
+    if header:
+        names = check_names(records[0], source.name, skip_lines + 1)
     return Dialect(
         delimiter,
         decimal,
-        check_names(records[0], source.name, skip_lines + 1)
-        if header
-        else default_names(len(records[0])),
+        names,
         header,
         skip_lines,
+        _coded(names, records[1:] if header else records),
         warnings=tuple(warning for warning in (of_header, of_decimal) if warning),
     )
 
@@ -186,6 +197,39 @@ def _sniff_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[st
             "(decimal='.', --decimal ., if the comma groups thousands)"
         )
     return ",", None
+
+
+def _coded(names: Sequence[str], records: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    columns = zip_longest(*records, fillvalue="")
+    return tuple(
+        name
+        for name, column in zip(names, columns, strict=False)  # a ragged record is told later
+        if any(field[:1] in _BEFORE_CODES and _CODE.fullmatch(field) for field in column)
+    )
+
+
+def _refuse_comment(source: Source, records: Sequence[Sequence[str]], skip_lines: int) -> None:
+    """Refuse a first line that begins as comments do, unless it may well hold names.
+
+    It may where records below have as many fields. Numbers with nothing but blanks between them
+    count as several: numpy writes a comment above such lines.
+    """
+    rest = [record for record in records[1:] if not record[0].startswith("#")]
+    widths = {
+        len(record[0].split()) if len(record) == 1 and _are_numbers(record[0]) else len(record)
+        for record in rest
+    }
+    if records[0][0].startswith("#") and rest and len(records[0]) not in widths:
+        raise BadFile(
+            source.name,
+            "begins with a comment",
+            line=skip_lines + 1,
+            remedy="comment lines are not read: remove them",
+        )
+
+
+def _are_numbers(field: str) -> bool:
+    return all(_NUMBER.fullmatch(word) for word in field.split())
 
 
 def _no_record(source: Source, text: str, skip_lines: int) -> BadFile:

@@ -80,7 +80,9 @@ def _ragged(source: Source, dialect: Dialect, record: _Record) -> BadFile:
     found, width = len(record.fields), len(dialect.names)
     than = "the header has" if dialect.header else "the first line has"
     remedy = "mend the line, or quote fields that contain the delimiter"
-    if dialect.delimiter == "," and (width, found) == (1, 2):
+    if record.fields[0].startswith("#"):
+        remedy = "comment lines are not read: remove them"
+    elif dialect.delimiter == "," and (width, found) == (1, 2):
         remedy = "if the comma is a decimal mark, say decimal=',' (--decimal ,)"
     elif dialect.header and found == width + 1 and record.first_line == dialect.skip_lines + 2:
         remedy = (

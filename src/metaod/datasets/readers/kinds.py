@@ -1,5 +1,6 @@
 """What kind of table a file is, by its first bytes, and whether that agrees with its name."""
 
+import re
 import zipfile
 from enum import StrEnum
 from pathlib import PurePath
@@ -32,6 +33,8 @@ class Kind(StrEnum):
     ZSTD = "zstd-compressed"
     PDF = "a PDF document"
     HTML = "an HTML page"
+    JSON = "JSON"
+    PICKLE = "a pickle"
     BINARY = "binary data of no kind known here"
 
 
@@ -57,6 +60,11 @@ _SUFFIXES = {
     ".xls": Kind.OLE,
     ".ods": Kind.ODS,
     ".zip": Kind.ZIP,
+    ".json": Kind.JSON,
+    ".jsonl": Kind.JSON,
+    ".ndjson": Kind.JSON,
+    ".pkl": Kind.PICKLE,
+    ".pickle": Kind.PICKLE,
 }
 
 _REMEDIES = {
@@ -69,6 +77,8 @@ _REMEDIES = {
     Kind.ZSTD: "decompress it first",
     Kind.PDF: "export the table itself, as CSV",
     Kind.HTML: "a download may have failed: fetch the file itself",
+    Kind.JSON: "convert it to CSV or Parquet, or pass the frame that pandas.read_json gives",
+    Kind.PICKLE: "pickles are never read, for they can run any code: write it as Parquet or CSV",
     Kind.BINARY: "it may be damaged or cut short: write or download it again",
 }
 
@@ -85,12 +95,18 @@ _MAGIC = {  # by where in the file the bytes stand
         (b"\xfd7zXZ\x00", Kind.XZ),
         (b"\x28\xb5\x2f\xfd", Kind.ZSTD),
         (b"%PDF-", Kind.PDF),
+        *((bytes([0x80, protocol]), Kind.PICKLE) for protocol in range(2, 6)),
+        # protocols 0 and 1 have no mark of their own: how lists, dicts and objects begin
+        *((start, Kind.PICKLE) for start in (b"(lp0\n", b"(dp0\n", b"]q\x00", b"}q\x00")),
+        *((start, Kind.PICKLE) for start in (b"ccopy_reg\n", b"cnumpy.", b"cpandas.")),
     ),
     # MATLAB 5 files need not begin with their usual words: version and byte order tell them
     124: ((b"\x00\x01IM", Kind.MATLAB), (b"\x01\x00MI", Kind.MATLAB)),
     257: ((b"ustar", Kind.TAR),),
 }
 
+# an object's first key, an array's first object or array, or an array of plain values alone
+_JSON = re.compile(r'\s*(?:\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}\s*\Z)|\[\s*[\[{]|\[[^\[\]{}]*\]\s*\Z)')
 _TEXT_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
@@ -158,6 +174,8 @@ def _kind_of_archive(source: Source) -> Kind:
 
 def _kind_of_text(head: bytes) -> Kind:
     text = head.decode("utf-16" if _has_text_mark(head) else "utf-8", errors="replace")
+    if _JSON.match(text.removeprefix("\ufeff")):
+        return Kind.JSON
     commented = False
     for line in text.removeprefix("\ufeff").splitlines():
         words = line.strip().lower()

@@ -24,6 +24,10 @@ _PAIRS = (
     ("normal", "outlier"),
     ("normal", "abnormal"),
 )
+_LEGAL = ", ".join(
+    "-1/1 (-1 is the outlier)" if outlier == "-1" else f"{inlier}/{outlier}"
+    for inlier, outlier in _PAIRS
+)
 
 
 def read_label(
@@ -64,8 +68,7 @@ def read_label(
         name,
         f"is no label of outliers; its values are: {shown}",
         path=source,
-        remedy="a label has two values: 0/1, -1/1 (-1 is the outlier), no/yes, false/true, n/o, "
-        "inlier/outlier or normal/anomaly",
+        remedy=f"a label has two values: {_LEGAL}",
     )
 
 

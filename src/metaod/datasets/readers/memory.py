@@ -89,8 +89,6 @@ def _from_pandas(source: pd.DataFrame, options: ReadOptions) -> Content:
             as_text = name in options.text or name == options.label
             judged = judge.judge(name, column.tolist(), as_text=as_text, warnings=warnings)
             frame[name] = judged.set_axis(frame.index)
-        elif options.na and pd.api.types.is_string_dtype(column):
-            frame[name] = column.mask(column.isin(options.na))
     return Content(frame, tuple(warnings))
 
 

@@ -4,31 +4,38 @@ import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from metaod.datasets.readers.content import row_place
+from metaod.datasets.readers.missing import is_missing, numbers_among
 from metaod.datasets.readers.words import (
     BOOLEANS,
+    CODE,
+    DATE,
     FOREIGN_NUMBER,
     NUMBER,
     Verdict,
+    code_warning,
+    is_day,
     mixture_error,
     mixture_warning,
     rounding_warning,
     weigh,
 )
-from metaod.errors import BadColumn
+from metaod.errors import BadColumn, UserError
 
 __all__ = ["ObjectJudge"]
 
 _NUMBER = re.compile(NUMBER["."])
 _WHOLE = re.compile(r"[+-]?[0-9]{1,40}")  # longer ones would be slow, and are floats anyway
+_CODE = re.compile(CODE)
+_DATE = re.compile(DATE)
 _FOREIGN = re.compile(FOREIGN_NUMBER)
 
 
@@ -39,7 +46,7 @@ class ObjectJudge:
     Parameters
     ----------
     missing : frozenset of str
-        Words that mean a missing value.
+        Words that mean a missing value; those that spell numbers mean the numbers too.
     source : str, optional
         The file; none for a table in memory.
     place : callable
@@ -49,11 +56,15 @@ class ObjectJudge:
     missing: frozenset[str]
     source: str | None = None
     place: Callable[[int], str] = row_place
+    _missing_numbers: frozenset[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_missing_numbers", numbers_among(self.missing))
 
     def judge(
         self, name: str, values: Sequence[Any], *, as_text: bool, warnings: list[str]
     ) -> "pd.Series[Any]":
-        """Return a typed column; raise where nearly all of it is numbers."""
+        """Return a typed column; raise where nearly all is numbers or dates."""
         plain = [self._plain(name, value, row) for row, value in enumerate(values)]
         kinds = Counter(_kind(value) for value in plain)
         numbers = kinds["number"] + kinds["boolean"]
@@ -64,23 +75,38 @@ class ObjectJudge:
             return _booleans(plain, gaps=total < len(plain))
         if total and kinds["date"] == total:
             return _dates(plain)
-        verdict = weigh(numbers, kinds["foreign"], kinds["word"] + kinds["date"])
+        dates = kinds["date"] + kinds["text date"]
+        verdict = weigh(numbers, kinds["foreign"], kinds["word"], dates)
         if verdict in (Verdict.NUMBERS, Verdict.MISSING):
-            return _numbers(name, plain, warnings)
-        if verdict is Verdict.MISTAKE:
-            others = ("foreign", "word", "date")
-            row = next(row for row, value in enumerate(plain) if _kind(value) in others)
-            raise mixture_error(
-                name,
-                str(plain[row]),
-                numbers=numbers,
-                total=total,
-                place=self.place(row),
-                source=self.source,
-            )
-        if verdict is Verdict.MIXTURE:
-            warnings.append(mixture_warning(name, numbers=numbers, total=total))
+            if (code := _code_among(plain)) is None:
+                return _numbers(name, plain, warnings)
+            if name:  # one without a name is the rows' index
+                warnings.append(code_warning(name, code))
+        elif verdict is Verdict.MISTAKE:
+            raise self._mistake(name, plain, "number", ("number", "boolean"))
+        elif verdict is Verdict.MISTAKEN_DATE:
+            raise self._mistake(name, plain, "date", ("date", "text date"))
+        elif verdict is Verdict.MIXTURE:
+            warnings.append(mixture_warning(name, numbers=numbers, dates=dates, total=total))
         return _texts(plain)
+
+    def _mistake(
+        self, name: str, plain: list[Any], kind: Literal["number", "date"], alike: tuple[str, ...]
+    ) -> UserError:
+        kinds = [_kind(value) for value in plain]
+        row = next(row for row, found in enumerate(kinds) if found not in (*alike, "missing"))
+        return mixture_error(
+            name,
+            str(plain[row]),
+            kind=kind,
+            n_alike=sum(found in alike for found in kinds),
+            total=len(kinds) - kinds.count("missing"),
+            place=self.place(row),
+            source=self.source,
+        )
+
+    def _is_missing(self, value: object) -> bool:
+        return is_missing(value, self.missing, self._missing_numbers)
 
     def _plain(self, name: str, value: Any, row: int) -> Any:
         """Return None, a bool, a number, a date or a str for a value of any type."""
@@ -89,10 +115,10 @@ class ObjectJudge:
         if isinstance(value, str):
             # half of a surrogate pair, which no file can hold, would stop pandas
             value = value if value.isascii() else value.encode(errors="replace").decode()
-            return None if value.strip() in self.missing else str(value)
+            return None if self._is_missing(value) else str(value)
         if isinstance(value, np.generic) and value.dtype.kind not in "mM":
             value = value.item()
-        if _is_missing(value):
+        if _is_gap(value) or self._is_missing(value):
             return None
         if isinstance(value, dt.timedelta):
             return value.total_seconds()
@@ -111,7 +137,7 @@ class ObjectJudge:
         )
 
 
-def _is_missing(value: Any) -> bool:
+def _is_gap(value: Any) -> bool:
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     if isinstance(value, Decimal):
@@ -139,7 +165,18 @@ def _kind_of_text(word: str) -> str:
         return "number"
     if word.lower() in BOOLEANS:
         return "boolean"
+    if _DATE.fullmatch(word) and is_day(word[: len("2024-02-30")]):
+        return "text date"
     return "foreign" if _FOREIGN.fullmatch(word) else "word"
+
+
+def _code_among(plain: list[Any]) -> str | None:
+    """Return a text of a whole number with leading zeros, if there is one and all are whole."""
+    words = [value.strip() if isinstance(value, str) else value for value in plain]
+    texts = [word for word in words if isinstance(word, str)]
+    code = next((word for word in texts if _CODE.fullmatch(word)), None)
+    whole = all(_WHOLE.fullmatch(word) for word in texts)
+    return code if whole and not any(isinstance(word, float) for word in words) else None
 
 
 def _texts(plain: list[Any]) -> "pd.Series[Any]":

@@ -9,7 +9,8 @@ import pandas as pd
 from metaod.datasets.readers.content import Content
 from metaod.datasets.readers.kinds import Kind, decide_kind
 from metaod.datasets.readers.labels import read_label
-from metaod.datasets.readers.options import DEFAULT_MAX_BYTES, ReadOptions
+from metaod.datasets.readers.missing import mask_missing
+from metaod.datasets.readers.options import DEFAULT_MAX_BYTES, ReadOptions, as_names, as_words
 from metaod.datasets.readers.source import open_path, open_stream
 from metaod.datasets.table import Table
 from metaod.errors import BadColumn, BadFile, BadParameter
@@ -22,17 +23,17 @@ _READERS: dict[Kind, tuple[str, str, frozenset[str]]] = {
     Kind.DELIMITED: (
         "delimited",
         "read",
-        frozenset({"delimiter", "encoding", "decimal", "na", "header"}),
+        frozenset({"delimiter", "encoding", "decimal", "header"}),
     ),
-    Kind.ARFF: ("arff", "read", frozenset({"encoding", "na"})),
+    Kind.ARFF: ("arff", "read", frozenset({"encoding"})),
     Kind.PARQUET: ("parquet", "read", frozenset()),
     Kind.MATLAB: ("matlab", "read", frozenset({"variable"})),
     Kind.HDF5: ("hdf5", "read", frozenset({"variable"})),
     Kind.NPY: ("numpy_files", "read_npy", frozenset()),
     Kind.NPZ: ("numpy_files", "read_npz", frozenset({"variable"})),
-    Kind.XLSX: ("excel", "read", frozenset({"na", "header", "sheet"})),
+    Kind.XLSX: ("excel", "read", frozenset({"header", "sheet"})),
 }
-_OF_ALL = frozenset({"label", "text", "max_bytes"})
+_OF_ALL = frozenset({"label", "na", "text", "max_bytes"})
 
 
 def read_table(
@@ -42,7 +43,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
-    na: Iterable[str] = (),
+    na: str | float | Iterable[str | float] = (),
     header: bool | None = None,
     text: Iterable[str] = (),
     sheet: str | int | None = None,
@@ -60,14 +61,14 @@ def read_table(
     label : str, optional
         The column that says which rows are outliers, for evaluation only; in MATLAB, HDF5 and
         NPZ files also another array of the file. It leaves the table. Two values are legal: 0/1,
-        -1/1 (where -1 is the outlier, as in scikit-learn), false/true, no/yes, n/o,
-        inlier/outlier, normal/anomaly.
+        -1/1 (where -1 is the outlier, as in scikit-learn), false/true, no/yes, n/y, n/o,
+        inlier/outlier, normal/anomaly, normal/outlier, normal/abnormal.
     delimiter, encoding, decimal : str, optional
         Of delimited text; decided by looking unless given. A delimiter of ``" "`` is any run of
         blanks.
-    na : str or iterable of str
-        Words that mean a missing value, beside the usual ones (empty, NA, NaN, null, None, ?, -
-        and the like).
+    na : str, number or iterable of them
+        What means a missing value, beside the usual words of text (empty, NA, NaN, null, None,
+        ?, - and the like). Numbers count by their value: ``"-999"`` is also -999.0.
     header : bool, optional
         Whether the first line holds names; decided by looking unless given: it does where it has
         a word above a column of values, or nothing but words. Without names columns are
@@ -105,9 +106,9 @@ def read_table(
         delimiter=delimiter,
         encoding=encoding,
         decimal=decimal,
-        na=(na,) if isinstance(na, str) else tuple(na),
+        na=as_words(na),
         header=header,
-        text=(text,) if isinstance(text, str) else tuple(text),
+        text=as_names(text),
         sheet=sheet,
         variable=variable,
         max_bytes=max_bytes,
@@ -117,7 +118,7 @@ def read_table(
     elif hasattr(source, "read"):
         opened = open_stream(source, max_bytes)
     else:
-        _check_options(options, "a table in memory", frozenset({"na"}))
+        _check_options(options, "a table in memory", frozenset())
         memory = import_module("metaod.datasets.readers.memory")
         content: Content = memory.read(source, options)
         return _finish(content, options, type(source).__name__, path=None)
@@ -138,6 +139,9 @@ def _check_options(options: ReadOptions, kind: str, takes: frozenset[str]) -> No
 def _finish(content: Content, options: ReadOptions, source: str, path: str | None) -> Table:
     """Set the label apart and see that a table is left."""
     frame = content.frame.copy(deep=False)  # the caller's own, perhaps
+    warnings = list(content.warnings)
+    if options.na:
+        frame = mask_missing(frame, options.na, warnings)
     for name in options.text:
         if name not in frame.columns:
             raise _no_column(name, frame, path)
@@ -156,7 +160,7 @@ def _finish(content: Content, options: ReadOptions, source: str, path: str | Non
         raise BadFile(path or source, "holds no rows", remedy="check how it was made")
     if frame.shape[1] == 0:
         raise BadFile(path or source, "holds no columns", remedy="a table needs one at least")
-    return Table(frame, label, source, content.warnings)
+    return Table(frame, label, source, tuple(warnings))
 
 
 def _no_column(name: str, frame: pd.DataFrame, path: str | None) -> BadColumn:

@@ -5,6 +5,7 @@ import io
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike, fsdecode
 from pathlib import Path, PurePath
@@ -76,6 +77,10 @@ def open_path(path: "str | PathLike[Any]", max_bytes: int) -> Source:
     name = fsdecode(path)
     if name == "-":
         return open_stream(sys.stdin.buffer, max_bytes, name="<stdin>")
+    if not name:
+        raise BadFile("''", "the path is empty", remedy="name a file, or '-' for a pipe")
+    with suppress(RuntimeError):  # where it is not known whose home is meant, ~ is a name
+        name = str(Path(name).expanduser()) if name.startswith("~") else name
     try:
         status = Path(name).stat()
         if stat.S_ISFIFO(status.st_mode):

@@ -1,20 +1,25 @@
-"""Columns that Arrow left as text: words, or numbers with a mistake among them."""
+"""Columns that Arrow left as text: words, codes, or numbers or dates with a mistake among them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metaod.datasets.readers.words import (
+    CODE,
+    DATE,
     FOREIGN_NUMBER,
     NUMBER,
     Verdict,
+    code_warning,
+    is_day,
     mixture_error,
     mixture_warning,
     weigh,
 )
+from metaod.errors import UserError
 
 __all__ = ["TextJudge"]
 
@@ -49,33 +54,45 @@ class TextJudge:
         return pc.if_else(found, pa.scalar(None, column.type), column)
 
     def judge(self, name: str, column: Any, warnings: list[str]) -> Any:
-        """Return a text column as numbers or text; raise where nearly all of it is numbers."""
+        """Return a text column as numbers or text; raise where nearly all is numbers or dates."""
         column = self.without_missing(column)
         counts = pc.value_counts(column.drop_null())
         values, counts = counts.field("values"), counts.field("counts")
         numbers = self._numbers(values)
         foreign = pc.and_not(_matches(values, FOREIGN_NUMBER), numbers)
-        n_values = pc.sum(counts).as_py() or 0
-        n_numbers = pc.sum(counts.filter(numbers)).as_py() or 0
-        n_foreign = pc.sum(counts.filter(foreign)).as_py() or 0
-        verdict = weigh(n_numbers, n_foreign, n_values - n_numbers - n_foreign)
+        total, n_numbers, n_foreign, n_dates = (
+            pc.sum(found).as_py() or 0
+            for found in (counts, *map(counts.filter, (numbers, foreign, _dates(values))))
+        )
+        words = total - n_numbers - n_foreign - n_dates
+        verdict = weigh(n_numbers, n_foreign, words, n_dates)
         if verdict in (Verdict.NUMBERS, Verdict.MISSING):
-            return self._as_floats(column)
-        if verdict is Verdict.MISTAKE:
-            no_number = pc.fill_null(pc.invert(self._numbers(column)), False)
-            row = pc.index(no_number, True).as_py()
-            raise mixture_error(
-                name,
-                column[row].as_py(),
-                numbers=n_numbers,
-                total=n_values,
-                place=f"row {row + 1}",
-                source=self.source,
-                line=None if self.line_of is None else self.line_of(row),
-            )
-        if verdict is Verdict.MIXTURE:
-            warnings.append(mixture_warning(name, numbers=n_numbers, total=n_values))
+            if (code := _code_among(values)) is None:
+                return self._as_floats(column)
+            if name:  # one without a name is the rows' index
+                warnings.append(code_warning(name, code))
+        elif verdict is Verdict.MISTAKE:
+            raise self._mistake(name, column, self._numbers(column), "number")
+        elif verdict is Verdict.MISTAKEN_DATE:
+            raise self._mistake(name, column, _dates(column), "date")
+        elif verdict is Verdict.MIXTURE:
+            warnings.append(mixture_warning(name, numbers=n_numbers, dates=n_dates, total=total))
         return column
+
+    def _mistake(
+        self, name: str, column: Any, alike: Any, kind: Literal["number", "date"]
+    ) -> UserError:
+        row = pc.index(pc.fill_null(pc.invert(alike), False), True).as_py()
+        return mixture_error(
+            name,
+            column[row].as_py(),
+            kind=kind,
+            n_alike=pc.sum(alike).as_py(),
+            total=len(column) - column.null_count,
+            place=f"row {row + 1}",
+            source=self.source,
+            line=None if self.line_of is None else self.line_of(row),
+        )
 
     def _numbers(self, column: Any) -> Any:
         return _matches(column, NUMBER[self.decimal])
@@ -85,6 +102,22 @@ class TextJudge:
         if self.decimal == ",":
             column = pc.replace_substring(column, ",", ".")
         return column.cast(pa.float64())
+
+
+def _dates(column: Any) -> Any:
+    """Tell which values are dates that the calendar has, null where there is none."""
+    of_form = _matches(column, DATE)
+    days = pc.utf8_slice_codeunits(pc.ascii_trim_whitespace(column), 0, len("2024-02-30"))
+    real = [day for day in pc.unique(days.filter(of_form)).to_pylist() if is_day(day)]
+    return pc.and_(of_form, pc.is_in(days, value_set=pa.array(real, pa.string())))
+
+
+def _code_among(numbers: Any) -> str | None:
+    """Return a whole number with leading zeros, if there is one and all are whole."""
+    codes = _matches(numbers, CODE)
+    if not pc.any(codes).as_py() or not pc.all(_matches(numbers, "[+-]?[0-9]+")).as_py():
+        return None
+    return str(numbers.filter(codes)[0].as_py()).strip()
 
 
 def _matches(column: Any, pattern: str) -> Any:

@@ -115,7 +115,7 @@ def _from_matrix(
                 scores = offset(alpha, gradient) - decision
                 yield Scored(spec, 0, CellState.OK, scores, seconds)
             else:
-                reason = f"not solved after {seconds:.3g} s, and no end in sight"
+                reason = "not solved within the budget: the problem is badly conditioned"
                 yield Scored(spec, 0, CellState.OVER_BUDGET, None, seconds, reason)
 
 

@@ -1,0 +1,92 @@
+"""The shipped matrix: complete, small, and importable."""
+
+import numpy as np
+import pytest
+
+from metaod.database import Store, import_parquet, performance_matrix, summarise
+from metaod.datasets import catalogue
+from metaod.detectors import ModelSpec, model_space
+from metaod.errors import BadParameter
+from metaod.metafeatures import SCHEMAS
+from metaod.metafeatures.schema import schema
+from metaod.pretrained import (
+    final_origins,
+    shipped_cells,
+    shipped_datasets,
+    shipped_folder,
+    shipped_matrix,
+    shipped_metafeatures,
+)
+
+STATES = {"ok", "failed", "not applicable", "over budget"}
+
+
+def test_every_model_of_the_paper_on_every_dataset():
+    matrix = shipped_matrix("ap")
+    assert [ModelSpec.parse(name) for name in matrix.columns] == sorted(model_space("paper"))
+    assert set(matrix.index) == set(shipped_datasets().index)
+    assert len(matrix) == 838
+    assert np.nanmin(matrix) >= 0
+    assert np.nanmax(matrix) <= 1
+
+
+def test_a_cell_has_figures_or_a_reason():
+    cells = shipped_cells()
+    assert set(cells["state"]) <= STATES
+    ok = cells["state"] == "ok"
+    assert cells.loc[ok, ["ap", "roc_auc", "precision_at_n", "seconds"]].notna().all().all()
+    assert cells.loc[~ok, ["ap", "roc_auc", "precision_at_n"]].isna().all().all()
+    assert (cells.loc[~ok, "reason"] != "").all()
+    assert ok.mean() > 0.95
+
+
+def test_references_are_columns_only_when_asked_for():
+    extra = set(shipped_matrix(references=True).columns) - set(shipped_matrix().columns)
+    assert {"IForest()", "LOF()", "IForest(n_estimators=200)", "MegaEnsemble(space=paper)"} < extra
+    assert len(extra) == 6
+
+
+def test_every_catalogued_set_is_there():
+    known = set(shipped_datasets().index)
+    for entry in catalogue():
+        assert entry.fingerprint is None or entry.fingerprint in known, entry.name
+
+
+def test_files_are_small_enough_to_ship():
+    for path in shipped_folder().iterdir():
+        assert path.stat().st_size < 4_000_000, path.name
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+def test_meta_features_of_every_dataset(name):
+    features = shipped_metafeatures(name)
+    assert list(features.columns) == list(schema(name).names)
+    assert set(features.index) == set(shipped_datasets().index)
+    assert not np.isinf(features.to_numpy()).any()
+    assert features.notna().mean().mean() > 0.9
+
+
+def test_final_origins_are_a_fifth_and_never_in_st():
+    origins = shipped_datasets()["origin"]
+    assert final_origins() <= set(origins)
+    assert len(final_origins()) == round(0.2 * origins.nunique())
+    assert not final_origins() & {entry.origin for entry in catalogue() if entry.in_st}
+
+
+def test_the_files_become_a_store(tmp_path):
+    with Store(tmp_path / "my.db", create=True) as store:
+        report = import_parquet(store, shipped_folder())
+        assert report.n_conflicts == 0
+        facts = summarise(store)
+        assert (facts["datasets"], facts["models"], facts["references"]) == (838, 302, 6)
+        matrix = performance_matrix(store, "ap")
+    shipped = shipped_matrix()
+    shared = matrix.reindex(index=shipped.index, columns=shipped.columns)
+    np.testing.assert_allclose(shared, shipped, equal_nan=True)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(BadParameter):
+        shipped_matrix("f1")
+    with pytest.raises(BadParameter):
+        shipped_metafeatures("landmarks")

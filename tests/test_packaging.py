@@ -1,0 +1,85 @@
+"""What the package declares about itself, kept true."""
+
+import re
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import metaod
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+REQUIREMENTS = [
+    *PROJECT["dependencies"],
+    *(item for extra in EXTRAS.values() for item in extra if not item.startswith("metaod[")),
+]
+
+
+def name_of(requirement):
+    return re.match(r"[A-Za-z0-9._-]+", requirement)[0].lower().replace("_", "-")
+
+
+def pins(file):
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    return {
+        name_of(line): line.partition("==")[2]
+        for line in lines
+        if line and not line.startswith("#")
+    }
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS)
+def test_every_requirement_is_bounded_on_both_sides_and_pinned(requirement):
+    assert ">=" in requirement
+    assert "<" in requirement
+    assert name_of(requirement) in pins("constraints.txt")
+
+
+@pytest.mark.parametrize("requirement", PROJECT["dependencies"])
+def test_the_oldest_versions_are_the_lower_bounds(requirement):
+    lower = re.search(r">=([0-9.]+)", requirement)[1]
+    oldest = pins("constraints-oldest.txt")
+    if name_of(requirement) in oldest:
+        assert (oldest[name_of(requirement)] + ".").startswith(lower + ".")
+
+
+def test_every_pin_is_exact_and_no_address_is_given():
+    for file in ("constraints.txt", "constraints-oldest.txt"):
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert "://" not in text
+        assert all(re.fullmatch(r"[0-9][0-9A-Za-z.+]*", version) for version in pins(file).values())
+
+
+def test_the_version_is_one():
+    assert metadata.version("metaod") == metaod.__version__
+
+
+def test_everything_offered_at_the_top_is_there():
+    for name in metaod.__all__:
+        assert getattr(metaod, name) is not None
+    assert set(metaod.__all__) <= set(dir(metaod))
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = metaod.nothing
+
+
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target, _ in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_the_pages_exist(page):
+    from metaod.cli.main import app  # noqa: PLC0415 - only here
+
+    known = {command.name or command.callback.__name__ for command in app.registered_commands}
+    known |= {group.name for group in app.registered_groups}
+    used = set(re.findall(r"^\s{4}metaod ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE))
+    assert used <= known
