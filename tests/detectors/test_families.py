@@ -54,6 +54,36 @@ class Greedy(Distance):
         return self
 
 
+class Open:
+    """Takes hyperparameters of any name."""
+
+    def __init__(self, **kwargs):
+        self.kwargs = kwargs
+
+    def fit(self, X, y=None):
+        rng = np.random.default_rng(self.kwargs["random_state"])
+        noise = rng.random(len(X)) * self.kwargs["noise"]
+        self.decision_scores_ = np.abs(X).sum(axis=1) + noise
+        return self
+
+
+class Silent:
+    def fit(self, X, y=None):
+        return self
+
+
+class Short:
+    def fit(self, X, y=None):
+        self.decision_scores_ = np.zeros(3)
+        return self
+
+
+class Undefined:
+    def fit(self, X, y=None):
+        self.decision_scores_ = np.full(len(X), np.nan)
+        return self
+
+
 @pytest.fixture
 def register():
     added = []
@@ -80,6 +110,22 @@ def test_a_plain_class_becomes_a_family(register):
         detector.decision_function(X)
 
 
+def test_a_class_that_takes_any_name_becomes_a_family(register):
+    register("Open", Open, {"noise": [0.1, 0.2]}, random=True)
+    detector = ModelSpec("Open", {"noise": 0.1}).to_pyod(random_state=3).fit(np.eye(9))
+    assert detector.detector_.kwargs == {"noise": 0.1, "random_state": 3}
+    check_detector("Open")
+    with pytest.raises(BadParameter, match="contamination"):
+        ModelSpec("Open", {"contamination": 0.2}).to_pyod()
+
+
+def test_arrays_and_ranges_may_stand_in_a_grid(register):
+    register("Distance", Distance, {"power": np.arange(1, 3)})
+    assert specs_of(families()["Distance"])[1].id == "Distance(power=2)"
+    register("Further", Distance, {"power": range(1, 4)})
+    assert families()["Further"].size == 3
+
+
 @pytest.mark.parametrize("check", detector_contract("KNN", max_models=3), ids=str)
 def test_contract_holds_for_a_family_of_the_paper(check):
     check()
@@ -102,6 +148,31 @@ def test_contract_catches_scores_of_the_wrong_sign(register):
     register("Upside", Upside)
     with pytest.raises(ContractViolation, match="more outlying"):
         check_detector("Upside")
+
+
+@pytest.mark.parametrize(
+    ("detector", "match"),
+    [
+        (Silent, "no decision_scores_"),
+        (Short, "3 scores for 160 rows"),
+        (Undefined, "only NaN on a plain table"),
+    ],
+)
+def test_contract_catches_a_detector_without_scores(register, detector, match):
+    register("Odd", detector)
+    with pytest.raises(ContractViolation, match=match):
+        check_detector("Odd")
+    for check in detector_contract("Odd")[2:]:
+        try:
+            check()
+        except ContractViolation as error:
+            assert str(error).startswith("Odd(): ")
+
+
+@pytest.mark.parametrize("max_models", [0, -1, 1.5, None, True])
+def test_the_number_of_models_is_checked(max_models):
+    with pytest.raises(BadParameter, match="max_models"):
+        detector_contract("KNN", max_models=max_models)
 
 
 def test_contract_catches_an_undeclared_seed(register):
@@ -127,11 +198,32 @@ def test_the_package_protects_its_input_from_a_greedy_detector(register):
         (("Nothing", Distance, {"power": []}), "non-empty"),
         (("Nothing", Distance, {"power": "12"}), "sequences"),
         (("Nothing", Distance, {"powr": [1]}), "'powr'"),
+        (("Nothing", Distance, {"power": [[1], 2]}), "'power'"),
+        (("Nothing", Distance, {"power": [float("nan")]}), "'power'"),
+        (("Nothing", Distance, {"power": [1, np.int64(1)]}), "duplicate"),
+        (("Nothing", Distance, {"power": 3}), "sequences"),
+        (("Nothing", Distance, {"power": {1, 2}}), "sequences"),
+        (("Nothing", Distance, {"power": {1: 2}}), "sequences"),
+        (("Nothing", Distance, {3: [1]}), "sequences"),
+        (("Nothing", Distance, [("power", [1])]), "sequences"),
+        (("Nothing", Open, {"scaling": ["none"]}), "scaling"),
+        (("Nothing", Distance()), "a class, or"),
+        (("Nothing", None), "a class, or"),
+        (("Nothing", ".x:X"), "a class, or"),
+        (("Nothing", "numpy"), "a class, or"),
+        (("Nothing", "numpy:array"), "fit method"),
     ],
 )
 def test_what_cannot_be_a_family_is_refused(arguments, match):
     with pytest.raises(BadParameter, match=match):
         register_family(*arguments)
+    assert "Nothing" not in families()
+
+
+@pytest.mark.parametrize("name", ["rule", "canonical"])
+def test_what_is_to_be_called_must_be_callable(name):
+    with pytest.raises(BadParameter, match=name):
+        register_family("Nothing", Distance, **{name: "n > 3"})
     assert "Nothing" not in families()
 
 
@@ -167,18 +259,25 @@ class _Point:
 
 def test_entry_points_add_families_and_a_broken_one_is_left_out(monkeypatch):
     module = __import__("metaod.detectors.families", fromlist=["metadata"])
-    good = Family("FromPackage", Distance, {"power": (1,)})
+    good = Family("FromPackage", Distance, {"power": (1,)}, builtin=True)
     points = [
         _Point("good", lambda: good),
         _Point("broken", ImportError("no torch")),
         _Point("odd", 3),
+        _Point("grid", Family("Bad", Distance, {"power": ([1],)})),
+        _Point("no grid", Family("Bad", Distance, None)),
+        _Point("rule", Family("Bad", Distance, {}, rule=None)),
+        _Point("class", Family("Bad", Distance(), {})),
+        _Point("name", Family("a b", Distance, {})),
     ]
     monkeypatch.setattr(module.metadata, "entry_points", lambda group: points)
     module._load_entry_points.cache_clear()
     try:
         with pytest.warns(UserWarning, match="left out") as told:
             assert "FromPackage" in families_of()
-        assert len(told) == 2
+        assert len(told) == 7
+        assert not families_of()["FromPackage"].builtin
+        assert len(model_space("paper")) == 302
         assert ModelSpec("FromPackage", {"power": 1}) in model_space("all")
     finally:
         module._REGISTER.pop("FromPackage", None)

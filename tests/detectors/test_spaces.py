@@ -1,5 +1,6 @@
 """The paper's 302 models exactly, as corrected."""
 
+import inspect
 from collections import Counter
 
 import pytest
@@ -49,14 +50,21 @@ def test_every_model_of_the_paper_and_no_other():
     assert {spec.id for spec in model_space("paper")} == set(_expected())
 
 
-def test_twelve_duplicate_pairs_are_computed_once():
+def test_models_of_several_names_are_computed_once():
     space = model_space("paper")
     classes = Counter(spec.equivalence for spec in space)
-    assert len(classes) == 290
+    assert len(classes) == 288
     doubled = {spec for spec, count in classes.items() if count == 2}
     assert doubled == {
         ModelSpec("LOF", {"n_neighbors": k, "metric": "euclidean"}) for k in NEIGHBOURS
     }
+    tripled = {spec for spec, count in classes.items() if count == 3}
+    assert tripled == {ModelSpec("KNN", {"n_neighbors": 1, "method": "largest"})}
+
+
+def test_what_the_detector_refuses_is_equivalent_to_nothing_else():
+    spec = ModelSpec("KNN", {"n_neighbors": 1, "method": "x"})
+    assert spec.equivalence == spec
 
 
 def test_only_forests_and_projections_are_random():
@@ -73,6 +81,15 @@ def test_k_must_be_below_the_number_of_rows(spec):
     assert not spec.applies(k, 3)
     if k > 1:
         assert f"n_neighbors={k}" in spec.why_not(k, 3)
+
+
+@pytest.mark.parametrize("name", ["LOF", "KNN", "COF", "ABOD"])
+def test_the_default_k_is_pyods(name):
+    k = inspect.signature(families()[name].load()).parameters["n_neighbors"].default
+    assert ModelSpec(name).applies(k + 1, 2)
+    assert ModelSpec(name).why_not(k, 2) == (
+        f"n_neighbors={k} needs at least {k + 1} rows, the table has {k}"
+    )
 
 
 def test_no_model_applies_to_one_row_or_no_column():

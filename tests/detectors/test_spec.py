@@ -1,6 +1,7 @@
 """ModelSpec: frozen, hashable, ordered, and a stable id that round-trips."""
 
 import dataclasses
+import enum
 import json
 import random
 import string
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.detectors import ModelSpec, model_space
+from metaod.detectors.scaling import SCALINGS
 from metaod.errors import BadParameter
 
 PROFILE = settings(derandomize=True, deadline=None, max_examples=200)
@@ -30,7 +32,7 @@ specs = st.builds(
     ModelSpec,
     st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,8}", fullmatch=True),
     st.dictionaries(names, values, max_size=4),
-    st.sampled_from(["zscore", "robust", "signed-log"]),
+    st.sampled_from([*SCALINGS, "robust", "signed-log", "True", "nan"]),
 )
 
 
@@ -79,6 +81,8 @@ def test_any_other_text_is_refused_in_one_line(text):
          "IForest(n_estimators=100, max_features=0.5)"),
         (ModelSpec("KNN", {"n_neighbors": 5}, scaling="robust"),
          "KNN(n_neighbors=5, scaling=robust)"),
+        (ModelSpec("LOF", {"n_neighbors": 5}, scaling="none"),
+         "LOF(n_neighbors=5, scaling=none)"),
         (ModelSpec("MCD"), "MCD()"),
         (ModelSpec("X", {"a": None, "b": True, "c": "true", "d": "1"}),
          'X(a=none, b=true, c="true", d="1")'),
@@ -93,6 +97,34 @@ def test_numpy_scalars_become_plain_values():
     spec = ModelSpec("LOF", {"n_neighbors": np.int64(5), "p": np.float64(2.0)})
     assert spec.id == "LOF(n_neighbors=5, p=2.0)"
     assert json.loads(spec.to_json())["params"] == {"n_neighbors": 5, "p": 2.0}
+
+
+class Metric(enum.StrEnum):
+    EUCLIDEAN = "euclidean"
+
+
+class Size(enum.IntEnum):
+    SMALL = 5
+
+
+def test_enums_become_plain_values():
+    spec = ModelSpec("LOF", {"n_neighbors": Size.SMALL, "metric": Metric.EUCLIDEAN})
+    assert spec == ModelSpec("LOF", {"n_neighbors": 5, "metric": "euclidean"})
+    assert [type(value) for _, value in spec.params] == [int, str]
+    assert sorted([spec, ModelSpec("LOF", {"n_neighbors": 4})])[1] is spec
+
+
+def test_the_scaling_is_read_at_any_place():
+    spec = ModelSpec.parse("LOF(scaling=none, n_neighbors=5)")
+    assert spec == ModelSpec("LOF", {"n_neighbors": 5}, scaling="none")
+    assert spec.id == "LOF(n_neighbors=5, scaling=none)"
+
+
+@pytest.mark.parametrize("word", ["True", "FALSE", "None", "nan", "NaN", "inf", "Infinity"])
+def test_words_that_look_like_values_are_refused_unless_quoted(word):
+    with pytest.raises(BadParameter, match="true, false and none in lower case"):
+        ModelSpec.parse(f"LOF(novelty={word})")
+    assert dict(ModelSpec.parse(f'LOF(novelty="{word}")').params) == {"novelty": word}
 
 
 def test_an_integer_and_a_float_are_different_models():
@@ -118,6 +150,11 @@ def test_frozen():
         {"scaling": "x"},
         {"a b": 1},
         [("a", 1), ("a", 2)],
+        None,
+        3,
+        "n=1",
+        [1],
+        [("a", 1, 2)],
     ],
 )
 def test_what_an_id_cannot_hold_is_refused(bad):
@@ -127,14 +164,28 @@ def test_what_an_id_cannot_hold_is_refused(bad):
 
 @pytest.mark.parametrize(
     "text",
-    ["LOF", "LOF(", "LOF(n)", "LOF(a=1,)", "(a=1)", "LOF(a=1 b=2)", 'LOF(a="x)', "A(a=1)()", ""],
+    ["LOF", "LOF(", "LOF(n)", "LOF(a=1,)", "(a=1)", "LOF(a=1 b=2)", 'LOF(a="x)', "A(a=1)()", "",
+     "A(a=1_0)", "A(a=1_0.5)", "A(a=\u0661\u0662)", "A(a=-inf)", "A(a=1e999)", f"A(a={'9' * 5000})",
+     "A(scaling=none, scaling=none)", 'A(scaling="none")', None, 3],
 )  # fmt: skip
 def test_malformed_ids_are_refused(text):
     with pytest.raises(BadParameter):
         ModelSpec.parse(text)
 
 
-@pytest.mark.parametrize("data", ["[]", "1", "{", '{"params": {}}', '{"detector": "A", "x": 1}'])
+@pytest.mark.parametrize(
+    "data", [None, [], {"detector": "A", "params": None}, {"params": {}}, {1: 2}]
+)
+def test_malformed_data_is_refused(data):
+    with pytest.raises(BadParameter):
+        ModelSpec.from_dict(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["[]", "1", "{", '{"params": {}}', '{"detector": "A", "x": 1}', None, b"\xff", "[" * 10**5,
+     '{"detector": "A", "params": null}', '{"detector": null}'],
+)  # fmt: skip
 def test_malformed_json_is_refused(data):
     with pytest.raises(BadParameter):
         ModelSpec.from_json(data)
@@ -152,6 +203,17 @@ def test_shuffled_space_sorts_into_one_order():
 def test_unknown_family_names_the_known_ones():
     with pytest.raises(BadParameter, match="did you mean 'IForest'"):
         _ = ModelSpec("IForst").family
+
+
+@pytest.mark.parametrize(("wrong", "right"), [("Lof", "LOF"), ("iforest", "IForest")])
+def test_a_name_in_another_case_is_recognised(wrong, right):
+    with pytest.raises(BadParameter, match=f"did you mean '{right}'"):
+        _ = ModelSpec(wrong).family
+
+
+def test_an_unknown_scaling_is_refused_before_fitting():
+    with pytest.raises(BadParameter, match="'zscore', 'none'"):
+        ModelSpec("LOF", scaling="robust").to_pyod()
 
 
 def test_unknown_hyperparameter_is_refused_before_fitting():

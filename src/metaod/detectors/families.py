@@ -4,7 +4,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module, metadata
@@ -73,15 +73,20 @@ class Family:
         return loaded
 
     def accepts(self) -> frozenset[str]:
-        """Names that the class's constructor takes."""
-        return _constructor_names(self.load())
+        """Names that the class's constructor spells out."""
+        return _constructor_names(self.load())[0]
+
+    def takes(self, name: str) -> bool:
+        """Whether the class's constructor takes that name, be it through ``**kwargs``."""
+        names, takes_any = _constructor_names(self.load())
+        return takes_any or name in names
 
     def check_params(self, params: Params) -> None:
-        """Refuse hyperparameters that the class does not take."""
-        legal = self.accepts() - {"random_state", "contamination"}
+        """Refuse hyperparameters that the class does not take, and those that are not models'."""
         for name in params:
-            if name not in legal:
-                raise BadParameter(self.name, "params", sorted(legal), name)
+            if name in _NOT_HYPERPARAMETERS or not self.takes(name):
+                legal = sorted(self.accepts() - _NOT_HYPERPARAMETERS)
+                raise BadParameter(self.name, "params", legal, name)
 
     def canonical_params(self, params: Params) -> Params:
         """Hyperparameters that stand for all with the same scores."""
@@ -96,9 +101,17 @@ class Family:
         return self.rule(params, n_rows, n_columns)
 
 
+# set by SpecDetector for every model
+_NOT_HYPERPARAMETERS = frozenset({"random_state", "contamination"})
+
+
 @cache
-def _constructor_names(detector: type) -> frozenset[str]:
-    return frozenset(inspect.signature(detector).parameters)
+def _constructor_names(detector: type) -> tuple[frozenset[str], bool]:
+    """Names that can be given by keyword, and whether any other can."""
+    parameters = inspect.signature(detector).parameters.values()
+    by_keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    names = frozenset(item.name for item in parameters if item.kind in by_keyword)
+    return names, any(item.kind == inspect.Parameter.VAR_KEYWORD for item in parameters)
 
 
 _REGISTER: dict[str, Family] = {}
@@ -123,8 +136,9 @@ def family(name: str) -> Family:
     if name not in _REGISTER:
         _load_entry_points()
     if name not in _REGISTER:
-        near = get_close_matches(name, _REGISTER, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        by_lower = {known.lower(): known for known in _REGISTER}
+        near = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.5)
+        hint = f"did you mean {by_lower[near[0]]!r}? " if near else ""
         raise BadParameter(
             "ModelSpec",
             "detector",
@@ -174,13 +188,12 @@ def register_family(
     >>> from pyod.models.ecod import ECOD
     >>> _ = register_family("ECOD", ECOD)
     >>> from metaod.detectors import ModelSpec
-    >>> ModelSpec("ECOD").to_pyod().fit([[0.0], [0.1], [0.2], [9.0]]).decision_scores_.argmax()
+    >>> ModelSpec("ECOD").to_pyod().fit([[0, 1], [1, 0], [2, 2], [9, 9]]).decision_scores_.argmax()
     np.int64(3)
     >>> unregister_family("ECOD")
     """
     _load_builtin()
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.\-]*", name):
-        raise BadParameter("register_family", "name", "made of letters, digits, _, . and -", name)
+    _check_name(name)
     known = _REGISTER.get(name)
     if known is not None and known.builtin:
         raise BadParameter("register_family", "name", "none of the package's own families", name)
@@ -188,19 +201,16 @@ def register_family(
         raise BadParameter(
             "register_family", "name", "a new name", name, remedy="Pass replace=True to replace it"
         )
-    added = Family(
-        name=name,
-        detector=detector,
-        grid={
-            # a string would fall apart into letters; _check_class refuses it as it is
-            key: values if isinstance(values, str) else tuple(values)
-            for key, values in (grid or {}).items()
-        },
-        random=random,
-        rule=rule or _applies,
-        canonical=canonical,
+    added = _checked(
+        Family(
+            name=name,
+            detector=detector,
+            grid={} if grid is None else grid,
+            random=random,
+            rule=_applies if rule is None else rule,
+            canonical=canonical,
+        )
     )
-    _check_class(added)
     _REGISTER[name] = added
     return added
 
@@ -212,34 +222,78 @@ def unregister_family(name: str) -> None:
     del _REGISTER[name]
 
 
-def _check_class(added: Family) -> None:
-    try:
-        detector = added.load()
-    except (ImportError, AttributeError, ValueError) as error:
+def _checked(added: Family) -> Family:
+    """The family as it enters the register, once everything that it will be asked for works."""
+    _check_name(added.name)
+    _check_class(added)
+    if not isinstance(added.random, bool):
+        raise BadParameter("register_family", "random", "a bool", added.random)
+    if not callable(added.rule):
+        raise BadParameter("register_family", "rule", "callable or None", added.rule)
+    if added.canonical is not None and not callable(added.canonical):
+        raise BadParameter("register_family", "canonical", "callable or None", added.canonical)
+    added = replace(added, grid=_checked_grid(added.grid), builtin=False)
+    added.check_params(dict(added.grid))
+    if added.random and not added.takes("random_state"):
         raise BadParameter(
-            "register_family",
-            "detector",
-            "a class, or 'package.module:Class' that can be imported",
-            added.detector,
-            remedy=f"Importing it failed: {error}",
-        ) from error
+            "register_family", "random", "False for a class that takes no random_state", True
+        )
+    from metaod.detectors.spaces import specs_of  # noqa: PLC0415 - it imports Family from here
+
+    # a value that no model can have would otherwise break the whole space, and only later
+    if len(set(specs_of(added))) < added.size:
+        raise BadParameter("register_family", "grid", "without duplicate values", dict(added.grid))
+    return added
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.\-]*", name):
+        raise BadParameter("register_family", "name", "made of letters, digits, _, . and -", name)
+
+
+def _check_class(added: Family) -> None:
+    legal = "a class, or 'package.module:Class' that can be imported"
+    detector = added.detector
+    if isinstance(detector, str) and re.fullmatch(r"\w+(\.\w+)*:\w+", detector):
+        try:
+            detector = added.load()
+        except Exception as error:  # a foreign module may raise anything
+            raise BadParameter(
+                "register_family",
+                "detector",
+                legal,
+                detector,
+                remedy=f"Importing it failed: {error}",
+            ) from error
+    elif not isinstance(detector, type):
+        raise BadParameter("register_family", "detector", legal, detector)
     if not isinstance(detector, type) or not callable(getattr(detector, "fit", None)):
         raise BadParameter(
             "register_family", "detector", "a class with a fit method", added.detector
         )
-    for values in added.grid.values():
-        if isinstance(values, str) or not values:
-            raise BadParameter(
-                "register_family", "grid", "non-empty sequences by name", dict(added.grid)
-            )
-    added.check_params(dict(added.grid))
-    if added.random and "random_state" not in added.accepts():
+    try:
+        added.accepts()
+    except (TypeError, ValueError) as error:
         raise BadParameter(
             "register_family",
-            "random",
-            "False for a class that takes no random_state",
-            added.random,
-        )
+            "detector",
+            "a class whose constructor has a signature",
+            added.detector,
+        ) from error
+
+
+def _checked_grid(grid: object) -> dict[str, tuple[Any, ...]]:
+    legal = "a mapping of names to non-empty sequences of values"
+    if not isinstance(grid, Mapping) or not all(isinstance(name, str) for name in grid):
+        raise BadParameter("register_family", "grid", legal, grid)
+    checked = {}
+    for name, values in grid.items():
+        # a string would fall apart into letters; an array is a sequence though not by its type
+        in_order = hasattr(values, "__getitem__") and hasattr(values, "__len__")
+        if not in_order or isinstance(values, str | bytes | Mapping) or len(values) == 0:
+            raise BadParameter("register_family", "grid", legal, dict(grid))
+        checked[name] = tuple(values)
+    return checked
 
 
 @cache
@@ -261,8 +315,7 @@ def _load_entry_points() -> None:
             if not isinstance(item, Family):
                 raise TypeError(f"it gives {type(item).__name__}, not a Family")
             if item.name not in _REGISTER:
-                _check_class(item)
-                _REGISTER[item.name] = item
+                _REGISTER[item.name] = _checked(item)
         except Exception as error:  # foreign code may raise anything
             warnings.warn(
                 f"the detector family {point.name!r} of {point.value!r} is left out: {error}",

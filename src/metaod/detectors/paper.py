@@ -5,6 +5,7 @@ values, HBOS varies ``alpha``, the two lists of LODA change places), which also 
 models that the paper uses throughout.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from metaod.detectors.families import Family
@@ -16,11 +17,22 @@ _TENTHS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _SIZES = (10, 20, 30, 40, 50, 75, 100, 150, 200)
 
 
-def _fewer_neighbours_than_rows(params: dict[str, Any], n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's form
-    k = params.get("n_neighbors")
-    if isinstance(k, int) and k >= n_rows:
-        return f"n_neighbors={k} needs at least {k + 1} rows, the table has {n_rows}"
-    return None
+def neighbours_rule(default: int) -> Callable[[dict[str, Any], int, int], str | None]:
+    """The rule that a table has more rows than ``n_neighbors``, which is ``default`` if not given.
+
+    Examples
+    --------
+    >>> neighbours_rule(5)({}, 4, 2)
+    'n_neighbors=5 needs at least 6 rows, the table has 4'
+    """
+
+    def rule(params: dict[str, Any], n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's form
+        k = params.get("n_neighbors", default)
+        if isinstance(k, int) and k >= n_rows:
+            return f"n_neighbors={k} needs at least {k + 1} rows, the table has {n_rows}"
+        return None
+
+    return rule
 
 
 def _minkowski_is_euclidean(params: dict[str, Any]) -> dict[str, Any]:
@@ -32,12 +44,19 @@ def _minkowski_is_euclidean(params: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
+def _one_neighbour_has_one_distance(params: dict[str, Any]) -> dict[str, Any]:
+    # the mean and the median of one distance are that distance
+    if params.get("n_neighbors") == 1 and params.get("method") in ("mean", "median"):
+        return params | {"method": "largest"}
+    return params
+
+
 PAPER_FAMILIES = (
     Family(
         "LOF",
         "pyod.models.lof:LOF",
         {"n_neighbors": _NEIGHBOURS, "metric": ("manhattan", "euclidean", "minkowski")},
-        rule=_fewer_neighbours_than_rows,
+        rule=neighbours_rule(20),
         canonical=_minkowski_is_euclidean,
         builtin=True,
     ),
@@ -45,7 +64,8 @@ PAPER_FAMILIES = (
         "KNN",
         "pyod.models.knn:KNN",
         {"n_neighbors": _NEIGHBOURS, "method": ("largest", "mean", "median")},
-        rule=_fewer_neighbours_than_rows,
+        rule=neighbours_rule(5),
+        canonical=_one_neighbour_has_one_distance,
         builtin=True,
     ),
     Family(
@@ -58,14 +78,14 @@ PAPER_FAMILIES = (
         "COF",
         "pyod.models.cof:COF",
         {"n_neighbors": (3, 5, 10, 15, 20, 25, 50)},
-        rule=_fewer_neighbours_than_rows,
+        rule=neighbours_rule(20),
         builtin=True,
     ),
     Family(
         "ABOD",
         "pyod.models.abod:ABOD",
         {"n_neighbors": (3, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)},
-        rule=_fewer_neighbours_than_rows,
+        rule=neighbours_rule(5),
         builtin=True,
     ),
     Family(

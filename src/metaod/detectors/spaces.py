@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from metaod.detectors.families import Family, families
+from metaod.detectors.paper import PAPER_FAMILIES
 from metaod.detectors.spec import ModelSpec
 from metaod.errors import BadParameter
 
@@ -48,8 +49,7 @@ def model_space(
     """
     if name not in SPACES:
         raise BadParameter("model_space", "name", SPACES, name)
-    known = families()
-    chosen = [item for item in known.values() if name == "all" or item.builtin]
+    chosen = list(PAPER_FAMILIES if name == "paper" else families().values())
     if detectors is not None:
         wanted = [detectors] if isinstance(detectors, str) else list(detectors)
         legal = [item.name for item in chosen]

@@ -5,8 +5,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import total_ordering
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from metaod.detectors.families import Family, family
 from metaod.errors import BadParameter
@@ -25,6 +26,9 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 _WORDS = {"true": True, "false": False, "none": None}
 _NOT_PLAIN = {*_WORDS, "nan", "inf", "infinity"}
+# narrower than Python's own int() and float(), which also take 1_0 and the digits of other scripts
+_INT = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _ITEM = re.compile(
     r"""\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*
         (?P<value>"(?:[^"\\]|\\.)*"|[^,()"\s]+)\s*(?P<end>,|$)""",
@@ -73,9 +77,8 @@ class ModelSpec:
         params: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
         scaling: str = DEFAULT_SCALING,
     ) -> None:
-        pairs = params.items() if isinstance(params, Mapping) else params
         named = {}
-        for name, value in pairs:
+        for name, value in _pairs(params):
             if not isinstance(name, str) or not _NAME.fullmatch(name) or name == "scaling":
                 raise BadParameter(
                     "ModelSpec", "params", "named by identifiers other than 'scaling'", name
@@ -126,21 +129,26 @@ class ModelSpec:
         >>> ModelSpec.parse("IForest(max_features=0.5, n_estimators=100)")
         IForest(n_estimators=100, max_features=0.5)
         """
-        form = re.fullmatch(r"\s*([A-Za-z_][A-Za-z0-9_.\-]*)\s*\((.*)\)\s*", text, re.DOTALL)
         legal = "of the form DETECTOR(name=value, ...)"
+        if not isinstance(text, str):
+            raise BadParameter("ModelSpec.parse", "text", legal, text)
+        form = re.fullmatch(r"\s*([A-Za-z_][A-Za-z0-9_.\-]*)\s*\((.*)\)\s*", text, re.DOTALL)
         if form is None:
             raise BadParameter("ModelSpec.parse", "text", legal, text)
-        inside, params, position = form[2].rstrip(), [], 0
+        inside, params, scalings, position = form[2].rstrip(), [], [], 0
         while position < len(inside):
             item = _ITEM.match(inside, position)
             if item is None or (item["end"] == "," and item.end() == len(inside)):
                 raise BadParameter("ModelSpec.parse", "text", legal, text)
-            params.append((item["name"], _read(item["value"], text)))
+            if item["name"] == "scaling":
+                # a name as it stands: the scaling 'none' is not the value none
+                scalings.append(item["value"])
+            else:
+                params.append((item["name"], _read(item["value"], text)))
             position = item.end()
-        scaling = DEFAULT_SCALING
-        if params and params[-1][0] == "scaling":
-            scaling = str(params.pop()[1])
-        return cls(form[1], params, scaling)
+        if len(scalings) > 1:
+            raise BadParameter("ModelSpec.parse", "text", "with one scaling at most", text)
+        return cls(form[1], params, *scalings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that JSON can hold; :meth:`from_dict` reads it back."""
@@ -149,13 +157,13 @@ class ModelSpec:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "ModelSpec":
         """Read a spec from :meth:`to_dict`'s form."""
-        unknown = set(data) - {"detector", "params", "scaling"}
-        if unknown or "detector" not in data:
+        known = {"detector", "params", "scaling"}
+        if not isinstance(data, Mapping) or "detector" not in data or not known.issuperset(data):
             raise BadParameter(
                 "ModelSpec.from_dict",
                 "data",
                 "a mapping with the keys detector, params and scaling",
-                dict(data),
+                data,
             )
         return cls(data["detector"], data.get("params", {}), data.get("scaling", DEFAULT_SCALING))
 
@@ -168,7 +176,7 @@ class ModelSpec:
         """Read a spec from :meth:`to_json`'s text."""
         try:
             data = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise BadParameter("ModelSpec.from_json", "text", "a JSON object", text) from error
         if not isinstance(data, dict):
             raise BadParameter("ModelSpec.from_json", "text", "a JSON object", text)
@@ -220,10 +228,15 @@ class ModelSpec:
             Share of outliers, in (0, 0.5]; sets ``threshold_`` and ``labels_``.
         """
         # late: PyOD is slow to import and most uses of a spec do without it
-        from metaod.detectors.detector import SpecDetector  # noqa: PLC0415
+        from metaod.detectors.detector import SpecDetector, check_contamination  # noqa: PLC0415
+        from metaod.detectors.scaling import SCALINGS  # noqa: PLC0415 - imports numpy
 
+        if self.scaling not in SCALINGS:
+            raise BadParameter("ModelSpec", "scaling", SCALINGS, self.scaling)
         self.family.check_params(dict(self.params))
-        return SpecDetector(self, random_state=random_state, contamination=contamination)
+        return SpecDetector(
+            self, random_state=random_state, contamination=check_contamination(contamination)
+        )
 
 
 def _order(name: str) -> tuple[bool, str]:
@@ -231,18 +244,33 @@ def _order(name: str) -> tuple[bool, str]:
     return (not name.startswith("n_"), name)
 
 
+def _pairs(params: object) -> list[tuple[Any, Any]]:
+    pairs = params.items() if isinstance(params, Mapping) else params
+    try:
+        return [(name, value) for name, value in cast("Iterable[Any]", pairs)]
+    except (TypeError, ValueError):
+        raise BadParameter(
+            "ModelSpec", "params", "a mapping, or pairs of a name and a value", params
+        ) from None
+
+
 def _plain(name: str, value: object) -> Value:
-    """Reduce numpy scalars to Python's own types and refuse what text cannot hold."""
+    """Reduce numpy scalars and enums to Python's own types; refuse what text cannot hold."""
+    if isinstance(value, Enum):
+        value = value.value
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "shape", None) == ():
         value = item()
-    if value is None or isinstance(value, bool | int | str):
+    if value is None or isinstance(value, bool):
         return value
+    # subclasses have orders and texts of their own, so that only the plain value is kept
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, str):
+        return str(value)
     if isinstance(value, float) and math.isfinite(value):
-        return value
-    raise BadParameter(
-        "ModelSpec", name, "a bool, an int, a finite float, a str or None", value
-    ) from None
+        return float(value)
+    raise BadParameter("ModelSpec", name, "a bool, an int, a finite float, a str or None", value)
 
 
 def _write(detector: str, params: tuple[tuple[str, Value], ...], scaling: str) -> str:
@@ -271,11 +299,21 @@ def _read(text: str, whole: str) -> Value:
             ) from None
     if text in _WORDS:
         return _WORDS[text]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
+    if text.lower() in _NOT_PLAIN:
+        raise BadParameter(
+            "ModelSpec.parse",
+            "text",
+            "made of finite numbers, words and strings, with true, false and none in lower case",
+            whole,
+            remedy=f'A string that looks like one of these is quoted: "{text}"',
+        )
+    try:
+        if _INT.fullmatch(text):
+            return int(text)
+        if _FLOAT.fullmatch(text):
+            return float(text)
+    except ValueError:  # Python reads integers of some thousand digits at most
+        raise BadParameter("ModelSpec.parse", "text", "made of shorter numbers", whole) from None
     if not _WORD.fullmatch(text):
         raise BadParameter("ModelSpec.parse", "text", "made of numbers, words and strings", whole)
     return text

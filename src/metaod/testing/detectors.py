@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.detectors import ModelSpec, family, specs_of
+from metaod.detectors.detector import SpecDetector, UndefinedScores
+from metaod.errors import BadParameter, UserError
 
 __all__ = ["Check", "ContractViolation", "check_detector", "detector_contract"]
 
@@ -77,25 +79,30 @@ def detector_contract(name: str, *, max_models: int = 6) -> list[Check]:
         def test_contract(check):
             check()
     """
-    item = family(name)
-    specs = specs_of(item)
+    if not isinstance(max_models, int) or isinstance(max_models, bool) or max_models < 1:
+        raise BadParameter(
+            "detector_contract", "max_models", "an int in the range [1, inf)", max_models
+        )
+    specs = specs_of(family(name))
     step = max(1, -(-len(specs) // max_models))
     sample = specs[::step]
-    checks = [
-        Check(f"{name}: ids round-trip", lambda: _ids_round_trip(specs)),
-        Check(f"{name}: outliers score high", lambda: _finds_outliers(sample)),
-    ]
+    checks = [Check(f"{name}: ids round-trip", lambda: _ids_round_trip(specs))]
     for spec in sample:
+        # that there are scores at all comes before what they are like
         checks += [
-            Check(f"{spec}: repeats itself", lambda spec=spec: _repeats(spec)),  # type: ignore[misc]  # mypy cannot type a default in a lambda
+            Check(
+                f"{spec}: scores {table!r}",
+                lambda spec=spec, table=table, X=X: _scores(spec, table, X),  # type: ignore[misc]  # mypy cannot type a default in a lambda
+            )
+            for table, X in tables().items()
+        ]
+        checks += [
+            Check(f"{spec}: repeats itself", lambda spec=spec: _repeats(spec)),  # type: ignore[misc]  # as above
             Check(f"{spec}: leaves its input alone", lambda spec=spec: _input_unchanged(spec)),  # type: ignore[misc]  # as above
             Check(f"{spec}: its equivalence agrees", lambda spec=spec: _equivalence(spec)),  # type: ignore[misc]  # as above
             Check(f"{spec}: scores new rows", lambda spec=spec: _new_rows(spec)),  # type: ignore[misc]  # as above
         ]
-        checks += [
-            Check(f"{spec}: scores {table!r}", lambda spec=spec, X=X: _scores(spec, X))  # type: ignore[misc]  # as above
-            for table, X in tables().items()
-        ]
+    checks.append(Check(f"{name}: outliers score high", lambda: _finds_outliers(sample)))
     return checks
 
 
@@ -110,8 +117,20 @@ def _demand(kept: bool, spec: ModelSpec, point: str) -> None:
         raise ContractViolation(f"{spec}: {point}")
 
 
+def _fitted(spec: ModelSpec, X: Matrix, seed: int) -> SpecDetector:
+    try:
+        return spec.to_pyod(random_state=seed).fit(X)
+    except UndefinedScores:
+        raise
+    except UserError as error:
+        raise ContractViolation(f"{spec}: {error}") from error
+
+
 def _fit(spec: ModelSpec, X: Matrix, seed: int = 0) -> Matrix:
-    scores: Matrix = spec.to_pyod(random_state=seed).fit(X).decision_scores_
+    try:
+        scores: Matrix = _fitted(spec, X, seed).decision_scores_
+    except UndefinedScores:
+        return np.full(len(X), np.nan)
     return scores
 
 
@@ -121,14 +140,14 @@ def _ids_round_trip(specs: tuple[ModelSpec, ...]) -> None:
         _demand(ModelSpec.from_json(spec.to_json()) == spec, spec, "its JSON does not read back")
 
 
-def _scores(spec: ModelSpec, X: Matrix) -> None:
+def _scores(spec: ModelSpec, table: str, X: Matrix) -> None:
     if not spec.applies(*X.shape):
         return
     scores = _fit(spec, X)
-    _demand(scores.shape == (len(X),), spec, f"{scores.shape} scores for {len(X)} rows")
     # a detector may give NaN where it is undefined (angles among duplicates); that is recorded as
     # a failed cell. Infinity has no such reading
     _demand(not np.isinf(scores).any(), spec, "infinite scores")
+    _demand(table != "plain" or not np.isnan(scores).all(), spec, "only NaN on a plain table")
 
 
 def _finds_outliers(specs: tuple[ModelSpec, ...]) -> None:
@@ -184,7 +203,10 @@ def _equivalence(spec: ModelSpec) -> None:
 
 def _new_rows(spec: ModelSpec) -> None:
     X = tables()["plain"]
-    detector = spec.to_pyod(random_state=0).fit(X)
+    try:
+        detector = _fitted(spec, X, seed=0)
+    except UndefinedScores as error:
+        raise ContractViolation(f"{spec}: {error}") from error
     if hasattr(detector.detector_, "decision_function") and spec.applies(10, X.shape[1]):
         scores = detector.decision_function(X[:10] + 0.1)
         _demand(scores.shape == (10,), spec, f"{scores.shape} scores for 10 new rows")

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.detectors import ModelSpec, family, specs_of
+from metaod.detectors.detector import UndefinedScores
 from metaod.detectors.kernels.abod import abod_scores
 from metaod.detectors.kernels.base import Budget, CellState, Mode
 from metaod.detectors.kernels.neighbours import NeighbourKernel
@@ -20,11 +21,20 @@ def score(X, specs, mode=Mode.FAST):
     return list(KERNEL.score(X, specs, trials=1, mode=mode, budget=Budget()))
 
 
-@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value", "ignore:Degrees")
+def pyods(spec, table):
+    try:
+        return spec.to_pyod().fit(table).decision_scores_
+    except UndefinedScores:
+        return np.full(len(table), np.nan)
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Mean of empty slice", "ignore:invalid value", "ignore:Degrees", "ignore:ABOD"
+)
 def test_the_exact_mode_equals_pyod_on_every_table(table, scaled):
     X = scaled(table)
     for item in score(X, [spec for spec in SMALL if spec.applies(*X.shape)], Mode.EXACT):
-        expected = item.spec.to_pyod().fit(table).decision_scores_
+        expected = pyods(item.spec, table)
         np.testing.assert_allclose(item.scores, expected, rtol=1e-9, atol=1e-25)
 
 
@@ -32,7 +42,7 @@ def test_the_exact_mode_equals_pyod_on_every_table(table, scaled):
 def test_the_fast_mode_equals_pyod_where_no_distances_are_tied(table, scaled):
     X = scaled(table)
     for item in score(X, [spec for spec in SMALL if spec.applies(*X.shape)]):
-        expected = item.spec.to_pyod().fit(table).decision_scores_
+        expected = pyods(item.spec, table)
         np.testing.assert_allclose(item.scores, expected, rtol=1e-9, atol=1e-25)
 
 

@@ -62,7 +62,10 @@ def test_trial_t_uses_seed_t(distance):
 @pytest.mark.parametrize(
     ("params", "reason"),
     [
-        ({"power": 10}, "ArithmeticError: power is too high"),
+        (
+            {"power": 10},
+            "UserError: Distance(power=10): the detector failed with ArithmeticError: power is too",
+        ),
         ({"strength": 1}, "BadParameter: The 'params' parameter of Distance"),
     ],
 )

@@ -9,6 +9,7 @@ from metaod.detectors import ModelSpec, family, specs_of
 from metaod.detectors.kernels.base import Budget, CellState, Mode
 from metaod.detectors.kernels.binning import bin_of, has_bins
 from metaod.detectors.kernels.hbos import HBOSKernel
+from metaod.errors import UserError
 
 KERNEL = HBOSKernel()
 BUDGET = Budget()
@@ -76,9 +77,9 @@ def test_where_pyod_raises_the_model_has_failed_with_its_words():
     results = {item.spec: item for item in score(X, [few, many])}
     assert results[few].state == CellState.OK
     assert results[many].state == CellState.FAILED
-    with pytest.raises(ValueError, match="Too many bins") as caught:
+    with pytest.raises(UserError, match="Too many bins") as caught:
         many.to_pyod().fit(X)
-    assert results[many].reason == f"ValueError: {caught.value}"
+    assert results[many].reason == f"ValueError: {caught.value.__cause__}"
 
 
 def test_only_numbers_of_bins_and_alpha_are_served():

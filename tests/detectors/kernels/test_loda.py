@@ -7,6 +7,7 @@ from scipy.stats import ks_2samp
 from metaod.detectors import ModelSpec, family, specs_of
 from metaod.detectors.kernels.base import Budget, CellState, Mode
 from metaod.detectors.kernels.loda import LODAKernel
+from metaod.errors import UserError
 
 KERNEL = LODAKernel()
 BUDGET = Budget()
@@ -72,9 +73,9 @@ def test_where_pyod_raises_the_model_has_failed_with_its_words():
     results = score(X, [few, many], mode=Mode.EXACT)
     assert results[few, 0].state == CellState.OK
     assert results[many, 0].state == CellState.FAILED
-    with pytest.raises(ValueError, match="Too many bins") as caught:
+    with pytest.raises(UserError, match="Too many bins") as caught:
         many.to_pyod(random_state=0).fit(X)
-    assert results[many, 0].reason == f"ValueError: {caught.value}"
+    assert results[many, 0].reason == f"ValueError: {caught.value.__cause__}"
 
 
 def test_only_numbers_of_bins_and_cuts_are_served():
