@@ -47,8 +47,8 @@ def visible(text: str) -> str:
 
     Examples
     --------
-    >>> visible("a\x1b[31m")
-    'a\\x1b[31m'
+    >>> print(visible("a" + chr(27) + "[31m"))
+    a\\x1b[31m
     """
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 

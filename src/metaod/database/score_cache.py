@@ -70,7 +70,7 @@ class ScoreCache:
         try:
             with np.load(path, allow_pickle=False) as file:
                 models, trials, scores = file["models"], file["trials"], file["scores"]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
             raise BadFile(path, "is no file of scores", remedy="delete it") from error
