@@ -29,7 +29,9 @@ _ROUNDING = np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The nearest other rows of every row; nearest first, ties by index.
+    """The nearest other rows of every row; nearest first.
+
+    Among equally distant rows a full search goes by index, a k-d tree by its own order.
 
     Parameters
     ----------
@@ -39,16 +41,6 @@ class Neighbours:
 
     distances: Matrix
     indices: npt.NDArray[np.int32]
-
-    def first(self, k: int) -> "Neighbours":
-        """The k nearest of them.
-
-        Examples
-        --------
-        >>> nearest(np.array([[0.0], [1.0], [5.0]]), 2, "euclidean").first(1).indices.ravel()
-        array([1, 0, 1], dtype=int32)
-        """
-        return Neighbours(self.distances[:, :k], self.indices[:, :k])
 
 
 def nearest(X: Matrix, k: int, metric: str) -> Neighbours:
@@ -90,7 +82,7 @@ def nearest_pyod(X: Matrix, k: int, metric: str, *, n_neighbors: int) -> Neighbo
 
 
 def foreseen_seconds(n_rows: int, n_columns: int, k: int) -> float:
-    """Time that a search is foreseen to take on one core of 2020 or later; rather too much."""
+    """Time that a search is foreseen to take on one core of 2020 or later, roughly."""
     ordering = n_rows * k * 1.5e-7
     if _suits_tree(n_rows, n_columns):
         return ordering + n_rows * 2e-5 * 1.25**n_columns
