@@ -61,11 +61,9 @@ def make_learner(name: str, **params: Any) -> Learner:
     """
     kind = learner_class(name)
     legal = list(kind.__dataclass_fields__)
-    for given in params:
+    for given, value in params.items():
         if given not in legal:
-            raise BadParameter(
-                kind.__name__, given, f"one of the parameters {legal}", params[given]
-            )
+            raise BadParameter(kind.__name__, given, f"one of the parameters {legal}", value)
     return kind(**params)
 
 
