@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 JOBS ?= auto
 
-.PHONY: help demo test lint types layers format clean test-oldest constraints
+.PHONY: help demo test lint types layers format clean test-oldest golden constraints
 help:
 	@sed -n '2,4s/^# \{0,1\}//p' Makefile
 
@@ -31,7 +31,7 @@ $(STAMPS)/dev: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 
 demo: $(STAMPS)/run
 	$(BIN)/metaod inspect --example
-	$(BIN)/metaod models
+	$(BIN)/python tools/demo.py demo-output
 
 test: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
@@ -53,6 +53,11 @@ format: $(STAMPS)/dev
 # the lower bounds of pyproject.toml; PYTHON=python3.11 makes it the oldest Python too
 test-oldest:
 	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
+
+# artifacts made with the oldest versions, which `make test` reads with the newest
+golden:
+	$(MAKE) .venv-oldest/.stamps/dev VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
+	.venv-oldest/bin/python tools/make_golden_artifact.py tests/learners/golden
 
 # renews the versions that CI installs, from what is newest today
 constraints:

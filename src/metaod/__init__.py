@@ -25,36 +25,45 @@ if TYPE_CHECKING:
         register_family,
     )
     from metaod.metafeatures import extract
+    from metaod.selection import MetaOD, Selection, load, select
 
 _HOMES = {
+    "MetaOD": "metaod.selection",
     "ModelSpec": "metaod.detectors",
     "Preparation": "metaod.datasets",
+    "Selection": "metaod.selection",
     "Table": "metaod.datasets",
     "catalogue": "metaod.datasets",
     "extract": "metaod.metafeatures",
     "fingerprint": "metaod.datasets",
+    "load": "metaod.selection",
     "load_dataset": "metaod.datasets",
     "load_example": "metaod.datasets",
     "model_space": "metaod.detectors",
     "prepare": "metaod.datasets",
     "read_table": "metaod.datasets",
     "register_family": "metaod.detectors",
+    "select": "metaod.selection",
 }
 
 __all__ = [
+    "MetaOD",
     "ModelSpec",
     "Preparation",
+    "Selection",
     "Table",
     "__version__",
     "catalogue",
     "extract",
     "fingerprint",
+    "load",
     "load_dataset",
     "load_example",
     "model_space",
     "prepare",
     "read_table",
     "register_family",
+    "select",
 ]
 
 

@@ -16,8 +16,14 @@ from metaod.cli.build import build
 from metaod.cli.datasets import app as datasets_app
 from metaod.cli.db import app as db_app
 from metaod.cli.describe import describe
+from metaod.cli.detect import detect
+from metaod.cli.evaluate import evaluate
+from metaod.cli.info import info
 from metaod.cli.inspect import inspect
 from metaod.cli.models import models
+from metaod.cli.select import select
+from metaod.cli.testbed import app as testbed_app
+from metaod.cli.train import learners, train
 from metaod.errors import UserError
 
 __all__ = ["app", "main"]
@@ -31,19 +37,27 @@ app = typer.Typer(
     name="metaod",
     help="Pick an outlier detector and its hyperparameters for a table without labels.",
     epilog=(
-        "Examples: metaod inspect table.csv  ·  metaod models --family LOF  ·  "
-        "metaod datasets list --st"
+        "Examples: metaod detect table.csv -o scored.csv  ·  metaod select table.csv  ·  "
+        "metaod models --family LOF"
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(inspect)
-app.command()(describe)
-app.command()(models)
-app.add_typer(datasets_app, name="datasets")
-app.command()(build)
-app.add_typer(db_app, name="db")
+_ONLINE, _OFFLINE, _RESEARCH = "Find outliers", "Extend the database", "Evaluate"
+app.command(rich_help_panel=_ONLINE)(detect)
+app.command(rich_help_panel=_ONLINE)(select)
+app.command(rich_help_panel=_ONLINE)(inspect)
+app.command(rich_help_panel=_ONLINE)(describe)
+app.command(rich_help_panel=_ONLINE)(models)
+app.command(rich_help_panel=_ONLINE)(info)
+app.add_typer(datasets_app, name="datasets", rich_help_panel=_OFFLINE)
+app.command(rich_help_panel=_OFFLINE)(build)
+app.add_typer(db_app, name="db", rich_help_panel=_OFFLINE)
+app.command(rich_help_panel=_OFFLINE)(learners)
+app.command(rich_help_panel=_OFFLINE)(train)
+app.add_typer(testbed_app, name="testbed", rich_help_panel=_RESEARCH)
+app.command(rich_help_panel=_RESEARCH)(evaluate)
 
 
 def _show_version(wanted: bool) -> None:

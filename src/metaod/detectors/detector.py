@@ -1,6 +1,7 @@
 """The detector a user gets for a spec: PyOD's interface, the spec's scaling inside."""
 
 import warnings
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy.typing as npt
 from pyod.models.base import BaseDetector
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from metaod.detectors.new_rows import forgets_training, new_row_scorer
 from metaod.detectors.scaling import fit_scaling
 from metaod.detectors.spec import ModelSpec
 from metaod.errors import BadParameter, UserError
@@ -44,6 +46,8 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         Seed; without effect on a detector that is not random.
     contamination : float, default=0.1
         Share of outliers, in (0, 0.5]; sets ``threshold_`` and ``labels_``.
+    n_jobs : int or None, default=None
+        Jobs, for a detector that can use several; scores do not depend on it.
 
     Attributes
     ----------
@@ -68,10 +72,12 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         spec: ModelSpec | str,
         random_state: int | None = None,
         contamination: float = 0.1,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(contamination=contamination)
         self.spec = spec
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: object = None) -> "SpecDetector":  # noqa: ARG002 - PyOD's signature
         """Scale the columns, then fit the detector; ``y`` is ignored."""
@@ -101,11 +107,24 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         self.decision_scores_ = _scores_of(detector, spec, len(X))
         self.scaling_ = scaling
         self.detector_ = detector
+        self._trained = scaled if forgets_training(detector) else None
+        self._score_new: Callable[[npt.NDArray[np.float64]], Any] | None = None
         self._process_decision_scores()
         return self
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Scores of new rows; higher is more outlying."""
+        """Scores of new rows, each against the training table; higher is more outlying.
+
+        A row's score does not depend on which rows come with it: of the paper's eight families
+        PyOD's COF and LODA do otherwise, and are replaced here. A family of your own must see to
+        it itself.
+
+        Rows of the training table get their training scores, up to rounding, from HBOS, IForest,
+        LODA, OCSVM and ABOD; for kNN, LOF and COF such a row has itself among its neighbours, and
+        looks more normal than it did in training. HBOS and LODA treat what lies outside the
+        training range as the emptiest and the outermost bin: far and very far are the same to
+        them. ABOD gives NaN to a row that equals all of its neighbours but one or none.
+        """
         check_is_fitted(self, ["detector_", "scaling_"])
         if not hasattr(self.detector_, "decision_function"):
             raise UserError(
@@ -113,9 +132,19 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
                 where=str(self.spec),
                 remedy="fit it on the old and new rows together",
             )
-        X = check_array(X, dtype=np.float64)
-        scores = self.detector_.decision_function(self.scaling_.transform(X))
+        scaled = self.scaling_.transform(check_array(X, dtype=np.float64))
+        if self._score_new is None:
+            # late, for COF has to find the training rows' neighbours again
+            self._score_new = new_row_scorer(self.detector_, self._trained)
+        scores = self._score_new(scaled)
         return np.asarray(scores, dtype=np.float64).ravel()
+
+    def rethreshold(self, contamination: float) -> "SpecDetector":
+        """Set ``threshold_`` and ``labels_`` for another share of outliers, without fitting."""
+        check_is_fitted(self, ["detector_"])
+        self.contamination = check_contamination(contamination)
+        self._process_decision_scores()
+        return self
 
     def _build(self, spec: ModelSpec) -> Any:
         given: dict[str, Any] = dict(spec.params)
@@ -124,6 +153,8 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
             given["contamination"] = self.contamination
         if spec.is_random:
             given["random_state"] = self.random_state
+        if self.n_jobs is not None and "n_jobs" in spec.family.accepts():
+            given["n_jobs"] = self.n_jobs
         with warnings.catch_warnings():
             # PyOD warns about parameters of its own that we never set
             warnings.simplefilter("ignore", FutureWarning)

@@ -147,9 +147,10 @@ class Learner(ABC):
 
     def state(self) -> State:
         """What was learned, as plain data and arrays; :meth:`restore` takes it back."""
+        features = self._fitted_features()
         return {
             "models": list(self.models_),
-            "features": list(self._fitted_features()),
+            "features": list(features),
             "order": self._order,
             "learned": self._state(),
         }

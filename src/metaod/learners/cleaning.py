@@ -56,8 +56,9 @@ class Cleaning:
         varying = [place for place in range(M.shape[1]) if _varies(finite[:, place])]
         kept = np.array(varying, dtype=np.intp)
         finite = finite[:, kept]
+        # halves, so that the mean of the largest floats stays finite;
         # no feature at all is legal: a learner then has nothing to go by
-        median = np.nanmedian(finite, axis=0) if len(kept) else np.empty(0)
+        median = 2 * np.nanmedian(finite / 2, axis=0) if len(kept) else np.empty(0)
         spread = np.array([_spread(finite[:, place]) for place in range(len(kept))])
         bent = _bend(finite, median, spread)
         bent = np.where(np.isnan(bent), 0.0, bent)

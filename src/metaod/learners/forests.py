@@ -5,8 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from metaod.errors import BadParameter
 from metaod.learners.state import State, StateReader
 
 __all__ = ["FlatForest"]
@@ -117,16 +117,32 @@ class FlatForest:
 
     def predict(self, X: Matrix) -> Matrix:
         """The trees' mean answer, (q, outputs), for finite features (q, d)."""
-        answers: Matrix = _predict(
-            np.ascontiguousarray(X, dtype=np.float32),
-            self.roots,
-            self.feature,
-            self.threshold,
-            self.left,
-            self.right,
-            self.values,
-        )
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            # compiled code would read beyond the matrix
+            legal = f"a matrix with {self.n_features} columns"
+            raise BadParameter("FlatForest", "X", legal, f"shape {X.shape}")
+        leaves = self._leaves(X.astype(np.float32))
+        answers = np.zeros((len(X), self.n_outputs))
+        # one tree after the other, as scikit-learn adds them up
+        for tree in range(len(self.roots)):
+            answers += self.values[leaves[:, tree]]
+        answers /= len(self.roots)
         return answers
+
+    def _leaves(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
+        """Places of the values that each row meets in each tree, (q, trees)."""
+        rows = np.arange(len(X))[:, None]
+        nodes = np.tile(self.roots.astype(np.intp), (len(X), 1))
+        # all rows go down all trees at once, a level a step
+        while True:
+            feature = self.feature[nodes]
+            inner = feature >= 0
+            if not inner.any():
+                return self.left[nodes].astype(np.intp)
+            # a float32 beside a float64: compared in double, as scikit-learn does
+            goes_left = X[rows, feature] <= self.threshold[nodes]
+            below = np.where(goes_left, self.left[nodes], self.right[nodes])
+            nodes = np.where(inner, below, nodes)
 
     def state(self) -> State:
         """Plain data and arrays; :meth:`restore` takes them back."""
@@ -159,20 +175,3 @@ class FlatForest:
         if not sound:
             raise reader.damaged("the forest points outside itself")
         return cls(roots, feature, threshold, left, right, values, n_features)
-
-
-@njit(cache=True)
-def _predict(X, roots, feature, threshold, left, right, values):  # type: ignore[no-untyped-def]  # compiled
-    answers = np.zeros((X.shape[0], values.shape[1]))
-    for row in range(X.shape[0]):
-        for root in roots:
-            node = root
-            while feature[node] >= 0:
-                # a float32 beside a float64: compared in double, as scikit-learn does
-                goes_left = X[row, feature[node]] <= threshold[node]
-                node = left[node] if goes_left else right[node]
-            for output in range(values.shape[1]):
-                answers[row, output] += values[left[node], output]
-        for output in range(values.shape[1]):
-            answers[row, output] /= len(roots)
-    return answers

@@ -14,12 +14,12 @@ __all__ = ["GlobalBest", "GlobalBestRank", "mean_performance"]
 
 
 def mean_performance(P: Matrix) -> Matrix:
-    """Mean over the datasets where each model has a value; the lowest of all for one with none."""
+    """Mean over the datasets where each model has a value; below all others for one with none."""
     known = ~np.isnan(P)
     counts = known.sum(axis=0)
     sums = np.where(known, P, 0.0).sum(axis=0)
     means: Matrix = np.divide(sums, counts, out=np.full(P.shape[1], np.nan), where=counts > 0)
-    means[counts == 0] = np.nanmin(means)
+    means[counts == 0] = np.nextafter(np.nanmin(means), -np.inf)
     return means
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from metaod.errors import BadParameter
 from metaod.learners.base import Learner
 
-__all__ = ["ENTRY_POINTS", "learner_class", "learner_classes", "make_learner"]
+__all__ = ["ENTRY_POINTS", "learner_class", "learner_classes", "learner_names", "make_learner"]
 
 ENTRY_POINTS = "metaod.learners"
 """Entry-point group by which another package offers a learner: its name = its class."""
@@ -29,6 +29,13 @@ _OURS: Mapping[str, str] = {
     "pyod_rule": "metaod.learners.pyod_rule:PyODRule",
     "fixed": "metaod.learners.fixed:FixedChoice",
 }
+
+
+@cache
+def learner_names() -> tuple[str, ...]:
+    """Names of all learners: ours first, then those of other packages; none is imported."""
+    others = sorted({point.name for point in entry_points(group=ENTRY_POINTS)})
+    return (*_OURS, *(name for name in others if name not in _OURS))
 
 
 @cache

@@ -82,6 +82,14 @@ class StateReader:
             raise self.damaged(f"{name} is no finite number")
         return float(value)
 
+    def numbers(self, name: str) -> dict[str, float]:
+        """Finite numbers by name."""
+        value = self._get(name)
+        if not isinstance(value, Mapping):
+            raise self.damaged(f"{name} does not hold numbers by name")
+        inner = StateReader(value, self._where)
+        return {str(key): inner.number(key) for key in value}
+
     def text(self, name: str) -> str:
         """A text."""
         value = self._get(name)
@@ -89,12 +97,12 @@ class StateReader:
             raise self.damaged(f"{name} is no text")
         return value
 
-    def texts(self, name: str) -> list[str]:
-        """A list of distinct texts, one at least."""
+    def texts(self, name: str, *, distinct: bool = True) -> list[str]:
+        """A list of texts, one at least; each once, unless told otherwise."""
         value = self._get(name)
         if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
             raise self.damaged(f"{name} is no list of texts")
-        if len(set(value)) != len(value):
+        if distinct and len(set(value)) != len(value):
             raise self.damaged(f"{name} holds a text twice")
         return list(value)
 

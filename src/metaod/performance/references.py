@@ -12,13 +12,11 @@ import numpy.typing as npt
 
 from metaod.detectors.kernels.base import CellState, Scored
 from metaod.detectors.spec import ModelSpec
+from metaod.detectors.standardising import CLIP, ScoreScale
 
 __all__ = ["FIXED_REFERENCES", "Gathering", "Reference", "mega_ensemble", "standardise"]
 
 Scores = npt.NDArray[np.float64]
-
-CLIP = (-3.0, 6.0)
-"""Where standardised scores are cut in a fixed average: no member may drown the others."""
 
 
 @dataclass(frozen=True)
@@ -87,16 +85,7 @@ def standardise(scores: Scores) -> Scores:
     >>> standardise(np.array([1.0, 3.0])).tolist(), standardise(np.array([2.0, 2.0])).tolist()
     ([-1.0, 1.0], [0.0, 0.0])
     """
-    largest = np.abs(scores).max(initial=0.0)
-    if largest > 1e100 or 0 < largest < 1e-100:
-        scores = scores / largest
-    centred: Scores = scores - scores.mean()
-    spread = centred.std()
-    # what is left of a constant after rounding is no spread
-    if spread <= 1e-12 * np.abs(scores).max(initial=0.0):
-        return np.zeros_like(centred)
-    standard: Scores = centred / spread
-    return standard
+    return ScoreScale.of(scores, where="scores").standardised(scores)
 
 
 @dataclass

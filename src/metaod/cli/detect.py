@@ -1,0 +1,224 @@
+"""``metaod detect``: pick a model for a table, fit it, and score every row."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metaod.cli.detection import Detection, detected, rescored
+from metaod.cli.picking import (
+    Exclude,
+    Files,
+    Learner,
+    MaxSeconds,
+    Seed,
+    Space,
+    message_screen,
+    one_or_several,
+    open_tables,
+    print_pick,
+    print_trust,
+)
+from metaod.cli.screen import grid, visible
+from metaod.cli.tables import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    Example,
+    Header,
+    Label,
+    MaxBytes,
+    MissingWords,
+    Sheet,
+    TextColumns,
+    Variable,
+)
+from metaod.cli.writing import Target, targets_of, write_scored
+from metaod.errors import BadParameter, UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["detect"]
+
+_COMMAND = "metaod detect"
+_SHOWN_COLUMNS = 4
+
+
+def detect(
+    files: Files = None,
+    *,
+    example: Example = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write the input with score, rank and flag: a .csv or .parquet file, "
+            "- for stdout (CSV), or a folder for several tables.",
+            metavar="FILE",
+        ),
+    ] = None,
+    contamination: Annotated[
+        str,
+        typer.Option(
+            help="Share of outliers in (0, 0.5], or auto: estimated from the scores.",
+            metavar="SHARE",
+        ),
+    ] = "auto",
+    top: Annotated[int, typer.Option(help="Rows to show.", metavar="N", min=0)] = 10,
+    save: Annotated[
+        str | None,
+        typer.Option(
+            help="Save the fitted pick, with the table's values, for --apply.", metavar="FILE"
+        ),
+    ] = None,
+    apply: Annotated[
+        str | None,
+        typer.Option(help="Score with a saved pick instead of picking anew.", metavar="FILE"),
+    ] = None,
+    learner: Learner = "default",
+    exclude: Exclude = None,
+    space: Space = None,
+    max_seconds: MaxSeconds = None,
+    seed: Seed = 0,
+    label: Label = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: MissingWords = None,
+    header: Header = None,
+    text: TextColumns = None,
+    sheet: Sheet = None,
+    variable: Variable = None,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Find the outliers of a table without labels: pick a model, fit it, score every row.
+
+    Rows get a score (higher is more outlying), a rank (1 is the most
+    outlying) and a flag (1 for an outlier). With '-o -' they go to stdout, and
+    all messages to stderr.
+
+    Exit codes: 0 scored, be there outliers or not; 2 something to mend, said
+    in one line; 1 a defect of ours; 130 interrupted.
+
+    Examples:  metaod detect table.csv -o scored.csv  ·
+    metaod detect jan.csv --save pick.mod  ·
+    metaod detect feb.csv --apply pick.mod -o feb.parquet
+    """  # fmt: skip
+    share = _share(contamination)
+    if apply is not None:
+        _refuse_with_apply(
+            learner=learner != "default", exclude=exclude, space=space, max_seconds=max_seconds,
+            seed=seed != 0, save=save, contamination=share != "auto",
+        )  # fmt: skip
+    if save is not None and files and len(files) > 1:
+        raise UserError(
+            "--save keeps one pick, and there are several tables",
+            where=_COMMAND,
+            remedy="give one table",
+        )
+    targets = targets_of(_COMMAND, files, output)
+    options: dict[str, Any] = {
+        "learner": learner,
+        "contamination": share,
+        "exclude": one_or_several(exclude),
+        "space": one_or_several(space),
+        "max_seconds": max_seconds,
+        "random_state": seed,
+    }
+    tables = open_tables(
+        _COMMAND, files, example=example, label=label, delimiter=delimiter,
+        encoding=encoding, decimal=decimal, na=na, header=header, text=text, sheet=sheet,
+        variable=variable, max_bytes=max_bytes,
+    )  # fmt: skip
+    out = message_screen(beside_output=output == "-")
+    for place, (table, target) in enumerate(zip(tables, targets, strict=True)):
+        if place:
+            out.print()
+        found = detected(table, save=save, **options) if apply is None else rescored(table, apply)
+        _print(out, found, top)
+        if target is not None:
+            _write(out, found, target, label)
+        if save is not None:
+            out.print(f"saved the pick: {visible(save)}")
+
+
+def _share(text: str) -> Any:
+    from metaod.selection.threshold import check_contamination
+
+    try:
+        value: Any = text if text == "auto" else float(text)
+    except ValueError:
+        value = text
+    return check_contamination(value, owner=_COMMAND)
+
+
+def _refuse_with_apply(**given: object) -> None:
+    for name, value in given.items():
+        if value:
+            raise BadParameter(
+                _COMMAND,
+                f"--{name.replace('_', '-')}",
+                "left out with --apply: the saved pick is used as it is",
+                value,
+            )
+
+
+def _print(out: "Console", found: Detection, top: int) -> None:
+    if found.selection is not None:
+        print_pick(out, found.selection)
+        print_trust(out, found.selection)
+    else:
+        n_rows = len(found.scores)
+        out.print(f"{visible(found.table.source)}: {n_rows} rows", style="bold")
+        out.print(f"saved pick: {' + '.join(found.models)}")
+    for note in (*found.table.warnings, *found.notes):
+        out.print(f"note: {visible(note)}", style="yellow")
+    n_flagged = int(found.flags.sum())
+    out.print(
+        f"flagged: {n_flagged} of {len(found.flags)} rows ({n_flagged / len(found.flags):.1%}), "
+        f"score above {found.threshold:.4g}"
+    )
+    if top:
+        out.print(_top_rows(found, top))
+    hidden = n_flagged - top
+    if top and hidden > 0:
+        out.print(f"... and {hidden} more flagged rows")
+
+
+def _top_rows(found: Detection, top: int) -> Any:
+    frame = found.table.frame
+    columns = list(frame.columns[:_SHOWN_COLUMNS])
+    more = ["..."] if frame.shape[1] > _SHOWN_COLUMNS else []
+    names = [visible(str(column)) for column in columns]
+    listing = grid("rank", "row", "score", "flag", *names, *more, right=("rank", "row", "score"))
+    for place in found.order[:top]:
+        cells = [_cell(frame.iloc[place, column]) for column in range(len(columns))]
+        listing.add_row(
+            str(found.ranks[place]),
+            # rows are counted from 1, as in a table without its header
+            str(place + 1),
+            f"{found.scores[place]:.4g}",
+            "yes" if found.flags[place] else "",
+            *cells,
+            *more,
+        )
+    return listing
+
+
+def _cell(value: Any) -> str:
+    import pandas as pd
+
+    if pd.isna(value):
+        return ""
+    shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+    # a date without a time of day
+    shown = shown.removesuffix(" 00:00:00") if isinstance(value, pd.Timestamp) else shown
+    return visible(shown if len(shown) <= 16 else shown[:15] + "…")
+
+
+def _write(out: "Console", found: Detection, target: Target, label: str | None) -> None:
+    names = write_scored(found, target, label=label)
+    if isinstance(target, Path):
+        out.print(f"written: {visible(str(target))} (added {', '.join(names)})")

@@ -1,0 +1,142 @@
+"""``metaod evaluate``: every table and figure of a testbed, from a store."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metaod.cli.build import StoreOption
+from metaod.cli.screen import console, grid
+from metaod.cli.steps import Steps
+from metaod.errors import BadParameter, UserError
+
+if TYPE_CHECKING:
+    from metaod.evaluation.evaluating import Protocol
+    from metaod.evaluation.results import Results
+    from metaod.evaluation.testbed_data import TestbedData
+
+__all__ = ["evaluate"]
+
+JOURNALS = ".journal"
+"""Folder inside the output that keeps what is done."""
+
+
+def evaluate(
+    testbed: Annotated[str, typer.Argument(help="poc or st.", metavar="TESTBED")],
+    *,
+    store: StoreOption,
+    folder: Annotated[
+        Path,
+        typer.Option("--testbed", help="The folder that `metaod testbed` wrote.", metavar="DIR"),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for tables and figures.", metavar="DIR")],
+    protocol: Annotated[
+        str | None,
+        typer.Option(help="Only this one of ST: leave-one-out, leave-one-origin-out.", metavar="P"),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Seeds of a random learner.", metavar="N", min=1)] = 5,
+    jobs: Annotated[
+        int, typer.Option(help="Processes; -1 for one a core.", metavar="N", min=-1)
+    ] = 1,
+    times: Annotated[
+        bool, typer.Option(help="Also time selection against training, on POC.")
+    ] = True,
+    sensitivity: Annotated[bool, typer.Option(help="Also vary MetaOD one thing at a time.")] = True,
+) -> None:
+    """Evaluate every method on a testbed and write all tables and figures.
+
+    A run that was stopped goes on where it was. Each of ST's protocols gets a folder of its own.
+
+    Examples:  metaod evaluate poc --store t.db --testbed poc/ --out results/poc --jobs 2
+    """
+    from metaod.database import Store
+    from metaod.evaluation.evaluating import PROTOCOLS
+    from metaod.evaluation.testbed_data import TestbedData
+    from metaod.evaluation.testbeds import read_manifest
+
+    if testbed not in PROTOCOLS:
+        raise BadParameter("metaod evaluate", "TESTBED", PROTOCOLS, testbed)
+    if jobs == 0:
+        raise BadParameter("metaod evaluate", "--jobs", "-1, or 1 or more", jobs)
+    manifest = read_manifest(folder)
+    if manifest.testbed != testbed:
+        raise UserError(
+            f"the folder holds {manifest.testbed}, not {testbed}",
+            where=str(folder),
+            remedy=f"make it with: metaod testbed {testbed}",
+        )
+    wanted = [item for item in PROTOCOLS[testbed] if protocol in (None, item)]
+    if not wanted:
+        raise BadParameter("metaod evaluate", "--protocol", PROTOCOLS[testbed], protocol)
+    with Store(store, read_only=True) as opened:
+        data = TestbedData.from_store(opened, manifest, folder)
+    for name in wanted:
+        place = out if testbed == "poc" else out / name
+        results = _one(data, name, place, seeds, jobs, times=times, sensitivity=sensitivity)
+        _show(results, f"{testbed.upper()}, {name}", place)
+
+
+def _one(
+    data: "TestbedData",
+    protocol: "Protocol",
+    out: Path,
+    seeds: int,
+    jobs: int,
+    *,
+    times: bool,
+    sensitivity: bool,
+) -> "Results":
+    from metaod.evaluation.evaluating import evaluate_testbed, splits_of
+    from metaod.evaluation.publication import write_all
+    from metaod.evaluation.sensitivity import run_sensitivity, write_sensitivity
+    from metaod.evaluation.timing import add_times, measure_times
+
+    journal = out / JOURNALS
+    journal.mkdir(parents=True, exist_ok=True)
+    with Steps() as steps:
+        results = evaluate_testbed(
+            data,
+            protocol,
+            seeds=seeds,
+            n_jobs=jobs,
+            journal=journal / "picks.jsonl",
+            progress=lambda done, total: steps.on_step("trainings", done, total),
+        )
+        splits = splits_of(data, protocol)
+        if times and data.testbed == "poc":
+            found = measure_times(
+                data,
+                splits,
+                journal=journal / "times.jsonl",
+                progress=lambda done, total: steps.on_step("timed", done, total),
+            )
+            results = add_times(results, found)
+        # leave-one-out says nothing of stability that leave-one-origin-out does not
+        if sensitivity and protocol != "leave-one-out":
+            varied = run_sensitivity(
+                data,
+                splits,
+                seeds=min(seeds, 3),
+                n_jobs=jobs,
+                journal=journal / "sensitivity.jsonl",
+                progress=lambda done, total: steps.on_step("settings varied", done, total),
+            )
+            write_sensitivity(varied, data, out)
+    results.write(out / "results.parquet")
+    write_all(results, data.P, data.metafeatures["paper"], out, data.testbed)
+    return results
+
+
+def _show(results: "Results", title: str, out: Path) -> None:
+    from metaod.evaluation.publication import unit_of
+    from metaod.evaluation.tables import summary_table
+
+    unit = unit_of("poc" if title.startswith("POC") else "st")
+    summary = summary_table(results, unit)
+    table = grid("method", "MAP", "average rank", right=("MAP", "average rank"))
+    for row in summary.to_dict("records"):
+        table.add_row(str(row["method"]), f"{row['MAP']:.4f}", f"{row['rank of all']:.2f}")
+    screen = console()
+    screen.print(f"{title}: {len(results.datasets)} datasets")
+    screen.print(table)
+    screen.print(f"tables and figures: {out}")

@@ -1,0 +1,74 @@
+"""``metaod info``: versions, and what the learner was trained on, how, and with which figures."""
+
+from typing import TYPE_CHECKING, Any
+
+from metaod.cli.picking import Learner
+from metaod.cli.screen import Json, console, grid, print_json, visible
+
+if TYPE_CHECKING:
+    from metaod.learners.artifact import Artifact
+
+__all__ = ["info"]
+
+
+def info(learner: Learner = "default", *, json: Json = False) -> None:
+    """Show the versions in use and the learner: trained on what, when, how, with which figures.
+
+    Examples:  metaod info  ·  metaod info --learner mine.metaod --json
+    """
+    from metaod.learners.manifest import library_versions
+    from metaod.pretrained.learners import find_artifact
+
+    artifact = find_artifact(learner)
+    versions = library_versions()
+    if json:
+        print_json({"versions": versions, "learner": _as_data(artifact)})
+    else:
+        _print(artifact, versions)
+
+
+def _as_data(artifact: "Artifact") -> dict[str, Any]:
+    manifest, calibration = artifact.manifest, artifact.calibration
+    # how picks did on tables of origins that the learner had not seen
+    calibrated = {} if calibration is None else calibration.figures
+    return {
+        "name": manifest.learner,
+        "title": artifact.learner.title,
+        "parameters": dict(manifest.parameters),
+        "made": manifest.made,
+        "measure": manifest.measure,
+        "datasets": len(manifest.datasets),
+        "origins": manifest.n_origins,
+        "models": len(manifest.models),
+        "schemas": {part.name: part.version for part in manifest.schemas},
+        "features": len(manifest.features),
+        "versions": dict(manifest.versions),
+        "figures": {**manifest.figures, **calibrated},
+    }
+
+
+def _print(artifact: "Artifact", versions: dict[str, str]) -> None:
+    out = console()
+    data = _as_data(artifact)
+    out.print(f"{data['title']} ({data['name']})", style="bold")
+    out.print(visible(artifact.learner.summary))
+    listing = grid("trained", "")
+    listing.add_row("on", f"{data['datasets']} labelled datasets of {data['origins']} origins")
+    listing.add_row("models", str(data["models"]))
+    schemas = ", ".join(f"{name} (version {number})" for name, number in data["schemas"].items())
+    listing.add_row("meta-features", f"{data['features']}: {schemas or 'of no schema'}")
+    listing.add_row("measure", str(data["measure"] or "-"))
+    listing.add_row("when", str(data["made"] or "not recorded"))
+    given = ", ".join(f"{name}={value}" for name, value in data["parameters"].items())
+    listing.add_row("parameters", visible(given) or "-")
+    for name, value in data["figures"].items():
+        listing.add_row(name.replace("_", " "), _figure(value))
+    out.print(listing)
+    table = grid("versions", "here", "when trained")
+    for name, here in versions.items():
+        table.add_row(name, here, data["versions"].get(name, "-"))
+    out.print(table)
+
+
+def _figure(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else visible(str(value))

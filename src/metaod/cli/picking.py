@@ -1,0 +1,112 @@
+"""What the commands that pick a model share: their options, their tables, their screens."""
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metaod.cli.screen import console, grid, visible
+from metaod.cli.tables import open_table
+from metaod.errors import UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metaod.datasets import Table
+    from metaod.selection import Selection
+
+__all__ = [
+    "Exclude",
+    "Files",
+    "Learner",
+    "MaxSeconds",
+    "Seed",
+    "Space",
+    "message_screen",
+    "one_or_several",
+    "open_tables",
+    "print_pick",
+    "print_trust",
+]
+
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Tables: CSV, TSV, Parquet, ARFF, MAT, NPY, NPZ, XLSX; - is stdin.", metavar="FILE"
+    ),
+]
+Learner = Annotated[
+    str,
+    typer.Option(
+        help="Who picks: default, the name of a learner, or an artifact's file.", metavar="NAME"
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(help="A family or model not to be picked; repeatable.", metavar="MODEL"),
+]
+Space = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Pick among these only: a space, a family or a model; repeatable.", metavar="MODEL"
+    ),
+]
+MaxSeconds = Annotated[
+    float | None,
+    typer.Option(help="Only models expected to take no longer to fit.", metavar="S"),
+]
+Seed = Annotated[int, typer.Option(help="Seed of all that is random.", metavar="N", min=0)]
+
+
+def open_tables(
+    command: str, files: Sequence[str] | None, *, example: bool, **options: Any
+) -> Iterator["Table"]:
+    """Read the tables that a command was given, one after another."""
+    named: Sequence[str | None] = files or [None]
+    if len(named) > 1 and "-" in named:
+        raise UserError(
+            "stdin (-) makes no sense beside other files", where=command, remedy="give it alone"
+        )
+    for file in named:
+        yield open_table(command, file, example=example, **options)
+
+
+def one_or_several(given: Sequence[str] | None) -> str | list[str] | None:
+    """Options as :func:`metaod.select` takes them: the name of a space may only stand alone."""
+    if not given:
+        return None
+    return given[0] if len(given) == 1 else list(given)
+
+
+def message_screen(*, beside_output: bool) -> "Console":
+    """Where a command tells what it does: stderr where its output goes to stdout."""
+    out = console()
+    if beside_output:
+        out.stderr = True
+        if sys.stderr.isatty():
+            out.width = shutil.get_terminal_size().columns
+    return out
+
+
+def print_pick(out: "Console", selection: "Selection") -> None:
+    """Which table, and what was picked for it."""
+    n_rows, n_columns = selection.prepared.X.shape
+    source = visible(selection.prepared.source)
+    out.print(f"{source}: {n_rows} rows × {n_columns} prepared columns", style="bold")
+    weights = selection.choice.weights
+    if selection.choice.is_single:
+        out.print(f"pick: {selection.choice.best}")
+        return
+    out.print(f"pick: the average of {len(weights)} models")
+    listing = grid("model", "weight", right=("weight",))
+    for name, weight in weights.items():
+        listing.add_row(name, f"{weight:.2f}")
+    out.print(listing)
+
+
+def print_trust(out: "Console", selection: "Selection") -> None:
+    """How sure the pick is; warnings stand out."""
+    for line in str(selection.trust).splitlines():
+        out.print(visible(line), style="yellow" if line.startswith("Warning") else None)

@@ -1,0 +1,131 @@
+"""``metaod train``: fit a learner on a store; ``metaod learners``: which there are."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metaod.cli.build import StoreOption
+from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.cli.steps import Steps
+
+if TYPE_CHECKING:
+    from metaod.learners.artifact import Artifact
+
+__all__ = ["learners", "train"]
+
+
+def learners(*, json: Json = False) -> None:
+    """List the learners: what `metaod train --learner` takes.
+
+    Examples:  metaod learners  ·  metaod learners --json
+    """
+    from metaod.learners import learner_classes
+
+    kinds = learner_classes()
+    if json:
+        print_json(
+            [
+                {
+                    "name": name,
+                    "title": kind.title,
+                    "summary": kind.summary,
+                    "random": kind.is_random,
+                    "parameters": [item.name for item in fields(kind)],
+                }
+                for name, kind in kinds.items()
+            ]
+        )
+        return
+    table = grid("name", "in tables", "how it picks")
+    for name, kind in kinds.items():
+        table.add_row(visible(name), visible(kind.title), visible(kind.summary))
+    console().print(table)
+
+
+def train(
+    *,
+    store: StoreOption,
+    out: Annotated[Path, typer.Option(help="The artifact to write.", metavar="FILE")],
+    learner: Annotated[
+        str, typer.Option(help="The learner; 'metaod learners' lists them.", metavar="NAME")
+    ] = "metaod",
+    schema: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Meta-features to learn from: paper (the default), scores; repeatable.",
+            metavar="NAME",
+        ),
+    ] = None,
+    measure: Annotated[
+        str, typer.Option(help="Performance is: ap, roc_auc, precision_at_n.", metavar="NAME")
+    ] = "ap",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A parameter of the learner; repeatable.", metavar="NAME=VALUE"),
+    ] = None,
+    exclude_origin: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave out the datasets of this origin; repeatable.", metavar="NAME"),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Seed; without effect on a learner that draws nothing.", metavar="N", min=0
+        ),
+    ] = None,
+    calibrate: Annotated[
+        int,
+        typer.Option(
+            help="Fits from which it is learned how sure a pick is; 0 for none.",
+            metavar="N",
+            min=0,
+        ),
+    ] = 5,
+) -> None:
+    """Fit a learner on the evaluations of a store and write it to one file.
+
+    Examples:  metaod train --store my.db --learner metaod --out my.metaod
+    """
+    from metaod.database.store import Store
+    from metaod.learners import learner_class, make_learner
+    from metaod.learners.artifact_format import check_target
+    from metaod.learners.parameters import read_parameters
+    from metaod.learners.training_data import TrainingData
+    from metaod.learners.training_data import train as run_training
+
+    kind = learner_class(learner)
+    parameters = read_parameters(kind, set_ or ())
+    if seed is not None and "random_state" in {item.name for item in fields(kind)}:
+        parameters["random_state"] = seed
+    made = make_learner(learner, **parameters)
+    target = check_target(out)
+    with Store(store, read_only=True) as opened:
+        data = TrainingData.from_store(opened, schema or ("paper",), measure=measure)
+    if exclude_origin:
+        data = data.without(exclude_origin)
+    with Steps(lines=False) as progress:
+        artifact = run_training(data, made, calibrate=calibrate, progress=progress.on_step)
+    artifact.save(target)
+    _print_closing(artifact, target)
+
+
+def _print_closing(artifact: "Artifact", path: Path) -> None:
+    manifest = artifact.manifest
+    schemas = " + ".join(f"{part.name} {part.version}" for part in manifest.schemas)
+    table = grid("", "")
+    table.show_header = False
+    for name, text in (
+        ("learner", f"{manifest.learner} ({artifact.learner.title})"),
+        ("datasets", f"{len(manifest.datasets)} of {manifest.n_origins} origins"),
+        ("meta-features", f"{len(artifact.learner.features_)}, schema {schemas}"),
+        ("models", f"{len(manifest.models)}, by {manifest.measure}"),
+        ("file", f"{visible(str(path))}, {_size(path.stat().st_size)}"),
+    ):
+        table.add_row(name, text)
+    console().print(table)
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"

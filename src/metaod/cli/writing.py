@@ -1,0 +1,141 @@
+"""Where ``metaod detect`` writes scored tables, and how."""
+
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from metaod.errors import BadParameter, UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metaod.cli.detection import Detection
+
+__all__ = ["Target", "scored_frame", "targets_of", "write_scored"]
+
+Target = Path | Literal["-"] | None
+"""A file, standard output, or nowhere."""
+
+_ADDED = ("score", "rank", "flag")
+_ENDINGS = (".csv", ".parquet")
+
+
+def targets_of(command: str, files: Sequence[str] | None, output: str | None) -> list[Target]:
+    """Where each table's scores go; refuses what cannot be written before anything is fitted.
+
+    Several tables go to a folder, which is made where it is not there yet, each under its own name
+    with ``-scored.csv``.
+    """
+    named = list(files) if files else [None]
+    if output is None:
+        return [None] * len(named)
+    if output == "-":
+        if len(named) > 1:
+            raise UserError(
+                "several tables cannot go to stdout", where=command, remedy="give a folder to -o"
+            )
+        return ["-"]
+    place = Path(output).expanduser()
+    if len(named) == 1:
+        return [_file(command, place, named[0])]
+    if place.exists() and not place.is_dir():
+        raise UserError("is a file", where=str(place), remedy="give a folder for several tables")
+    stems = [_stem(Path(str(name)).name) for name in named]
+    for stem in stems:
+        if stems.count(stem) > 1:
+            raise UserError(
+                f"two tables would both be written to {stem}-scored.csv",
+                where=command,
+                remedy="rename one, or score them one after another",
+            )
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot be made ({error.strerror})", where=str(place), remedy="check the path"
+        ) from error
+    return [
+        _file(command, place / f"{stem}-scored.csv", name)
+        for stem, name in zip(stems, named, strict=True)
+    ]
+
+
+def write_scored(
+    found: "Detection", target: Target, *, label: str | None = None
+) -> tuple[str, ...]:
+    """Write the input with score, rank and flag; returns the names of what was added.
+
+    A label that was set apart is written as 0 and 1, under its own name.
+    """
+    frame, names = scored_frame(found, label=label)
+    # the rows' own index, where the file had one, is the first column as it was there
+    has_index = frame.index.name is not None or not _is_counted(frame)
+    if target == "-":
+        frame.to_csv(sys.stdout, index=has_index, lineterminator="\n")
+    elif target is not None:
+        _write(frame, target, index=has_index)
+    return names
+
+
+def scored_frame(
+    found: "Detection", *, label: str | None = None
+) -> tuple["pd.DataFrame", tuple[str, ...]]:
+    """The input with score, rank and flag; an underscore is added to a name that is taken."""
+    frame = found.table.frame.copy(deep=False)
+    if label is not None and found.table.label is not None:
+        frame[label] = found.table.label
+    taken = {str(column) for column in frame.columns}
+    names = []
+    for name, values in zip(_ADDED, (found.scores, found.ranks, found.flags), strict=True):
+        while name in taken:
+            name += "_"  # noqa: PLW2901 - until it is free
+        taken.add(name)
+        names.append(name)
+        frame[name] = values
+    return frame, tuple(names)
+
+
+def _file(command: str, path: Path, source: str | None) -> Path:
+    if path.suffix.lower() not in _ENDINGS:
+        raise BadParameter(command, "--output", "a .csv or .parquet file, or -", str(path))
+    if path.is_dir():
+        raise UserError("is a folder", where=str(path), remedy="name a file in it")
+    if not path.parent.is_dir():
+        raise UserError(
+            f"there is no folder {path.parent}", where=str(path), remedy="make it first"
+        )
+    if source not in (None, "-") and path.exists() and path.samefile(str(source)):
+        raise UserError("is the input itself", where=str(path), remedy="write to another file")
+    return path
+
+
+def _stem(name: str) -> str:
+    stem = Path(name)
+    if stem.suffix.lower() == ".gz":
+        stem = stem.with_suffix("")
+    return stem.stem
+
+
+def _is_counted(frame: "pd.DataFrame") -> bool:
+    import pandas as pd
+
+    return isinstance(frame.index, pd.RangeIndex)
+
+
+def _write(frame: "pd.DataFrame", path: Path, *, index: bool) -> None:
+    """The file is there whole or not at all."""
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        if path.suffix.lower() == ".parquet":
+            frame.to_parquet(fresh, index=index)
+        else:
+            frame.to_csv(fresh, index=index, lineterminator="\n")
+        fresh.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"cannot be written ({error.strerror})", where=str(path), remedy="check the path"
+        ) from error
+    finally:
+        fresh.unlink(missing_ok=True)

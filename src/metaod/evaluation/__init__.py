@@ -1,0 +1,1 @@
+"""The paper's evidence, rebuilt from data: testbeds, protocols, statistics, tables and figures."""

@@ -1,0 +1,121 @@
+"""One testbed under one protocol: what every method reaches on every dataset."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+import pandas as pd
+
+from metaod.errors import BadParameter
+from metaod.evaluation.bounds import empirical_upper_bound, oracle, random_selection
+from metaod.evaluation.methods import METHODS, Method, Testbed
+from metaod.evaluation.protocols import Split, by_folds, leave_one_origin_out, leave_one_out
+from metaod.evaluation.results import Results
+from metaod.evaluation.running import Candidate, run_protocol
+from metaod.evaluation.testbed_data import TestbedData
+
+__all__ = ["PROTOCOLS", "Protocol", "evaluate_testbed", "splits_of"]
+
+Protocol = Literal["folds", "leave-one-out", "leave-one-origin-out"]
+
+PROTOCOLS: dict[Testbed, tuple[Protocol, ...]] = {
+    "poc": ("folds",),
+    "st": ("leave-one-out", "leave-one-origin-out"),
+}
+"""The protocols of each testbed; the paper's first."""
+
+
+def splits_of(data: TestbedData, protocol: Protocol) -> list[Split]:
+    """The splits of a protocol on a testbed."""
+    if protocol == "folds":
+        return by_folds(data.datasets["fold"])
+    if protocol == "leave-one-out":
+        return leave_one_out(list(data.datasets["name"]))
+    if protocol == "leave-one-origin-out":
+        return leave_one_origin_out(data.datasets["origin"])
+    raise BadParameter("splits_of", "protocol", get_args(Protocol), protocol)
+
+
+def evaluate_testbed(
+    data: TestbedData,
+    protocol: Protocol,
+    *,
+    methods: Sequence[Method] = METHODS,
+    schema: str = "paper",
+    seeds: int = 5,
+    n_jobs: int = 1,
+    journal: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Results:
+    """Evaluate all methods on a testbed.
+
+    Learners are fitted on the training side of every split alone. Of a random learner several
+    seeds are run. A model without performance on a dataset cannot be run there: the next in the
+    ranking is taken, as a user's run would do.
+
+    Parameters
+    ----------
+    data : TestbedData
+        The testbed.
+    protocol : {"folds", "leave-one-out", "leave-one-origin-out"}
+        The splits.
+    methods : sequence of Method
+        What to compare.
+    schema : str, default="paper"
+        The meta-features that learners are given.
+    seeds : int, default=5
+        Seeds of a random learner.
+    n_jobs : int, default=1
+        Processes.
+    journal : Path, optional
+        File that keeps what is done, so that a run that was stopped goes on.
+    progress : callable, optional
+        Told how many trainings are done, of how many.
+    """
+    splits = splits_of(data, protocol)
+    learners = [
+        item
+        for item in methods
+        if item.learner is not None and item.testbed in (None, data.testbed)
+    ]
+    M = data.metafeatures[schema]
+    # the expectation of a uniformly random model is known without drawing any
+    candidates = [
+        Candidate(item.key, item.learner, M)
+        for item in learners
+        if item.learner is not None and item.key != "random_selection"
+    ]
+    picks = run_protocol(
+        data.P,
+        list(data.datasets["origin"]),
+        splits,
+        candidates,
+        seeds=seeds,
+        n_jobs=n_jobs,
+        journal=journal,
+        progress=progress,
+    )
+    folds = pd.Series(0, index=data.datasets.index)
+    for number, split in enumerate(splits, start=1):
+        folds.iloc[split.test] = number
+    described = data.datasets.assign(fold=folds)
+    frame = picks.rename(columns={"performance": "ap"}).drop(columns="passed_over")
+    results = Results(frame.join(described, on="dataset"))
+    for item in methods:
+        found = _without_learning(item, data)
+        if found is not None:
+            results = results.with_method(item.key, found)
+    return results
+
+
+def _without_learning(item: Method, data: TestbedData) -> pd.DataFrame | None:
+    """What a method reaches that is no learner; None for one that is."""
+    if item.reference is not None:
+        return data.references[[item.reference]].set_axis(["ap"], axis=1)
+    if item.key == "oracle":
+        return oracle(data.P)
+    if item.key == "eub" and data.testbed == "poc":
+        return empirical_upper_bound(data.P, data.datasets["motherset"])
+    if item.key == "random_selection" and data.testbed == "st":
+        return random_selection(data.P)
+    return None

@@ -1,0 +1,1 @@
+"""The figures of an evaluation, one file each; matplotlib is an extra, imported when drawing."""

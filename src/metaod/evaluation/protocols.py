@@ -1,0 +1,84 @@
+"""Who is trained on and who is tested: the paper's splits, and those by origin."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.errors import BadParameter
+
+__all__ = ["Split", "by_folds", "grouped_folds", "leave_one_origin_out", "leave_one_out"]
+
+Places = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Split:
+    """One division of the datasets.
+
+    Parameters
+    ----------
+    name : str
+        What is left out, in a few words.
+    train, test : array of int
+        Places of the datasets on each side.
+    """
+
+    name: str
+    train: Places
+    test: Places
+
+
+def _split(name: str, held_out: npt.NDArray[np.bool_]) -> Split:
+    return Split(name, np.flatnonzero(~held_out), np.flatnonzero(held_out))
+
+
+def by_folds(folds: npt.ArrayLike) -> list[Split]:
+    """Cross-validation by given folds, as in POC: a fold holds one sibling of every motherset.
+
+    Examples
+    --------
+    >>> [split.test.tolist() for split in by_folds([0, 1, 0])]
+    [[0, 2], [1]]
+    """
+    numbers = np.asarray(folds)
+    found = np.unique(numbers)
+    if len(found) < 2:
+        raise BadParameter("by_folds", "folds", "two folds at least", found.tolist())
+    return [_split(f"fold {fold}", numbers == fold) for fold in found]
+
+
+def leave_one_out(names: Sequence[str]) -> list[Split]:
+    """Every dataset once, trained on all others, also on those of the same origin."""
+    places = np.arange(len(names))
+    return [_split(name, places == place) for place, name in enumerate(names)]
+
+
+def leave_one_origin_out(origins: npt.ArrayLike) -> list[Split]:
+    """Every origin once, trained on the datasets of all other origins.
+
+    Examples
+    --------
+    >>> [split.test.tolist() for split in leave_one_origin_out(["a", "b", "a"])]
+    [[0, 2], [1]]
+    """
+    labels = np.asarray(origins).astype(str)
+    return [_split(str(origin), labels == origin) for origin in np.unique(labels)]
+
+
+def grouped_folds(origins: npt.ArrayLike, n_folds: int, *, seed: int = 0) -> list[Split]:
+    """Folds of about as many origins each; an origin is never on both sides.
+
+    Every origin is left out once, as in :func:`leave_one_origin_out`, at the cost of ``n_folds``
+    trainings.
+    """
+    labels = np.asarray(origins).astype(str)
+    found = np.unique(labels)
+    if not 2 <= n_folds <= len(found):
+        legal = f"an int in the range [2, {len(found)}], the number of origins"
+        raise BadParameter("grouped_folds", "n_folds", legal, n_folds)
+    drawn = np.random.default_rng(seed).permutation(len(found))
+    fold_of = dict(zip(found[drawn], np.arange(len(found)) % n_folds, strict=True))
+    folds = np.array([fold_of[label] for label in labels])
+    return [_split(f"fold {fold}", folds == fold) for fold in range(n_folds)]

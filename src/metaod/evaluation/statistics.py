@@ -1,0 +1,313 @@
+"""Statistics of methods across datasets: ranks, paired tests, intervals over origins.
+
+The tests are scipy's and scikit-posthocs'. Average precisions are compared after rounding to
+twelve decimals, so that two methods that picked the same model tie, whatever the order in which
+their means were summed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from metaod.errors import BadParameter, MissingExtra
+
+__all__ = [
+    "Comparison",
+    "Friedman",
+    "average_ranks",
+    "bootstrap_intervals",
+    "compare",
+    "compare_all",
+    "friedman_nemenyi",
+    "ranks",
+    "wilcoxon_p",
+]
+
+Vector = npt.NDArray[np.float64]
+Alternative = Literal["two-sided", "less", "greater"]
+
+LEVEL = 0.05
+"""Below this a p-value is called significant, as in the paper."""
+
+_DECIMALS = 12
+_EXACT = 50  # pairs, up to which the exact distribution is used, as scipy does
+
+
+# ranks
+
+
+def ranks(performance: pd.DataFrame) -> pd.DataFrame:
+    """The rank of every method on every dataset: 1 is the largest performance, ties share.
+
+    Examples
+    --------
+    >>> ranks(pd.DataFrame({"a": [0.9], "b": [0.5], "c": [0.5]})).iloc[0].tolist()
+    [1.0, 2.5, 2.5]
+    """
+    rounded = np.round(performance.to_numpy(dtype=np.float64), _DECIMALS)
+    found = stats.rankdata(-rounded, method="average", axis=1)
+    return pd.DataFrame(found, index=performance.index, columns=performance.columns)
+
+
+def average_ranks(performance: pd.DataFrame) -> pd.Series:
+    """The mean over datasets of each method's :func:`ranks`."""
+    return ranks(performance).mean()
+
+
+# pairs
+
+
+def _differences(first: npt.ArrayLike, second: npt.ArrayLike) -> Vector:
+    difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    return np.round(difference, _DECIMALS)
+
+
+def wilcoxon_p(
+    first: npt.ArrayLike, second: npt.ArrayLike, alternative: Alternative = "two-sided"
+) -> float:
+    """The p-value of Wilcoxon's signed-rank test of paired values.
+
+    Zero differences are left out, as Wilcoxon did (scipy's ``zero_method="wilcox"``). Of what
+    remains, up to 50 differences of different sizes are judged by the exact distribution, others
+    by the normal one, corrected for ties; scipy's own choice between them differs from version to
+    version. Without any difference p is 1.
+
+    Examples
+    --------
+    >>> wilcoxon_p([1, 2, 3], [1, 2, 3])
+    1.0
+    """
+    difference = _differences(first, second)
+    difference = difference[difference != 0]
+    if not difference.size:
+        return 1.0
+    tied = len(np.unique(np.abs(difference))) < len(difference)
+    # every supported version of scipy understands "approx"; the type stubs know its new name alone
+    method: Any = "approx" if tied or len(difference) > _EXACT else "exact"
+    return float(stats.wilcoxon(difference, alternative=alternative, method=method).pvalue)
+
+
+def _favours_first(difference: Vector) -> bool:
+    """Whether the positive differences have the larger sum of ranks, the test's own measure."""
+    kept = difference[difference != 0]
+    return bool(np.sign(kept) @ stats.rankdata(np.abs(kept)) > 0)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two methods on the same datasets.
+
+    Parameters
+    ----------
+    first, second : str
+        The methods.
+    n : int
+        Number of pairs.
+    p : float
+        Two-sided p-value of the signed-rank test.
+    better : str
+        The method that is significantly better (p < 0.05), '' if none is. The side is that of the
+        larger sum of ranks, which need not be that of the larger mean.
+    delta : float
+        Mean of the first less mean of the second.
+    low, high : float
+        95 % interval of ``delta``, by bootstrap over origins.
+    wins, losses, ties : int
+        Datasets on which the first is above, below and level with the second.
+    """
+
+    first: str
+    second: str
+    n: int
+    p: float
+    better: str
+    delta: float
+    low: float
+    high: float
+    wins: int
+    losses: int
+    ties: int
+
+
+def compare(
+    performance: pd.DataFrame, first: str, second: str, origins: npt.ArrayLike, *, seed: int = 0
+) -> Comparison:
+    """Compare two methods (columns of ``performance``); see :func:`compare_all`."""
+    return compare_all(performance[[first, second]], origins, seed=seed)[0]
+
+
+def compare_all(
+    performance: pd.DataFrame, origins: npt.ArrayLike, *, seed: int = 0, resamples: int = 10_000
+) -> list[Comparison]:
+    """Compare every pair of methods.
+
+    Parameters
+    ----------
+    performance : DataFrame of shape (n_datasets, n_methods)
+        Performance, without missing values.
+    origins : array-like of shape (n_datasets,)
+        What the bootstrap draws.
+    seed : int, default=0
+        Of the bootstrap; all pairs share its draws.
+    resamples : int, default=10,000
+        Bootstrap samples.
+    """
+    pairs = list(combinations(map(str, performance.columns), 2))
+    values = {str(name): performance[name].to_numpy(dtype=np.float64) for name in performance}
+    differences = [_differences(values[first], values[second]) for first, second in pairs]
+    intervals = bootstrap_intervals(
+        np.column_stack(differences), origins, seed=seed, resamples=resamples
+    )
+    found = []
+    for (first, second), difference, interval in zip(pairs, differences, intervals, strict=True):
+        p = wilcoxon_p(values[first], values[second])
+        better = ""
+        if p < LEVEL:
+            better = first if _favours_first(difference) else second
+        found.append(
+            Comparison(
+                first,
+                second,
+                len(difference),
+                p,
+                better,
+                float(difference.mean()),
+                float(interval[0]),
+                float(interval[1]),
+                int((difference > 0).sum()),
+                int((difference < 0).sum()),
+                int((difference == 0).sum()),
+            )
+        )
+    return found
+
+
+def bootstrap_intervals(
+    values: npt.ArrayLike,
+    origins: npt.ArrayLike,
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Vector:
+    """Percentile intervals of column means, by drawing whole origins with replacement.
+
+    Datasets of one origin stand or fall together, so an origin is drawn with all of its datasets.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_datasets, n_columns)
+        What is averaged.
+    origins : array-like of shape (n_datasets,)
+        The origin of each row.
+    level : float, default=0.95
+        Share of the bootstrap means inside the interval.
+    resamples : int, default=10,000
+        Bootstrap samples.
+    seed : int, default=0
+        Of the draws.
+
+    Returns
+    -------
+    array of shape (n_columns, 2)
+        Lower and upper ends.
+    """
+    if not 0 < level < 1:
+        raise BadParameter("bootstrap_intervals", "level", "a float in the range (0, 1)", level)
+    table = np.asarray(values, dtype=np.float64)
+    found, places = np.unique(np.asarray(origins).astype(str), return_inverse=True)
+    groups = len(found)
+    member = np.zeros((groups, len(table)))
+    member[places, np.arange(len(table))] = 1.0
+    sums, sizes = member @ table, member.sum(axis=1)
+    # how often each origin is drawn says all about a bootstrap sample of origins
+    draws = np.random.default_rng(seed).multinomial(groups, np.full(groups, 1 / groups), resamples)
+    means = (draws @ sums) / (draws @ sizes)[:, None]
+    tail = (1 - level) / 2
+    ends: Vector = np.quantile(means, [tail, 1 - tail], axis=0).T
+    return ends
+
+
+# all together
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Friedman's test and Nemenyi's comparison after it.
+
+    Parameters
+    ----------
+    statistic, p : float
+        Friedman's chi-squared, corrected for ties, and its p-value.
+    average_ranks : Series
+        By method, the best first.
+    nemenyi : DataFrame
+        p-values of all pairs, methods in the same order.
+    critical_difference : float
+        Average ranks further apart than this differ significantly.
+    groups : list of list of str
+        The largest runs of methods, along the average ranks, within which no pair differs.
+    n : int
+        Number of datasets.
+    """
+
+    statistic: float
+    p: float
+    average_ranks: pd.Series
+    nemenyi: pd.DataFrame
+    critical_difference: float
+    groups: list[list[str]]
+    n: int
+
+
+def friedman_nemenyi(performance: pd.DataFrame, *, level: float = LEVEL) -> Friedman:
+    """Compare three or more methods at once (Demšar 2006, section 3.2.2).
+
+    Parameters
+    ----------
+    performance : DataFrame of shape (n_datasets, n_methods)
+        Performance, without missing values.
+    level : float, default=0.05
+        Significance level.
+    """
+    try:
+        import scikit_posthocs  # noqa: PLC0415 - an extra, needed here only
+    except ImportError as error:
+        raise MissingExtra(
+            "scikit-posthocs", extra="evaluation", needed_for="the critical difference"
+        ) from error
+    n, k = performance.shape
+    if k < 3 or n < 2:
+        legal = "of three methods and two datasets at least"
+        raise BadParameter("friedman_nemenyi", "performance", legal, performance.shape)
+    averages = average_ranks(performance).sort_values(kind="stable")
+    rounded = performance[averages.index].round(_DECIMALS)
+    if rounded.eq(rounded.iloc[:, 0], axis=0).all(axis=None):
+        statistic, p = 0.0, 1.0  # all alike everywhere: scipy would divide by zero
+    else:
+        test = stats.friedmanchisquare(*(rounded[name] for name in rounded))
+        statistic, p = float(test.statistic), float(test.pvalue)
+    found = scikit_posthocs.posthoc_nemenyi_friedman(rounded.to_numpy())
+    nemenyi = pd.DataFrame(found.to_numpy(), index=averages.index, columns=averages.index)
+    quantile = float(stats.studentized_range.isf(level, k, np.inf)) / np.sqrt(2)
+    distance = float(quantile * np.sqrt(k * (k + 1) / (6 * n)))
+    groups = _groups(list(map(str, averages.index)), nemenyi.to_numpy() >= level)
+    return Friedman(statistic, p, averages, nemenyi, distance, groups, n)
+
+
+def _groups(names: Sequence[str], alike: npt.NDArray[np.bool_]) -> list[list[str]]:
+    """The longest runs whose ends, and hence all members, do not differ."""
+    found: list[list[str]] = []
+    reached = 0
+    for start in range(len(names)):
+        end = int(np.flatnonzero(alike[start]).max()) + 1
+        if end > max(reached, start + 1):
+            found.append(list(names[start:end]))
+            reached = end
+    return found

@@ -1,0 +1,132 @@
+"""How long a selection takes, and how long the picked model then takes to train."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metaod.datasets import prepare
+from metaod.datasets.labelled import read_labelled
+from metaod.detectors import ModelSpec
+from metaod.errors import UserError
+from metaod.evaluation.protocols import Split
+from metaod.evaluation.results import Results
+from metaod.evaluation.testbed_data import TestbedData
+from metaod.learners import make_learner
+from metaod.metafeatures import extract
+
+__all__ = ["add_times", "measure_times"]
+
+
+def measure_times(
+    data: TestbedData,
+    splits: list[Split],
+    *,
+    learner: str = "metaod",
+    schema: str = "paper",
+    journal: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> pd.DataFrame:
+    """Time the selection on every dataset that is at hand, and the training of what it picks.
+
+    A selection is the extraction of the meta-features and the prediction; reading the file and
+    compiling, which a process does once, are not part of it. Training is the picked detector's own
+    ``fit``, of PyOD, as a user runs it.
+
+    Parameters
+    ----------
+    data : TestbedData
+        The testbed; datasets that do not lie in its folder are left out.
+    splits : list of Split
+        The protocol: a dataset's selection is by a learner fitted without it.
+    learner, schema : str
+        Who selects, and the meta-features that it takes.
+    journal : Path, optional
+        File that keeps what is done, so that a run that was stopped goes on.
+    progress : callable, optional
+        Told how many datasets are done, of how many.
+
+    Returns
+    -------
+    DataFrame
+        ``pick``, ``select_seconds`` and ``train_seconds`` by fingerprint.
+    """
+    M, origins = data.metafeatures[schema], data.datasets["origin"].to_numpy()
+    done = _read(journal)
+    _warm_up(schema)
+    total = len(data.files)
+    for split in splits:
+        here = [data.datasets.index[place] for place in split.test]
+        waiting = [name for name in here if name in data.files and name not in done]
+        if not waiting:
+            continue
+        fitted = make_learner(learner).fit(
+            data.P.iloc[split.train], M.iloc[split.train], origins[split.train]
+        )
+        for name in waiting:
+            done[name] = _measure(data, name, fitted, schema)
+            if journal is not None:
+                with journal.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"dataset": name, **done[name]}) + "\n")
+            if progress is not None:
+                progress(len(done), total)
+    return pd.DataFrame.from_dict(done, orient="index").rename_axis("dataset")
+
+
+def add_times(results: Results, times: pd.DataFrame, method: str = "metaod") -> Results:
+    """The results with the times of one method, in the rows of its first seed."""
+    frame = results.frame.copy()
+    rows = (frame["method"] == method) & (frame["seed"] == 0)
+    for name in ("select_seconds", "train_seconds"):
+        frame.loc[rows, name] = frame.loc[rows, "dataset"].map(times[name]).to_numpy()
+    return Results(frame)
+
+
+def _measure(data: TestbedData, name: str, fitted: Any, schema: str) -> dict[str, Any]:
+    described = data.datasets.loc[name]
+    found = read_labelled(
+        data.files[name], name=str(described["name"]), origin=str(described["origin"])
+    )
+    # the label never comes near the selection
+    prepared = prepare(found.X)
+    started = time.perf_counter()
+    features = extract(prepared, schema).to_series()
+    scores = fitted.predict(features[list(fitted.features_)])
+    selected = time.perf_counter() - started
+    for model in scores.sort_index().sort_values(ascending=False, kind="stable").index:
+        detector = ModelSpec.parse(model).to_pyod(random_state=0)
+        started = time.perf_counter()
+        try:
+            detector.fit(prepared.X)
+        except UserError:
+            # a user's run would go on to the next one
+            continue
+        trained = time.perf_counter() - started
+        return {"pick": str(model), "select_seconds": selected, "train_seconds": trained}
+    raise UserError("no model can be fitted", where=name, remedy="check the dataset")
+
+
+def _warm_up(schema: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    extract(X, schema)
+    for family in ("IForest", "KNN", "LOF", "HBOS", "LODA", "OCSVM", "COF", "ABOD"):
+        ModelSpec(family).to_pyod(random_state=0).fit(X)
+
+
+def _read(journal: Path | None) -> dict[str, dict[str, Any]]:
+    if journal is None or not journal.exists():
+        return {}
+    done = {}
+    for line in journal.read_text("utf-8").splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            # a run that was killed while it wrote: that dataset is measured again
+            continue
+        done[entry.pop("dataset")] = entry
+    return done

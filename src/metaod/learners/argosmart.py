@@ -1,0 +1,64 @@
+"""ARGOSMART: the model that did best on the most similar historical dataset."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from metaod.learners.base import Learner, Matrix, Progress
+from metaod.learners.cleaning import Cleaning
+from metaod.learners.completion import below_known, completed
+from metaod.learners.state import State, StateReader
+from metaod.learners.training import Training
+
+__all__ = ["ARGOSMART"]
+
+
+@dataclass
+class ARGOSMART(Learner):
+    """Scores models by their performance on the nearest historical dataset (1-NN).
+
+    Nearest by Euclidean distance between cleaned meta-features; among equally near datasets the
+    first. A model that has no value on that dataset is scored by its estimate there (see
+    :func:`~metaod.learners.completion.completed`), and always below the best that has one.
+
+    References
+    ----------
+    M. Nikolić, F. Marić, P. Janičić: Simple algorithm portfolio for SAT. Artificial Intelligence
+    Review 40, 2013.
+
+    Examples
+    --------
+    >>> P, M = np.array([[0.1, 0.5], [0.7, 0.3]]), np.array([[0.0], [1.0]])
+    >>> ARGOSMART().fit(P, M).choose([0.9]).best
+    'model 0'
+    """
+
+    name: ClassVar[str] = "argosmart"
+    title: ClassVar[str] = "AS"
+    summary: ClassVar[str] = "the best model of the most similar historical dataset (1-NN)"
+
+    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - the protocol's
+        self.cleaning_ = Cleaning.fit(training.M)
+        self.datasets_ = self.cleaning_.transform(training.M)
+        self.performance_ = below_known(completed(training.P), ~np.isnan(training.P))
+
+    def _predict(self, M: Matrix) -> Matrix:
+        clean = self.cleaning_.transform(M)
+        # a row at a time: the same bits alone and in a batch
+        nearest = [int(((self.datasets_ - row) ** 2).sum(axis=1).argmin()) for row in clean]
+        return self.performance_[nearest]
+
+    def _state(self) -> State:
+        return {
+            "cleaning": self.cleaning_.state(),
+            "datasets": self.datasets_,
+            "performance": self.performance_,
+        }
+
+    def _restore(self, reader: StateReader) -> None:
+        self.cleaning_ = Cleaning.restore(reader.part("cleaning"))
+        self.datasets_ = reader.array("datasets", ("n", self.cleaning_.n_features))
+        self.performance_ = reader.array("performance", ("n", "m"))
+        if reader.size("n") == 0:
+            raise reader.damaged("datasets is empty")

@@ -1,0 +1,247 @@
+"""The smoothed DCG of a dataset's ranking of models, and its true gradient.
+
+For one dataset with predicted scores p and gains g = b^P - 1 over the models that have a value::
+
+    beta_j = 1 + sum_k sigmoid(alpha (p_k - p_j))        the k = j term is 1/2
+    loss   = - sum_j g_j ln 2 / ln beta_j
+
+`docs/learning.md` derives the gradient and says where the paper's printed one differs. A missing
+cell of P takes no part: its model neither earns a gain nor counts in anybody's beta.
+"""
+
+from math import exp, log
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+__all__ = ["dcg_gradient", "dcg_loss", "gains", "row_dcg"]
+
+Matrix = npt.NDArray[np.float64]
+
+_LN2 = log(2.0)
+_WIDTH = 200.0
+"""Width of a segment of predictions: no product of exponentials across two leaves the floats."""
+_STEP = exp(_WIDTH)
+
+# sums may be taken in any order, which lets them run several at a time; NaN and infinities keep
+# their meaning
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+
+def gains(P: Matrix, base: float = 2.0) -> Matrix:
+    """What a model at the top of a ranking earns, ``base ** P - 1``; NaN where P is.
+
+    Examples
+    --------
+    >>> gains(np.array([[0.0, 1.0]]))
+    array([[0., 1.]])
+    """
+    earned: Matrix = np.power(base, P) - 1.0
+    return earned
+
+
+def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
+    """Negative smoothed DCG of each dataset.
+
+    Parameters
+    ----------
+    G : array of shape (n, m)
+        Gains, NaN where missing.
+    U, V : array of shape (n, k) and (m, k)
+        Dataset matrix and model matrix; the predicted scores are U Vᵀ.
+    alpha : float, default=1.0
+        Sharpness of the sigmoid.
+
+    Returns
+    -------
+    array of shape (n,)
+
+    Examples
+    --------
+    >>> G, U = np.array([[1.0, 0.0]]), np.array([[1.0]])
+    >>> good, bad = np.array([[9.0], [0.0]]), np.array([[0.0], [9.0]])
+    >>> bool(dcg_loss(G, U, good)[0] < dcg_loss(G, U, bad)[0])
+    True
+    """
+    losses: Matrix = _losses(*map(_floats, (G, U, V)), float(alpha))
+    return losses
+
+
+def dcg_gradient(
+    G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0
+) -> tuple[float, Matrix, Matrix]:
+    """The loss summed over datasets and its derivatives with respect to U and V.
+
+    Parameters
+    ----------
+    G, U, V, alpha
+        As for :func:`dcg_loss`.
+
+    Returns
+    -------
+    tuple of float, array of shape (n, k), array of shape (m, k)
+    """
+    G, U, V = _floats(G), _floats(U), _floats(V)
+    by_prediction = np.zeros_like(G)
+    loss = 0.0
+    for row, gain in enumerate(G):
+        known = np.flatnonzero(~np.isnan(gain))
+        part, work = np.empty(len(known)), np.empty(len(known) * (len(known) - 1) // 2)
+        loss += row_dcg(V[known] @ U[row], gain[known], float(alpha), part, work)
+        by_prediction[row, known] = part
+    return loss, by_prediction @ V, by_prediction.T @ U
+
+
+def _floats(values: Matrix) -> Matrix:
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+@njit(cache=True, error_model="numpy")
+def row_dcg(p, g, alpha, d, work):  # type: ignore[no-untyped-def]  # compiled
+    """Loss of one dataset; d becomes dL/dp unless it is empty.
+
+    ``work`` is room for m (m - 1) / 2 numbers where the derivative is wanted.
+    """
+    best, worst = -np.inf, np.inf
+    for j in range(len(p)):
+        best, worst = max(best, p[j]), min(worst, p[j])
+    if alpha * (best - worst) <= _WIDTH:
+        return _row_dcg_near(p, g, alpha, (best + worst) / 2, d, work)
+    return _row_dcg_far(p, g, alpha, best, d)
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def _row_dcg_near(p, g, alpha, middle, d, work):  # type: ignore[no-untyped-def]  # compiled
+    """:func:`row_dcg` by exponentials of each prediction alone.
+
+    With e_j = exp(alpha p_j) a sigmoid is e_k / (e_k + e_j): m exponentials and one division for
+    each pair of models serve all of them, and the divisions serve the derivative too.
+    """
+    m = len(p)
+    wanted = len(d) > 0
+    e, c, beta = np.empty(m), np.empty(m), np.full(m, 1.5)
+    for j in range(m):
+        e[j] = exp(alpha * (p[j] - middle))
+    start = 0
+    for j in range(m):
+        own, total = e[j], 0.0
+        others, betas = e[j + 1 :], beta[j + 1 :]
+        if wanted:
+            shares = work[start : start + len(others)]
+            start += len(others)
+            for k in range(len(others)):
+                share = 1.0 / (others[k] + own)
+                shares[k] = share
+                total += others[k] * share
+                betas[k] += own * share
+        else:
+            for k in range(len(others)):
+                share = 1.0 / (others[k] + own)
+                total += others[k] * share
+                betas[k] += own * share
+        beta[j] += total
+    loss = 0.0
+    for j in range(m):
+        discount = log(beta[j])
+        loss -= g[j] / discount
+        c[j] = _LN2 * g[j] / (beta[j] * discount * discount)
+    if wanted:
+        d[:] = 0.0
+        start = 0
+        for t in range(m):
+            own, cost, total = e[t], c[t], 0.0
+            others, costs, ds = e[t + 1 :], c[t + 1 :], d[t + 1 :]
+            shares = work[start : start + len(others)]
+            start += len(others)
+            for k in range(len(others)):
+                slope = alpha * own * others[k] * shares[k] * shares[k] * (costs[k] - cost)
+                total += slope
+                ds[k] -= slope
+            d[t] += total
+    return loss * _LN2
+
+
+@njit(cache=True, error_model="numpy")
+def _row_dcg_far(p, g, alpha, best, d):  # type: ignore[no-untyped-def]  # compiled
+    """:func:`row_dcg` for predictions too far apart for exponentials from one middle.
+
+    They are cut into segments, best first, and exponentials are taken from the middle of each:
+    across more than a border between two segments a sigmoid is 0 or 1.
+    """
+    m = len(p)
+    order = np.argsort(-p)
+    segment, e, gain = np.empty(m), np.empty(m), np.empty(m)
+    for place in range(m):
+        depth = alpha * (best - p[order[place]])
+        segment[place] = np.floor(depth / _WIDTH)
+        e[place] = exp(_WIDTH * (segment[place] + 0.5) - depth)
+        gain[place] = g[order[place]]
+    # of each place: where its segment begins and ends, and the neighbouring ones
+    first, last = np.zeros(m, np.int64), np.full(m, m, np.int64)
+    for place in range(1, m):
+        first[place] = first[place - 1] if segment[place] == segment[place - 1] else place
+    for place in range(m - 2, -1, -1):
+        last[place] = last[place + 1] if segment[place] == segment[place + 1] else place + 1
+    c = np.empty(m)
+    loss = 0.0
+    for place in range(m):
+        begin, a, b, end = _reach(segment, first, last, place)
+        own = e[place]
+        beta = 1.0 + begin + _sigmoids(e[a:b], 1.0, own)
+        if begin < a:
+            beta += _sigmoids(e[begin:a], _STEP, own)
+        if b < end:
+            beta += _sigmoids(e[b:end], 1.0 / _STEP, own)
+        discount = log(beta)
+        loss -= gain[place] / discount
+        c[place] = _LN2 * gain[place] / (beta * discount * discount)
+    if len(d):
+        for place in range(m):
+            begin, a, b, end = _reach(segment, first, last, place)
+            total = _slopes(e[a:b], c[a:b], 1.0, e[place], c[place])
+            if begin < a:
+                total += _slopes(e[begin:a], c[begin:a], _STEP, e[place], c[place])
+            if b < end:
+                total += _slopes(e[b:end], c[b:end], 1.0 / _STEP, e[place], c[place])
+            d[order[place]] = alpha * total
+    return loss * _LN2
+
+
+@njit(cache=True)
+def _reach(segment, first, last, place):  # type: ignore[no-untyped-def]  # compiled
+    """Where the segment above, the own one and the one below begin and end."""
+    a, b = first[place], last[place]
+    begin = first[a - 1] if a > 0 and segment[a - 1] == segment[place] - 1 else a
+    end = last[b] if b < len(segment) and segment[b] == segment[place] + 1 else b
+    return begin, a, b, end
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def _sigmoids(e, factor, own):  # type: ignore[no-untyped-def]  # compiled
+    total = 0.0
+    for k in range(len(e)):
+        other = e[k] * factor
+        total += other / (other + own)
+    return total
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def _slopes(e, c, factor, own, cost):  # type: ignore[no-untyped-def]  # compiled
+    """Sum over k of sigmoid times one minus sigmoid times (c_k - c_t)."""
+    total = 0.0
+    for k in range(len(e)):
+        other = e[k] * factor
+        share = 1.0 / (other + own)
+        total += (other * share) * (own * share) * (c[k] - cost)
+    return total
+
+
+@njit(cache=True)
+def _losses(G, U, V, alpha):  # type: ignore[no-untyped-def]  # compiled
+    losses, nothing = np.empty(len(G)), np.empty(0)
+    for row in range(len(G)):
+        known = np.flatnonzero(~np.isnan(G[row]))
+        p = V[known] @ U[row]
+        losses[row] = row_dcg(p, G[row][known], alpha, nothing, nothing)
+    return losses

@@ -1,0 +1,119 @@
+"""PyOD 3's rule: kNN for small, narrow tables, iForest for all others."""
+
+from dataclasses import dataclass
+from math import log
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from metaod.detectors import ModelSpec
+from metaod.detectors.spec import DEFAULT_SCALING, Value
+from metaod.errors import BadParameter
+from metaod.learners.base import Learner, Matrix, Progress
+from metaod.learners.global_best import mean_performance
+from metaod.learners.state import State, StateReader
+from metaod.learners.training import Training
+
+__all__ = ["PyODRule"]
+
+_ROWS, _COLUMNS = 5_000, 20
+_DEFAULTS: dict[str, dict[str, Value]] = {
+    "KNN": {"n_neighbors": 5, "method": "largest", "metric": "minkowski", "p": 2},
+    "IForest": {"n_estimators": 100, "max_features": 1.0, "max_samples": "auto"},
+}
+"""PyOD's defaults of the hyperparameters that a spec may vary."""
+
+
+@dataclass
+class PyODRule(Learner):
+    """Picks as PyOD 3's ``ADEngine`` does for tabular data, asked without a priority.
+
+    Below 20 columns and 5,000 rows it is ``KNN()`` (5 neighbours, the largest distance), otherwise
+    ``IForest()`` (100 trees, all features in each, at most 256 rows a tree). Sizes are the
+    meta-features ``n_rows`` and ``n_columns``; where one is not known it is ``IForest()``, as in
+    PyOD.
+
+    A model can only be picked if it is a column of P with a value. Where ``KNN()`` or
+    ``IForest()`` is not, the pick is the column of that detector with the nearest hyperparameters:
+    the same ones written out if they are there (``KNN(n_neighbors=5, method=largest)``), else the
+    smallest sum over hyperparameters of ``|log(value / default)|`` for numbers and 1 for other
+    differences (in the paper's 302, ``IForest(n_estimators=100, max_features=0.9)``). Columns of
+    another scaling come after all of the default scaling. Where P has none of the detector, the
+    model with the best mean performance is picked.
+
+    Scores are 1 for the pick; others are ordered by their mean performance within [0, 1).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> P = pd.DataFrame({"KNN()": [0.1], "IForest()": [0.2]})
+    >>> M = pd.DataFrame({"n_rows": [100], "n_columns": [5]})
+    >>> learner = PyODRule().fit(P, M)
+    >>> learner.choose([4_999, 19]).best, learner.choose([5_000, 19]).best
+    ('KNN()', 'IForest()')
+    """
+
+    name: ClassVar[str] = "pyod_rule"
+    title: ClassVar[str] = "PyOD rule"
+    summary: ClassVar[str] = "PyOD 3's rule: kNN below 20 columns and 5,000 rows, else iForest"
+
+    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - the protocol's
+        for feature in ("n_rows", "n_columns"):
+            if feature not in training.features:
+                legal = "meta-features among which are n_rows and n_columns"
+                raise BadParameter("PyODRule", "M", legal, f"no {feature}")
+        known = np.asarray(~np.isnan(training.P).all(axis=0))
+        means = np.where(known, mean_performance(training.P), -np.inf)
+        others = (rankdata(means) - 1) / len(means)
+        self.small_ = _with_pick(others, _pick("KNN", training.models, known))
+        self.other_ = _with_pick(others, _pick("IForest", training.models, known))
+
+    def _predict(self, M: Matrix) -> Matrix:
+        n_rows, n_columns = (M[:, self.features_.index(name)] for name in ("n_rows", "n_columns"))
+        # an unknown size compares false
+        small = (n_columns < _COLUMNS) & (n_rows < _ROWS)
+        return np.where(small[:, None], self.small_, self.other_)
+
+    def _state(self) -> State:
+        return {"small": self.small_, "other": self.other_}
+
+    def _restore(self, reader: StateReader) -> None:
+        if not {"n_rows", "n_columns"} <= set(self.features_):
+            raise reader.damaged("n_rows or n_columns is not among the features")
+        self.small_ = reader.array("small", ("m",))
+        self.other_ = reader.array("other", ("m",))
+
+
+def _with_pick(others: Matrix, pick: int | None) -> Matrix:
+    scores = others.copy()
+    if pick is not None:
+        scores[pick] = 1.0
+    return scores
+
+
+def _pick(detector: str, models: tuple[str, ...], known: npt.NDArray[np.bool_]) -> int | None:
+    """Place of the model that stands for PyOD's default; None where there is no such detector."""
+    found = []
+    for place in np.flatnonzero(known):
+        try:
+            spec = ModelSpec.parse(models[place])
+        except BadParameter:
+            # P's columns may be called anything
+            continue
+        if spec.detector == detector:
+            found.append((spec.scaling != DEFAULT_SCALING, _distance(spec), models[place], place))
+    return int(min(found)[-1]) if found else None
+
+
+def _distance(spec: ModelSpec) -> float:
+    defaults = _DEFAULTS[spec.detector]
+    total = 0.0
+    for name, value in spec.equivalence.params:
+        default = defaults.get(name)
+        if isinstance(value, int | float) and isinstance(default, int | float) and value > 0:
+            total += abs(log(value / default))
+        elif value != default:
+            total += 1.0
+    return total

@@ -1,0 +1,63 @@
+"""Random Selection: any model, with equal chances."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import ClassVar
+
+import numpy as np
+
+from metaod.learners.base import Learner, Matrix, Progress
+from metaod.learners.state import State, StateReader
+from metaod.learners.training import Training
+
+__all__ = ["RandomSelection"]
+
+
+@dataclass
+class RandomSelection(Learner):
+    """Scores models at random, evenly over [0, 1).
+
+    A score is a hash of the seed, the model's id and the meta-features and of nothing else: the
+    same dataset always gets the same answer, alone or among others, and another seed another one.
+    A model without any value is always last.
+
+    Parameters
+    ----------
+    random_state : int, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> learner = RandomSelection().fit(np.array([[0.1, 0.5]]), np.array([[0.0]]))
+    >>> learner.choose([1.0]) == learner.choose([1.0])
+    True
+    """
+
+    random_state: int = 0
+
+    name: ClassVar[str] = "random_selection"
+    title: ClassVar[str] = "RS"
+    summary: ClassVar[str] = "a model at random, for comparison"
+    is_random: ClassVar[bool] = True
+
+    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - the protocol's
+        self.known_ = ~np.isnan(training.P).all(axis=0)
+
+    def _predict(self, M: Matrix) -> Matrix:
+        ids = [self.models_[place].encode() for place in self._order]
+        # one NaN and one zero, whatever their bits were
+        plain = np.where(np.isnan(M), np.nan, M + 0.0)
+        scores = np.array([[self._score(row.tobytes(), model) for model in ids] for row in plain])
+        return np.where(self.known_, scores, -1.0)
+
+    def _score(self, features: bytes, model: bytes) -> float:
+        parts = (str(self.random_state).encode(), features, model)
+        text = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+        number = int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
+        return (number >> 11) / 2**53
+
+    def _state(self) -> State:
+        return {"known": self.known_}
+
+    def _restore(self, reader: StateReader) -> None:
+        self.known_ = reader.array("known", ("m",), "b")

@@ -1,0 +1,55 @@
+"""A factorisation whose way from new meta-features to the dataset matrix is a regression."""
+
+from dataclasses import dataclass
+
+from metaod.errors import BadParameter
+from metaod.learners.base import Matrix
+from metaod.learners.foreign import fresh_copy, own_state
+from metaod.learners.latent import LatentLearner
+from metaod.learners.regression import ForestRegression, Regressor, regress
+from metaod.learners.state import State, StateReader
+
+__all__ = ["Regressed"]
+
+
+@dataclass
+class Regressed(LatentLearner):
+    """A factorisation with f: from the embedding to the rows of U, a random forest by default.
+
+    Parameters
+    ----------
+    n_estimators : int
+        Trees of the forest.
+    min_samples_leaf : int
+        Datasets that a leaf of its trees holds at least.
+    f : object with ``fit`` and ``predict``, optional
+        Regressor in place of the forest, e.g. one of scikit-learn's that has several outputs.
+    """
+
+    n_estimators: int = 100
+    min_samples_leaf: int = 1
+    f: Regressor | None = None
+
+    def _fit_regression(self, embedded: Matrix, U: Matrix) -> None:
+        forest = ForestRegression(self.n_estimators, self.min_samples_leaf, self.random_state)
+        self.f_ = forest if self.f is None else fresh_copy(self.f)
+        self.f_.fit(embedded, U[:, 0] if self.f is not None and U.shape[1] == 1 else U)
+
+    def _latent(self, embedded: Matrix) -> Matrix:
+        return regress(self.f_, embedded, self.V_.shape[1], owner=type(self).__name__)
+
+    def _check(self) -> None:
+        super()._check()
+        for name in ("n_estimators", "min_samples_leaf"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                legal = "an int in the range [1, inf)"
+                raise BadParameter(type(self).__name__, name, legal, value)
+
+    def _state(self) -> State:
+        f = own_state(self.f_, ForestRegression, "f", owner=type(self).__name__)
+        return {**super()._state(), "f": f}
+
+    def _restore(self, reader: StateReader) -> None:
+        super()._restore(reader)
+        self.f_ = ForestRegression.restore(reader.part("f", k=self.V_.shape[1]))

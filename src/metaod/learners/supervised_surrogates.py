@@ -1,0 +1,72 @@
+"""Supervised Surrogates: each model's performance, regressed directly onto meta-features."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from metaod.learners.base import Learner, Matrix, Progress
+from metaod.learners.completion import completed
+from metaod.learners.meta_regression import MetaRegression
+from metaod.learners.state import State, StateReader
+from metaod.learners.training import Training
+
+__all__ = ["SupervisedSurrogates"]
+
+
+@dataclass
+class SupervisedSurrogates(Learner):
+    """Scores models by the performance that a random forest predicts from meta-features.
+
+    One forest has all models as its outputs: its leaves hold mean rows of the performance matrix.
+    Missing cells are estimated beforehand (see :func:`~metaod.learners.completion.completed`); a
+    model without any value is always last.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees.
+    min_samples_leaf : int, default=10
+        Fewest datasets in a leaf. Every leaf stores a value for every model: this bounds the size
+        of an artifact to ``n_estimators * n_datasets / min_samples_leaf`` such rows.
+    max_features : float, default=0.1
+        Share of the meta-features that a split may choose from. They are many and say similar
+        things: a tenth is three times quicker than a third, and did no worse.
+    random_state : int, default=0
+        Seed.
+
+    References
+    ----------
+    L. Xu, F. Hutter, J. Shen, H. Hoos, K. Leyton-Brown: SATzilla2012, improved algorithm selection
+    based on cost-sensitive classification models. SAT Challenge 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
+    >>> M = np.array([[0.0], [1.0]] * 20)
+    >>> SupervisedSurrogates(n_estimators=10).fit(P, M).choose([0.9]).best
+    'model 0'
+    """
+
+    n_estimators: int = 100
+    min_samples_leaf: int = 10
+    max_features: float = 0.1
+    random_state: int = 0
+
+    name: ClassVar[str] = "supervised_surrogates"
+    title: ClassVar[str] = "SS"
+    summary: ClassVar[str] = "performance regressed onto meta-features by a random forest"
+    is_random: ClassVar[bool] = True
+
+    def _fit(self, training: Training, progress: Progress) -> None:
+        progress("forest", 0, 1)
+        self.regression_ = MetaRegression.fit(training.M, completed(training.P), **self.params())
+        progress("forest", 1, 1)
+
+    def _predict(self, M: Matrix) -> Matrix:
+        return self.regression_.predict(M)
+
+    def _state(self) -> State:
+        return {"regression": self.regression_.state()}
+
+    def _restore(self, reader: StateReader) -> None:
+        self.regression_ = MetaRegression.restore(reader.part("regression"), reader.size("m"))

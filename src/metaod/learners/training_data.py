@@ -1,0 +1,244 @@
+"""Historical datasets put together for training: P, M and origins, from a store or from frames."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from metaod.database import Store, datasets_frame, metafeature_matrix, performance_matrix
+from metaod.errors import BadParameter, UserError
+from metaod.learners.artifact import Artifact
+from metaod.learners.base import Learner, Progress
+from metaod.learners.calibration import Calibration
+from metaod.learners.history import History
+from metaod.learners.manifest import UsedSchema
+from metaod.learners.out_of_fold import out_of_fold_scores
+from metaod.metafeatures.schema import SCHEMAS, schema
+from metaod.performance import MEASURES
+
+__all__ = ["REFERENCE", "TrainingData", "train"]
+
+REFERENCE = "IForest()"
+"""The reference model that picks are measured against: PyOD's default iForest."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Historical datasets that have both performance and meta-features.
+
+    Parameters
+    ----------
+    P : DataFrame of shape (n_datasets, n_models)
+        Performance, NaN where there is none; rows are fingerprints, columns model ids.
+    M : DataFrame of shape (n_datasets, n_features)
+        Meta-features of the same datasets: those of the schemas that learning may use.
+    datasets : DataFrame
+        The same datasets: name, origin, n_rows and n_columns.
+    reference : Series of shape (n_datasets,)
+        Performance of PyOD's default iForest on them, NaN where it is not known.
+    schemas : tuple of UsedSchema
+        Where the columns of M come from.
+    measure : str
+        The measure in P.
+    """
+
+    P: pd.DataFrame
+    M: pd.DataFrame
+    datasets: pd.DataFrame
+    reference: "pd.Series[float]"
+    schemas: tuple[UsedSchema, ...]
+    measure: str
+
+    @classmethod
+    def from_frames(
+        cls,
+        P: pd.DataFrame,
+        metafeatures: Mapping[str, pd.DataFrame],
+        datasets: pd.DataFrame,
+        *,
+        reference: "pd.Series[float] | None" = None,
+        measure: str = "ap",
+    ) -> "TrainingData":
+        """Join frames by fingerprint; a dataset that is not in all of them is left out.
+
+        Parameters
+        ----------
+        P : DataFrame
+            Performance, in the order in which the datasets are to come.
+        metafeatures : mapping of str to DataFrame
+            By schema, of its present version: the meta-features, one column a feature. Several
+            schemas are put side by side.
+        datasets : DataFrame
+            The datasets: name, origin, n_rows and n_columns.
+        reference : Series, optional
+            Performance of PyOD's default iForest.
+        measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
+            The measure in P.
+        """
+        if measure not in MEASURES:
+            raise BadParameter("TrainingData", "measure", MEASURES, measure)
+        parts = []
+        for name, frame in metafeatures.items():
+            features = schema(name).learned
+            lost = [feature for feature in features if feature not in frame.columns]
+            if lost:
+                raise BadParameter(
+                    "TrainingData", "metafeatures", f"all features of {name!r}", f"no {lost[0]}"
+                )
+            parts.append(frame[list(features)])
+        if not parts:
+            raise BadParameter("TrainingData", "metafeatures", "of one schema at least", "none")
+        rows = P.index[P.notna().any(axis=1)]
+        for index in (datasets.index, *(part.index for part in parts)):
+            rows = rows[rows.isin(index)]
+        if rows.empty:
+            raise UserError(
+                "no dataset has both performance and meta-features",
+                remedy="evaluate models on labelled datasets with: metaod build",
+            )
+        return cls(
+            P.loc[rows],
+            pd.concat([part.loc[rows] for part in parts], axis=1),
+            datasets.loc[rows, ["name", "origin", "n_rows", "n_columns"]],
+            pd.Series(np.nan, index=rows) if reference is None else reference.reindex(rows),
+            tuple(
+                UsedSchema(name, schema(name).version, schema(name).learned)
+                for name in metafeatures
+            ),
+            measure,
+        )
+
+    @classmethod
+    def from_store(
+        cls, store: Store, schemas: Sequence[str] = ("paper",), *, measure: str = "ap"
+    ) -> "TrainingData":
+        """Read a store; a dataset without performance or meta-features is left out.
+
+        Parameters
+        ----------
+        store : Store
+            Where the evaluations are.
+        schemas : sequence of {"paper", "scores"}, default=("paper",)
+            The meta-features, of their present versions; several are put side by side.
+        measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
+            The measure in P.
+        """
+        if measure not in MEASURES:
+            raise BadParameter("TrainingData", "measure", MEASURES, measure)
+        for name in schemas:
+            if name not in SCHEMAS:
+                raise BadParameter("TrainingData", "schemas", SCHEMAS, name)
+        if len(set(schemas)) != len(schemas):
+            raise BadParameter("TrainingData", "schemas", "different schemas", list(schemas))
+        P = performance_matrix(store, measure)
+        if not P.notna().to_numpy().any():
+            raise UserError(
+                "holds no performance yet",
+                where=str(store),
+                remedy="evaluate models on labelled datasets with: metaod build",
+            )
+        datasets = datasets_frame(store).set_index("fingerprint")
+        metafeatures = {name: _metafeatures(store, name) for name in schemas}
+        reference = _reference(store, measure)
+        return cls.from_frames(P, metafeatures, datasets, reference=reference, measure=measure)
+
+    @property
+    def origins(self) -> "pd.Series[str]":
+        """Origins of the datasets."""
+        return self.datasets["origin"]
+
+    @property
+    def n_origins(self) -> int:
+        """Number of origins."""
+        return int(self.origins.nunique())
+
+    def without(self, origins: Collection[str]) -> "TrainingData":
+        """All but the datasets of these origins."""
+        return self._subset(~self._of(origins), origins)
+
+    def only(self, origins: Collection[str]) -> "TrainingData":
+        """The datasets of these origins."""
+        return self._subset(self._of(origins), origins)
+
+    def _of(self, origins: Collection[str]) -> "pd.Series[bool]":
+        # a misspelt origin would silently train on what was to be left out
+        for name in sorted(set(origins) - set(self.origins)):
+            raise BadParameter("TrainingData", "origins", "origins of the datasets", name)
+        return self.origins.isin(list(origins))
+
+    def _subset(self, kept: "pd.Series[bool]", origins: Collection[str]) -> "TrainingData":
+        rows = kept.to_numpy()
+        if not np.any(rows):
+            raise BadParameter(
+                "TrainingData", "origins", "such that a dataset is left", sorted(origins)
+            )
+        return replace(
+            self,
+            P=self.P[rows],
+            M=self.M[rows],
+            datasets=self.datasets[rows],
+            reference=self.reference[rows],
+        )
+
+    def history(self) -> History:
+        """The datasets as an artifact carries them."""
+        return History.from_frames(self.P, self.M, self.datasets, self.reference)
+
+
+def train(
+    data: TrainingData,
+    learner: Learner,
+    *,
+    calibrate: int = 0,
+    progress: Progress | None = None,
+) -> Artifact:
+    """Fit a learner on historical datasets; the artifact says on which.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The datasets.
+    learner : Learner
+        The learner, with its parameters; it is fitted in place.
+    calibrate : int, default=0
+        Fits without a part of the origins from which it is learned how sure an answer is; below 2,
+        or with fewer origins than that, the artifact has no calibration.
+    progress : callable, optional
+        Told of progress.
+    """
+    learner.fit(data.P, data.M, data.origins, progress=progress)
+    artifact = Artifact.of(
+        learner,
+        schemas=data.schemas,
+        measure=data.measure,
+        datasets=tuple(map(str, data.P.index)),
+        n_origins=data.n_origins,
+    )
+    history = data.history()
+    if not 2 <= calibrate <= data.n_origins:
+        return replace(artifact, history=history)
+    scores = out_of_fold_scores(
+        learner, data.P, data.M, data.origins, n_folds=calibrate, progress=progress
+    )
+    return replace(artifact, history=history, calibration=Calibration.fit(scores, history))
+
+
+def _reference(store: Store, measure: str) -> "pd.Series[float] | None":
+    try:
+        return performance_matrix(store, measure, models=[REFERENCE])[REFERENCE]
+    except BadParameter:
+        # a store may have been built without references
+        return None
+
+
+def _metafeatures(store: Store, name: str) -> pd.DataFrame:
+    version = schema(name).version
+    try:
+        return metafeature_matrix(store, name, version)
+    except BadParameter as error:
+        raise UserError(
+            f"holds no meta-features of schema {name!r}, version {version}",
+            where=str(store),
+            remedy=f"extract them with: metaod build --schema {name}",
+        ) from error

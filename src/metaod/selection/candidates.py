@@ -1,0 +1,104 @@
+"""Which models may be picked for a table: what applies, what is allowed, what it may cost."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from metaod.detectors import ModelSpec, model_space
+from metaod.errors import BadParameter, UserError
+from metaod.selection.costs import Cost, expected_costs, why_too_costly
+
+__all__ = ["Candidates", "Constraints"]
+
+Models = str | ModelSpec | Iterable[str | ModelSpec]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What a user allows.
+
+    Parameters
+    ----------
+    space : str or iterable of str or ModelSpec, optional
+        Only these: the name of a model space, or ids of models and names of families.
+    exclude : str or iterable of str or ModelSpec, optional
+        None of these: ids of models and names of families.
+    max_seconds : float, optional
+        Only models that are expected to take no longer.
+    max_bytes : float, optional
+        Only models that are expected to need no more memory beyond the table.
+    """
+
+    space: Models | None = None
+    exclude: Models | None = None
+    max_seconds: float | None = None
+    max_bytes: float | None = None
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The models that may be picked, and why the others may not.
+
+    Parameters
+    ----------
+    costs : dict of ModelSpec to Cost
+        The models and what each is expected to cost.
+    passed_over : dict of ModelSpec to str
+        The other models, and the reason.
+    """
+
+    costs: dict[ModelSpec, Cost]
+    passed_over: dict[ModelSpec, str]
+
+    @classmethod
+    def among(
+        cls, models: Sequence[ModelSpec], shape: tuple[int, int], constraints: Constraints
+    ) -> "Candidates":
+        """Sift models for a prepared table of that shape."""
+        known = {spec.id for spec in models} | {spec.detector for spec in models}
+        only = _names(constraints.space, "space", known)
+        never = _names(constraints.exclude, "exclude", known) or set()
+        costs: dict[ModelSpec, Cost] = {}
+        passed_over: dict[ModelSpec, str] = {}
+        for spec, cost in zip(models, expected_costs(models, *shape), strict=True):
+            reason = spec.why_not(*shape)
+            if only is not None and not {spec.id, spec.detector} & only:
+                reason = "not in the space asked for"
+            elif {spec.id, spec.detector} & never:
+                reason = "excluded"
+            if reason is None:
+                reason = why_too_costly(cost, constraints.max_seconds, constraints.max_bytes)
+            if reason is None:
+                costs[spec] = cost
+            else:
+                passed_over[spec] = reason
+        if not costs:
+            raise UserError(
+                f"no model is left to pick from: {_commonest(passed_over)}",
+                where=f"a table of {shape[0]} rows and {shape[1]} columns",
+                remedy="loosen max_seconds, exclude or space, or give more rows",
+            )
+        return cls(costs, passed_over)
+
+
+def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | None:
+    if given is None:
+        return None
+    if isinstance(given, str) and given in ("paper", "all"):
+        return {spec.id for spec in model_space(given)}
+    items = [given] if isinstance(given, str | ModelSpec) else list(given)
+    names = set()
+    for item in items:
+        name = item.id if isinstance(item, ModelSpec) else str(item)
+        if name not in known and "(" in name:
+            name = ModelSpec.parse(name).id
+        if name not in known:
+            legal = "families or models of the learner (see 'metaod models')"
+            raise BadParameter("select", parameter, legal, name)
+        names.add(name)
+    return names
+
+
+def _commonest(passed_over: dict[ModelSpec, str]) -> str:
+    reasons = list(passed_over.values())
+    first = max(reasons, key=reasons.count)
+    return f"{reasons.count(first)} of {len(reasons)} are {first}"

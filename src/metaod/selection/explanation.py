@@ -1,0 +1,170 @@
+"""Why a pick was made: the nearest historical datasets, and the features that mattered."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.learners.artifact import Artifact
+from metaod.learners.history import History, normalised
+
+__all__ = ["Explanation", "explain_pick"]
+
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a model was picked for a table.
+
+    Parameters
+    ----------
+    pick : str
+        The model.
+    usual : str
+        What the learner picks for a table whose meta-features are all ordinary.
+    nearest : DataFrame
+        The nearest historical datasets, one a row: name, origin, n_rows, n_columns, distance, and
+        how the pick did there: ap, normalised (0 for the dataset's worst model, 1 for its best)
+        and reference_ap, PyOD's default iForest.
+    features : DataFrame
+        The meta-features that speak most for the pick: feature, value, ordinary (the database's
+        median) and effect: how much of the pick's lead over the usual model, or where it is the
+        usual one over the runner-up, goes away when the value is made ordinary, as a share of it.
+    """
+
+    pick: str
+    usual: str
+    nearest: pd.DataFrame
+    features: pd.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "pick": self.pick,
+            "usual": self.usual,
+            "nearest": _records(self.nearest),
+            "features": _records(self.features),
+        }
+
+    def __str__(self) -> str:
+        if self.pick == self.usual:
+            lines = ["It is also the pick for a table with ordinary meta-features."]
+        else:
+            lines = [f"For a table with ordinary meta-features it would be {self.usual}."]
+        if len(self.features):
+            lines.append("What speaks for it (value; ordinary value):")
+            lines.extend(
+                f"  {row.feature}: {row.value:.4g}; {row.ordinary:.4g}"
+                for row in self.features.itertuples()
+            )
+        if len(self.nearest):
+            lines.append("The nearest historical tables, and the AP of the pick (iForest) there:")
+            lines.extend(
+                f"  {row.name}: {row.ap:.3f} ({row.reference_ap:.3f})"
+                for row in self.nearest.itertuples(index=False)
+            )
+        return "\n".join(lines)
+
+
+def explain_pick(
+    artifact: Artifact, m: Matrix, scores: "pd.Series[float]", pick: str, *, top: int = 5
+) -> Explanation:
+    """Say why a learner picked a model.
+
+    Parameters
+    ----------
+    artifact : Artifact
+        The learner.
+    m : array of shape (d,)
+        The table's meta-features, as the learner takes them.
+    scores : Series
+        The learner's scores of the models that may be picked.
+    pick : str
+        The model.
+    top : int, default=5
+        Datasets and features to show.
+    """
+    history = artifact.history
+    if history is None:
+        none = pd.DataFrame()
+        return Explanation(pick, pick, none, none)
+    ordinary = m.copy()
+    ordinary[history.cleaning.kept] = history.cleaning.median
+    usual_scores = artifact.learner.predict(ordinary)[scores.index]
+    usual = str(usual_scores.sort_index().idxmax())
+    return Explanation(
+        pick,
+        usual,
+        _nearest(history, history.distances(m), pick, top),
+        _features(artifact, history, m, scores, pick, usual, top),
+    )
+
+
+def _nearest(history: History, distances: Matrix, pick: str, top: int) -> pd.DataFrame:
+    places = np.argsort(distances, kind="stable")[:top]
+    column = history.models.index(pick)
+    P = history.P[places].astype(np.float64)
+    return pd.DataFrame(
+        {
+            "name": [history.names[place] for place in places],
+            "origin": [history.origins[place] for place in places],
+            "n_rows": history.shapes[places, 0],
+            "n_columns": history.shapes[places, 1],
+            "distance": distances[places],
+            "ap": P[:, column],
+            "normalised": normalised(P)[:, column],
+            "reference_ap": history.reference[places].astype(np.float64),
+        }
+    )
+
+
+def _features(
+    artifact: Artifact,
+    history: History,
+    m: Matrix,
+    scores: "pd.Series[float]",
+    pick: str,
+    usual: str,
+    top: int,
+) -> pd.DataFrame:
+    rest = scores.drop(pick)
+    columns = ["feature", "value", "ordinary", "effect"]
+    if rest.empty or not artifact.learner.uses_metafeatures:
+        return pd.DataFrame(columns=columns)
+    rival = usual if usual != pick else str(rest.sort_index().idxmax())
+    lead = float(scores[pick] - scores[rival])
+    if lead <= 0:
+        return pd.DataFrame(columns=columns)
+    # one table per feature, equal to this one but for that feature
+    kept = history.cleaning.kept
+    altered = np.tile(m, (len(kept), 1))
+    altered[np.arange(len(kept)), kept] = history.cleaning.median
+    found = artifact.learner.predict(altered)
+    left = (found[pick] - found[rival]).to_numpy()
+    effect = (lead - left) / lead
+    frame = pd.DataFrame(
+        {
+            "feature": [artifact.learner.features_[place] for place in kept],
+            "value": m[kept],
+            "ordinary": history.cleaning.median,
+            "effect": effect,
+        }
+    )
+    frame = frame[frame["effect"] > 0.01]
+    return (
+        frame.sort_values("effect", ascending=False, kind="stable").head(top).reset_index(drop=True)
+    )
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    plain = frame.astype(object).where(frame.notna(), None)
+    return [
+        {
+            str(name): getattr(value, "item", lambda value=value: value)()
+            for name, value in row.items()
+        }
+        for row in plain.to_dict("records")
+    ]

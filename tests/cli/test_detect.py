@@ -1,0 +1,173 @@
+"""``metaod detect``."""
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from made_selection import MODELS, made_select
+
+from metaod.cli.detect import detect
+from metaod.errors import BadParameter, UserError
+from metaod.selection import estimator
+
+FRAME = pd.DataFrame(
+    {
+        "height": [*np.linspace(150, 190, 40).round(1), 900.0],
+        "colour": ["red", "green"] * 20 + ["black"],
+        "score": range(41),
+    }
+)
+
+
+@pytest.fixture
+def call(capsys, monkeypatch):
+    monkeypatch.setattr(estimator, "select", made_select)
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(detect)
+
+    def run(*arguments):
+        app(args=list(map(str, arguments)), standalone_mode=False)
+        return capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def table(tmp_path):
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    return tmp_path / "t.csv"
+
+
+def test_the_screen_tells_the_pick_the_count_and_the_top_rows(call, table):
+    out = call(table, "--contamination", "0.02").out
+    assert f"pick: {MODELS[0]}" in out
+    assert "Warning: the table is made up" in out
+    assert "flagged: 1 of 41 rows (2.4%)" in out
+    first = next(line.split() for line in out.splitlines() if line.split()[:1] == ["1"])
+    assert first[1] == "41"
+    assert first[3:] == ["yes", "900", "black", "40"]
+
+
+def test_top_of_none_shows_no_rows(call, table):
+    assert "black" not in call(table, "--top", "0").out
+
+
+def test_the_input_is_written_with_score_rank_and_flag(call, table, tmp_path):
+    out = call(table, "-o", tmp_path / "scored.csv", "--contamination", "0.02").out
+    written = pd.read_csv(tmp_path / "scored.csv")
+    assert list(written.columns) == ["height", "colour", "score", "score_", "rank", "flag"]
+    assert "added score_, rank, flag" in out
+    pd.testing.assert_frame_equal(written[list(FRAME.columns)], FRAME)
+    assert written["rank"].min() == 1
+    assert written.loc[40, ["rank", "flag"]].tolist() == [1, 1]
+    assert written["flag"].sum() == 1
+    order = written.sort_values("score_", ascending=False)["rank"]
+    assert order.is_monotonic_increasing
+
+
+def test_parquet_by_its_ending(call, table, tmp_path):
+    call(table, "-o", tmp_path / "scored.csv")
+    call(table, "-o", tmp_path / "scored.parquet")
+    both = pd.read_csv(tmp_path / "scored.csv"), pd.read_parquet(tmp_path / "scored.parquet")
+    pd.testing.assert_frame_equal(*both, check_dtype=False)
+
+
+def test_pipes(call, table, monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO(table.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    result = call("-", "-o", "-")
+    assert list(pd.read_csv(io.StringIO(result.out)).columns[-2:]) == ["rank", "flag"]
+    assert "pick: " in result.err
+
+
+def test_an_index_column_stays_the_first(call, tmp_path):
+    FRAME.set_index(pd.Index([f"row {i}" for i in range(41)])).to_csv(tmp_path / "t.csv")
+    call(tmp_path / "t.csv", "-o", tmp_path / "scored.csv")
+    assert (tmp_path / "scored.csv").read_text().splitlines()[1].startswith("row 0,150.0,red,0,")
+
+
+def test_a_label_is_set_apart_and_written_again(call, tmp_path):
+    FRAME.assign(fraud=[0] * 40 + [1]).to_csv(tmp_path / "t.csv", index=False)
+    call(tmp_path / "t.csv", "-o", tmp_path / "scored.csv", "--label", "fraud")
+    written = pd.read_csv(tmp_path / "scored.csv")
+    assert written["fraud"].tolist() == [0] * 40 + [1]
+    pick_without = written["score_"]
+    FRAME.to_csv(tmp_path / "u.csv", index=False)
+    call(tmp_path / "u.csv", "-o", tmp_path / "unlabelled.csv")
+    pd.testing.assert_series_equal(pick_without, pd.read_csv(tmp_path / "unlabelled.csv")["score_"])
+
+
+def test_several_tables_go_to_a_folder(call, table, tmp_path):
+    other = tmp_path / "other.csv"
+    FRAME[::-1].to_csv(other, index=False)
+    out = call(table, other, "-o", tmp_path / "out").out
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "other-scored.csv",
+        "t-scored.csv",
+    ]
+    assert out.count("pick: ") == 2
+
+
+def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tmp_path):
+    call(table, "--save", tmp_path / "pick.mod", "-o", tmp_path / "a.csv")
+    out = call(table, "--apply", tmp_path / "pick.mod", "-o", tmp_path / "b.csv").out
+    assert f"saved pick: {MODELS[0]}" in out
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    # in another order, with a column that is new and a colour that is
+    new = pd.DataFrame(
+        {"score": [3, 4], "note": "x", "colour": ["red", "blue"], "height": [160, 9999]}
+    )
+    new.to_csv(tmp_path / "new.csv", index=False)
+    out = call(tmp_path / "new.csv", "--apply", tmp_path / "pick.mod", "-o", tmp_path / "c.csv").out
+    assert "Ignored" in out
+    assert pd.read_csv(tmp_path / "c.csv")["flag"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--apply", "p.mod", "--save", "q.mod"], "left out with --apply"),
+        (["--apply", "p.mod", "--exclude", "LOF"], "left out with --apply"),
+        (["--apply", "p.mod", "--contamination", "0.2"], "left out with --apply"),
+        (["--contamination", "0.7"], "'auto' or a number"),
+        (["--contamination", "many"], "'auto' or a number"),
+        (["-o", "scored.xlsx"], r"\.csv or \.parquet"),
+        (["-o", "no/such/folder.csv"], "no folder"),
+        (["--save", "no/such/pick.mod"], "no folder"),
+        (["--apply", "absent.mod"], "no such file"),
+    ],
+    ids=" ".join,
+)
+def test_mistakes_are_told_before_anything_is_fitted(call, table, monkeypatch, arguments, words):
+    monkeypatch.chdir(table.parent)
+    monkeypatch.setattr(estimator, "select", None)
+    with pytest.raises(UserError, match=words):
+        call(table, *arguments)
+
+
+def test_several_tables_have_no_one_place(call, table, tmp_path):
+    with pytest.raises(UserError, match="cannot go to stdout"):
+        call(table, table, "-o", "-")
+    with pytest.raises(UserError, match="is a file"):
+        call(table, table, "-o", table)
+    with pytest.raises(UserError, match="keeps one pick"):
+        call(table, table, "--save", tmp_path / "pick.mod")
+    with pytest.raises(UserError, match="two tables would both"):
+        call(table, table, "-o", tmp_path / "out")
+
+
+def test_the_input_is_never_overwritten(call, table):
+    before = table.read_bytes()
+    with pytest.raises(UserError, match="the input itself"):
+        call(table, "-o", table)
+    assert table.read_bytes() == before
+
+
+def test_a_wrong_file_for_apply_is_one_line(call, table):
+    with pytest.raises(UserError, match=r"t\.csv"):
+        call(table, "--apply", table)
+    with pytest.raises(BadParameter):
+        call(table, "--contamination", "nan")

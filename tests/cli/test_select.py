@@ -1,0 +1,98 @@
+"""``metaod select``."""
+
+import json
+
+import pytest
+import typer
+from made_selection import MODELS, made_select
+
+from metaod.cli.select import select
+from metaod.errors import UserError
+from metaod.selection import selecting
+
+
+@pytest.fixture
+def call(capsys, monkeypatch):
+    asked = []
+
+    def picked(X, **options):
+        asked.append(options)
+        return made_select(X, **options)
+
+    monkeypatch.setattr(selecting, "select", picked)
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(select)
+
+    def run(*arguments):
+        app(args=list(arguments), standalone_mode=False)
+        return capsys.readouterr().out
+
+    run.asked = asked
+    return run
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{i % 7},{i * 3 % 5}\n" for i in range(40)) + "90,-90\n")
+    return str(path)
+
+
+def test_the_pick_the_ranking_why_and_how_sure(call, table):
+    out = call(table)
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[0][1:] == ["41", "rows", "×", "2", "prepared", "columns"]
+    assert lines[1] == ["pick:", *MODELS[0].split()]
+    assert ["1", *MODELS[0].split(), "0.70", "0.40–0.90", "0.01"] in lines
+    assert ["3", *MODELS[2].split(), "0.50", "0.20–0.70", "-"] in lines
+    assert out.index("why") < out.index("ordinary meta-features") < out.index("how sure")
+    assert "Warning: the table is made up" in out
+
+
+def test_top_cuts_the_ranking_with_a_hint(call, table):
+    out = call(table, "--top", "1")
+    assert MODELS[1] not in out
+    assert "2 more models" in out
+
+
+def test_json_is_one_object_or_a_list(call, table, tmp_path):
+    one = json.loads(call(table, "--json", "--top", "2"))
+    assert one["pick"] == {MODELS[0]: 1.0}
+    assert [row["model"] for row in one["ranking"]] == list(MODELS[:2])
+    two = json.loads(call(table, table, "--json"))
+    assert [item["pick"] for item in two] == [one["pick"]] * 2
+    assert two[0]["ranking"][2]["seconds"] is None
+
+
+def test_several_tables_one_after_another(call, table):
+    assert call(table, table).count("pick: ") == 2
+
+
+def test_constraints_reach_the_selection(call, table):
+    call(table, "--exclude", "LOF", "--exclude", "ABOD", "--space", "paper", "--max-seconds", "2.5",
+         "--learner", "metaod", "--seed", "4")  # fmt: skip
+    assert call.asked == [
+        {
+            "learner": "metaod",
+            "exclude": ["LOF", "ABOD"],
+            "space": "paper",
+            "max_seconds": 2.5,
+            "random_state": 4,
+        }
+    ]
+
+
+def test_no_table_and_stdin_among_others(call, table):
+    with pytest.raises(UserError, match="no FILE was given"):
+        call()
+    with pytest.raises(UserError, match="beside other files"):
+        call(table, "-")
+
+
+def test_reading_options_are_heeded(call, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "a;b;fraud\n" + "".join(f"{i},5;{i * 3 % 5};0\n" for i in range(20)) + "1,0;9;1\n"
+    )
+    out = call(str(path), "--delimiter", ";", "--decimal", ",", "--label", "fraud")
+    assert "21 rows × 2 prepared columns" in out

@@ -1,0 +1,193 @@
+"""``metaod train`` and ``metaod learners``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from metaod.cli import main as command
+from metaod.cli import train as train_module
+from metaod.database import DatasetRecord, MetaFeatureRecord, Store
+from metaod.detectors import ModelSpec
+from metaod.detectors.kernels.base import CellState, Mode
+from metaod.learners.artifact import Artifact, read_manifest
+from metaod.metafeatures.schema import schema
+from metaod.performance import Evaluation
+
+SPECS = [ModelSpec("HBOS", {"n_bins": bins}) for bins in (5, 10, 20)]
+
+
+def call(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        command.main([str(argument) for argument in arguments])
+    out = capsys.readouterr()
+    return stop.value.code, out.out, out.err
+
+
+def refused(capsys, words, *arguments):
+    code, out, err = call(capsys, *arguments)
+    assert code == 2, (out, err)
+    assert err.startswith("metaod: error: ")
+    assert err.count("\n") == 1, err
+    assert words in err
+    return err
+
+
+def fill(path, *, schemas=("paper", "scores"), cells=True):
+    rng = np.random.default_rng(0)
+    with Store(str(path), create=True) as store:
+        store.add_models(SPECS)
+        for number in range(8):
+            fingerprint = f"fp1:{number:032x}"
+            store.add_dataset(
+                DatasetRecord(fingerprint, f"set{number}", f"origin{number // 2}", 100, 5, 10,
+                              collection="made", source="generated", licence="CC0-1.0")
+            )  # fmt: skip
+            evaluations = [
+                Evaluation(spec.id, 0, Mode.FAST, CellState.OK, *rng.uniform(size=3), 0.1, 0, "",
+                           "1.0")
+                for spec in SPECS
+            ]  # fmt: skip
+            vectors = [
+                MetaFeatureRecord(name, schema(name).version, schema(name).names,
+                                  rng.normal(size=len(schema(name).names)))
+                for name in schemas
+            ]  # fmt: skip
+            store.record_task(fingerprint, evaluations if cells else [], vectors)
+    return path
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return fill(tmp_path_factory.mktemp("store") / "my.db")
+
+
+def test_train_and_load(capsys, tmp_path, store):
+    out = tmp_path / "my.metaod"
+    code, screen, err = call(
+        capsys, "train", "--store", store, "--learner", "global_best", "--out", out
+    )
+    assert code == 0, err
+    assert err == ""
+    for words in ("global_best (GB)", "8 of 4 origins", "3, by ap", "schema paper 1", str(out)):
+        assert words in screen
+    artifact = Artifact.load(out)
+    assert artifact.manifest.models == tuple(spec.id for spec in SPECS)
+    assert artifact.learner.features_ == schema("paper").learned
+    assert len(artifact.manifest.datasets) == 8
+    assert artifact.manifest.measure == "ap"
+    assert artifact.manifest.n_origins == 4
+
+
+def test_options_reach_the_learner(capsys, tmp_path, store):
+    out = tmp_path / "my.metaod"
+    arguments = ["train", "--store", store, "--learner", "random_selection", "--out", out,
+                 "--schema", "scores", "--schema", "paper", "--measure", "roc_auc", "--seed", "7",
+                 "--exclude-origin", "origin1", "--exclude-origin", "origin2"]  # fmt: skip
+    assert call(capsys, *arguments)[0] == 0
+    manifest = read_manifest(out)
+    assert manifest.seed == 7
+    assert manifest.measure == "roc_auc"
+    assert [part.name for part in manifest.schemas] == ["scores", "paper"]
+    assert manifest.features == (*schema("scores").learned, *schema("paper").learned)
+    assert len(manifest.datasets) == 4
+    first = out.read_bytes()
+    assert call(capsys, *arguments)[0] == 0
+    assert out.read_bytes() == first
+
+
+def test_parameters_are_set(capsys, tmp_path, store):
+    out = tmp_path / "my.metaod"
+    setting = "models=" + json.dumps({SPECS[1].id: 2, SPECS[0].id: 1})
+    code, _, err = call(capsys, "train", "--store", store, "--learner", "fixed", "--out", out,
+                        "--set", setting, "--seed", "1")  # fmt: skip
+    assert code == 0, err
+    choice = Artifact.load(out).learner.choose(np.zeros(len(schema("paper").learned)))
+    assert choice.best == SPECS[1].id
+    assert not choice.is_single
+
+
+def test_progress_is_a_bar_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with train_module._TrainingProgress() as progress:
+        progress.on_step("epochs", 1, 3)
+        progress.on_step("epochs", 3, 3)
+        progress.on_step("[forest]", 1, 1)
+    assert "epochs" in capsys.readouterr().err
+
+
+def bad_input(store, tmp_path):
+    other = tmp_path / "table.csv"
+    other.write_text("a,b\n1,2\n")
+    base = ["--store", store, "--out", tmp_path / "a.metaod"]
+    random = [*base, "--learner", "random_selection"]
+    best = [*base, "--learner", "global_best"]
+    return {
+        "learner": ([*base, "--learner", "nobody"], "'nobody'"),
+        "parameter": ([*random, "--set", "depth=3"], "depth"),
+        "type": ([*random, "--set", "random_state=many"], "'random_state'"),
+        "fraction": ([*random, "--set", "random_state=1.5"], "'random_state'"),
+        "no value": ([*random, "--set", "random_state"], "name=value"),
+        "twice": ([*random, "--set", "random_state=1", "--set", "random_state=2"], "given once"),
+        "seed": ([*random, "--seed", "-1"], "--seed"),
+        "measure": ([*best, "--measure", "seconds"], "'measure'"),
+        "schema": ([*best, "--schema", "dreams"], "'dreams'"),
+        "schema twice": ([*best, "--schema", "paper", "--schema", "paper"], "different"),
+        "origin": ([*best, "--exclude-origin", "origin9"], "'origin9'"),
+        "all origins": (
+            [*best, *(part for k in range(4) for part in ("--exclude-origin", f"origin{k}"))],
+            "a dataset is left",
+        ),
+        "no store": (
+            ["--store", tmp_path / "none.db", "--out", tmp_path / "a"],
+            "there is no such store",
+        ),
+        "no folder": (["--store", store, "--out", tmp_path / "no" / "a"], "there is no folder"),
+        "a folder": (["--store", store, "--out", tmp_path], "is a folder"),
+        "the store": (["--store", store, "--out", store], "no artifact"),
+        "another file": (["--store", store, "--out", other], "no artifact"),
+    }  # fmt: skip
+
+
+CASES = ["learner", "parameter", "type", "fraction", "no value", "twice", "seed", "measure",
+         "schema", "schema twice", "origin", "all origins", "no store", "no folder", "a folder",
+         "the store", "another file"]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_is_one_line(capsys, tmp_path, store, case):
+    arguments, words = bad_input(store, tmp_path)[case]
+    assert len(bad_input(store, tmp_path)) == len(CASES)
+    if "--learner" not in arguments:
+        arguments = [*arguments, "--learner", "global_best"]
+    refused(capsys, words, "train", *arguments)
+    assert not list(tmp_path.glob("*.metaod"))
+
+
+def test_stores_that_lack_something(capsys, tmp_path):
+    with Store(str(tmp_path / "empty.db"), create=True):
+        pass
+    fill(tmp_path / "plain.db", schemas=["scores"])
+    fill(tmp_path / "idle.db", cells=False)
+    for name, words in (
+        ("empty", "holds no performance yet"),
+        ("idle", "holds no performance yet"),
+        ("plain", "no meta-features of schema 'paper'"),
+    ):
+        err = refused(capsys, words, "train", "--store", tmp_path / f"{name}.db", "--learner",
+                      "global_best", "--out", tmp_path / "a.metaod")  # fmt: skip
+        assert "metaod build" in err
+
+
+def test_learners_are_listed(capsys):
+    code, out, err = call(capsys, "learners")
+    assert code == 0, err
+    for name in ("metaod", "isac", "argosmart", "global_best"):
+        assert name in out
+    lines = [line for line in out.splitlines() if line.strip()]
+    code, out, _ = call(capsys, "learners", "--json")
+    listed = {item["name"]: item for item in json.loads(out)}
+    assert len(lines) == len(listed) + 2  # a heading and its rule
+    assert listed["global_best"]["title"] == "GB"
+    assert "random_state" in listed["metaod"]["parameters"]
+    assert all(item["summary"] for item in listed.values())

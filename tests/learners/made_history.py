@@ -1,0 +1,26 @@
+"""Made-up history for the tests of learners."""
+
+import numpy as np
+import pandas as pd
+
+MODELS = [
+    "LOF(n_neighbors=5, metric=euclidean)", "KNN(n_neighbors=10, method=largest)",
+    "IForest(n_estimators=50)", "HBOS(n_bins=10)", "ABOD(n_neighbors=3)", "COF(n_neighbors=3)",
+]  # fmt: skip
+FEATURES = ["n_rows", "n_columns", "sample_mean", "sample_std", "odd"]
+
+
+def history(n=24, *, seed=0, missing=0.1):
+    """P, M and origins of n datasets, with what real ones have: gaps, NaN, huge values."""
+    rng = np.random.default_rng(seed)
+    M = pd.DataFrame(rng.normal(size=(n, len(FEATURES))), columns=FEATURES)
+    M["n_rows"] = rng.integers(50, 5000, n).astype(float)
+    M["n_columns"] = rng.integers(2, 60, n).astype(float)
+    M["odd"] = np.where(rng.random(n) < 0.3, np.nan, 10.0 ** rng.uniform(-3, 9, n))
+    slopes = rng.normal(size=(2, len(MODELS)))
+    P = 1 / (1 + np.exp(-M[["sample_mean", "sample_std"]].to_numpy() @ slopes))
+    P[rng.random(P.shape) < missing] = np.nan
+    index = pd.Index([f"fp1:{number:032x}" for number in range(n)], name="dataset")
+    origins = pd.Series([f"origin {number // 2}" for number in range(n)], index=index)
+    M.index = index
+    return pd.DataFrame(P, index=index, columns=MODELS), M, origins

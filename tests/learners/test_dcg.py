@@ -1,0 +1,130 @@
+"""The smoothed DCG against its definition, its gradient against differences."""
+
+from math import exp, log, log2
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metaod.learners.dcg import dcg_gradient, dcg_loss, gains
+
+
+def drawn(seed, n=4, m=7, k=3, missing=0.0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    P = rng.random((n, m))
+    P[rng.random((n, m)) < missing] = np.nan
+    P[:, 0] = 0.5
+    return gains(P, 3.0), scale * rng.normal(size=(n, k)), rng.normal(size=(m, k))
+
+
+def literal_loss(gain, u, V, alpha):
+    known = [j for j in range(len(V)) if not np.isnan(gain[j])]
+    total = 0.0
+    for j in known:
+        beta = 1.0
+        for k in known:
+            difference = sum(u[a] * (V[k][a] - V[j][a]) for a in range(len(u)))
+            beta += 1 / (1 + exp(-alpha * difference))
+        total += gain[j] / log2(beta)
+    return -total
+
+
+def differences(G, U, V, alpha, which, step=1e-5):
+    gradient = np.zeros_like((U, V)[which])
+    for place in np.ndindex(gradient.shape):
+        losses = []
+        for sign in (1, -1):
+            moved = [U.copy(), V.copy()]
+            moved[which][place] += sign * step
+            losses.append(dcg_loss(G, *moved, alpha).sum())
+        gradient[place] = (losses[0] - losses[1]) / (2 * step)
+    return gradient
+
+
+def test_gains():
+    np.testing.assert_allclose(gains(np.array([[0, 0.5, np.nan]]), 4.0), [[0, 1, np.nan]])
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(
+    seed=st.integers(0, 10_000),
+    missing=st.sampled_from([0.0, 0.4]),
+    alpha=st.sampled_from([0.5, 1.0, 8.0]),
+)
+def test_loss_is_the_triple_loop(seed, missing, alpha):
+    G, U, V = drawn(seed, missing=missing)
+    expected = [literal_loss(G[i], U[i], V, alpha) for i in range(len(G))]
+    np.testing.assert_allclose(dcg_loss(G, U, V, alpha), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4], ids=["whole", "missing cells"])
+@pytest.mark.parametrize("alpha", [1.0, 5.0])
+@pytest.mark.parametrize("which", [0, 1], ids=["U", "V"])
+@pytest.mark.parametrize("seed", range(3))
+def test_gradient_by_finite_differences(seed, which, alpha, missing):
+    G, U, V = drawn(seed, missing=missing)
+    loss, *gradients = dcg_gradient(G, U, V, alpha)
+    assert loss == pytest.approx(dcg_loss(G, U, V, alpha).sum())
+    expected = differences(G, U, V, alpha, which)
+    np.testing.assert_allclose(gradients[which], expected, rtol=1e-6, atol=1e-8)
+    assert np.abs(expected).max() > 0.01
+
+
+@pytest.mark.parametrize("scale", [60.0, 300.0, 3000.0])
+def test_far_apart_predictions(scale):
+    """Past the range where exponentials fit into floats, loss and gradient stay what they are."""
+    G, U, V = drawn(5, m=40, scale=scale)
+    V[1::2] = V[::2] + 1e-3  # neighbours whose sigmoids are not saturated
+    expected = [literal_loss_far(G[i], V @ U[i]) for i in range(len(G))]
+    np.testing.assert_allclose(dcg_loss(G, U, V), expected, rtol=1e-12)
+    _, by_U, by_V = dcg_gradient(G, U, V)
+    d = np.array([literal_derivative(G[i], V @ U[i]) for i in range(len(G))])
+    np.testing.assert_allclose(by_U, d @ V, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(by_V, d.T @ U, rtol=1e-8, atol=1e-9)
+
+
+def sigmoids(p):
+    w = p[None, :] - p[:, None]
+    small = np.exp(-np.abs(w))
+    return np.where(w >= 0, 1.0, small) / (1 + small), small / (1 + small) ** 2
+
+
+def literal_loss_far(gain, p):
+    return -(gain * log(2) / np.log(1 + sigmoids(p)[0].sum(axis=1))).sum()
+
+
+def literal_derivative(gain, p):
+    shares, slopes = sigmoids(p)
+    beta = 1 + shares.sum(axis=1)
+    c = log(2) * gain / (beta * np.log(beta) ** 2)
+    return (slopes * (c[None, :] - c[:, None])).sum(axis=1)
+
+
+def test_missing_cells_take_no_part():
+    """A model without a value changes nothing, wherever it is predicted."""
+    G, U, V = drawn(1)
+    wider = np.column_stack([G, np.full(len(G), np.nan)])
+    taller = np.vstack([V, 99 * np.ones(V.shape[1])])
+    np.testing.assert_array_equal(dcg_loss(wider, U, taller), dcg_loss(G, U, V))
+    _, by_U, by_V = dcg_gradient(wider, U, taller)
+    _, expected_U, expected_V = dcg_gradient(G, U, V)
+    np.testing.assert_allclose(by_U, expected_U, rtol=1e-12)
+    np.testing.assert_allclose(by_V[:-1], expected_V, rtol=1e-12)
+    assert not by_V[-1].any()
+
+
+def test_large_alpha_is_hard_dcg():
+    """With a sharp sigmoid the discount is the rank's, less the half that a model gives itself."""
+    G, U, V = drawn(2, m=30)
+    p = U @ V.T
+    above = (p[:, None, :] > p[:, :, None]).sum(axis=2)
+    expected = -(G / np.log2(above + 1.5)).sum(axis=1)
+    np.testing.assert_allclose(dcg_loss(G, U, V, 1e7), expected, rtol=1e-9)
+
+
+def test_better_ranking_has_lower_loss():
+    G = gains(np.array([[0.1, 0.5, 0.9]]))
+    U = np.ones((1, 1))
+    order = [dcg_loss(G, U, np.array(v, dtype=float)[:, None])[0] for v in ([1, 2, 3], [3, 2, 1])]
+    assert order[0] < order[1]

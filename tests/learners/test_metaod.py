@@ -1,0 +1,245 @@
+"""MetaOD and its variants: what can be replaced, what is missing, what is planted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import KernelPCA
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+
+from metaod.errors import BadParameter, UserError
+from metaod.learners.metaod import MetaODLearner
+from metaod.learners.metaod_c import MetaODC
+from metaod.learners.metaod_f import MetaODF
+from metaod.learners.squared_error import SquaredErrorFactorisation
+from metaod.learners.state import StateReader
+
+ALL = [MetaODLearner, MetaODF, MetaODC, SquaredErrorFactorisation]
+LATENT = [MetaODLearner, MetaODF, SquaredErrorFactorisation]
+QUICK = {"epochs": 12, "k": 3}
+
+
+def planted(n=60, m=12, seed=0):
+    """Models of four kinds; which kind does well shows in two directions of the meta-features."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, 2))
+    M = Z @ rng.normal(size=(2, 8)) + 0.1 * rng.normal(size=(n, 8))
+    suits = np.stack([Z[:, 0], -Z[:, 0], Z[:, 1], -Z[:, 1]], axis=1)[:, np.arange(m) % 4]
+    P = 1 / (1 + np.exp(-suits + 0.1 * rng.normal(size=(n, m))))
+    models = [f"model {letter}" for letter in "abcdefghijklmnopqrstuvwxyz"[:m]]
+    return pd.DataFrame(P, columns=models), pd.DataFrame(M).rename(columns=str)
+
+
+def made(kind, **params):
+    return kind(**({} if kind is MetaODC else QUICK) | params)
+
+
+def regret(learner, P, M):
+    """Share of what a random pick stays behind the best model."""
+    picks = learner.predict(M).to_numpy().argmax(axis=1)
+    values = P.to_numpy()
+    best = values.max(axis=1)
+    behind = best - values[np.arange(len(values)), picks]
+    return behind.mean() / (best - values.mean(axis=1)).mean()
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_planted_structure_is_learned(kind):
+    P, M = planted(120)
+    learner = kind().fit(P[:90], M[:90])
+    assert regret(learner, P[90:], M[90:]) < 0.4
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_missing_cells_and_features(kind):
+    P, M = planted()
+    rng = np.random.default_rng(1)
+    P = P.mask(rng.random(P.shape) < 0.2)
+    M = M.mask(rng.random(M.shape) < 0.1)
+    P["model d"] = np.nan
+    scores = made(kind).fit(P, M).predict(M)
+    assert np.isfinite(scores.to_numpy()).all()
+    assert (scores.idxmin(axis=1) == "model d").all()
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("n", [1, 2])
+def test_hardly_any_datasets(kind, n):
+    P, M = planted()
+    scores = kind().fit(P[:n], M[:n]).predict(M)
+    assert np.isfinite(scores.to_numpy()).all()
+
+
+def test_single_dataset_is_learned_by_heart():
+    P, M = planted()
+    for learner in (MetaODC(), MetaODLearner(epochs=200)):
+        pick = learner.fit(P[:1], M[:1]).choose(M.iloc[7]).best
+        assert P.loc[0, pick] > P.loc[0].max() - 0.05
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_features_that_say_nothing(kind):
+    P, M = planted(20)
+    M[:] = 1.0
+    scores = made(kind).fit(P, M).predict(M)
+    assert np.isfinite(scores.to_numpy()).all()
+    assert (scores == scores.iloc[0]).to_numpy().all()
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_order_of_models_does_not_matter(kind):
+    P, M = planted(30)
+    shuffled = P.sample(frac=1, axis=1, random_state=0)
+    one, other = (made(kind).fit(frame, M).predict(M) for frame in (P, shuffled))
+    pd.testing.assert_frame_equal(one, other[one.columns])
+
+
+@pytest.mark.parametrize("kind", LATENT)
+def test_seed_decides(kind):
+    P, M = planted(30)
+    one, same, other = (made(kind, random_state=seed).fit(P, M) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.U_, same.U_)
+    np.testing.assert_array_equal(one.V_, same.V_)
+    pd.testing.assert_frame_equal(one.predict(M), same.predict(M))
+    assert (one.V_ != other.V_).any()
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_restored_predicts_the_same(kind):
+    P, M = planted(30)
+    P["model d"] = np.nan
+    learner = made(kind).fit(P, M)
+    restored = kind().restore(StateReader(learner.state(), "memory"))
+    pd.testing.assert_frame_equal(learner.predict(M), restored.predict(M))
+
+
+@pytest.mark.parametrize("kind", LATENT)
+def test_loss_curve(kind):
+    P, M = planted()
+    learner = kind(epochs=15).fit(P, M)
+    curve = learner.loss_curve_
+    assert list(curve.columns) == ["train", "held_out", "refit"]
+    assert curve.index.name == "epoch"
+    assert len(curve) <= 15
+    assert curve["train"].iloc[-1] < curve["train"].iloc[0]
+    assert curve["held_out"].notna().all()
+    assert curve["refit"].notna().sum() == learner.n_epochs_ == curve["held_out"].idxmin()
+
+
+def test_without_early_stopping_all_epochs_are_run():
+    P, M = planted()
+    learner = MetaODLearner(epochs=4, early_stopping=False).fit(P, M)
+    assert learner.n_epochs_ == 4
+    assert learner.loss_curve_["held_out"].isna().all()
+    # nothing can be held out where everything is of one origin
+    assert MetaODLearner(epochs=4).fit(P, M, groups=[0] * len(P)).n_epochs_ == 4
+
+
+def test_metaod_f_keeps_the_embedding():
+    P, M = planted()
+    learner = MetaODF(**QUICK).fit(P, M)
+    clean = learner.cleaning_.transform(M.to_numpy())
+    np.testing.assert_array_equal(learner.U_, learner.phi_.transform(clean))
+
+
+def test_initialisation_and_schedule_are_choices():
+    P, M = planted()
+    default = MetaODLearner(**QUICK).fit(P, M)
+    for choice in ({"initialisation": "random"}, {"schedule": "constant"}):
+        assert (MetaODLearner(**QUICK, **choice).fit(P, M).U_ != default.U_).any()
+
+
+def test_phi_and_f_can_be_anybodys():
+    P, M = planted(120)
+    phi, f = KernelPCA(n_components=4, kernel="rbf"), KNeighborsRegressor(3)
+    learner = MetaODLearner(phi=phi, f=f).fit(P[:90], M[:90])
+    assert learner.U_.shape[1] == 4
+    assert regret(learner, P[90:], M[90:]) < 0.6
+    # the caller's own objects are not fitted
+    assert not hasattr(phi, "eigenvalues_")
+    assert not hasattr(f, "n_features_in_")
+    # a lone latent dimension, of which scikit-learn drops the axis
+    lone = MetaODLearner(phi=KernelPCA(n_components=1), f=Ridge(), epochs=2).fit(P, M)
+    assert lone.predict(M).shape == P.shape
+
+
+class Plain:
+    """No scikit-learn in it: the first two features, and their mean as prediction."""
+
+    def fit(self, X, y=None):
+        self.fitted = True
+        return self
+
+    def transform(self, X):
+        return X[:, :2]
+
+    def predict(self, X):
+        return X
+
+
+def test_plain_objects_serve_as_phi_and_f():
+    P, M = planted()
+    learner = MetaODLearner(phi=Plain(), f=Plain(), epochs=3).fit(P, M)
+    assert learner.V_.shape == (P.shape[1], 2)
+    assert not hasattr(learner.phi, "fitted")
+
+
+@pytest.mark.parametrize("part", ["phi", "f"])
+def test_foreign_parts_cannot_be_saved(part):
+    P, M = planted()
+    learner = MetaODLearner(**{part: Plain()}, epochs=3, k=2).fit(P, M)
+    with pytest.raises(UserError, match=f"{part} is a Plain, which cannot be saved"):
+        learner.state()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("k", 0),
+        ("epochs", 2.5),
+        ("alpha", 0.0),
+        ("base", 1.0),
+        ("base", 1e300),
+        ("learning_rate", -1.0),
+        ("held_out", 1.0),
+        ("schedule", "cosine"),
+        ("initialisation", "zeros"),
+        ("n_estimators", 0),
+        ("relevance", "rank"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(name, value):
+    P, M = planted(15)
+    with pytest.raises(BadParameter, match=name):
+        MetaODLearner(**{"relevance": "performance"} | {name: value}).fit(P + 2.0, M)
+
+
+def test_diverging_factorisation_says_so():
+    P, M = planted()
+    with pytest.raises(BadParameter, match="learning_rate"):
+        MetaODLearner(learning_rate=1e308).fit(P, M)
+
+
+def test_metaod_c_projects():
+    P, M = planted()
+    learner = MetaODC(k=4).fit(P.mask(np.random.default_rng(0).random(P.shape) < 0.2), M)
+    np.testing.assert_allclose(learner.V_.T @ learner.V_, np.eye(4), atol=1e-10)
+    # the paper's formula, literally
+    clean = learner.cleaning_.transform(M.to_numpy())
+    padded = np.hstack([np.zeros(P.shape), clean])
+    reconstructed = (padded @ learner.V_ @ learner.V_.T)[:, : P.shape[1]]
+    expected = reconstructed / learner.weight_ + learner.mean_
+    np.testing.assert_allclose(learner.predict(M).to_numpy(), expected, atol=1e-12)
+
+
+def test_metaod_c_fills_missing_cells_from_structure():
+    """With a joint matrix of low rank, what is missing hardly moves the answer."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(80, 2))
+    P = pd.DataFrame(0.5 + 0.1 * Z @ rng.normal(size=(2, 10)))
+    M = pd.DataFrame(Z @ rng.normal(size=(2, 8)))
+    P.columns, M.columns = P.columns.map(str), M.columns.map(str)
+    whole = MetaODC(k=2).fit(P, M).predict(M)
+    holes = MetaODC(k=2).fit(P.mask(rng.random(P.shape) < 0.3), M).predict(M)
+    assert (whole.idxmax(axis=1) == holes.idxmax(axis=1)).mean() > 0.8

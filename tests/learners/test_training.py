@@ -1,0 +1,154 @@
+"""What a caller gives to ``fit`` and ``predict``: checked, and put into an order of our own."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_history import FEATURES, MODELS, history
+
+from metaod.errors import BadParameter, UserError
+from metaod.learners import make_learner
+from metaod.learners.training import Training, feature_matrix
+
+
+def made(P, M, groups=None):
+    return Training.from_inputs(P, M, groups, learner="Some")
+
+
+def test_models_come_in_the_order_of_their_ids():
+    P, M, origins = history()
+    training = made(P, M, origins)
+    assert training.models == tuple(sorted(MODELS))
+    assert training.given_models == tuple(MODELS)
+    np.testing.assert_array_equal(training.P, P[sorted(MODELS)])
+    assert [training.given_models[place] for place in training.order] == sorted(MODELS)
+    assert training.n_groups == 12
+    assert training.n_datasets == 24
+    other = made(P[MODELS[::-1]], M, origins)
+    np.testing.assert_array_equal(other.P, training.P)
+
+
+def test_the_caller_keeps_its_own():
+    P, M, origins = history()
+    before = P.copy()
+    training = made(P, M, origins)
+    training.P[:] = 0
+    pd.testing.assert_frame_equal(P, before)
+
+
+def test_anonymous_columns_are_ordered_by_content():
+    P, M, _ = history()
+    one = made(P.to_numpy(), M.to_numpy())
+    other = made(P.to_numpy()[:, ::-1], M.to_numpy())
+    np.testing.assert_array_equal(one.P, other.P)
+    assert one.given_models[0] == "model 0"
+    assert one.features[0] == "feature 0"
+
+
+def test_datasets_without_performance_are_left_out():
+    P, M, origins = history()
+    P.iloc[[0, 1, 5]] = np.nan
+    training = made(P, M, origins)
+    assert training.n_datasets == 21
+    assert training.n_groups == 11
+    assert sorted(set(training.groups)) == list(range(11))
+    np.testing.assert_array_equal(training.M, M.drop(index=M.index[[0, 1, 5]]))
+
+
+def test_models_without_performance_are_kept():
+    P, M, origins = history()
+    P[MODELS[2]] = np.nan
+    scores = make_learner("global_best").fit(P, M, origins).predict(M.iloc[0])
+    assert scores[MODELS[2]] == scores.min()
+
+
+def test_a_subset_has_groups_of_its_own():
+    training = made(*history())
+    part = training.subset(np.array([20, 4, 5]))
+    assert training.groups[[20, 4, 5]].tolist() == [2, 4, 4]
+    assert part.groups.tolist() == [0, 1, 1]
+    assert part.n_groups == 2
+    assert part.models == training.models
+
+
+def bad_inputs():
+    P, M, origins = history()
+    infinite = P.copy()
+    infinite.iloc[0, 0] = np.inf
+    twice = P.set_axis([MODELS[0], *MODELS[:-1]], axis=1)
+    return {
+        "text": (P.astype(object).fillna("x"), M, origins, "'P'.*numbers"),
+        "ragged": ([[1.0], [1.0, 2.0]], M, None, "'P'.*numbers"),
+        "vector": (P.iloc[:, 0].to_numpy(), M, None, "'P'.*matrix"),
+        "cube": (np.zeros((2, 2, 2)), np.zeros((2, 1)), None, "'P'.*matrix"),
+        "no rows": (P.iloc[:0], M.iloc[:0], None, "'P'.*matrix"),
+        "no models": (P.iloc[:, :0], M, None, "'P'.*matrix"),
+        "no features": (P, M.iloc[:, :0], None, "'M'.*matrix"),
+        "lengths": (P, M.iloc[1:], origins, "'M'.*24 datasets"),
+        "other datasets": (P, M.iloc[::-1], origins, "'M'.*same order"),
+        "half numbered": (P, M.reset_index(drop=True), origins, "'M'.*same order"),
+        "groups": (P, M, origins[1:], "'groups'.*24"),
+        "groups matrix": (P, M, np.zeros((24, 2)), "'groups'.*24"),
+        "infinite": (infinite, M, origins, "'P'.*finite"),
+        "only NaN": (P * np.nan, M, origins, "'P'.*one value"),
+        "repeated model": (twice, M, origins, "'P'.*distinct"),
+        "repeated feature": (P, M.set_axis([*FEATURES[:-1], "n_rows"], axis=1), None, "'M'.*dist"),
+    }
+
+
+@pytest.mark.parametrize("case", bad_inputs())
+def test_what_does_not_fit_is_refused(case):
+    P, M, groups, words = bad_inputs()[case]
+    with pytest.raises(BadParameter, match=words) as caught:
+        make_learner("global_best").fit(P, M, groups)
+    assert "\n" not in str(caught.value)
+    assert "GlobalBest" in str(caught.value)
+
+
+def test_numbers_as_rows_need_not_agree():
+    P, M, _ = history()
+    P, M = P.reset_index(drop=True), M.reset_index(drop=True)
+    M.index = M.index + 5
+    assert made(P, M).n_datasets == 24
+
+
+# what comes to predict
+
+
+def test_features_are_found_by_name():
+    _, M, _ = history(3)
+    matrix, index = feature_matrix(M[FEATURES[::-1]].assign(more=1.0), tuple(FEATURES), learner="S")
+    np.testing.assert_array_equal(matrix, M)
+    assert list(index) == list(M.index)
+    matrix, index = feature_matrix(M.iloc[0][FEATURES[::-1]], tuple(FEATURES), learner="Some")
+    np.testing.assert_array_equal(matrix, M.iloc[[0]])
+    assert index is None
+
+
+@pytest.mark.parametrize(
+    ("M", "words"),
+    [
+        (np.zeros(4), "5 features"), (np.zeros((2, 6)), "5 features"),
+        (np.zeros((2, 2, 5)), "5 features"), (3.0, "5 features"), (["a"] * 5, "numbers"),
+        (pd.Series(dict.fromkeys(FEATURES[1:], 0.0)), "no n_rows"),
+        (pd.DataFrame(0.0, [0], FEATURES[2:]), "no n_rows and 1 more"),
+        (pd.DataFrame(0.0, [], FEATURES), "matrix"),
+    ],
+    ids=["short", "long", "cube", "number", "texts", "lost", "two lost", "no rows"],
+)  # fmt: skip
+def test_other_features_are_refused(M, words):
+    learner = make_learner("global_best").fit(*history())
+    with pytest.raises(BadParameter, match=words):
+        learner.predict(M)
+
+
+def test_a_choice_is_for_one_dataset():
+    learner = make_learner("global_best").fit(*history())
+    with pytest.raises(BadParameter, match="one dataset"):
+        learner.choose(history()[1])
+
+
+@pytest.mark.parametrize("call", ["predict", "choose", "state"])
+def test_an_unfitted_learner_says_so(call):
+    learner = make_learner("global_best")
+    with pytest.raises(UserError, match="not been fitted"):
+        getattr(learner, call)(*([] if call == "state" else [[1.0]]))

@@ -1,0 +1,205 @@
+"""``MetaOD`` as scikit-learn's users and PyOD's know an outlier detector."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from made_selection import MODELS, made_select
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from metaod.datasets import read_table
+from metaod.errors import BadParameter, UserError
+from metaod.selection import estimator
+from metaod.selection.estimator import MetaOD
+from metaod.selection.fitting import fit_choice
+
+RNG = np.random.default_rng(0)
+X = np.vstack([RNG.normal(size=(76, 3)), RNG.normal(8, 1, size=(4, 3))])
+NEW = np.vstack([RNG.normal(size=(5, 3)), [[30.0, -30.0, 30.0]]])
+MIXED = pd.DataFrame(
+    {
+        "age": [31.0, None, 44.0, 29.0, 51.0, 38.0] * 5 + [400.0, 33.0],
+        "sex": ["f", "m", None, "f", "m", "f"] * 5 + ["m", "x"],
+        "member": [True, False] * 16,
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+def without_learner(monkeypatch):
+    monkeypatch.setattr(estimator, "select", made_select)
+
+
+# all of them, without an exception
+@parametrize_with_checks([MetaOD()])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+# signs
+
+
+def test_the_signs_of_both_worlds():
+    model = MetaOD(contamination=0.05).fit(X)
+    assert model.labels_.tolist() == [0] * 76 + [1] * 4
+    assert model.fit_predict(X).tolist() == [1] * 76 + [-1] * 4
+    assert model.predict(X).tolist() == [1] * 76 + [-1] * 4
+    np.testing.assert_array_equal(model.labels_ == 1, model.decision_scores_ > model.threshold_)
+    np.testing.assert_array_equal(model.score_samples(X), -model.decision_scores_)
+    assert model.offset_ == -model.threshold_
+    scores = model.score_samples(NEW)
+    np.testing.assert_array_equal(model.decision_function(NEW), scores - model.offset_)
+    np.testing.assert_array_equal(model.predict(NEW) == -1, model.decision_function(NEW) < 0)
+    assert model.predict(NEW)[-1] == -1
+    assert scores.argmin() == len(NEW) - 1
+
+
+def test_what_is_behind_it():
+    model = MetaOD().fit(X)
+    assert model.selection_.choice.best == MODELS[0]
+    np.testing.assert_array_equal(model.detector_.decision_scores_, model.decision_scores_)
+    assert model.notes_ == ()
+    expected = fit_choice(made_select(X))
+    assert model.threshold_ == expected.threshold
+
+
+def test_notes_tell_what_was_passed_over(monkeypatch):
+    models = ("ABOD(n_neighbors=5)", *MODELS)
+    monkeypatch.setattr(
+        estimator, "select", lambda X, **options: made_select(X, models=models, **options)
+    )
+    model = MetaOD().fit(np.repeat(X[::8], 8, axis=0))
+    assert model.notes_[0].startswith("ABOD(n_neighbors=5) was passed over")
+    assert model.detector_.spec.id == MODELS[0]
+
+
+def test_parameters_reach_the_selection():
+    model = MetaOD(learner="metaod", exclude=["LOF"], space="paper", max_seconds=3.0).fit(X)
+    assert model.selection_.asked == {
+        "learner": "metaod",
+        "exclude": ["LOF"],
+        "space": "paper",
+        "max_seconds": 3.0,
+    }
+
+
+# tables
+
+
+def test_text_and_missing_values():
+    model = MetaOD(contamination=0.04).fit(MIXED)
+    assert model.labels_.argmax() == 30
+    assert model.feature_names_in_.tolist() == ["age", "sex", "member"]
+    assert model.n_features_in_ == 3
+    new = pd.DataFrame({"age": [None, 35.0], "sex": ["never seen", None], "member": [True, False]})
+    assert model.predict(new).shape == (2,)
+    np.testing.assert_allclose(
+        np.concatenate([model.score_samples(new[:1]), model.score_samples(new[1:])]),
+        model.score_samples(new),
+    )
+
+
+def test_columns_are_those_of_the_training_table():
+    model = MetaOD().fit(MIXED)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(MIXED[["sex", "age", "member"]])
+    with pytest.raises(ValueError, match="3 features"):
+        MetaOD().fit(X).predict(X[:, :2])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda X: X.tolist(),
+        lambda X: X.astype(object),
+        pd.DataFrame,
+        read_table,
+        scipy.sparse.csr_matrix,
+    ],
+    ids=["list", "object", "frame", "table", "sparse"],
+)
+def test_the_form_of_a_table_does_not_matter(form):
+    expected = MetaOD().fit(X)
+    model = MetaOD().fit(form(X))
+    np.testing.assert_allclose(model.decision_scores_, expected.decision_scores_)
+    np.testing.assert_allclose(model.score_samples(form(NEW)), expected.score_samples(NEW))
+
+
+def test_polars_frames():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    model = MetaOD().fit(frame)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert model.predict(frame.head(3)).shape == (3,)
+
+
+def test_a_file_is_a_table(tmp_path):
+    MIXED.to_csv(tmp_path / "t.csv", index=False)
+    model = MetaOD().fit(tmp_path / "t.csv")
+    assert model.feature_names_in_.tolist() == ["age", "sex", "member"]
+
+
+def test_one_row_is_no_table():
+    with pytest.raises(ValueError, match="minimum of 2"):
+        MetaOD().fit(X[:1])
+    with pytest.raises(UserError, match="only one row"):
+        MetaOD().fit(MIXED[:1])
+
+
+# conventions
+
+
+def test_nothing_is_checked_before_fit():
+    model = MetaOD(contamination="much", random_state="dice")
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(BadParameter, match="contamination"):
+        model.fit(X)
+    with pytest.raises(BadParameter, match="random_state"):
+        MetaOD(random_state="dice").fit(X)
+
+
+def test_not_fitted_yet():
+    with pytest.raises(NotFittedError):
+        MetaOD().predict(X)
+    with pytest.raises(NotFittedError):
+        MetaOD().save("nowhere")
+
+
+@pytest.mark.parametrize("random_state", [7, np.int64(7)])
+def test_an_int_is_the_seed(random_state):
+    assert MetaOD(random_state=random_state).fit(X).fitted_.seed == 7
+
+
+def test_a_random_state_gives_a_seed_a_fit():
+    state = np.random.RandomState(3)
+    seeds = [MetaOD(random_state=state).fit(X).fitted_.seed for _ in range(2)]
+    assert seeds[0] != seeds[1]
+    assert MetaOD(random_state=np.random.RandomState(3)).fit(X).fitted_.seed == seeds[0]
+    assert MetaOD(random_state=None).fit(X).fitted_.seed >= 0
+
+
+def test_in_a_pipeline_with_frames():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    pipeline = make_pipeline(StandardScaler(), MetaOD(contamination=0.05)).set_output(
+        transform="pandas"
+    )
+    assert pipeline.fit_predict(frame).tolist() == [1] * 76 + [-1] * 4
+    assert pipeline[-1].feature_names_in_.tolist() == ["a", "b", "c"]
+    assert pipeline.score_samples(frame[:4]).shape == (4,)
+
+
+def test_in_a_grid_search():
+    labels = np.r_[np.ones(76), -np.ones(4)]
+    search = GridSearchCV(MetaOD(), {"contamination": [0.05, 0.4]}, scoring="accuracy", cv=2)
+    order = RNG.permutation(80)
+    search.fit(X[order], labels[order])
+    assert search.best_params_ == {"contamination": 0.05}
+
+
+def test_its_page_in_a_notebook():
+    assert "MetaOD" in MetaOD()._repr_html_()

@@ -1,0 +1,159 @@
+"""The pick is fitted; where it fails, the next in the ranking, and the user is told."""
+
+import numpy as np
+import pytest
+from made_selection import MODELS, MadeSelection
+
+from metaod.datasets import prepare
+from metaod.detectors import ModelSpec, register_family, unregister_family
+from metaod.detectors.averaging import AverageDetector
+from metaod.detectors.detector import SpecDetector
+from metaod.errors import BadParameter, UserError
+from metaod.learners import Choice
+from metaod.selection.fitting import detector_of, fit_choice, fit_models
+from metaod.selection.recognition import KnownRows
+
+RNG = np.random.default_rng(0)
+X = np.vstack([RNG.normal(size=(110, 3)), RNG.normal(6, 1, size=(6, 3))])
+NEW = np.vstack([RNG.normal(size=(5, 3)), [[20.0, -20.0, 20.0]]])
+PREPARED = prepare(X)
+
+
+class Broken:
+    """Fails as ``how`` says."""
+
+    def __init__(self, how="raises"):
+        self.how = how
+
+    def fit(self, X):
+        if self.how == "raises":
+            raise ZeroDivisionError("no\nway")
+        if self.how == "memory":
+            raise MemoryError
+        self.decision_scores_ = X[:, 0].copy()
+        self.decision_scores_[: 1 if self.how == "one" else len(X) // 2] = np.nan
+        return self
+
+    def decision_function(self, X):
+        return np.full(len(X), np.nan)
+
+
+@pytest.fixture
+def broken():
+    register_family("Broken", Broken)
+    yield lambda how: ModelSpec("Broken", {"how": how}).id
+    unregister_family("Broken")
+
+
+def test_the_pick_is_fitted():
+    fitted = fit_choice(MadeSelection(PREPARED), contamination=0.1)
+    own = SpecDetector(MODELS[0]).fit(X)
+    np.testing.assert_array_equal(fitted.scores, own.decision_scores_)
+    assert fitted.threshold == own.threshold_ == fitted.detector.threshold_
+    assert fitted.labels.tolist() == own.labels_.tolist()
+    assert fitted.choice.weights == {MODELS[0]: 1.0}
+    assert fitted.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("raises", "the detector failed with ZeroDivisionError"),
+        ("nan", "58 of 116 scores are NaN or infinite"),
+        ("memory", "not enough memory"),
+    ],
+)
+def test_the_next_takes_the_place_of_one_that_fails(broken, how, words):
+    fitted = fit_choice(MadeSelection(PREPARED, (broken(how), *MODELS)))
+    assert fitted.choice.best == MODELS[0]
+    assert len(fitted.notes) == 2
+    assert fitted.notes[0].startswith(f"{broken(how)} was passed over: ")
+    assert words in fitted.notes[0]
+    assert fitted.notes[1] == f"Used instead: {MODELS[0]}."
+
+
+def test_angles_among_duplicates_are_undefined_and_the_next_is_taken():
+    table = prepare(np.repeat(RNG.normal(size=(12, 3)), 10, axis=0))
+    fitted = fit_choice(MadeSelection(table, ("ABOD(n_neighbors=5)", *MODELS)))
+    assert fitted.choice.best == MODELS[0]
+    assert "NaN" in fitted.notes[0]
+    assert np.isfinite(fitted.scores).all()
+
+
+def test_one_that_fails_leaves_the_others_of_an_average(broken):
+    weights = {broken("raises"): 0.5, MODELS[0]: 0.3, MODELS[2]: 0.2}
+    fitted = fit_choice(MadeSelection(PREPARED, (broken("raises"), *MODELS), weights))
+    assert fitted.choice.weights == pytest.approx({MODELS[0]: 0.6, MODELS[2]: 0.4})
+    expected = AverageDetector([MODELS[0], MODELS[2]], [0.6, 0.4]).fit(X)
+    np.testing.assert_allclose(fitted.scores, expected.decision_scores_)
+    np.testing.assert_allclose(fitted.score(NEW), expected.decision_function(NEW))
+
+
+def test_where_all_fail_it_says_so(broken):
+    models = (broken("raises"), broken("nan"))
+    with pytest.raises(UserError, match="none of 2 models works") as caught:
+        fit_choice(MadeSelection(PREPARED, models))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_few_undefined_scores_are_repaired_and_told(broken):
+    fitted = fit_choice(MadeSelection(PREPARED, (broken("one"),)))
+    assert fitted.scores[0] == np.median(fitted.detector.decision_scores_[1:])
+    assert fitted.notes == (
+        f"{broken('one')} has no score for 1 of 116 rows; they got the median.",
+    )
+    # new rows without a score likewise
+    assert fitted.score(NEW).tolist() == [np.median(fitted.scores)] * len(NEW)
+
+
+def test_training_rows_keep_their_scores_and_others_are_scored_alone():
+    fitted = fit_choice(MadeSelection(PREPARED))
+    np.testing.assert_array_equal(fitted.score(X), fitted.scores)
+    np.testing.assert_array_equal(fitted.score(X[7:8]), fitted.scores[7:8])
+    mixed = fitted.score(np.vstack([X[:3], NEW, X[-2:]]))
+    expected = [*fitted.scores[:3], *fitted.detector.decision_function(NEW), *fitted.scores[-2:]]
+    np.testing.assert_allclose(mixed, expected)
+
+
+def test_known_rows_are_told_from_near_ones():
+    known = KnownRows(np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 3.0]]), np.array([5.0, 6.0, 7.0]))
+    rows = np.array([[-0.0, 1.0], [1.0, 0.0], [np.nextafter(2.0, 3.0), 3.0], [2.0, 3.0]])
+    assert known.scores(rows, lambda new: np.zeros(len(new))).tolist() == [5.0, 0.0, 0.0, 7.0]
+
+
+def test_the_seed_reaches_random_models():
+    models = (MODELS[1],)
+    scores = [
+        fit_choice(MadeSelection(PREPARED, models), random_state=seed).scores for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    assert (scores[0] != scores[2]).any()
+
+
+def test_jobs_do_not_change_scores():
+    models = (MODELS[1],)
+    one, two = (fit_choice(MadeSelection(PREPARED, models), n_jobs=jobs) for jobs in (None, 2))
+    np.testing.assert_array_equal(one.scores, two.scores)
+    assert two.detector.detector_.n_jobs == 2
+
+
+def test_exactly_these_models(broken):
+    choice = Choice({MODELS[0]: 0.5, MODELS[2]: 0.5})
+    fitted = fit_models(choice, X, contamination=0.2)
+    assert isinstance(fitted.detector, AverageDetector)
+    assert fitted.labels.sum() == 23
+    with pytest.raises(UserError, match="ZeroDivisionError"):
+        fit_models(Choice({broken("raises"): 1.0}), X)
+
+
+def test_the_detector_of_a_choice():
+    assert detector_of(Choice({MODELS[0]: 1.0}), 0.2, 3).get_params()["random_state"] == 3
+    several = detector_of(Choice({MODELS[0]: 0.7, MODELS[2]: 0.3}), 0.2)
+    assert several.fit(X).weights_.tolist() == [0.7, 0.3]
+    assert several.contamination == 0.2
+
+
+@pytest.mark.parametrize("share", [0, 0.6, "much", None, True])
+def test_a_share_that_is_none_is_refused_before_anything_is_fitted(share, broken):
+    with pytest.raises(BadParameter, match="contamination"):
+        fit_choice(MadeSelection(PREPARED, (broken("memory"),)), contamination=share)

@@ -1,0 +1,162 @@
+"""A fitted pick in a file: what comes back scores as what went in."""
+
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_selection import MODELS, MadeSelection, made_select
+
+from metaod.detectors.detector import SpecDetector
+from metaod.errors import BadFile, UserError
+from metaod.learners.artifact_format import read_container, write_container
+from metaod.selection import estimator
+from metaod.selection.estimator import MetaOD
+from metaod.selection.saved import load
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "size": np.r_[RNG.normal(size=60), 9.0],
+        "weight": np.r_[RNG.normal(size=60), -9.0],
+        "kind": ["a", "b", None] * 20 + ["z"],
+    }
+)
+NEW = pd.DataFrame({"size": [0.1, None, 20.0], "weight": [0.0, 1, -20], "kind": ["a", "?", None]})
+
+
+@pytest.fixture(autouse=True)
+def without_learner(monkeypatch):
+    monkeypatch.setattr(estimator, "select", made_select)
+
+
+def pick(weights=None, models=MODELS):
+    return lambda X, **options: MadeSelection(X, models, weights, options.pop("random_state"))
+
+
+@pytest.mark.parametrize("name", [*MODELS, "COF(n_neighbors=5)"])
+def test_it_scores_as_before(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(estimator, "select", pick(models=(name,)))
+    model = MetaOD(random_state=5, contamination=0.1).fit(FRAME)
+    model.save(tmp_path / "pick.mod")
+    again = load(tmp_path / "pick.mod")
+    np.testing.assert_array_equal(again.score_samples(NEW), model.score_samples(NEW))
+    np.testing.assert_array_equal(again.predict(FRAME), model.predict(FRAME))
+    np.testing.assert_array_equal(again.decision_scores_, model.decision_scores_)
+    assert again.threshold_ == model.threshold_
+    assert again.get_params() == model.get_params()
+    assert again.feature_names_in_.tolist() == FRAME.columns.tolist()
+    assert again.selection_ is None
+
+
+def test_an_average_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(estimator, "select", pick({MODELS[0]: 0.7, MODELS[1]: 0.3}))
+    model = MetaOD().fit(FRAME)
+    model.save(tmp_path / "pick.mod")
+    again = load(tmp_path / "pick.mod")
+    np.testing.assert_array_equal(again.score_samples(NEW), model.score_samples(NEW))
+    assert again.fitted_.choice.weights == {MODELS[0]: 0.7, MODELS[1]: 0.3}
+
+
+def test_a_loaded_one_can_be_saved_and_fitted(tmp_path):
+    model = MetaOD(exclude=("LOF",)).fit(FRAME)
+    model.save(tmp_path / "a.mod")
+    load(tmp_path / "a.mod").save(tmp_path / "b.mod")
+    assert (tmp_path / "a.mod").read_bytes() == (tmp_path / "b.mod").read_bytes()
+    again = load(tmp_path / "b.mod").fit(FRAME)
+    assert again.selection_.asked["exclude"] == ["LOF"]
+
+
+def test_arrays_have_no_names(tmp_path):
+    MetaOD().fit(FRAME[["size", "weight"]].to_numpy()).save(tmp_path / "pick.mod")
+    again = load(tmp_path / "pick.mod")
+    assert not hasattr(again, "feature_names_in_")
+    assert again.n_features_in_ == 2
+
+
+def test_nothing_in_it_is_a_pickle(tmp_path):
+    MetaOD().fit(FRAME).save(tmp_path / "pick.mod")
+    with zipfile.ZipFile(tmp_path / "pick.mod") as archive:
+        assert set(archive.namelist()) == {"manifest.json", "arrays/X.npy", "arrays/scores.npy"}
+        manifest = json.loads(archive.read("manifest.json"))
+    assert manifest["models"] == [MODELS[0]]
+    assert manifest["versions"]["pyod"]
+
+
+def test_other_scores_than_saved_are_told(tmp_path, monkeypatch):
+    model = MetaOD(contamination=0.1).fit(FRAME)
+    model.save(tmp_path / "pick.mod")
+    document, arrays = read_container(tmp_path / "pick.mod")
+    document["versions"]["pyod"] = "3.0.0"
+    arrays["scores"] = np.sqrt(arrays["scores"])
+    document["threshold"] = float(np.sqrt(document["threshold"]))
+    write_container(tmp_path / "pick.mod", document, arrays)
+    with pytest.warns(UserWarning, match=r"not those that were saved \(pyod 3.0.0 is now") as told:
+        again = load(tmp_path / "pick.mod")
+    assert [item.filename for item in told] == [__file__]
+    assert again.labels_.tolist() == model.labels_.tolist()
+    assert "threshold was set anew" in again.notes_[0]
+    np.testing.assert_array_equal(again.score_samples(FRAME), model.score_samples(FRAME))
+
+
+def damage(path, **changes):
+    document, arrays = read_container(path)
+    for name, value in changes.items():
+        (arrays if name in arrays else document)[name] = value
+    write_container(path, document, arrays)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "other"},
+        {"models": ["IForest"]},
+        {"models": ["NoSuch()"]},
+        {"models": 3},
+        {"models": []},
+        {"weights": [-1.0]},
+        {"weights": [0.5, 0.5]},
+        {"seed": "x"},
+        {"threshold": None},
+        {"parameters": {}},
+        {"preparation": {"preparation": 1}},
+        {"X": np.zeros((3, 3))},
+        {"X": np.full((61, 5), np.nan)},
+        {"scores": np.zeros(3)},
+        {"versions": 3, "scores": np.arange(61.0)},
+    ],
+    ids=lambda changes: "-".join(f"{key}={type(value).__name__}" for key, value in changes.items()),
+)
+def test_a_file_that_does_not_fit_together_is_one_line(tmp_path, changes):
+    path = tmp_path / "pick.mod"
+    MetaOD().fit(FRAME).save(path)
+    damage(path, **changes)
+    with pytest.raises(UserError, match=r"pick\.mod") as caught:
+        load(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_newer_pick_says_update(tmp_path):
+    path = tmp_path / "pick.mod"
+    MetaOD().fit(FRAME).save(path)
+    damage(path, pick_version=9)
+    with pytest.raises(BadFile, match="update metaod"):
+        load(path)
+
+
+def test_what_is_no_pick_at_all(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(BadFile, match=r"t\.csv"):
+        load(tmp_path / "t.csv")
+    with pytest.raises(BadFile, match="no such file"):
+        load(tmp_path / "absent.mod")
+
+
+def test_the_seed_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(estimator, "select", pick(models=(MODELS[1],)))
+    model = MetaOD(random_state=None).fit(FRAME)
+    model.save(tmp_path / "pick.mod")
+    again = load(tmp_path / "pick.mod")
+    own = SpecDetector(MODELS[1], random_state=model.fitted_.seed).fit(model.fitted_.X)
+    np.testing.assert_array_equal(again.decision_scores_, own.decision_scores_)

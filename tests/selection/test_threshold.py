@@ -1,0 +1,74 @@
+"""The threshold: from the scores alone, or from a share given."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from metaod.errors import BadParameter
+from metaod.selection.threshold import (
+    USUAL_SHARE,
+    check_contamination,
+    estimated_share,
+    threshold_of,
+)
+
+RNG = np.random.default_rng(0)
+FINITE = st.floats(-1e200, 1e200, allow_nan=False, allow_subnormal=False)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.25, 0.5])
+def test_a_share_given_is_the_share_flagged(share):
+    scores = RNG.permutation(np.arange(1000.0))
+    assert np.mean(scores > threshold_of(scores, share)) == pytest.approx(share, abs=0.001)
+
+
+def test_it_is_pyods_threshold():
+    scores = RNG.normal(size=237)
+    assert threshold_of(scores, 0.07) == pytest.approx(np.percentile(scores, 93))
+
+
+@pytest.mark.parametrize("outliers", [2, 10, 40, 100])
+def test_clear_outliers_lie_beyond_it_and_more_of_them_flag_more(outliers):
+    scores = np.concatenate([RNG.normal(0, 0.1, 1000 - outliers), RNG.normal(9, 0.1, outliers)])
+    assert estimated_share(scores) == pytest.approx(np.sqrt(0.1 * max(outliers / 1000, 0.005)))
+
+
+def test_the_usual_share_stays_the_usual_share():
+    scores = np.concatenate([np.zeros(900), np.ones(100)])
+    assert estimated_share(scores) == pytest.approx(USUAL_SHARE)
+
+
+def test_equal_scores_flag_nothing():
+    scores = np.full(50, 3.0)
+    assert not (scores > threshold_of(scores)).any()
+
+
+@given(arrays(np.float64, st.integers(2, 60), elements=FINITE))
+@settings(derandomize=True, deadline=None, max_examples=60)
+def test_it_is_a_share_whatever_the_scores(scores):
+    share = estimated_share(scores)
+    assert 0.02 < share < 0.25
+    flagged = scores > threshold_of(scores)
+    assert flagged.sum() <= np.ceil(share * len(scores))
+
+
+@given(
+    arrays(np.float64, 40, elements=st.floats(-1e3, 1e3, width=32)),
+    st.sampled_from([2.0**-8, 4.0, 2.0**30]),
+)
+@settings(derandomize=True, deadline=None, max_examples=40)
+def test_the_unit_of_the_scores_does_not_matter(scores, factor):
+    assert estimated_share(scores * factor) == estimated_share(scores)
+
+
+@pytest.mark.parametrize("value", [0, -0.1, 0.51, 1, True, None, "Auto", "0.1", np.nan])
+def test_what_is_no_share_is_refused(value):
+    with pytest.raises(BadParameter, match="'auto' or a number in the range"):
+        check_contamination(value)
+
+
+def test_numbers_of_numpys_are_shares():
+    assert check_contamination(np.float16(0.25)) == 0.25
+    assert type(check_contamination(np.float32(0.25))) is float

@@ -1,0 +1,134 @@
+"""Measure what MetaOD's parameters are worth, to choose their defaults.
+
+    python tools/choose_metaod_defaults.py                 every change of one parameter, a table
+    python tools/choose_metaod_defaults.py --only k        changes of one parameter alone
+    python tools/choose_metaod_defaults.py --seeds 3       averages of more seeds
+
+On the shipped performance matrix, without the final origins, in two regimes, each in five folds:
+
+unseen    datasets of a random draw of origins, folds by origin: no test dataset has a relative
+          among the training datasets
+siblings  datasets of the origins that have several, folds at random: most test datasets have one
+
+A figure is the mean, over test datasets, of the average precision of the learner's pick minus that
+of the reference IForest(), by how much an hour of choosing beats not choosing. The error is the
+standard error of the mean over datasets; differences between rows share the datasets and are surer
+than that.
+"""
+
+import argparse
+from dataclasses import fields
+from time import process_time
+
+import numpy as np
+import pandas as pd
+
+from metaod.learners.registry import make_learner
+from metaod.metafeatures.schema import schema
+from metaod.pretrained import (
+    final_origins,
+    shipped_datasets,
+    shipped_matrix,
+    shipped_metafeatures,
+)
+
+FOLDS = 5
+UNSEEN_ORIGINS = 140
+CHANGES: dict[str, tuple[object, ...]] = {
+    "k": (2, 10, 20),
+    "intercept": (False,),
+    "base": (2.0, 100.0),
+    "alpha": (0.1, 5.0),
+    "relevance": ("performance", "row"),
+    "learning_rate": (0.3, 1.0, 3.0),
+    "schedule": ("constant",),
+    "cycle": (4.0,),
+    "initialisation": ("random",),
+    "early_stopping": (False,),
+    "min_samples_leaf": (1, 5, 10),
+}
+RIVALS = ("global_best", "metaod_f", "metaod_c", "squared_error")
+
+
+class Regime:
+    """Datasets, their folds and what is needed to judge a pick."""
+
+    def __init__(self, rows: np.ndarray, by_origin: bool) -> None:
+        matrix = shipped_matrix(references=True)
+        self.P = shipped_matrix().loc[rows]
+        self.M = shipped_metafeatures("paper").loc[rows, list(schema("paper").learned)]
+        self.origins = shipped_datasets().loc[rows, "origin"]
+        self.reference = matrix.loc[rows, "IForest()"]
+        units = self.origins if by_origin else pd.Series(range(len(rows)), index=rows)
+        drawn = np.random.default_rng(1).permutation(units.unique())
+        fold_of = {unit: place % FOLDS for place, unit in enumerate(drawn)}
+        self.fold = units.map(fold_of).to_numpy()
+
+    def gain(self, name: str, **params: object) -> pd.Series:
+        """Performance of the picks minus the reference's, by dataset."""
+        parts = []
+        for fold in range(FOLDS):
+            test = self.fold == fold
+            learner = make_learner(name, **params)
+            learner.fit(self.P[~test], self.M[~test], self.origins[~test])
+            picks = learner.predict(self.M[test]).idxmax(axis=1)
+            # a pick that failed on the dataset is worth what a random one is
+            reached = [
+                value if not np.isnan(value := self.P.loc[row, pick]) else self.P.loc[row].mean()
+                for row, pick in picks.items()
+            ]
+            parts.append(reached - self.reference[test])
+        return pd.concat(parts)
+
+
+def regimes() -> dict[str, Regime]:
+    """The two regimes, both without the final origins."""
+    origins = shipped_datasets()["origin"]
+    origins = origins[~origins.isin(final_origins())]
+    drawn = np.random.default_rng(0).choice(
+        np.sort(origins.unique()), UNSEEN_ORIGINS, replace=False
+    )
+    several = origins.map(origins.value_counts()) > 1
+    return {
+        "unseen": Regime(origins.index[origins.isin(drawn)].to_numpy(), by_origin=True),
+        "siblings": Regime(origins.index[several].to_numpy(), by_origin=False),
+    }
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", choices=[*CHANGES, "rivals", "defaults"], help="one parameter")
+    parser.add_argument("--seeds", type=int, default=2, help="seeds to average over")
+    args = parser.parse_args()
+    defaults = {item.name: item.default for item in fields(make_learner("metaod"))}
+    rows: list[tuple[str, str, dict[str, object]]] = [("defaults", "metaod", {})]
+    for name, values in CHANGES.items():
+        rows += [
+            (f"`{name}={value!r}`", "metaod", {name: value})
+            for value in values
+            if args.only in (None, name) and value != defaults[name]
+        ]
+    rows += [(f"`{name}`", name, {}) for name in RIVALS if args.only in (None, "rivals")]
+    known = regimes()
+    print(
+        "| MetaOD with | " + " | ".join(f"{name} ({len(r.P)})" for name, r in known.items()), end=""
+    )
+    print(" | s a fit |\n|---|" + "---|" * (len(known) + 1))
+    for title, learner, params in rows:
+        cells, start = [], process_time()
+        is_random = "random_state" in {item.name for item in fields(make_learner(learner))}
+        seeds = range(args.seeds if is_random else 1)
+        for regime in known.values():
+            draws = [
+                regime.gain(learner, **params, **({"random_state": seed} if is_random else {}))
+                for seed in seeds
+            ]
+            gain = pd.concat(draws, axis=1).mean(axis=1)
+            cells.append(f"{gain.mean():+.4f} ± {gain.sem():.4f}")
+        seconds = (process_time() - start) / (FOLDS * len(known) * len(seeds))
+        print(f"| {title} | " + " | ".join(cells) + f" | {seconds:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Compares every learner on the shipped datasets, origins left out: which one is the default.
+
+The final origins take no part. Origins are divided into ten groups; each group is left out once,
+so that no dataset is ever picked for by a learner that saw its origin. Prints a Markdown table of
+the mean AP of the picks, their difference to PyOD's default iForest with a bootstrap interval over
+origins, wins and losses by more than .005, and losses of more than .05.
+
+    python tools/compare_learners.py --jobs 2 --journal compare.jsonl
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from metaod.evaluation.protocols import grouped_folds
+from metaod.evaluation.running import Candidate, run_protocol
+from metaod.evaluation.statistics import bootstrap_intervals
+from metaod.learners.registry import learner_class
+from metaod.pretrained import final_origins, shipped_matrix
+from metaod.pretrained.training import shipped_training_data
+
+LEARNERS = (
+    "global_best",
+    "global_best_rank",
+    "isac",
+    "argosmart",
+    "supervised_surrogates",
+    "alors",
+    "metaod",
+    "metaod_f",
+    "metaod_c",
+    "squared_error",
+    "pyod_rule",
+    "random_selection",
+)
+UNLEARNED = ("pyod_rule", "random_selection")
+SCHEMAS = {"paper": ("paper",), "scores": ("scores",), "both": ("paper", "scores")}
+
+
+def main() -> None:
+    """Run the comparison and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--journal", type=Path, default=None)
+    parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=LEARNERS)
+    given = parser.parse_args()
+    data = {name: shipped_training_data(schemas, final=False) for name, schemas in SCHEMAS.items()}
+    first = data["paper"]
+    candidates = [
+        Candidate(f"{name}:{schema if len(schemas) > 1 else '-'}", name, data[schema].M)
+        for name, schemas in ((name, _schemas(name)) for name in given.learners)
+        for schema in schemas
+    ]
+    picks = run_protocol(
+        first.P,
+        list(first.origins),
+        grouped_folds(first.origins, given.folds),
+        candidates,
+        seeds=given.seeds,
+        n_jobs=given.jobs,
+        journal=given.journal,
+        progress=lambda done, total: print(f"\r{done}/{total}", end="", flush=True),
+    )
+    references = shipped_matrix(references=True).loc[first.P.index]
+    others = [name for name in references if name not in first.P]
+    iforest = references["IForest()"]
+    rows = [
+        _row(f"fixed: {name}", "-", references[name], iforest, first.origins) for name in others
+    ]
+    for key, found in picks.groupby("method", sort=False):
+        reached = found.groupby("dataset")["performance"].mean().reindex(first.P.index)
+        name, schema = str(key).split(":")
+        rows.append(_row(name, schema, reached, iforest, first.origins))
+    table = pd.DataFrame(rows).sort_values("MAP", ascending=False)
+    print(
+        f"\n\n{len(first.P)} datasets of {first.n_origins} origins; "
+        f"{len(final_origins())} final origins left out\n"
+    )
+    print("| learner | meta-features | MAP | − iForest [95 %] | better-worse | losses > .05 |")
+    print("|---|---|---|---|---|---|")
+    for row in table.to_dict("records"):
+        print(
+            "| "
+            + " | ".join(
+                map(
+                    str,
+                    [
+                        row["learner"],
+                        row["schema"],
+                        f"{row['MAP']:.4f}",
+                        row["difference"],
+                        row["wins"],
+                        f"{row['large']:.1%}",
+                    ],
+                )
+            )
+            + " |"
+        )
+
+
+def _schemas(name: str) -> tuple[str, ...]:
+    """All for a learner that learns from meta-features, one for any other."""
+    learns = learner_class(name).uses_metafeatures and name not in UNLEARNED
+    return tuple(SCHEMAS) if learns else ("paper",)
+
+
+def _row(
+    learner: str,
+    schema: str,
+    reached: "pd.Series[float]",
+    iforest: "pd.Series[float]",
+    origins: "pd.Series[str]",
+) -> dict[str, object]:
+    known = reached.notna() & iforest.notna()
+    difference = (reached - iforest)[known]
+    low, high = bootstrap_intervals(difference.to_frame(), origins[known])[0]
+    return {
+        "learner": learner,
+        "schema": schema,
+        "MAP": float(reached[known].mean()),
+        "difference": f"{difference.mean():+.4f} [{low:+.4f}, {high:+.4f}]",
+        "wins": f"{int((difference > 0.005).sum())}-{int((difference < -0.005).sum())}",
+        "large": float(np.mean(difference < -0.05)),
+    }
+
+
+if __name__ == "__main__":
+    main()

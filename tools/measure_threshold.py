@@ -1,0 +1,217 @@
+"""Compare ways to set a threshold on scores, on labelled datasets; print a Markdown table.
+
+python tools/measure_threshold.py FOLDER
+
+FOLDER holds labelled datasets (see metaod.datasets.iter_folder). Datasets of the final origins
+are left out, as are those of more than 10,000 rows or 100 columns.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from metaod.datasets import iter_folder
+from metaod.detectors import ModelSpec
+from metaod.detectors.scoring import score_models
+from metaod.performance.metrics import average_precision
+from metaod.pretrained import final_origins
+from metaod.selection.threshold import USUAL_SHARE, estimated_share
+
+Scores = npt.NDArray[np.float64]
+Share = Callable[[Scores], float]
+
+MODELS = (
+    ModelSpec("IForest"),
+    ModelSpec("KNN", {"n_neighbors": 50, "method": "largest"}),
+    ModelSpec("LOF", {"n_neighbors": 20, "metric": "euclidean"}),
+    ModelSpec("OCSVM", {"kernel": "rbf", "nu": 0.5}),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Scores of one model on one labelled dataset."""
+
+    origin: str
+    scores: Scores
+    y: npt.NDArray[np.int8]
+
+
+def cases(folder: str) -> Iterator[Case]:
+    """Score the models on the datasets of a folder."""
+    for entry in iter_folder(folder):
+        if entry.origin in final_origins():
+            continue
+        if (entry.rows or 0) > 10_000 or (entry.columns or 0) > 100:
+            continue
+        dataset = entry.load()
+        for scored in score_models(dataset.X, MODELS, trials=1):
+            if scored.scores is not None:
+                yield Case(entry.origin, scored.scores, dataset.y)
+
+
+# the ways: each says which share of the rows to flag
+
+
+def above(threshold: Callable[[Scores], float]) -> Share:
+    """The share of scores above a threshold."""
+    return lambda scores: float(np.mean(scores > threshold(scores)))
+
+
+def _log(scores: Scores) -> Scores:
+    from_zero = scores - scores.min()
+    return np.asarray(np.log(from_zero + 0.01 * from_zero.max() + 1e-300))
+
+
+def _tukey(scores: Scores, fence: float) -> float:
+    low, high = np.percentile(scores, [25, 75])
+    return float(high + fence * (high - low))
+
+
+def _mad(scores: Scores, times: float) -> float:
+    middle = np.median(scores)
+    return float(middle + times * 1.4826 * np.median(np.abs(scores - middle)))
+
+
+def _gamma(scores: Scores, beyond: float) -> float:
+    from_zero = scores - scores.min()
+    mean, variance = from_zero.mean(), from_zero.var()
+    if variance == 0:
+        return float(scores.max())
+    return float(
+        scores.min() + stats.gamma.ppf(1 - beyond, mean**2 / variance, scale=variance / mean)
+    )
+
+
+def _gap(scores: Scores) -> float:
+    upper = np.sort(scores)[len(scores) // 2 :]
+    return float(upper[np.diff(upper).argmax()])
+
+
+def _knee(scores: Scores) -> float:
+    falling = np.sort(scores)[::-1][: max(2, len(scores) // 2)]
+    height = (falling - falling[-1]) / (falling[0] - falling[-1] + 1e-300)
+    return float(falling[(1 - np.linspace(0, 1, len(falling)) - height).argmax()])
+
+
+def _two_groups(scores: Scores) -> float:
+    """The split with the largest variance between its two sides (Otsu)."""
+    ordered = np.sort(scores)
+    below = np.arange(1, len(ordered))
+    sums = np.cumsum(ordered)
+    means = sums[:-1] / below, (sums[-1] - sums[:-1]) / (len(ordered) - below)
+    between = below * (len(ordered) - below) * (means[1] - means[0]) ** 2
+    return float(ordered[between.argmax()])
+
+
+def _mixture(scores: Scores) -> float:
+    """Share of the upper one of two normal distributions of the log scores."""
+    values = _log(scores)
+    spread = values.std()
+    upper = (values > np.quantile(values, 0.9)).astype(float)
+    for _ in range(100):
+        weight = upper.mean()
+        if spread == 0 or not 1e-4 < weight < 1 - 1e-4:
+            return 0.0
+        centers = [np.average(values, weights=w) for w in (1 - upper, upper)]
+        spreads = [
+            max(np.sqrt(np.average((values - c) ** 2, weights=w)), 0.05 * spread)
+            for c, w in zip(centers, (1 - upper, upper), strict=True)
+        ]
+        lower_density, upper_density = (
+            w * stats.norm.pdf(values, c, s) + 1e-300
+            for w, c, s in zip((1 - weight, weight), centers, spreads, strict=True)
+        )
+        former, upper = upper, upper_density / (lower_density + upper_density)
+        upper[values < centers[0]] = 0.0
+        if np.abs(upper - former).max() < 1e-4:
+            break
+    return float(np.mean(upper > 0.5))
+
+
+def _held(share: Share, weight: float) -> Share:
+    """A share held towards the usual one, on a log scale."""
+    return lambda scores: float(
+        np.clip(share(scores), 0.005, 0.5) ** weight * USUAL_SHARE ** (1 - weight)
+    )
+
+
+_BEYOND_ONE = above(lambda scores: float(scores.mean() + scores.std()))
+
+WAYS: dict[str, Share] = {
+    "fixed 10 %": lambda _: 0.1,
+    "fixed 5 %": lambda _: 0.05,
+    "fixed 20 %": lambda _: 0.2,
+    "Tukey's fence 1.5": above(lambda scores: _tukey(scores, 1.5)),
+    "Tukey's fence 1.0": above(lambda scores: _tukey(scores, 1.0)),
+    "Tukey's fence 1.5, log scores": lambda scores: above(lambda s: _tukey(s, 1.5))(_log(scores)),
+    "median + 2.5 MAD": above(lambda scores: _mad(scores, 2.5)),
+    "median + 3.5 MAD": above(lambda scores: _mad(scores, 3.5)),
+    "mean + 1 sd": _BEYOND_ONE,
+    "mean + 2 sd": above(lambda scores: float(scores.mean() + 2 * scores.std())),
+    "mean + 2 sd, log scores": lambda scores: above(lambda s: float(s.mean() + 2 * s.std()))(
+        _log(scores)
+    ),
+    "gamma fit, 5 %": above(lambda scores: _gamma(scores, 0.05)),
+    "two normals of log scores": _mixture,
+    "two groups (Otsu)": above(_two_groups),
+    "largest gap": above(_gap),
+    "knee": above(_knee),
+    "Tukey's fence 1.0, half way to 10 %": _held(above(lambda scores: _tukey(scores, 1.0)), 0.5),
+    "two groups, half way to 10 %": _held(above(_two_groups), 0.5),
+    "mean + 1 sd, a quarter from 10 %": _held(_BEYOND_ONE, 0.25),
+    "**auto**: mean + 1 sd, half way to 10 %": estimated_share,
+}
+
+
+def f1(flagged: npt.NDArray[np.bool_], y: npt.NDArray[np.int8]) -> float:
+    """Harmonic mean of precision and recall."""
+    hits = np.count_nonzero(flagged & (y == 1))
+    return float(2 * hits / (np.count_nonzero(flagged) + np.count_nonzero(y == 1)))
+
+
+def measured(found: list[Case]) -> pd.DataFrame:
+    """One line a case and way."""
+    rows = []
+    for case in found:
+        works = average_precision(case.y, case.scores) > 0.5
+        for name, way in WAYS.items():
+            flagged = case.scores > np.quantile(case.scores, 1 - way(case.scores))
+            share = max(float(flagged.mean()), 0.5 / len(flagged))
+            error = abs(np.log(share / case.y.mean()))
+            rows.append((name, case.origin, works, f1(flagged, case.y), error, flagged.mean()))
+    return pd.DataFrame(rows, columns=["way", "origin", "works", "f1", "error", "share"])
+
+
+def main() -> None:
+    """Score, measure, print."""
+    found = list(cases(sys.argv[1]))
+    table = measured(found)
+    by_origin = table.groupby(["way", "origin"])[["f1", "error", "share"]].mean()
+    where_works = table[table["works"]].groupby("way")["f1"].mean()
+    usual = by_origin.loc["fixed 10 %"]
+    rng = np.random.default_rng(0)
+    draws = rng.integers(0, len(usual), (2000, len(usual)))
+    print(f"{len(found)} cases: {len(MODELS)} models, {len(usual)} origins (the mean over each).\n")
+    print(
+        "| way | mean F1 | against fixed 10 % | mean abs log error of share | against fixed 10 % "
+        "| flagged | F1 where AP > .5 |\n|---|---:|---:|---:|---:|---:|---:|"
+    )
+    for name in WAYS:
+        own = by_origin.loc[name].loc[usual.index]
+        cells = [name]
+        for column in ("f1", "error"):
+            difference = (own[column] - usual[column]).to_numpy()
+            low, high = np.percentile(difference[draws].mean(axis=1), [2.5, 97.5])
+            cells += [f"{own[column].mean():.4f}", f"{low:+.4f} to {high:+.4f}"]
+        cells += [f"{own['share'].mean():.1%}", f"{where_works[name]:.3f}"]
+        print("| " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()

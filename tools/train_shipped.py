@@ -1,0 +1,43 @@
+"""Trains the learners that ship inside the package, from the committed Parquet files.
+
+Run it as `python tools/train_shipped.py`; it takes some minutes and gives the same picks every
+time.
+"""
+
+import argparse
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from metaod.pretrained.learners import SHIPPED
+from metaod.pretrained.training import train_shipped
+
+OUT = Path(__file__).parent.parent / "src" / "metaod" / "pretrained" / "learners"
+
+
+def main() -> None:
+    """Train and write them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=SHIPPED, action="append")
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--made", default=f"{datetime.now(UTC):%Y-%m-%d}", help="the day to note")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    for name in given.only or SHIPPED:
+        artifact = train_shipped(name, progress=_tell)
+        figures = {} if artifact.calibration is None else artifact.calibration.figures
+        manifest = replace(artifact.manifest, made=given.made, figures=figures)
+        path = given.out / f"{name}.metaod"
+        replace(artifact, manifest=manifest).save(path)
+        print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+        for key, value in sorted(figures.items()):
+            print(f"  {key}: {value:.4g}")
+
+
+def _tell(what: str, done: int, total: int) -> None:
+    if done == total or what == "calibrating":
+        print(f"{what}: {done}/{total}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
