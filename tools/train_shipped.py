@@ -12,7 +12,7 @@ from pathlib import Path
 from metaod.pretrained.learners import SHIPPED
 from metaod.pretrained.training import train_shipped
 
-OUT = Path(__file__).parent.parent / "src" / "metaod" / "pretrained" / "learners"
+OUT = Path(__file__).parent.parent / "src" / "metaod" / "pretrained" / "artifacts"
 
 
 def main() -> None:

@@ -51,6 +51,8 @@ def by_folds(folds: npt.ArrayLike) -> list[Split]:
 
 def leave_one_out(names: Sequence[str]) -> list[Split]:
     """Every dataset once, trained on all others, also on those of the same origin."""
+    if len(names) < 2:
+        raise BadParameter("leave_one_out", "names", "two datasets at least", list(names))
     places = np.arange(len(names))
     return [_split(name, places == place) for place, name in enumerate(names)]
 
@@ -64,7 +66,12 @@ def leave_one_origin_out(origins: npt.ArrayLike) -> list[Split]:
     [[0, 2], [1]]
     """
     labels = np.asarray(origins).astype(str)
-    return [_split(str(origin), labels == origin) for origin in np.unique(labels)]
+    found = np.unique(labels)
+    if len(found) < 2:
+        raise BadParameter(
+            "leave_one_origin_out", "origins", "two origins at least", found.tolist()
+        )
+    return [_split(str(origin), labels == origin) for origin in found]
 
 
 def grouped_folds(origins: npt.ArrayLike, n_folds: int, *, seed: int = 0) -> list[Split]:

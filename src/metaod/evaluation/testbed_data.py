@@ -1,6 +1,6 @@
 """A testbed's datasets with their performance and meta-features, read from a store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pandas as pd
 from metaod.database import Store, metafeature_matrix, performance_matrix
 from metaod.errors import UserError
 from metaod.evaluation.methods import METHODS, Testbed
-from metaod.evaluation.testbeds.manifest import Manifest
+from metaod.evaluation.testbeds.manifest import Manifest, Member
 from metaod.metafeatures.schema import schema
 
 __all__ = ["TestbedData"]
@@ -34,6 +34,9 @@ class TestbedData:
         By schema, what learning may use.
     files : dict of str to Path
         Files of the datasets that lie in the testbed's folder, by fingerprint.
+    duplicates : tuple of (str, str)
+        Names of members that are the same table as an earlier one, and that one's: they are
+        counted once, as a copy on the training side would tell the answer.
     """
 
     # pytest takes what is called Test... for tests
@@ -45,6 +48,7 @@ class TestbedData:
     references: pd.DataFrame
     metafeatures: dict[str, pd.DataFrame]
     files: dict[str, Path]
+    duplicates: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def from_store(
@@ -74,7 +78,12 @@ class TestbedData:
                 where=str(folder),
                 remedy="make one with: metaod testbed poc|st",
             )
-        members = {member.fingerprint: member for member in manifest.members}
+        members: dict[str, Member] = {}
+        duplicates: list[tuple[str, str]] = []
+        for member in manifest.members:
+            first = members.setdefault(member.fingerprint, member)
+            if first is not member:
+                duplicates.append((member.name, first.name))
         datasets = pd.DataFrame(
             {
                 "name": [member.name for member in members.values()],
@@ -87,30 +96,56 @@ class TestbedData:
             },
             index=pd.Index(members, name="dataset"),
         )
-        P = _rows(performance_matrix(store), datasets, folder)
-        ids = [item.reference for item in METHODS if item.reference is not None]
-        references = _rows(performance_matrix(store, models=ids), datasets, folder)
-        metafeatures = {
-            name: _rows(metafeature_matrix(store, name), datasets, folder)[
-                list(schema(name).learned)
-            ]
-            for name in schemas
-        }
+        known = {model.id for model in store.models()}
+        references = [item.reference for item in METHODS if item.reference is not None]
+        lacking = [name for name in references if name not in known]
+        if lacking:
+            raise UserError(
+                f"the store has no reference model {lacking[0]}",
+                where=str(folder),
+                remedy=f"build it with all detectors: {_build(folder)}",
+            )
+        P = _rows(performance_matrix(store), "performance", members, folder)
+        metafeatures = {}
+        for name in schemas:
+            M = metafeature_matrix(store, name) if name in _schemas(store) else pd.DataFrame()
+            found = _rows(M, f"{name} meta-features", members, folder)
+            metafeatures[name] = found[list(schema(name).learned)]
         files = {
             fingerprint: folder / member.file
             for fingerprint, member in members.items()
             if member.file is not None
         }
-        return cls(manifest.testbed, datasets, P, references, metafeatures, files)
-
-
-def _rows(frame: pd.DataFrame, datasets: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    missing = [name for name in datasets.index if name not in frame.index]
-    if missing:
-        first, more = datasets.loc[missing[0], "name"], len(missing) - 1
-        raise UserError(
-            f"the store has nothing of {first}" + (f" and {more} more" if more else ""),
-            where=str(folder),
-            remedy=f"run: metaod build --store STORE --data {folder}",
+        # a reference may be without value where a detector is: Results names those datasets
+        return cls(
+            manifest.testbed,
+            datasets,
+            P,
+            performance_matrix(store, models=references).reindex(P.index),
+            metafeatures,
+            files,
+            tuple(duplicates),
         )
-    return frame.loc[datasets.index]
+
+
+def _rows(
+    frame: pd.DataFrame, what: str, members: Mapping[str, Member], folder: Path
+) -> pd.DataFrame:
+    """The members' rows, in their order; one that is missing is named, with what to do."""
+    missing = [name for name in members if name not in frame.index]
+    if missing:
+        first, more = members[missing[0]], len(missing) - 1
+        build = f"run: {_build(folder)}"
+        if first.file is None:
+            # the testbed's folder does not hold the catalogue's sets
+            build = "begin with: metaod db init --store STORE --shipped, or build from their folder"
+        raise UserError(
+            f"the store has no {what} of {first.name}" + (f" and {more} more" if more else ""),
+            where=str(folder),
+            remedy=build,
+        )
+    return frame.loc[list(members)]
+
+
+def _build(folder: Path) -> str:
+    return f"metaod build --store STORE --data {folder}"

@@ -1,6 +1,5 @@
 """How long a selection takes, and how long the picked model then takes to train."""
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +14,9 @@ from metaod.detectors import ModelSpec
 from metaod.errors import UserError
 from metaod.evaluation.protocols import Split
 from metaod.evaluation.results import Results
+from metaod.evaluation.running import Candidate, Journal, ranking, tasks_of
 from metaod.evaluation.testbed_data import TestbedData
-from metaod.learners import make_learner
+from metaod.learners.base import Learner
 from metaod.metafeatures import extract
 
 __all__ = ["add_times", "measure_times"]
@@ -55,26 +55,33 @@ def measure_times(
     DataFrame
         ``pick``, ``select_seconds`` and ``train_seconds`` by fingerprint.
     """
-    M, origins = data.metafeatures[schema], data.datasets["origin"].to_numpy()
-    done = _read(journal)
-    _warm_up(schema)
-    total = len(data.files)
-    for split in splits:
-        here = [data.datasets.index[place] for place in split.test]
-        waiting = [name for name in here if name in data.files and name not in done]
-        if not waiting:
+    candidate = Candidate(learner, learner, data.metafeatures[schema])
+    origins = data.datasets["origin"].to_numpy(dtype=str)
+    kept = Journal(journal)
+    tasks = list(tasks_of(data.P, origins, splits, [candidate], seeds=1))
+    # by the training as well: a selection by another learner is another one
+    digests = {
+        name: f"{task.digest} {schema} {name}"
+        for task in tasks
+        for name in data.datasets.index[task.split.test]
+        if name in data.files
+    }
+    waiting = {name for name, digest in digests.items() if digest not in kept.done}
+    if waiting:
+        _warm_up(schema)
+    for task in tasks:
+        here = [name for name in data.datasets.index[task.split.test] if name in waiting]
+        if not here:
             continue
-        fitted = make_learner(learner).fit(
-            data.P.iloc[split.train], M.iloc[split.train], origins[split.train]
-        )
-        for name in waiting:
-            done[name] = _measure(data, name, fitted, schema)
-            if journal is not None:
-                with journal.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"dataset": name, **done[name]}) + "\n")
+        fitted = task.fit(data.P, origins)
+        for name in here:
+            kept.keep(digests[name], _measure(data, name, fitted, schema))
+            waiting.remove(name)
             if progress is not None:
-                progress(len(done), total)
-    return pd.DataFrame.from_dict(done, orient="index").rename_axis("dataset")
+                progress(len(digests) - len(waiting), len(digests))
+    found = {name: kept.done[digest] for name, digest in digests.items()}
+    columns = ["pick", "select_seconds", "train_seconds"]
+    return pd.DataFrame.from_dict(found, orient="index", columns=columns).rename_axis("dataset")
 
 
 def add_times(results: Results, times: pd.DataFrame, method: str = "metaod") -> Results:
@@ -86,7 +93,7 @@ def add_times(results: Results, times: pd.DataFrame, method: str = "metaod") -> 
     return Results(frame)
 
 
-def _measure(data: TestbedData, name: str, fitted: Any, schema: str) -> dict[str, Any]:
+def _measure(data: TestbedData, name: str, fitted: Learner, schema: str) -> dict[str, Any]:
     described = data.datasets.loc[name]
     found = read_labelled(
         data.files[name], name=str(described["name"]), origin=str(described["origin"])
@@ -97,16 +104,19 @@ def _measure(data: TestbedData, name: str, fitted: Any, schema: str) -> dict[str
     features = extract(prepared, schema).to_series()
     scores = fitted.predict(features[list(fitted.features_)])
     selected = time.perf_counter() - started
-    for model in scores.sort_index().sort_values(ascending=False, kind="stable").index:
+    reached = data.P.loc[name]
+    for model in ranking(scores):
+        # a user's run would pass over what cannot be run there, as the protocol does
+        if np.isnan(reached[model]):
+            continue
         detector = ModelSpec.parse(model).to_pyod(random_state=0)
         started = time.perf_counter()
         try:
             detector.fit(prepared.X)
-        except UserError:
-            # a user's run would go on to the next one
+        except Exception:  # foreign code raises anything at a table that it cannot take
             continue
         trained = time.perf_counter() - started
-        return {"pick": str(model), "select_seconds": selected, "train_seconds": trained}
+        return {"pick": model, "select_seconds": selected, "train_seconds": trained}
     raise UserError("no model can be fitted", where=name, remedy="check the dataset")
 
 
@@ -116,17 +126,3 @@ def _warm_up(schema: str) -> None:
     extract(X, schema)
     for family in ("IForest", "KNN", "LOF", "HBOS", "LODA", "OCSVM", "COF", "ABOD"):
         ModelSpec(family).to_pyod(random_state=0).fit(X)
-
-
-def _read(journal: Path | None) -> dict[str, dict[str, Any]]:
-    if journal is None or not journal.exists():
-        return {}
-    done = {}
-    for line in journal.read_text("utf-8").splitlines():
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            # a run that was killed while it wrote: that dataset is measured again
-            continue
-        done[entry.pop("dataset")] = entry
-    return done

@@ -5,12 +5,13 @@ seen, so that nothing is claimed of a new table that did not hold on such tables
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.errors import BadParameter
 from metaod.learners.history import History, normalised
 from metaod.learners.out_of_fold import origin_folds
 from metaod.learners.state import State, StateReader
@@ -18,12 +19,22 @@ from metaod.learners.state import State, StateReader
 __all__ = ["LEVEL", "Calibration"]
 
 Matrix = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.bool_]
 
 LEVEL = 0.8
 """Share of tables on which the interval is to hold the truth."""
 
 _BINS = 5
 """Parts of the range of predictions, each with an interval of its own."""
+
+_FEWEST = 20
+"""Origins without which a part has no interval of its own."""
+
+_FOLDS = 10
+"""Groups of origins whose residuals are taken from a fit to the others."""
+
+_TOP = 0.9
+"""Rank, from 0 to 1, from which a model is at the top of the ranking."""
 
 _NEAREST = 5
 """Historical datasets whose mean distance says how unlike a table is."""
@@ -33,10 +44,11 @@ _NEAREST = 5
 class _Record:
     """What happened on every historical dataset, predicted without its origin."""
 
-    estimate: Matrix  # (n, m) of the history
+    level: Matrix  # (n, 1) of the history's estimates
     rank: Matrix  # (n, m) of the learner's scores, from 0 to 1 for the largest
     truth: Matrix  # (n, m) normalised performance, NaN where missing
     pick: npt.NDArray[np.intp]  # (n,) the first in the ranking that has a value
+    origin: npt.NDArray[np.intp]  # (n,) numbers of the origins, from 0
 
 
 @dataclass(frozen=True)
@@ -46,7 +58,8 @@ class Calibration:
     Parameters
     ----------
     coefficients : array of shape (4,)
-        Of 1, the history's estimate, the rank among the learner's scores, and their product.
+        Of 1, the level of the history's estimates, the rank among the learner's scores, and their
+        product.
     edges : array of shape (bins - 1,)
         Where the parts of the range of predictions meet.
     low, high : array of shape (2, bins)
@@ -74,8 +87,11 @@ class Calibration:
         scores : DataFrame of shape (n_datasets, n_models)
             Scores of a learner that had not seen the dataset's origin.
         history : History
-            The same datasets in the same order.
+            The same datasets in the same order, of two origins at least.
         """
+        if len(set(history.origins)) < 2:
+            legal = "of at least 2 origins"
+            raise BadParameter("Calibration", "history", legal, f"only {history.origins[0]}")
         record = _record(scores[list(history.models)].to_numpy(), history)
         everything = np.ones(len(history.names), dtype=bool)
         far = np.array([_unlikeness(history.own_distances(i)) for i in range(len(everything))])
@@ -98,13 +114,13 @@ class Calibration:
         pick : int
             Place of the model that was picked.
         """
-        predicted = _predict(self.coefficients, estimate, _ranks(scores))
+        ranks = _ranks(scores)
+        predicted = _predict(self.coefficients, _level(estimate, ranks), ranks)
         part = np.searchsorted(self.edges, predicted)
         stratum = np.ones(len(scores), dtype=np.intp)
         stratum[pick] = 0
-        low = np.clip(predicted + self.low[stratum, part], 0, 1)
-        high = np.clip(predicted + self.high[stratum, part], 0, 1)
-        return predicted, np.minimum(low, predicted), np.maximum(high, predicted)
+        ends = self.low[stratum, part], self.high[stratum, part]
+        return predicted, *_interval(predicted, *ends)
 
     def unlikeness(self, distances: Matrix) -> float:
         """Share of historical datasets that are less unlike the others than this one.
@@ -128,12 +144,15 @@ class Calibration:
         edges = reader.array("edges", (reader.size("bins") - 1,))
         if (np.diff(edges) < 0).any():
             raise reader.damaged("edges are not ascending")
+        distances = reader.array("distances", ("n",))
+        if len(distances) == 0:
+            raise reader.damaged("it rests on no dataset")
         return cls(
             reader.array("coefficients", (4,)),
             edges,
             low,
             reader.array("high", (2, "bins")),
-            reader.array("distances", ("n",)),
+            distances,
             reader.numbers("figures"),
         )
 
@@ -151,76 +170,121 @@ def _ranks(scores: Matrix) -> Matrix:
     return ranks
 
 
+def _level(estimate: Matrix, ranks: Matrix) -> Matrix:
+    """What the history expects of the models at the top of the ranking, (..., 1).
+
+    It tells tables apart; models of one table are told apart by the learner alone, so that what is
+    predicted goes down the ranking with it.
+    """
+    # where scores are tied at the top, none reaches the rank
+    top = ranks >= np.minimum(_TOP, ranks.max(axis=-1, keepdims=True))
+    found: Matrix = (estimate * top).sum(axis=-1, keepdims=True) / top.sum(axis=-1, keepdims=True)
+    return found
+
+
 def _record(scores: Matrix, history: History) -> _Record:
     truth = normalised(history.P.astype(np.float64))
     places = range(len(truth))
     estimate = np.array([history.estimate(history.own_distances(place)) for place in places])
-    pick = np.where(np.isnan(truth), -np.inf, scores).argmax(axis=1)
-    return _Record(estimate, _ranks(scores), truth, pick)
+    # among equal scores the first by id wins, as in a learner's choice
+    order = np.argsort(np.array(history.models), kind="stable")
+    pick = order[np.where(np.isnan(truth), -np.inf, scores)[:, order].argmax(axis=1)]
+    _, origin = np.unique(np.array(history.origins), return_inverse=True)
+    ranks = _ranks(scores)
+    return _Record(_level(estimate, ranks), ranks, truth, pick, origin)
 
 
-def _predict(coefficients: Matrix, estimate: Matrix, rank: Matrix) -> Matrix:
-    ones = np.ones_like(estimate)
-    parts = np.stack([ones, estimate, rank, estimate * rank], axis=-1)
-    result: Matrix = np.clip(parts @ coefficients, 0, 1)
+def _predict(coefficients: Matrix, level: Matrix, rank: Matrix) -> Matrix:
+    result: Matrix = np.clip(_design(level, rank) @ coefficients, 0, 1)
     return result
 
 
-def _fit_intervals(
-    record: _Record, rows: npt.NDArray[np.bool_]
-) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-    truth, places = record.truth[rows], np.arange(int(rows.sum()))
-    estimate, rank, pick = record.estimate[rows], record.rank[rows], record.pick[rows]
+def _design(level: Matrix, rank: Matrix) -> Matrix:
+    """What a prediction is linear in: 1, level, rank and their product, (..., 4)."""
+    return np.stack(np.broadcast_arrays(1.0, level, rank, level * rank), axis=-1)
+
+
+def _interval(predicted: Matrix, low: Matrix, high: Matrix) -> tuple[Matrix, Matrix]:
+    bottom, top = np.clip(predicted + low, 0, 1), np.clip(predicted + high, 0, 1)
+    return np.minimum(bottom, predicted), np.maximum(top, predicted)
+
+
+def _coefficients(record: _Record, rows: npt.NDArray[np.intp]) -> Matrix:
+    truth, pick = record.truth[rows], record.pick[rows]
     known = ~np.isnan(truth)
-    design = np.stack([np.ones_like(estimate), estimate, rank, estimate * rank], axis=-1)
     # the top of the ranking is what users look at: it counts for as much as all the rest
     weight = np.where(known, 0.5 / known.sum(axis=1, keepdims=True), 0.0)
-    weight[places, pick] += 0.5
-    root = np.sqrt(weight)[..., None]
-    targets = np.where(known, truth, 0.0)
-    coefficients, *_ = np.linalg.lstsq(
-        (design * root).reshape(-1, 4), (targets * root[..., 0]).ravel(), rcond=None
-    )
-    predicted = _predict(coefficients, estimate, rank)
-    picked, others = predicted[places, pick], predicted[known]
-    edges = np.quantile(picked, np.linspace(0, 1, _BINS + 1)[1:-1])
-    strata = (
-        (picked, truth[places, pick] - picked),
-        (others, truth[known] - others),
-    )
-    ends = [[_ends(value, rest, edges, part) for part in range(_BINS)] for value, rest in strata]
+    weight[np.arange(len(pick)), pick] += 0.5
+    root = np.sqrt(weight)
+    design = _design(record.level[rows], record.rank[rows]) * root[..., None]
+    targets = np.where(known, truth, 0.0) * root
+    found, *_ = np.linalg.lstsq(design.reshape(-1, 4), targets.ravel(), rcond=None)
+    result: Matrix = found
+    return result
+
+
+def _held_out(record: _Record, rows: Rows) -> Matrix:
+    """Predictions for some of the datasets, each from coefficients of their other origins."""
+    places = np.flatnonzero(rows)
+    predicted = np.empty((len(places), record.truth.shape[1]))
+    n_folds = min(_FOLDS, len(np.unique(record.origin[places])))
+    folds = np.zeros(len(places), dtype=np.intp)
+    if n_folds > 1:
+        folds = origin_folds(record.origin[places], n_folds, seed=2)
+    for fold in range(n_folds):
+        held = places[folds == fold]
+        others = places[folds != fold] if n_folds > 1 else held
+        coefficients = _coefficients(record, others)
+        predicted[folds == fold] = _predict(coefficients, record.level[held], record.rank[held])
+    return predicted
+
+
+def _fit_intervals(record: _Record, rows: Rows) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+    truth, pick = record.truth[rows], record.pick[rows]
+    predicted = _held_out(record, rows)
+    known, picked = ~np.isnan(truth), (np.arange(len(pick)), pick)
+    edges = np.quantile(predicted[picked], np.linspace(0, 1, _BINS + 1)[1:-1])
+    residual, part = truth - predicted, np.searchsorted(edges, predicted)
+    origin = np.broadcast_to(record.origin[rows][:, None], truth.shape)
+    ends = [
+        [_ends(residual[cells], origin[cells], part[cells] == number) for number in range(_BINS)]
+        for cells in (picked, known)
+    ]
     low, high = np.moveaxis(np.array(ends), 2, 0)
-    return coefficients, edges, low, high
+    return _coefficients(record, np.flatnonzero(rows)), edges, low, high
 
 
-def _ends(predicted: Matrix, residual: Matrix, edges: Matrix, part: int) -> tuple[float, float]:
-    inside = residual[np.searchsorted(edges, predicted) == part]
-    if len(inside) < 20:
-        inside = residual
-    # the conformal correction: one more table than were seen
-    n = len(inside)
-    tail = (1 - LEVEL) / 2
-    shares = np.clip([tail - tail / n, 1 - tail + tail / n], 0, 1)
-    low, high = np.quantile(inside, shares)
+def _ends(residual: Matrix, origin: npt.NDArray[np.intp], inside: Rows) -> tuple[float, float]:
+    """What holds the residual of a new origin at :data:`LEVEL`."""
+    if len(np.unique(origin[inside])) < _FEWEST:
+        inside = np.ones_like(inside)
+    n = len(np.unique(origin[inside]))
+    # a new value lies below the k-th of n like it with a chance of k / (n + 1); datasets and
+    # models of one origin resemble each other, so that only origins count
+    below = (n + 1) * (1 - LEVEL) / 2 - 1
+    if below < 0:
+        # too few to promise anything less than the whole range
+        return -1.0, 1.0
+    share = below / (n - 1)
+    low, high = np.quantile(residual[inside], [share, 1 - share])
     return float(low), float(high)
 
 
 def _coverage(record: _Record, history: History) -> dict[str, float]:
     """Share of picks inside their interval, when it was made from other origins."""
     n_folds = min(5, len(set(history.origins)))
-    if n_folds < 2:
-        return {}
     folds = origin_folds(history.origins, n_folds, seed=1)
     inside, widths, errors, baseline = [], [], [], []
     for fold in range(n_folds):
         coefficients, edges, low, high = _fit_intervals(record, folds != fold)
         rows = np.flatnonzero(folds == fold)
         pick = record.pick[rows]
-        found = _predict(coefficients, record.estimate[rows, pick], record.rank[rows, pick])
+        found = _predict(coefficients, record.level[rows, 0], record.rank[rows, pick])
         part = np.searchsorted(edges, found)
         truth = record.truth[rows, pick]
-        bottom, top = np.clip(found + low[0, part], 0, 1), np.clip(found + high[0, part], 0, 1)
-        inside.append((truth >= bottom) & (truth <= top))
+        bottom, top = _interval(found, low[0, part], high[0, part])
+        # a truth at the very end of its interval is inside, however it was rounded
+        inside.append((truth >= bottom - 1e-9) & (truth <= top + 1e-9))
         widths.append(top - bottom)
         errors.append((truth - found) ** 2)
         others = np.flatnonzero(folds != fold)
@@ -237,7 +301,8 @@ def _coverage(record: _Record, history: History) -> dict[str, float]:
 def _against_reference(record: _Record, history: History) -> dict[str, float]:
     """How often a pick was better than PyOD's default iForest on an origin not seen before."""
     reached = history.P[np.arange(len(record.pick)), record.pick].astype(np.float64)
-    difference = (reached - history.reference)[~np.isnan(history.reference)]
+    known = ~np.isnan(history.reference)
+    difference = (reached - history.reference)[known]
     if len(difference) == 0:
         return {}
     return {
@@ -246,21 +311,22 @@ def _against_reference(record: _Record, history: History) -> dict[str, float]:
         "loses_to_reference": float(np.mean(difference < -0.005)),
         "loses_much": float(np.mean(difference < -0.05)),
         "n_datasets": float(len(difference)),
-        "n_origins": float(len(set(history.origins))),
+        "n_origins": float(len(np.unique(record.origin[known]))),
     }
 
 
-def _regret_by_distance(record: _Record, history: History, far: Matrix) -> dict[str, Any]:
+def _regret_by_distance(record: _Record, history: History, far: Matrix) -> dict[str, float]:
     """Whether picks miss more of what was possible where a dataset is unlike the others."""
     from scipy.stats import spearmanr  # noqa: PLC0415 - only when a calibration is made
 
     best = np.nanmax(history.P, axis=1)
     reached = history.P[np.arange(len(record.pick)), record.pick]
     regret = (best - reached).astype(np.float64)
-    if len(regret) < 20:
+    cut = np.quantile(far, 0.9)
+    # without both kinds, or without any difference, there is nothing to tell
+    if len(regret) < _FEWEST or np.ptp(regret) == 0 or not (far > cut).any():
         return {}
     found = spearmanr(far, regret)
-    cut = np.quantile(far, 0.9)
     return {
         "regret_distance_correlation": float(found.statistic),
         "regret_distance_p": float(found.pvalue),

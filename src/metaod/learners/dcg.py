@@ -64,7 +64,7 @@ def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
     >>> bool(dcg_loss(G, U, good)[0] < dcg_loss(G, U, bad)[0])
     True
     """
-    losses: Matrix = _losses(*map(_floats, (G, U, V)), float(alpha))
+    losses: Matrix = _losses(_floats(G), _floats(U), _floats(V), float(alpha))
     return losses
 
 

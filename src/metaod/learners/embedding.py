@@ -31,10 +31,9 @@ class Embedding(Protocol):
 class PCAEmbedding:
     """Principal components of clean meta-features, on a scale that a factorisation can start from.
 
-    Every component is divided by its spread over the training datasets and by the square root of
-    the number of components, so that a row has length 1 on average: against a model matrix drawn
-    from a unit normal, the predicted scores then start with a spread of 1, whatever k is, and the
-    sigmoid's sharpness means the same for every k.
+    All components are divided by one number, such that the squared length of a row is 1 on average
+    over the training datasets: against a model matrix drawn from a unit normal, the predicted
+    scores then start with a spread of 1, and the sigmoid's sharpness means the same for every k.
 
     Parameters
     ----------
@@ -71,8 +70,8 @@ class PCAEmbedding:
         # a singular vector's sign is arbitrary: its largest entry is made positive
         largest_at = np.abs(directions).argmax(axis=1)
         signs = np.sign(directions[np.arange(count), largest_at])
-        scales = spreads[:count] / np.sqrt(len(X)) * np.sqrt(count)
-        self.components_[:, :count] = (directions * (signs / scales)[:, None]).T
+        length = np.sqrt((spreads[:count] ** 2).sum() / len(X))
+        self.components_[:, :count] = (directions * signs[:, None]).T / length
         return self
 
     def transform(self, X: Matrix) -> Matrix:

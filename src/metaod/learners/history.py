@@ -24,18 +24,18 @@ _SHRINKAGE = 5.0
 def normalised(P: Matrix) -> Matrix:
     """Performance on a scale from 0, the worst model of the dataset, to 1, the best.
 
-    NaN stays; where all models do the same, all get 1.
+    NaN stays; where all models do the same, all get 1. Nothing is known of a row of NaN.
 
     Examples
     --------
     >>> normalised(np.array([[0.2, 0.4, np.nan], [0.5, 0.5, 0.5]])).tolist()
     [[0.0, 1.0, nan], [1.0, 1.0, 1.0]]
     """
-    low = np.nanmin(P, axis=1, keepdims=True)
-    width = np.nanmax(P, axis=1, keepdims=True) - low
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(width > 0, (P - low) / width, 1.0)
-    return np.where(np.isnan(P), np.nan, share)
+    known = ~np.isnan(P)
+    low = np.min(P, axis=1, keepdims=True, initial=np.inf, where=known)
+    width = np.max(P, axis=1, keepdims=True, initial=-np.inf, where=known) - low
+    share = np.divide(P - low, width, out=np.ones_like(P), where=width > 0)
+    return np.where(known, share, np.nan)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ class History:
         """Normalised performance of every model on a dataset at these distances, (m,).
 
         An average over the nearest datasets, weighted by a Gaussian whose width is the distance
-        of the last of them, and drawn towards the mean over all datasets.
+        of the last of them, and drawn towards the mean over all datasets. Datasets at an infinite
+        distance are left out; a model without a value on any of the others gets 0.
         """
         values = normalised(self.P.astype(np.float64))
         known = ~np.isnan(values)
@@ -130,7 +131,7 @@ class History:
         usable = np.isfinite(distances)
         overall = values[usable].sum(axis=0) / np.maximum(known[usable].sum(axis=0), 1)
         nearest = np.argsort(distances, kind="stable")[: min(_NEIGHBOURS, int(usable.sum()))]
-        width = max(float(distances[nearest[-1]]), 1e-12)
+        width = max(distances[nearest].max(initial=0.0), 1e-12)
         weights = np.exp(-0.5 * (distances[nearest] / width) ** 2)
         total = weights @ known[nearest]
         result: Matrix = (weights @ values[nearest] + _SHRINKAGE * overall) / (total + _SHRINKAGE)
@@ -159,9 +160,9 @@ class History:
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
         """Take back what :meth:`state` gave."""
-        names, models = reader.texts("names"), reader.texts("models")
-        features = reader.texts("features")
-        origins = reader.texts("origins", distinct=False)
+        # datasets of two sources may have the same name
+        names, origins = (reader.texts(name, distinct=False) for name in ("names", "origins"))
+        models, features = reader.texts("models"), reader.texts("features")
         sizes = {"n": len(names), "m": len(models), "d": len(features)}
         cleaning = Cleaning.restore(reader.part("cleaning", **sizes))
         P = reader.array("P", (sizes["n"], sizes["m"]))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadParameter
+from metaod.errors import BadParameter, UserError
 from metaod.learners.base import Learner, Matrix, Progress
 from metaod.learners.cleaning import Cleaning
 from metaod.learners.embedding import Embedding, PCAEmbedding, embed
@@ -135,8 +135,11 @@ class LatentLearner(Learner):
             nobody = np.zeros_like(held_out)
             final = self._run(training.M, targets, self.n_epochs_, progress, nobody)
         if not (np.isfinite(final.U).all() and np.isfinite(final.V).all()):
-            legal = "small enough for the factorisation to stay finite"
-            raise BadParameter(type(self).__name__, "learning_rate", legal, self.learning_rate)
+            raise UserError(
+                "the factorisation left the range of floating-point numbers",
+                where=type(self).__name__,
+                remedy="lower learning_rate, or scale down what phi gives",
+            )
         self.U_, self.V_ = final.U, final.V
         self.valued_ = np.flatnonzero((~np.isnan(training.P)).any(axis=0))
         self.loss_curve_ = _curve(trial, final if held_out.any() else None)

@@ -1,6 +1,6 @@
 """Supervised Surrogates: each model's performance, regressed directly onto meta-features."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from metaod.learners.base import Learner, Matrix, Progress
@@ -17,8 +17,8 @@ class SupervisedSurrogates(Learner):
     """Scores models by the performance that a random forest predicts from meta-features.
 
     One forest has all models as its outputs: its leaves hold mean rows of the performance matrix.
-    Missing cells are estimated beforehand (see :func:`~metaod.learners.completion.completed`); a
-    model without any value is always last.
+    They are kept in single precision. Missing cells are estimated beforehand (see
+    :func:`~metaod.learners.completion.completed`); a model without any value is always last.
 
     Parameters
     ----------
@@ -59,7 +59,9 @@ class SupervisedSurrogates(Learner):
 
     def _fit(self, training: Training, progress: Progress) -> None:
         progress("forest", 0, 1)
-        self.regression_ = MetaRegression.fit(training.M, completed(training.P), **self.params())
+        fitted = MetaRegression.fit(training.M, completed(training.P), **self.params())
+        # with an output for every model the leaves are most of an artifact
+        self.regression_ = replace(fitted, forest=fitted.forest.rounded())
         progress("forest", 1, 1)
 
     def _predict(self, M: Matrix) -> Matrix:

@@ -17,7 +17,7 @@ from metaod.learners.out_of_fold import out_of_fold_scores
 from metaod.metafeatures.schema import SCHEMAS, schema
 from metaod.performance import MEASURES
 
-__all__ = ["REFERENCE", "TrainingData", "train"]
+__all__ = ["REFERENCE", "TrainingData", "calibration_of", "train"]
 
 REFERENCE = "IForest()"
 """The reference model that picks are measured against: PyOD's default iForest."""
@@ -218,10 +218,30 @@ def train(
     history = data.history()
     if not 2 <= calibrate <= data.n_origins:
         return replace(artifact, history=history)
+    calibration = calibration_of(data, learner, n_folds=calibrate, progress=progress)
+    return replace(artifact, history=history, calibration=calibration)
+
+
+def calibration_of(
+    data: TrainingData, learner: Learner, *, n_folds: int, progress: Progress | None = None
+) -> Calibration:
+    """How sure a learner's answers are on origins that it has not seen.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The datasets.
+    learner : Learner
+        The learner, with its parameters; it is left as it is.
+    n_folds : int
+        Groups of origins, each left out once.
+    progress : callable, optional
+        Told of progress.
+    """
     scores = out_of_fold_scores(
-        learner, data.P, data.M, data.origins, n_folds=calibrate, progress=progress
+        learner, data.P, data.M, data.origins, n_folds=n_folds, progress=progress
     )
-    return replace(artifact, history=history, calibration=Calibration.fit(scores, history))
+    return Calibration.fit(scores, data.history())
 
 
 def _reference(store: Store, measure: str) -> "pd.Series[float] | None":

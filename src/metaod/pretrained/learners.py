@@ -1,6 +1,7 @@
 """The shipped learners: the default, the paper's MetaOD, and any rival, trained when asked for."""
 
 import hashlib
+from contextlib import suppress
 from functools import lru_cache
 from importlib.resources import as_file, files
 from os import PathLike
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from metaod._version import __version__
 from metaod.datasets.download import default_cache_dir
-from metaod.errors import BadParameter
+from metaod.errors import BadParameter, UserError
 from metaod.learners.artifact import Artifact
 from metaod.learners.registry import learner_class, learner_names
 
@@ -40,7 +41,7 @@ def find_artifact(learner: "str | PathLike[str] | Artifact" = DEFAULT) -> Artifa
         return learner
     if isinstance(learner, str) and (learner == DEFAULT or learner in learner_names()):
         return shipped_artifact(learner)
-    if isinstance(learner, str | PathLike) and Path(learner).exists():
+    if isinstance(learner, str | PathLike) and Path(learner).is_file():
         return Artifact.load(learner)
     legal = f"an artifact's path, or one of {(DEFAULT, *learner_names())}"
     raise BadParameter("select", "learner", legal, learner)
@@ -59,17 +60,23 @@ def shipped_artifact(name: str = DEFAULT) -> Artifact:
         ``default``, or the name of a learner.
     """
     if name in SHIPPED:
-        with as_file(_HERE.joinpath("learners", f"{name}.metaod")) as path:
+        with as_file(_HERE.joinpath("artifacts", f"{name}.metaod")) as path:
             return Artifact.load(path)
     learner_class(name)
     place = _cache_place(name)
-    if place.exists():
+    try:
         return Artifact.load(place)
+    except UserError:
+        # not there, damaged, or made by other code: it is made anew
+        pass
     from metaod.pretrained.training import train_shipped  # noqa: PLC0415 - fitting is slow to import
 
     artifact = train_shipped(name)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    artifact.save(place)
+    # an answer that cannot be kept is an answer all the same
+    with suppress(OSError, UserError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        artifact.save(place)
     return artifact
 
 

@@ -6,7 +6,12 @@ from typing import Any
 from metaod.learners import make_learner
 from metaod.learners.artifact import Artifact
 from metaod.learners.base import Progress
-from metaod.learners.training_data import REFERENCE, TrainingData, train
+from metaod.learners.training_data import (
+    REFERENCE,
+    TrainingData,
+    calibration_of,
+    train,
+)
 from metaod.pretrained.matrix import (
     final_origins,
     shipped_datasets,
@@ -40,7 +45,7 @@ class ShippedRecipe:
 
 
 RECIPES = {
-    "default": ShippedRecipe("supervised_surrogates", ("scores",)),
+    "default": ShippedRecipe("supervised_surrogates", ("paper", "scores")),
     "metaod": ShippedRecipe("metaod"),
 }
 """The shipped learners; any other is trained with its own defaults on the paper's features."""
@@ -86,10 +91,6 @@ def train_shipped(name: str, *, progress: Progress | None = None) -> Artifact:
     everything = shipped_training_data(recipe.schemas)
     artifact = train(everything, make_learner(recipe.learner, **recipe.params), progress=progress)
     held_back = everything.without(final_origins())
-    calibrated = train(
-        held_back,
-        make_learner(recipe.learner, **recipe.params),
-        calibrate=FOLDS,
-        progress=progress,
-    )
-    return replace(artifact, calibration=calibrated.calibration)
+    unseen = make_learner(recipe.learner, **recipe.params)
+    calibration = calibration_of(held_back, unseen, n_folds=FOLDS, progress=progress)
+    return replace(artifact, calibration=calibration)

@@ -1,5 +1,6 @@
 """Which models may be picked for a table: what applies, what is allowed, what it may cost."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -59,6 +60,7 @@ class Candidates:
         never = _names(constraints.exclude, "exclude", known) or set()
         costs: dict[ModelSpec, Cost] = {}
         passed_over: dict[ModelSpec, str] = {}
+        too_costly: dict[ModelSpec, Cost] = {}
         for spec, cost in zip(models, expected_costs(models, *shape), strict=True):
             reason = spec.why_not(*shape)
             if only is not None and not {spec.id, spec.detector} & only:
@@ -67,13 +69,15 @@ class Candidates:
                 reason = "excluded"
             if reason is None:
                 reason = why_too_costly(cost, constraints.max_seconds, constraints.max_bytes)
+                if reason is not None:
+                    too_costly[spec] = cost
             if reason is None:
                 costs[spec] = cost
             else:
                 passed_over[spec] = reason
         if not costs:
             raise UserError(
-                f"no model is left to pick from: {_commonest(passed_over)}",
+                f"no model is left to pick from: {_commonest(passed_over, too_costly)}",
                 where=f"a table of {shape[0]} rows and {shape[1]} columns",
                 remedy="loosen max_seconds, exclude or space, or give more rows",
             )
@@ -98,7 +102,14 @@ def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | 
     return names
 
 
-def _commonest(passed_over: dict[ModelSpec, str]) -> str:
-    reasons = list(passed_over.values())
-    first = max(reasons, key=reasons.count)
-    return f"{reasons.count(first)} of {len(reasons)} are {first}"
+def _commonest(passed_over: dict[ModelSpec, str], too_costly: dict[ModelSpec, Cost]) -> str:
+    """How many models are left out for which reasons, the commonest three."""
+    counts = Counter(reason for spec, reason in passed_over.items() if spec not in too_costly)
+    found = [(count, f"{count} × {reason}") for reason, count in counts.items()]
+    if too_costly:
+        # every model has a cost of its own: the least says how far off the limit is
+        least = min(too_costly, key=lambda spec: (too_costly[spec].seconds, spec.id))
+        count = len(too_costly)
+        found.append((count, f"{count} × too costly (the quickest {passed_over[least]})"))
+    found.sort(key=lambda item: -item[0])
+    return ", ".join(text for _, text in found[:3])

@@ -23,8 +23,9 @@ class Explanation:
     ----------
     pick : str
         The model.
-    usual : str
-        What the learner picks for a table whose meta-features are all ordinary.
+    usual : str or None
+        What the learner picks for a table whose meta-features are all ordinary; None where the
+        artifact carries no history, and what is ordinary is not known.
     nearest : DataFrame
         The nearest historical datasets, one a row: name, origin, n_rows, n_columns, distance, and
         how the pick did there: ap, normalised (0 for the dataset's worst model, 1 for its best)
@@ -36,7 +37,7 @@ class Explanation:
     """
 
     pick: str
-    usual: str
+    usual: str | None
     nearest: pd.DataFrame
     features: pd.DataFrame
 
@@ -50,20 +51,22 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        if self.pick == self.usual:
+        if self.usual is None:
+            lines = ["The learner carries no historical tables: why it is, is not known."]
+        elif self.pick == self.usual:
             lines = ["It is also the pick for a table with ordinary meta-features."]
         else:
             lines = [f"For a table with ordinary meta-features it would be {self.usual}."]
         if len(self.features):
             lines.append("What speaks for it (value; ordinary value):")
             lines.extend(
-                f"  {row.feature}: {row.value:.4g}; {row.ordinary:.4g}"
+                f"  {row.feature}: {_shown(row.value, '.4g')}; {row.ordinary:.4g}"
                 for row in self.features.itertuples()
             )
         if len(self.nearest):
             lines.append("The nearest historical tables, and the AP of the pick (iForest) there:")
             lines.extend(
-                f"  {row.name}: {row.ap:.3f} ({row.reference_ap:.3f})"
+                f"  {row.name}: {_shown(row.ap, '.3f')} ({_shown(row.reference_ap, '.3f')})"
                 for row in self.nearest.itertuples(index=False)
             )
         return "\n".join(lines)
@@ -90,7 +93,7 @@ def explain_pick(
     history = artifact.history
     if history is None:
         none = pd.DataFrame()
-        return Explanation(pick, pick, none, none)
+        return Explanation(pick, None, none, none)
     ordinary = m.copy()
     ordinary[history.cleaning.kept] = history.cleaning.median
     usual_scores = artifact.learner.predict(ordinary)[scores.index]
@@ -159,8 +162,14 @@ def _features(
     )
 
 
+def _shown(value: Any, form: str) -> str:
+    return format(value, form) if np.isfinite(value) else "unknown"
+
+
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    plain = frame.astype(object).where(frame.notna(), None)
+    # JSON knows neither NaN nor infinities
+    known = frame.notna() & ~frame.isin([np.inf, -np.inf])
+    plain = frame.astype(object).where(known, None)
     return [
         {
             str(name): getattr(value, "item", lambda value=value: value)()

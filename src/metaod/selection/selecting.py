@@ -140,7 +140,7 @@ def _estimates(
         return dict.fromkeys(names, unknown), distances
     models = list(history.models)
     found = calibration.predict(
-        scores[models].to_numpy(dtype=np.float64),
+        np.asarray(scores[models], dtype=np.float64),
         history.estimate(distances),
         pick=models.index(choice.best),
     )

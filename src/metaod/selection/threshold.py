@@ -39,15 +39,15 @@ def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
 def estimated_share(scores: Scores) -> float:
     """The share of outliers that a table's scores suggest, held towards the usual one.
 
-    Outliers of a detector that works are few and score far above the rest, so that they lie
-    beyond the mean plus one standard deviation. That share, between 0.5 and 50 %, is averaged
-    (geometrically) with :data:`USUAL_SHARE`, for scores alone say little about how many outliers
-    a table has. On 655 labelled datasets of 609 origins (no final ones) with four detectors none
-    of the ways that were tried was better than the usual 10 % in both respects; this one reached
-    a mean F1 of .203 (10 %: .202; interval of the difference -.001 to +.003), and .52 (10 %: .51)
-    where the detector worked, with an AP over .5; its shares were wrong by a factor of 2.25 on average
-    (10 %: 2.18). ``tools/measure_threshold.py`` prints the comparison. If you know about how many
-    outliers there are, say so.
+    Outliers of a detector that works are few and score far above the rest, so that they lie beyond
+    the mean plus one standard deviation. That share, between 0.5 and 50 %, is averaged
+    (geometrically) with :data:`USUAL_SHARE`, for scores alone say little about how many outliers a
+    table has. On 655 labelled datasets of 609 origins (no final ones) with four detectors none of
+    the ways that were tried was better than the usual 10 % in both respects; this one reached a
+    mean F1 of .203 (10 %: .202; interval of the difference -.001 to +.003), and .52 (10 %: .51)
+    where the detector worked, with an AP over .5; its shares were wrong by a factor of 2.25 on
+    average (10 %: 2.18). ``tools/measure_threshold.py`` prints the comparison. If you know about
+    how many outliers there are, say so.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ _UNLIKE = 0.95
 """A table is unlike the database where fewer of its datasets than 1 - this are as unlike."""
 
 _SMALL = 0.02
-"""A table is small where fewer than this share of the database's datasets have fewer rows."""
+"""A table is small where less than this share of the database's datasets have no more rows."""
 
 _SAMPLE = 10_000
 
@@ -125,10 +125,12 @@ def judge(
 
 def _unlike(unlikeness: float, figures: dict[str, float]) -> str:
     text = f"the table is less like the database than {unlikeness:.0%} of its own datasets are"
-    rises = figures.get("regret_distance_correlation", 0.0) > 0
+    near, far = figures.get("regret_near", 0.0), figures.get("regret_far", 0.0)
+    rises = figures.get("regret_distance_correlation", 0.0) > 0 and far > near
     if rises and figures.get("regret_distance_p", 1.0) < 0.05:
-        near, far = figures["regret_near"], figures["regret_far"]
-        text += f"; picks for such tables missed {far:.2f} AP of the best model, others {near:.2f}"
+        text += (
+            f"; picks fell {far:.2f} short of the best model on such tables, {near:.2f} on others"
+        )
     return text
 
 
@@ -136,13 +138,13 @@ def _of_size(prepared: PreparedTable, history: History | None) -> list[str]:
     if history is None:
         return []
     n_rows = len(prepared.X)
-    share = float(np.mean(history.shapes[:, 0] < n_rows))
+    share = float(np.mean(history.shapes[:, 0] <= n_rows))
     if share >= _SMALL:
         return []
     smallest = int(history.shapes[:, 0].min())
     text = (
-        f"the table has {n_rows} rows, fewer than {1 - share:.0%} of the database's datasets "
-        f"(the smallest has {smallest})"
+        f"the table has {n_rows} rows, fewer than {1 - share:.0%} of the database's datasets have "
+        f"(the smallest: {smallest})"
     )
     return [text]
 

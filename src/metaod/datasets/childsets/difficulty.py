@@ -25,7 +25,6 @@ _CHUNK = 10_000
 _PENALTIES = (1.0, 10.0, 100.0)
 
 
-@threadpool_limits.wrap(limits=1)  # sums in one order, whatever the number of cores
 def normal_probability(
     X: npt.NDArray[np.float64], is_normal: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float64]:
@@ -47,6 +46,28 @@ def normal_probability(
     numpy.ndarray of shape (n_rows,)
         From 0, unlike any normal row, to 1.
     """
+    # one thread: sums are taken in one order, whatever the number of cores
+    with threadpool_limits(limits=1):
+        return _fit_and_predict(X, is_normal)
+
+
+def of_difficulty(
+    probability: npt.NDArray[np.float64], difficulty: Difficulty
+) -> npt.NDArray[np.bool_]:
+    """Tell which rows have a difficulty, by their P(normal | x).
+
+    Examples
+    --------
+    >>> of_difficulty(np.array([0.1, 0.2, 0.4, 0.9]), "hard").tolist()
+    [False, False, True, False]
+    """
+    low, high = LEVELS[difficulty]
+    return (probability >= low) & (probability < high)
+
+
+def _fit_and_predict(
+    X: npt.NDArray[np.float64], is_normal: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
     # slow to import
     from sklearn.kernel_approximation import Nystroem  # noqa: PLC0415
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
@@ -76,17 +97,3 @@ def normal_probability(
     model.fit(features, target)
     chunks = (X[start : start + _CHUNK] for start in range(0, len(X), _CHUNK))
     return np.concatenate([model.predict_proba(kernel.transform(chunk))[:, 1] for chunk in chunks])
-
-
-def of_difficulty(
-    probability: npt.NDArray[np.float64], difficulty: Difficulty
-) -> npt.NDArray[np.bool_]:
-    """Tell which rows have a difficulty, by their P(normal | x).
-
-    Examples
-    --------
-    >>> of_difficulty(np.array([0.1, 0.2, 0.4, 0.9]), "hard").tolist()
-    [False, False, True, False]
-    """
-    low, high = LEVELS[difficulty]
-    return (probability >= low) & (probability < high)

@@ -1,12 +1,13 @@
 """Taking a motherset's childsets from where they can be had, and saying where that was."""
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
 from metaod.datasets.childsets import (
+    Childset,
     ChildsetGenerator,
     Motherset,
     list_mothersets,
@@ -77,16 +78,14 @@ class ChildsetMaker:
         Returns
         -------
         members, left_out : list
-            What was written, and the mothersets of which nothing could be had.
+            What was written, and of which mothersets not all could be had.
         """
         members: list[Member] = []
         left_out: list[LeftOut] = []
         for done, setting in enumerate(settings(), start=1):
-            taken = list(self._siblings(folder, setting, n_siblings))
+            taken, lacking = self._siblings(folder, setting, n_siblings)
             members += taken
-            if len(taken) < n_siblings:
-                reason = "neither the archive nor the mothersets have it"
-                left_out.append(LeftOut(setting.motherset, n_siblings - len(taken), reason))
+            left_out += lacking
             if on_motherset is not None:
                 on_motherset(setting.motherset, done, len(settings()))
         if not members:
@@ -99,21 +98,27 @@ class ChildsetMaker:
 
     def _siblings(
         self, folder: TestbedFolder, setting: Setting, n_siblings: int
-    ) -> Iterator[Member]:
-        generator: ChildsetGenerator | None = None
-        choice: _Choice | None = None
-        for replicate in range(1, n_siblings + 1):
-            original = self._original(folder, setting, replicate)
-            if original is not None:
-                yield original
-                continue
-            if generator is None:
-                choice = self._choose(setting)
-                if choice is None:
-                    return
+    ) -> tuple[list[Member], list[LeftOut]]:
+        replicates = range(1, n_siblings + 1)
+        taken = {replicate: self._original(folder, setting, replicate) for replicate in replicates}
+        missing = [replicate for replicate, member in taken.items() if member is None]
+        reason = ""
+        if missing:
+            choice = self._choose(setting)
+            if choice is None:
+                reason = "neither the archive nor the mothersets have it"
+            else:
                 generator = ChildsetGenerator(choice.motherset, seed=self._seed)
-            if choice is not None:
-                yield _made(folder, setting, choice, generator, replicate)
+                recipe = Recipe.from_number(choice.number)
+                if generator.candidates(recipe).size:
+                    for replicate in missing:
+                        childset = generator.make(recipe, replicate)
+                        taken[replicate] = _add_made(folder, setting, choice, childset)
+                else:
+                    reason = f"{choice.motherset.name} has no row that is {recipe.difficulty}"
+        members = [member for member in taken.values() if member is not None]
+        left_out = [LeftOut(setting.motherset, len(missing), reason)] if reason else []
+        return members, left_out
 
     def _original(self, folder: TestbedFolder, setting: Setting, replicate: int) -> Member | None:
         number = setting.number + replicate - 1
@@ -160,17 +165,11 @@ class ChildsetMaker:
         )
 
 
-def _made(
-    folder: TestbedFolder,
-    setting: Setting,
-    choice: _Choice,
-    generator: ChildsetGenerator,
-    replicate: int,
+def _add_made(
+    folder: TestbedFolder, setting: Setting, choice: _Choice, childset: Childset
 ) -> Member:
-    recipe = Recipe.from_number(choice.number)
-    childset = generator.make(recipe, replicate)
-    name = f"{childset.motherset}_{recipe.number(replicate):04d}"
-    in_paper = replicate == 1 and choice.stands_in_for is None
+    name = f"{childset.motherset}_{childset.recipe.number(childset.replicate):04d}"
+    in_paper = childset.replicate == 1 and choice.stands_in_for is None
     member = Member(
         f"{_MADE}/{name}",
         choice.source,
@@ -179,8 +178,8 @@ def _made(
         shape_of(childset.X, childset.y),
         file=f"{_MADE}/{name}.npz",
         motherset=childset.motherset,
-        recipe=recipe,
-        replicate=replicate,
+        recipe=childset.recipe,
+        replicate=childset.replicate,
         stands_in_for=choice.stands_in_for,
         paper_shape=setting.shape if in_paper else None,
         must_agree=setting.must_agree and in_paper,
