@@ -8,7 +8,7 @@ import typer
 from metaod.cli.build import StoreOption
 from metaod.cli.screen import console, grid
 from metaod.cli.steps import Steps
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, MissingExtra, UserError
 
 if TYPE_CHECKING:
     from metaod.evaluation.evaluating import Protocol
@@ -19,6 +19,8 @@ __all__ = ["evaluate"]
 
 JOURNALS = ".journal"
 """Folder inside the output that keeps what is done."""
+
+_DUPLICATES = ["dataset", "the same table as"]
 
 
 def evaluate(
@@ -58,6 +60,7 @@ def evaluate(
         raise BadParameter("metaod evaluate", "TESTBED", PROTOCOLS, testbed)
     if jobs == 0:
         raise BadParameter("metaod evaluate", "--jobs", "-1, or 1 or more", jobs)
+    _check_extra()
     manifest = read_manifest(folder)
     if manifest.testbed != testbed:
         raise UserError(
@@ -73,7 +76,23 @@ def evaluate(
     for name in wanted:
         place = out if testbed == "poc" else out / name
         results = _one(data, name, place, seeds, jobs, times=times, sensitivity=sensitivity)
-        _show(results, f"{testbed.upper()}, {name}", place)
+        _show(results, data, name, place)
+    missing = sum(item.datasets for item in manifest.left_out)
+    if missing:
+        console().print(
+            f"{missing} datasets of the paper's {testbed.upper()} could not be had;"
+            f" {folder / 'manifest.json'} names them",
+            soft_wrap=True,
+        )
+
+
+def _check_extra() -> None:
+    """Say now what would else be missing after hours of training."""
+    from importlib.util import find_spec
+
+    for module, package in (("matplotlib", "matplotlib"), ("scikit_posthocs", "scikit-posthocs")):
+        if find_spec(module) is None:
+            raise MissingExtra(package, extra="evaluation", needed_for="metaod evaluate")
 
 
 def _one(
@@ -86,13 +105,15 @@ def _one(
     times: bool,
     sensitivity: bool,
 ) -> "Results":
+    import pandas as pd
+
     from metaod.evaluation.evaluating import evaluate_testbed, splits_of
     from metaod.evaluation.publication import write_all
     from metaod.evaluation.sensitivity import run_sensitivity, write_sensitivity
     from metaod.evaluation.timing import add_times, measure_times
+    from metaod.evaluation.writing import write_table
 
     journal = out / JOURNALS
-    journal.mkdir(parents=True, exist_ok=True)
     with Steps() as steps:
         results = evaluate_testbed(
             data,
@@ -124,19 +145,29 @@ def _one(
             write_sensitivity(varied, data, out)
     results.write(out / "results.parquet")
     write_all(results, data.P, data.metafeatures["paper"], out, data.testbed)
+    if data.duplicates:
+        write_table(pd.DataFrame(data.duplicates, columns=_DUPLICATES), out, "duplicates")
     return results
 
 
-def _show(results: "Results", title: str, out: Path) -> None:
+def _show(results: "Results", data: "TestbedData", protocol: str, out: Path) -> None:
     from metaod.evaluation.publication import unit_of
     from metaod.evaluation.tables import summary_table
 
-    unit = unit_of("poc" if title.startswith("POC") else "st")
-    summary = summary_table(results, unit)
+    summary = summary_table(results, unit_of(data.testbed))
     table = grid("method", "MAP", "average rank", right=("MAP", "average rank"))
     for row in summary.to_dict("records"):
         table.add_row(str(row["method"]), f"{row['MAP']:.4f}", f"{row['rank of all']:.2f}")
+    lacking = len(results.left_out())
     screen = console()
-    screen.print(f"{title}: {len(results.datasets)} datasets")
+    screen.print(f"{data.testbed.upper()}, {protocol}: {len(results.datasets) - lacking} datasets")
     screen.print(table)
-    screen.print(f"tables and figures: {out}")
+    for name, first in data.duplicates:
+        screen.print(f"counted once: {name} is the same table as {first}", soft_wrap=True)
+    if lacking:
+        screen.print(
+            f"left out: {lacking} datasets without average precision of some method;"
+            f" {out / 'left-out.csv'} names them",
+            soft_wrap=True,
+        )
+    screen.print(f"tables and figures: {out}", soft_wrap=True)

@@ -72,6 +72,8 @@ def evaluate_testbed(
     progress : callable, optional
         Told how many trainings are done, of how many.
     """
+    if schema not in data.metafeatures:
+        raise BadParameter("evaluate_testbed", "schema", data.metafeatures, schema)
     splits = splits_of(data, protocol)
     learners = [
         item

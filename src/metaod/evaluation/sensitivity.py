@@ -164,10 +164,14 @@ def write_sensitivity(
     """Write a table of all settings and a figure of each study.
 
     The band is a bootstrap interval over origins of the mean over datasets, each the mean of its
-    seeds; ``seed SD`` is the standard deviation of that mean from seed to seed, and ``changed``
-    the share of datasets whose pick's AP differs between the first two seeds.
+    seeds, where iForest has a value too; ``seed SD`` is the standard deviation of that mean from
+    seed to seed, and ``changed`` the share of datasets whose pick's AP differs between the first
+    two seeds.
     """
-    iforest = float(data.references["IForest()"].mean())
+    # where iForest has no value there is nothing to compare with
+    level = data.references["IForest()"].dropna()
+    found = found[found["dataset"].isin(level.index)]
+    iforest = float(level.mean())
     written: list[Path] = []
     rows = []
     for study in studies:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from metaod.database import Store, metafeature_matrix, performance_matrix
-from metaod.errors import UserError
+from metaod.errors import BadParameter, UserError
 from metaod.evaluation.methods import METHODS, Testbed
 from metaod.evaluation.testbeds.manifest import Manifest, Member
 from metaod.metafeatures.schema import schema
@@ -106,26 +106,34 @@ class TestbedData:
                 remedy=f"build it with all detectors: {_build(folder)}",
             )
         P = _rows(performance_matrix(store), "performance", members, folder)
+        averaged = performance_matrix(store, models=references)
         metafeatures = {}
         for name in schemas:
-            M = metafeature_matrix(store, name) if name in _schemas(store) else pd.DataFrame()
-            found = _rows(M, f"{name} meta-features", members, folder)
+            found = _rows(_vectors(store, name), f"{name} meta-features", members, folder)
             metafeatures[name] = found[list(schema(name).learned)]
         files = {
             fingerprint: folder / member.file
             for fingerprint, member in members.items()
             if member.file is not None
         }
-        # a reference may be without value where a detector is: Results names those datasets
         return cls(
             manifest.testbed,
             datasets,
             P,
-            performance_matrix(store, models=references).reindex(P.index),
+            _rows(averaged, "reference models", members, folder),
             metafeatures,
             files,
             tuple(duplicates),
         )
+
+
+def _vectors(store: Store, name: str) -> pd.DataFrame:
+    """Meta-features by this version's schema; of a store that has none of it, no rows."""
+    version = schema(name).version
+    try:
+        return metafeature_matrix(store, name, version)
+    except BadParameter:
+        return pd.DataFrame()
 
 
 def _rows(

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.stats import rankdata
 
 from metaod.learners.base import Learner, Matrix, Progress
 from metaod.learners.state import State, StateReader
@@ -68,6 +67,8 @@ class GlobalBestRank(GlobalBest):
     summary: ClassVar[str] = "the model with the best mean rank, for every table"
 
     def _scores(self, P: Matrix) -> Matrix:
+        from scipy.stats import rankdata  # noqa: PLC0415 - slow to import, prediction does without
+
         ranks = rankdata(P, axis=1, nan_policy="omit")
         counts = (~np.isnan(P)).sum(axis=1, keepdims=True)
         # a lone value says nothing of its rank: the middle

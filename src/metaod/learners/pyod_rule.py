@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from metaod.detectors import ModelSpec
 from metaod.detectors.spec import DEFAULT_SCALING, Value
@@ -64,6 +63,8 @@ class PyODRule(Learner):
             if feature not in training.features:
                 legal = "meta-features among which are n_rows and n_columns"
                 raise BadParameter("PyODRule", "M", legal, f"no {feature}")
+        from scipy.stats import rankdata  # noqa: PLC0415 - slow to import, prediction does without
+
         known = np.asarray(~np.isnan(training.P).all(axis=0))
         means = np.where(known, mean_performance(training.P), -np.inf)
         others = (rankdata(means) - 1) / len(means)

@@ -37,4 +37,6 @@ class SquaredErrorFactorisation(Regressed):
         return P
 
     def _mean_loss(self, targets: Matrix, U: Matrix, V: Matrix) -> float:
-        return float(np.nansum((targets - U @ V.T) ** 2, axis=1).mean())
+        # a run that left the floats is told of when it has ended
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.nansum((targets - U @ V.T) ** 2, axis=1).mean())

@@ -89,6 +89,9 @@ def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | 
         return None
     if isinstance(given, str) and given in ("paper", "all"):
         return {spec.id for spec in model_space(given)}
+    legal = "families or models of the learner (see 'metaod models')"
+    if not isinstance(given, Iterable):
+        raise BadParameter("select", parameter, legal, given)
     items = [given] if isinstance(given, str | ModelSpec) else list(given)
     names = set()
     for item in items:
@@ -96,7 +99,6 @@ def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | 
         if name not in known and "(" in name:
             name = ModelSpec.parse(name).id
         if name not in known:
-            legal = "families or models of the learner (see 'metaod models')"
             raise BadParameter("select", parameter, legal, name)
         names.add(name)
     return names

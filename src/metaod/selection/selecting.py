@@ -1,5 +1,6 @@
 """The online half: a table without labels in, the model to run on it out."""
 
+from numbers import Real
 from os import PathLike
 from typing import Any
 
@@ -62,8 +63,7 @@ def select(
     >>> selection.best.id == selection.ranking["model"][0]
     True
     """
-    if max_seconds is not None and not max_seconds > 0:
-        raise BadParameter("select", "max_seconds", "a number above 0", max_seconds)
+    _check_seconds(max_seconds)
     artifact = find_artifact(learner)
     prepared = prepare_table(X)
     features = extract(prepared, artifact.schema_names, random_state=random_state)
@@ -113,6 +113,11 @@ def prepare_table(X: Any) -> PreparedTable:
     if isinstance(X, Table | pd.DataFrame):
         return prepare(X)
     return prepare(read_table(X))
+
+
+def _check_seconds(max_seconds: Any) -> None:
+    if max_seconds is not None and not (isinstance(max_seconds, Real) and max_seconds > 0):
+        raise BadParameter("select", "max_seconds", "a number above 0", max_seconds)
 
 
 def _choice(artifact: Artifact, vector: Matrix, scores: Any, allowed: set[str]) -> Choice:

@@ -136,7 +136,9 @@ class Selection:
 
     def _repr_html_(self) -> str:
         shown = self.ranking.head(10).drop(columns="score")
-        table = shown.to_html(index=False, float_format=lambda value: f"{value:.3g}", border=0)
+        # an id is of no use when it is cut short
+        with pd.option_context("display.max_colwidth", None):
+            table = shown.to_html(index=False, float_format=lambda value: f"{value:.3g}", border=0)
         paragraphs = "".join(f"<p>{html.escape(line)}</p>" for line in str(self.trust).splitlines())
         picked = html.escape(" + ".join(self.choice.weights))
         return f"<div><p><b>{picked}</b></p>{paragraphs}{table}</div>"

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from sklearn.utils import check_random_state
 
 from metaod.detectors.kernels.base import Budget, CellState, Matrix, Mode, Scored, Scores
 from metaod.detectors.kernels.binning import bin_of, edge_of, has_bins, no_bins
@@ -71,7 +70,7 @@ class LODAKernel:
 
 def _pyod_cuts(X: Matrix, seed: int, n_cuts: int) -> Iterator[Scores]:
     """The projections that PyOD makes for that number of cuts, to the last bit."""
-    random = check_random_state(seed)
+    random = np.random.RandomState(seed)
     n_columns = X.shape[1]
     n_dropped = n_columns - math.isqrt(n_columns)
     weights = random.randn(n_cuts, n_columns)
@@ -82,7 +81,7 @@ def _pyod_cuts(X: Matrix, seed: int, n_cuts: int) -> Iterator[Scores]:
 
 def nested_cuts(X: Matrix, seed: int) -> Iterator[Scores]:
     """Projections without end; a cut depends on the seed and its number alone."""
-    random = check_random_state(seed)
+    random = np.random.RandomState(seed)
     n_rows, n_columns = X.shape
     by_column = np.ascontiguousarray(X.T)
     while True:

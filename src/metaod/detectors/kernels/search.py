@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 from scipy.spatial import KDTree
-from sklearn.neighbors import NearestNeighbors
 
 from metaod.detectors.kernels.base import Matrix
 
@@ -76,6 +75,8 @@ def nearest_pyod(X: Matrix, k: int, metric: str, *, n_neighbors: int) -> Neighbo
 
     ``n_neighbors`` is the detector's, which decides between scikit-learn's ways to search.
     """
+    from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - slow, for exact scores alone
+
     search = NearestNeighbors(n_neighbors=n_neighbors, metric=metric).fit(X)
     distances, indices = search.kneighbors(n_neighbors=k)
     return Neighbours(distances, indices.astype(np.int32))

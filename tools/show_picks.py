@@ -1,0 +1,64 @@
+"""What the shipped default picks for a dozen well-known datasets, beside what else could be run.
+
+Each pick is by the default's recipe trained without the dataset's origin. Prints a Markdown table:
+the pick, its AP, PyOD's default iForest, what PyOD's ADEngine would run (kNN below 20 columns and
+5,000 rows, else iForest, each by default), and the best of all models with hindsight.
+
+    python tools/show_picks.py
+"""
+
+import pandas as pd
+
+from metaod.learners import make_learner
+from metaod.learners.out_of_fold import out_of_fold_scores
+from metaod.pretrained import shipped_datasets, shipped_matrix
+from metaod.pretrained.training import FOLDS, RECIPES, shipped_training_data
+
+NAMES = (
+    "odds/annthyroid",
+    "odds/breastw",
+    "dami/Cardiotocography",
+    "odds/glass",
+    "odds/ionosphere",
+    "odds/letter",
+    "odds/mammography",
+    "odds/satellite",
+    "odds/thyroid",
+    "odds/vowels",
+    "odds/wbc",
+    "odds/wine",
+)
+KNN = "KNN(n_neighbors=5, method=largest)"
+IFOREST = "IForest()"
+
+
+def main() -> None:
+    """Compute the picks and print the table."""
+    recipe = RECIPES["default"]
+    data = shipped_training_data(recipe.schemas, final=False)
+    learner = make_learner(recipe.learner, **recipe.params)
+    scores = out_of_fold_scores(learner, data.P, data.M, data.origins, n_folds=FOLDS)
+    references = shipped_matrix(references=True)
+    shapes = shipped_datasets()
+    names = pd.Series(data.datasets.index, index=data.datasets["name"])
+    print("| dataset | pick | AP | iForest | ADEngine | best of 302 |")
+    print("|---|---|---|---|---|---|")
+    for name in NAMES:
+        if name not in names.index:
+            print(f"| {name} | a final dataset, or not there | | | | |")
+            continue
+        place = names[name]
+        reached = data.P.loc[place]
+        usable = scores.loc[place][reached.notna()]
+        pick = str(usable.sort_index().idxmax())
+        rows, columns = shapes.loc[place, ["n_rows", "n_columns"]]
+        small = rows < 5000 and columns < 20
+        rule = reached[KNN] if small else references.loc[place, IFOREST]
+        print(
+            f"| {name} | `{pick}` | {reached[pick]:.3f} | "
+            f"{references.loc[place, IFOREST]:.3f} | {rule:.3f} | {reached.max():.3f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
