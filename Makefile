@@ -10,7 +10,13 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 JOBS ?= auto
 
-.PHONY: help demo test lint types layers format clean test-oldest golden constraints
+# `make reproduce`: processes of its long steps, and where its testbeds, store and results go
+PROCESSES ?= -1
+TESTBEDS ?= reproduction
+RESULTS ?= results
+STARTED := $(shell date +%s)
+
+.PHONY: help demo test lint types layers format clean test-oldest golden constraints reproduce
 help:
 	@sed -n '2,4s/^# \{0,1\}//p' Makefile
 
@@ -27,6 +33,10 @@ $(STAMPS)/run: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 
 $(STAMPS)/dev: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[dev]"
+	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run $(STAMPS)/evaluation
+
+$(STAMPS)/evaluation: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[evaluation]"
 	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run
 
 demo: $(STAMPS)/run
@@ -53,6 +63,21 @@ format: $(STAMPS)/dev
 # the lower bounds of pyproject.toml; PYTHON=python3.11 makes it the oldest Python too
 test-oldest:
 	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
+
+# every table and figure of the paper's two testbeds, from data:
+#   make reproduce DATA=datasets MOTHERSETS=mothersets
+# DATA holds the sets of ODDS and DAMI, MOTHERSETS the tables that childsets are drawn from, each
+# with a catalog.csv (docs/testbeds.md). A run that was stopped goes on where it was.
+reproduce: $(STAMPS)/evaluation
+	@test -n "$(DATA)" && test -n "$(MOTHERSETS)" || \
+	  { echo "name two folders: make reproduce DATA=datasets MOTHERSETS=mothersets" >&2; exit 2; }
+	$(BIN)/metaod testbed poc --mothersets "$(MOTHERSETS)" --out "$(TESTBEDS)/poc"
+	$(BIN)/metaod testbed st --mothersets "$(MOTHERSETS)" --data "$(DATA)" --out "$(TESTBEDS)/st"
+	test -e "$(TESTBEDS)/store.db" || $(BIN)/metaod db init --store "$(TESTBEDS)/store.db" --shipped
+	$(BIN)/metaod build --store "$(TESTBEDS)/store.db" --data "$(TESTBEDS)/poc" --data "$(TESTBEDS)/st" --jobs $(PROCESSES)
+	$(BIN)/metaod evaluate poc --store "$(TESTBEDS)/store.db" --testbed "$(TESTBEDS)/poc" --out "$(RESULTS)/poc" --jobs $(PROCESSES)
+	$(BIN)/metaod evaluate st --store "$(TESTBEDS)/store.db" --testbed "$(TESTBEDS)/st" --out "$(RESULTS)/st" --jobs $(PROCESSES)
+	@echo "reproduced in $$(( ($$(date +%s) - $(STARTED)) / 60 )) minutes; results are in $(RESULTS)"
 
 # artifacts made with the oldest versions, which `make test` reads with the newest
 golden:

@@ -107,15 +107,6 @@ def test_parameters_are_set(capsys, tmp_path, store):
     assert not choice.is_single
 
 
-def test_progress_is_a_bar_on_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with train_module._TrainingProgress() as progress:
-        progress.on_step("epochs", 1, 3)
-        progress.on_step("epochs", 3, 3)
-        progress.on_step("[forest]", 1, 1)
-    assert "epochs" in capsys.readouterr().err
-
-
 def bad_input(store, tmp_path):
     other = tmp_path / "table.csv"
     other.write_text("a,b\n1,2\n")

@@ -8,6 +8,7 @@ import pandas as pd
 
 from metaod.evaluation.methods import METHODS
 from metaod.evaluation.testbed_data import TestbedData
+from metaod.learners import registry
 from metaod.learners.global_best import GlobalBest
 
 
@@ -47,8 +48,6 @@ class RandomSpy(Spy):
 
 def register(monkeypatch):
     """Put the spies among the learners, with nothing written down yet."""
-    from metaod.learners import registry
-
     for kind in (Spy, RandomSpy):
         monkeypatch.setitem(registry._OURS, kind.name, f"{__name__}:{kind.__name__}")
         monkeypatch.setattr(kind, "fits", [])

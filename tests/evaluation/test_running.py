@@ -203,19 +203,19 @@ def test_missing_performance_comes_back_from_a_journal(data, tmp_path):
     pd.testing.assert_frame_equal(first, again)
 
 
-def _changed_P(data):
+def _changed_performance(data):
     P = data.P.copy()
     P.iloc[0, 2] += 1e-9
     return {"P": P}
 
 
-def _changed_M(data):
+def _changed_metafeatures(data):
     M = data.metafeatures["paper"].copy()
     M.iloc[0, 0] += 1e-9
     return {"M": M}
 
 
-def _renamed_M(data):
+def _renamed_features(data):
     return {"M": data.metafeatures["paper"].rename(columns=str.upper)}
 
 
@@ -225,7 +225,13 @@ def _renamed_models(data):
 
 @pytest.mark.parametrize(
     "change",
-    [_changed_P, _changed_M, _renamed_M, _renamed_models, lambda _: {"params": {"lift": 1.0}}],
+    [
+        _changed_performance,
+        _changed_metafeatures,
+        _renamed_features,
+        _renamed_models,
+        lambda _: {"params": {"lift": 1.0}},
+    ],
     ids=["performance", "meta-features", "features' names", "models' names", "parameter"],
 )
 def test_other_inputs_are_done_again(data, tmp_path, change):

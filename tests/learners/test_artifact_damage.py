@@ -138,7 +138,7 @@ def test_checksums(tmp_path, saved):
 
 def test_an_array_of_objects_is_never_read(tmp_path, saved):
     def change(document, members):
-        name = "learned.forests.0.values"
+        name = "learner.learned.forests.0.values"
         facts = document["arrays"][name]
         facts["dtype"] = "|O"
         data = members[f"arrays/{name}.npy"].replace(b"<f8", b"|O ")
@@ -150,7 +150,7 @@ def test_an_array_of_objects_is_never_read(tmp_path, saved):
 
     def only_header(document, members):
         change(document, members)
-        document["arrays"]["learned.forests.0.values"]["dtype"] = "<f8"
+        document["arrays"]["learner.learned.forests.0.values"]["dtype"] = "<f8"
 
     forged(saved, tmp_path / "a", only_header)
     refused(tmp_path / "a", match="another header")
@@ -166,7 +166,7 @@ def test_an_array_of_objects_is_never_read(tmp_path, saved):
 def test_an_array_that_is_not_as_declared(tmp_path, saved, facts):
     forged(
         saved, tmp_path / "a",
-        lambda doc, _: doc["arrays"]["learned.forests.0.values"].update(facts),
+        lambda doc, _: doc["arrays"]["learner.learned.forests.0.values"].update(facts),
     )  # fmt: skip
     refused(tmp_path / "a")
 
@@ -190,14 +190,14 @@ ALLOWED = [("measure", "text"), ("made", "text"), ("figures", {"a": {}})]
 @pytest.mark.parametrize(
     ("way", "value"),
     [
-        ("state", None), ("state", []), ("state.models", MODELS[:-1]),
-        ("state.models", MODELS[::-1]),
-        ("state.features", FEATURES[1:]), ("state.order", {"$array": "none"}),
-        ("state.order", {"$array": ["a"]}), ("state.order", [1, 2]), ("state.learned", {}),
-        ("state.learned.forests", [{}]), ("state.learned.forests", 3),
-        ("state.learned.forests.0.n_features", 1), ("state.learned.forests.0.n_features", "x"),
-        ("state.learned.forests.0.left", {"$array": "learned.forests.0.right"}),
-        ("state.learned.forests.0.roots", {"$array": "learned.forests.0.values"}),
+        ("state", None), ("state", []), ("state.learner.models", MODELS[:-1]),
+        ("state.learner.models", MODELS[::-1]),
+        ("state.learner.features", FEATURES[1:]), ("state.learner.order", {"$array": "none"}),
+        ("state.learner.order", {"$array": ["a"]}), ("state.learner.order", [1, 2]), ("state.learner.learned", {}),
+        ("state.learner.learned.forests", [{}]), ("state.learner.learned.forests", 3),
+        ("state.learner.learned.forests.0.n_features", 1), ("state.learner.learned.forests.0.n_features", "x"),
+        ("state.learner.learned.forests.0.left", {"$array": "learner.learned.forests.0.right"}),
+        ("state.learner.learned.forests.0.roots", {"$array": "learner.learned.forests.0.values"}),
     ],
     ids=str,
 )  # fmt: skip

@@ -105,6 +105,4 @@ def test_origins_as_a_list_or_an_array_give_the_same():
     learner = make_learner("global_best")
     one = out_of_fold_scores(learner, P, M, origins, n_folds=3)
     for groups in (list(origins), origins.to_numpy()):
-        np.testing.assert_array_equal(
-            out_of_fold_scores(learner, P, M, groups, n_folds=3), one
-        )
+        np.testing.assert_array_equal(out_of_fold_scores(learner, P, M, groups, n_folds=3), one)

@@ -107,9 +107,13 @@ def _one(
 ) -> "Results":
     import pandas as pd
 
-    from metaod.evaluation.evaluating import evaluate_testbed, splits_of
+    from metaod.evaluation.evaluating import evaluate_testbed, groups_of, splits_of
     from metaod.evaluation.publication import write_all
-    from metaod.evaluation.sensitivity import run_sensitivity, write_sensitivity
+    from metaod.evaluation.sensitivity import (
+        run_sensitivity,
+        sensitivity_splits,
+        write_sensitivity,
+    )
     from metaod.evaluation.timing import add_times, measure_times
     from metaod.evaluation.writing import write_table
 
@@ -123,11 +127,12 @@ def _one(
             journal=journal / "picks.jsonl",
             progress=lambda done, total: steps.on_step("trainings", done, total),
         )
-        splits = splits_of(data, protocol)
+        splits, groups = splits_of(data, protocol), groups_of(data, protocol)
         if times and data.testbed == "poc":
             found = measure_times(
                 data,
                 splits,
+                groups,
                 journal=journal / "times.jsonl",
                 progress=lambda done, total: steps.on_step("timed", done, total),
             )
@@ -136,7 +141,8 @@ def _one(
         if sensitivity and protocol != "leave-one-out":
             varied = run_sensitivity(
                 data,
-                splits,
+                sensitivity_splits(data),
+                groups,
                 seeds=min(seeds, 3),
                 n_jobs=jobs,
                 journal=journal / "sensitivity.jsonl",

@@ -14,7 +14,7 @@ from metaod.evaluation.results import Results
 from metaod.evaluation.running import Candidate, run_protocol
 from metaod.evaluation.testbed_data import TestbedData
 
-__all__ = ["PROTOCOLS", "Protocol", "evaluate_testbed", "splits_of"]
+__all__ = ["PROTOCOLS", "Protocol", "evaluate_testbed", "groups_of", "splits_of"]
 
 Protocol = Literal["folds", "leave-one-out", "leave-one-origin-out"]
 
@@ -34,6 +34,17 @@ def splits_of(data: TestbedData, protocol: Protocol) -> list[Split]:
     if protocol == "leave-one-origin-out":
         return leave_one_origin_out(data.datasets["origin"])
     raise BadParameter("splits_of", "protocol", get_args(Protocol), protocol)
+
+
+def groups_of(data: TestbedData, protocol: Protocol) -> list[str]:
+    """What the protocol leaves out together: origins, or each dataset by itself.
+
+    A learner that holds out a part of its training side, to know when to stop, does so as the
+    protocol does: where test datasets have siblings on the training side, what it holds out has.
+    """
+    if protocol == "leave-one-origin-out":
+        return list(data.datasets["origin"])
+    return list(data.datasets.index)
 
 
 def evaluate_testbed(
@@ -89,7 +100,7 @@ def evaluate_testbed(
     ]
     picks = run_protocol(
         data.P,
-        list(data.datasets["origin"]),
+        groups_of(data, protocol),
         splits,
         candidates,
         seeds=seeds,

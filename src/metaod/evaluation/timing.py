@@ -1,7 +1,7 @@
 """How long a selection takes, and how long the picked model then takes to train."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ __all__ = ["add_times", "measure_times"]
 def measure_times(
     data: TestbedData,
     splits: list[Split],
+    groups: Sequence[str],
     *,
     learner: str = "metaod",
     schema: str = "paper",
@@ -43,6 +44,8 @@ def measure_times(
         The testbed; datasets that do not lie in its folder are left out.
     splits : list of Split
         The protocol: a dataset's selection is by a learner fitted without it.
+    groups : sequence of str
+        What the protocol leaves out together.
     learner, schema : str
         Who selects, and the meta-features that it takes.
     journal : Path, optional
@@ -56,7 +59,7 @@ def measure_times(
         ``pick``, ``select_seconds`` and ``train_seconds`` by fingerprint.
     """
     candidate = Candidate(learner, learner, data.metafeatures[schema])
-    origins = data.datasets["origin"].to_numpy(dtype=str)
+    origins = np.array(groups)
     kept = Journal(journal)
     tasks = list(tasks_of(data.P, origins, splits, [candidate], seeds=1))
     # by the training as well: a selection by another learner is another one

@@ -173,8 +173,9 @@ def _ranks(scores: Matrix) -> Matrix:
     ends = [
         [np.searchsorted(row, found, side) for side in ("left", "right")] for row, found in flat
     ]
-    ranks: Matrix = (np.sum(ends, axis=1).reshape(scores.shape) - 1) / 2
-    return ranks / max(scores.shape[-1] - 1, 1)
+    ranks = (np.sum(ends, axis=1).reshape(scores.shape) - 1) / 2
+    shares: Matrix = ranks / max(scores.shape[-1] - 1, 1)
+    return shares
 
 
 def _level(estimate: Matrix, ranks: Matrix) -> Matrix:

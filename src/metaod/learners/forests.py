@@ -133,6 +133,27 @@ class FlatForest:
         answers /= len(self.roots)
         return answers
 
+    def weights(self, X: Matrix, unseen: Matrix) -> Matrix:
+        """Weights (q, n) that unseen rows (q, d) give to rows (n, d): who shares their leaves.
+
+        Rows of one leaf share it equally, trees count the same, and weights of a row sum to 1.
+
+        Examples
+        --------
+        >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
+        >>> forest = FlatForest.fit(X, X, n_estimators=3, max_depth=1, bootstrap=False)
+        >>> forest.weights(X, np.array([[4.9]])).tolist()
+        [[0.0, 0.0, 0.5, 0.5]]
+        """
+        leaves = self._leaves(X.astype(np.float32))
+        asked = self._leaves(unseen.astype(np.float32))
+        found = np.zeros((len(unseen), len(X)))
+        for tree in range(len(self.roots)):
+            shared = asked[:, tree, None] == leaves[None, :, tree]
+            found += shared / np.maximum(shared.sum(axis=1, keepdims=True), 1)
+        found /= len(self.roots)
+        return found
+
     def _leaves(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
         """Places of the values that each row meets in each tree, (q, trees)."""
         rows = np.arange(len(X))[:, None]

@@ -1,6 +1,7 @@
 """What the learners that factorise the performance matrix have in common."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -23,8 +24,6 @@ __all__ = ["LatentLearner", "held_out_rows", "least_to_unknown"]
 INITIALISATIONS = ("metafeatures", "random")
 _FEWEST_ORIGINS = 10
 """With fewer origins too few are held out to tell when to stop."""
-_RIDGE = 1e-2
-"""Penalty of the monitor's regression, as a share of the number of datasets."""
 
 
 @dataclass
@@ -85,7 +84,7 @@ class LatentLearner(Learner):
 
     k: int = 10
     intercept: bool = True
-    epochs: int = 50
+    epochs: int = 200
     learning_rate: float = 1.0
     lowest_rate: float = 0.1
     cycle: float = 10.0
@@ -168,11 +167,11 @@ class LatentLearner(Learner):
             U = rng.normal(size=embedded.shape) / np.sqrt(embedded.shape[1])
         monitor = None
         if held_out.any():
-            smoother = self._smoother(embedded, self._embed(M[held_out]))
+            latent = self._watched(embedded, self._embed(M[held_out]))
             unseen = targets[held_out]
 
             def monitor(U: Matrix, V: Matrix) -> float:
-                return self._mean_loss(unseen, smoother @ U, V)
+                return self._mean_loss(unseen, latent(U), V)
 
         high = self.learning_rate
         return factorise(
@@ -191,17 +190,10 @@ class LatentLearner(Learner):
             progress=lambda done, total: progress("factorising", done, total),
         )
 
-    def _smoother(self, embedded: Matrix, unseen: Matrix) -> Matrix:
-        """Ridge regression as a matrix: times U it gives the unseen datasets' rows.
-
-        It depends on the embedding alone, so that watching an epoch costs one product; fitting f
-        again and again would cost more than the factorisation.
-        """
-        X = np.column_stack([embedded, np.ones(len(embedded))])
-        Y = np.column_stack([unseen, np.ones(len(unseen))])
-        gram = X.T @ X + _RIDGE * len(X) * np.eye(X.shape[1])
-        smoother: Matrix = Y @ np.linalg.solve(gram, X.T)
-        return smoother
+    def _watched(self, embedded: Matrix, unseen: Matrix) -> Callable[[Matrix], Matrix]:
+        """How rows of U become those of the datasets held out, cheaply, after every epoch."""
+        del embedded
+        return lambda _: unseen
 
     def _embed(self, M: Matrix) -> Matrix:
         return embed(self.phi_, self.cleaning_.transform(M), owner=type(self).__name__)

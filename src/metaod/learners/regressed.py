@@ -1,10 +1,12 @@
 """A factorisation whose way from new meta-features to the dataset matrix is a regression."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from metaod.errors import BadParameter
 from metaod.learners.base import Matrix
 from metaod.learners.foreign import fresh_copy, own_state
+from metaod.learners.forests import FlatForest
 from metaod.learners.latent import LatentLearner
 from metaod.learners.regression import ForestRegression, Regressor, regress
 from metaod.learners.state import State, StateReader
@@ -34,6 +36,23 @@ class Regressed(LatentLearner):
         forest = ForestRegression(self.n_estimators, self.min_samples_leaf, self.random_state)
         self.f_ = forest if self.f is None else fresh_copy(self.f)
         self.f_.fit(embedded, U[:, 0] if self.f is not None and U.shape[1] == 1 else U)
+
+    def _watched(self, embedded: Matrix, unseen: Matrix) -> Callable[[Matrix], Matrix]:
+        """The weights that a forest over the embedding gives to the training datasets.
+
+        Fitting f again after every epoch would cost more than the factorisation. A forest that is
+        fitted once, onto the embedding itself, divides the space as f does where U has not moved
+        far; its weights are then a matrix, and watching an epoch costs one product.
+        """
+        forest = FlatForest.fit(
+            embedded,
+            embedded,
+            n_estimators=self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+            random_state=self.random_state,
+        )
+        weights = forest.weights(embedded, unseen)
+        return lambda U: weights @ U
 
     def _latent(self, embedded: Matrix) -> Matrix:
         return regress(self.f_, embedded, self.V_.shape[1], owner=type(self).__name__)

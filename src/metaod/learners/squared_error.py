@@ -27,7 +27,7 @@ class SquaredErrorFactorisation(Regressed):
     """
 
     name: ClassVar[str] = "squared_error"
-    title: ClassVar[str] = "SE"
+    title: ClassVar[str] = "SE-MF"
     summary: ClassVar[str] = "MetaOD with squared error in place of the rank-based criterion"
     loss: ClassVar[str] = "squared"
 

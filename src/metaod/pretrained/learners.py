@@ -64,11 +64,11 @@ def shipped_artifact(name: str = DEFAULT) -> Artifact:
             return Artifact.load(path)
     learner_class(name)
     place = _cache_place(name)
-    try:
-        return Artifact.load(place)
-    except UserError:
-        # not there, damaged, or made by other code: it is made anew
-        pass
+    # what is not there, damaged or of another learner is made anew
+    with suppress(UserError):
+        kept = Artifact.load(place)
+        if kept.manifest.learner == name:
+            return kept
     from metaod.pretrained.training import train_shipped  # noqa: PLC0415 - fitting is slow to import
 
     artifact = train_shipped(name)

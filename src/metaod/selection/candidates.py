@@ -12,6 +12,8 @@ __all__ = ["Candidates", "Constraints"]
 
 Models = str | ModelSpec | Iterable[str | ModelSpec]
 
+_NOT_ASKED_FOR = "not in the space asked for"
+
 
 @dataclass(frozen=True)
 class Constraints:
@@ -64,7 +66,7 @@ class Candidates:
         for spec, cost in zip(models, expected_costs(models, *shape), strict=True):
             reason = spec.why_not(*shape)
             if only is not None and not {spec.id, spec.detector} & only:
-                reason = "not in the space asked for"
+                reason = _NOT_ASKED_FOR
             elif {spec.id, spec.detector} & never:
                 reason = "excluded"
             if reason is None:
@@ -90,11 +92,12 @@ def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | 
     if isinstance(given, str) and given in ("paper", "all"):
         return {spec.id for spec in model_space(given)}
     legal = "families or models of the learner (see 'metaod models')"
-    if not isinstance(given, Iterable):
+    if isinstance(given, str | ModelSpec):
+        given = [given]
+    elif not isinstance(given, Iterable):
         raise BadParameter("select", parameter, legal, given)
-    items = [given] if isinstance(given, str | ModelSpec) else list(given)
     names = set()
-    for item in items:
+    for item in given:
         name = item.id if isinstance(item, ModelSpec) else str(item)
         if name not in known and "(" in name:
             name = ModelSpec.parse(name).id
@@ -105,13 +108,12 @@ def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | 
 
 
 def _commonest(passed_over: dict[ModelSpec, str], too_costly: dict[ModelSpec, Cost]) -> str:
-    """How many models are left out for which reasons, the commonest three."""
+    """How many models are left out for which reasons: three at most, the most telling first."""
     counts = Counter(reason for spec, reason in passed_over.items() if spec not in too_costly)
-    found = [(count, f"{count} × {reason}") for reason, count in counts.items()]
     if too_costly:
         # every model has a cost of its own: the least says how far off the limit is
         least = min(too_costly, key=lambda spec: (too_costly[spec].seconds, spec.id))
-        count = len(too_costly)
-        found.append((count, f"{count} × too costly (the quickest {passed_over[least]})"))
-    found.sort(key=lambda item: -item[0])
-    return ", ".join(text for _, text in found[:3])
+        counts[f"too costly (the quickest {passed_over[least]})"] = len(too_costly)
+    # what was not asked for says least about why the rest is out
+    reasons = sorted(counts, key=lambda reason: (reason == _NOT_ASKED_FOR, -counts[reason]))
+    return ", ".join(f"{counts[reason]} × {reason}" for reason in reasons[:3])

@@ -1,5 +1,6 @@
 """The online half: a table without labels in, the model to run on it out."""
 
+from dataclasses import replace
 from numbers import Real
 from os import PathLike
 from typing import Any
@@ -20,7 +21,13 @@ from metaod.selection.candidates import Candidates, Constraints, Models
 from metaod.selection.selection import Selection
 from metaod.selection.trust import judge
 
-__all__ = ["select"]
+__all__ = ["MAX_BYTES", "select"]
+
+MAX_BYTES = 2.0 * 2**30
+"""Memory beyond the table that a pick may be expected to need, unless told otherwise."""
+
+_LONG = 60.0
+"""Seconds of fitting that a user is told of beforehand."""
 
 Matrix = npt.NDArray[np.float64]
 
@@ -32,6 +39,7 @@ def select(
     space: Models | None = None,
     exclude: Models | None = None,
     max_seconds: float | None = None,
+    max_bytes: float | None = MAX_BYTES,
     random_state: int = 0,
 ) -> Selection:
     """Pick the model to run on a table, without labels and without running any candidate.
@@ -49,6 +57,8 @@ def select(
         None of these: ids of models and names of families.
     max_seconds : float, optional
         Only models that are expected to take no longer to fit.
+    max_bytes : float or None, default=2 GiB
+        Only models that are expected to need no more memory beyond the table; None for no limit.
     random_state : int, default=0
         Seeds the random landmarkers among the meta-features, and the detector.
 
@@ -63,7 +73,8 @@ def select(
     >>> selection.best.id == selection.ranking["model"][0]
     True
     """
-    _check_seconds(max_seconds)
+    _check_limit("max_seconds", max_seconds)
+    _check_limit("max_bytes", max_bytes)
     artifact = find_artifact(learner)
     prepared = prepare_table(X)
     features = extract(prepared, artifact.schema_names, random_state=random_state)
@@ -71,7 +82,7 @@ def select(
     scores = artifact.learner.predict(vector)
     shape = (int(prepared.X.shape[0]), int(prepared.X.shape[1]))
     specs = [ModelSpec.parse(name) for name in scores.index]
-    constraints = Constraints(space, exclude, max_seconds)
+    constraints = Constraints(space, exclude, max_seconds, max_bytes)
     candidates = Candidates.among(specs, shape, constraints)
     ids = [spec.id for spec in candidates.costs]
     choice = _choice(artifact, vector, scores, set(ids))
@@ -94,6 +105,10 @@ def select(
         artifact.calibration,
         None if artifact.calibration is None else prediction,
     )
+    seconds = ranking.loc[ranking["model"].isin(list(choice.weights)), "seconds"].sum()
+    if seconds > _LONG:
+        slow = f"fitting the pick is expected to take about {seconds:.3g} s; max_seconds limits it"
+        trust = replace(trust, warnings=(*trust.warnings, slow))
     return Selection(
         choice,
         ranking,
@@ -115,9 +130,9 @@ def prepare_table(X: Any) -> PreparedTable:
     return prepare(read_table(X))
 
 
-def _check_seconds(max_seconds: Any) -> None:
-    if max_seconds is not None and not (isinstance(max_seconds, Real) and max_seconds > 0):
-        raise BadParameter("select", "max_seconds", "a number above 0", max_seconds)
+def _check_limit(name: str, limit: Any) -> None:
+    if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
+        raise BadParameter("select", name, "a number above 0", limit)
 
 
 def _choice(artifact: Artifact, vector: Matrix, scores: Any, allowed: set[str]) -> Choice:

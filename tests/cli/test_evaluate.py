@@ -1,0 +1,156 @@
+"""``metaod evaluate``: what it refuses, and what it says; the files are test_reproduction's."""
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metaod.cli import main as command
+from metaod.evaluation import evaluating
+from metaod.evaluation.methods import METHODS
+from metaod.evaluation.testbed_data import TestbedData
+from metaod.evaluation.testbeds.manifest import LeftOut, Manifest
+
+sys.path.append(str(Path(__file__).parents[1] / "evaluation"))
+
+from made_testbed import make_testbed
+
+
+def call(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        command.main([str(argument) for argument in arguments])
+    out = capsys.readouterr()
+    return stop.value.code, out.out, out.err
+
+
+def refused(capsys, *arguments):
+    code, out, err = call(capsys, *arguments)
+    assert code == 2, (out, err)
+    assert out == ""
+    assert err.startswith("metaod: error: ")
+    assert err.count("\n") == 1, err
+    return err
+
+
+@pytest.fixture
+def testbeds(tmp_path):
+    left_out = (LeftOut("speech", 1, "gone"), LeftOut("gas", 5, "gone"))
+    for name in ("poc", "st", "childsets"):
+        (tmp_path / name).mkdir()
+        Manifest(name, 0, (), left_out, {}).write(tmp_path / name)
+    return tmp_path
+
+
+def options(testbeds, name):
+    return ("--store", testbeds / "t.db", "--testbed", testbeds / name, "--out", testbeds / "out")
+
+
+def test_a_testbed_that_is_none(capsys, testbeds):
+    assert "'poc', 'st'" in refused(capsys, "evaluate", "mine", *options(testbeds, "poc"))
+
+
+def test_the_other_testbeds_folder(capsys, testbeds):
+    message = refused(capsys, "evaluate", "poc", *options(testbeds, "st"))
+    assert "the folder holds st, not poc; make it with: metaod testbed poc" in message
+    message = refused(capsys, "evaluate", "st", *options(testbeds, "childsets"))
+    assert "holds childsets, not st" in message
+
+
+def test_a_folder_without_manifest(capsys, testbeds):
+    message = refused(capsys, "evaluate", "poc", *options(testbeds, "nowhere"))
+    assert "metaod testbed" in message
+
+
+@pytest.mark.parametrize("testbed", ["poc", "st"])
+def test_a_protocol_of_no_testbed(capsys, testbeds, testbed):
+    arguments = ("evaluate", testbed, *options(testbeds, testbed), "--protocol", "twice")
+    message = refused(capsys, *arguments)
+    assert ("'folds'" if testbed == "poc" else "'leave-one-origin-out'") in message
+
+
+def test_no_process_at_all(capsys, testbeds):
+    message = refused(capsys, "evaluate", "poc", *options(testbeds, "poc"), "--jobs", 0)
+    assert "--jobs" in message
+
+
+def test_a_store_that_is_not_there(capsys, testbeds):
+    assert "t.db" in refused(capsys, "evaluate", "poc", *options(testbeds, "poc"))
+    assert not (testbeds / "out").exists()
+
+
+@pytest.mark.parametrize("module", ["matplotlib", "scikit_posthocs"])
+def test_the_extra_is_asked_for_before_anything_runs(capsys, testbeds, monkeypatch, module):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == module else found(name)
+    )
+    message = refused(capsys, "evaluate", "poc", *options(testbeds, "poc"))
+    assert 'pip install "metaod[evaluation]"' in message
+
+
+class FakeStore:
+    def __init__(self, *_, **__):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A testbed of random numbers in place of a store's, without the slow learners."""
+    slow = ("metaod_c", "metaod_f", "supervised_surrogates", "alors", "pyod_rule", "squared_error")
+    methods = tuple(item for item in METHODS if item.key not in slow)
+    monkeypatch.setattr("metaod.database.Store", FakeStore)
+    monkeypatch.setitem(evaluating.evaluate_testbed.__kwdefaults__, "methods", methods)
+
+    def give(testbed, **values):
+        data = replace(make_testbed(testbed), **values)
+        monkeypatch.setattr(TestbedData, "from_store", lambda *_: data)
+        return data
+
+    return give
+
+
+def test_what_was_counted_once_and_left_out_is_said(capsys, testbeds, quick):
+    data = quick("st", duplicates=(("dami/Pima", "odds/pima"),))
+    data.references.iloc[0, 0] = None
+    code, out, err = call(capsys, "evaluate", "st", *options(testbeds, "st"), "--seeds", 1,
+                          "--no-sensitivity", "--protocol", "leave-one-out")  # fmt: skip
+    assert code == 0, err
+    place = testbeds / "out" / "leave-one-out"
+    assert "ST, leave-one-out: 7 datasets" in out
+    assert "counted once: dami/Pima is the same table as odds/pima" in out
+    assert f"left out: 1 datasets without average precision of some method; {place}" in out
+    assert f"tables and figures: {place}" in out
+    assert "6 datasets of the paper's ST could not be had" in out
+    assert (place / "duplicates.csv").read_text().splitlines() == [
+        "dataset,the same table as", "dami/Pima,odds/pima",
+    ]  # fmt: skip
+    assert "dami/Pima" in (place / "duplicates.md").read_text()
+    assert "trainings: " in err
+    assert not (testbeds / "out" / "leave-one-origin-out").exists()
+    assert not list(place.glob("sensitivity*"))
+    assert len((place / ".journal" / "picks.jsonl").read_text().splitlines()) == 8 * 5
+
+
+def test_nothing_is_said_where_nothing_was_left_out(capsys, testbeds, quick):
+    quick("st")
+    code, out, err = call(capsys, "evaluate", "st", *options(testbeds, "st"), "--seeds", 1,
+                          "--no-sensitivity", "--protocol", "leave-one-origin-out")  # fmt: skip
+    assert code == 0, err
+    assert "counted once" not in out
+    assert "left out" not in out
+    assert not (testbeds / "out" / "leave-one-origin-out" / "duplicates.csv").exists()
+
+
+def test_out_is_a_file(capsys, testbeds, quick):
+    quick("poc")
+    (testbeds / "out").write_text("a file")
+    message = refused(capsys, "evaluate", "poc", *options(testbeds, "poc"))
+    assert "cannot be used" in message

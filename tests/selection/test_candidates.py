@@ -1,0 +1,119 @@
+"""Which models may be picked, and why the others may not."""
+
+import re
+
+import pytest
+from made_selecting import MODELS
+
+from metaod.detectors import ModelSpec, model_space
+from metaod.errors import BadParameter, UserError
+from metaod.selection import candidates
+from metaod.selection.candidates import Candidates, Constraints
+from metaod.selection.costs import UNKNOWN, expected_cost
+
+SPECS = [ModelSpec.parse(name) for name in MODELS]
+SHAPE = (80, 4)
+OUTSIDE = "LODA(n_bins=10, n_random_cuts=5)"
+"""The one of them that is not among the paper's."""
+
+
+def kept(shape=SHAPE, **constraints):
+    found = Candidates.among(SPECS, shape, Constraints(**constraints))
+    assert set(found.costs) | set(found.passed_over) == set(SPECS)
+    assert not set(found.costs) & set(found.passed_over)
+    return {spec.id for spec in found.costs}, found
+
+
+def test_without_constraints_everything_that_applies():
+    names, found = kept()
+    assert names == set(MODELS)
+    for spec, cost in found.costs.items():
+        assert cost == expected_cost(spec, *SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("KNN", MODELS[3:5]),
+        (MODELS[0], MODELS[:1]),
+        (SPECS[0], MODELS[:1]),
+        (["KNN", MODELS[0], SPECS[1]], [MODELS[0], MODELS[1], *MODELS[3:5]]),
+        (("KNN(method=mean, n_neighbors=5)",), MODELS[4:5]),
+        ("all", [name for name in MODELS if name != OUTSIDE]),
+        ("paper", [name for name in MODELS if name != OUTSIDE]),
+    ],
+    ids=["family", "id", "spec", "mixed", "spelt otherwise", "all", "paper"],
+)
+def test_a_space_and_its_opposite(given, expected):
+    names, found = kept(space=given)
+    assert names == set(expected)
+    assert set(found.passed_over.values()) == {"not in the space asked for"}
+    names, found = kept(exclude=given)
+    assert names == set(MODELS) - set(expected)
+    assert set(found.passed_over.values()) == {"excluded"}
+
+
+def test_an_iterator_is_read_once():
+    names, _ = kept(space=iter(["LOF"]), exclude=(name for name in MODELS[:7]))
+    assert names == {MODELS[7]}
+
+
+def test_the_papers_models_are_the_papers():
+    assert {spec.id for spec in SPECS} - {spec.id for spec in model_space("paper")} == {OUTSIDE}
+
+
+@pytest.mark.parametrize("parameter", ["space", "exclude"])
+@pytest.mark.parametrize(
+    "given", ["KNNN", ["KNN", "knn"], "KNN(n_neighbors=7)", 5, [None], "", "KNN(", ["paper"]]
+)
+def test_what_is_misspelt_is_said(parameter, given):
+    with pytest.raises(BadParameter) as caught:
+        kept(**{parameter: given})
+    assert "\n" not in str(caught.value)
+
+
+def test_what_does_not_apply_is_passed_over():
+    names, found = kept(shape=(20, 4))
+    assert names == set(MODELS) - {"LOF(n_neighbors=50, metric=euclidean)"}
+    [reason] = found.passed_over.values()
+    assert "needs at least 51 rows" in reason
+    # the user's own wish is the reason that is told
+    _, found = kept(shape=(20, 4), exclude="LOF")
+    assert set(found.passed_over.values()) == {"excluded"}
+
+
+def test_what_costs_too_much_is_passed_over():
+    costs = {spec: expected_cost(spec, *SHAPE) for spec in SPECS}
+    middle = sorted(cost.seconds for cost in costs.values())[4]
+    names, found = kept(max_seconds=middle)
+    assert names == {spec.id for spec, cost in costs.items() if cost.seconds <= middle}
+    assert 0 < len(names) < len(MODELS)
+    assert all("would take about" in reason for reason in found.passed_over.values())
+    middle = max(cost.n_bytes for cost in costs.values()) / 2
+    names, _ = kept(max_bytes=middle)
+    assert names == {spec.id for spec, cost in costs.items() if cost.n_bytes <= middle}
+
+
+@pytest.mark.parametrize(
+    ("shape", "constraints", "words"),
+    [
+        (SHAPE, {"max_seconds": 1e-9}, r"8 × too costly \(the quickest would take about .* 1e-09"),
+        (SHAPE, {"exclude": "LODA", "space": "LODA"}, "1 × excluded, 7 × not in the space"),
+        (SHAPE, {"space": []}, "8 × not in the space asked for"),
+        ((3, 4), {"space": ["LOF"]}, "needs at least 51 rows, the table has 3"),
+        ((3, 4), {"space": ["LOF", "HBOS"], "max_seconds": 1e-9}, "1 × too costly"),
+    ],
+    ids=["seconds", "excluded", "nothing", "rows", "several"],
+)
+def test_when_nothing_is_left_the_reasons_are_told(shape, constraints, words):
+    with pytest.raises(UserError, match="no model is left") as caught:
+        kept(shape, **constraints)
+    assert re.search(words, str(caught.value))
+    assert f"{shape[0]} rows" in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_a_family_of_unknown_cost_is_never_too_costly(monkeypatch):
+    monkeypatch.setattr(candidates, "expected_costs", lambda specs, *_: [UNKNOWN] * len(specs))
+    names, _ = kept(max_seconds=1e-9)
+    assert names == set(MODELS)

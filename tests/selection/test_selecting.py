@@ -1,0 +1,310 @@
+"""A pick for a table: every kind of learner, constraints, odd tables, what is offered."""
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_selecting import MODELS, artifact, table, training_data
+
+from metaod.datasets import prepare, read_table
+from metaod.detectors import ModelSpec
+from metaod.errors import BadParameter, UserError
+from metaod.learners import Choice, make_learner
+from metaod.learners.registry import learner_names
+from metaod.learners.training_data import train
+from metaod.metafeatures import extract
+from metaod.selection import Selection, select
+
+X = table(seed=70)
+RNG = np.random.default_rng(1)
+WEIGHTS = ((MODELS[1], 3.0), (MODELS[3], 1.0), (MODELS[6], 1.0))
+COLUMNS = ["model", "predicted", "low", "high", "seconds", "score"]
+
+
+def learner(name="argosmart"):
+    return artifact(name, models=WEIGHTS if name == "fixed" else ())
+
+
+# every kind of learner
+
+
+@pytest.mark.parametrize("name", learner_names())
+def test_every_learner_picks(name):
+    made = learner(name)
+    selection = select(X, learner=made)
+    ranking = selection.ranking
+    assert isinstance(selection, Selection)
+    assert list(ranking.columns) == COLUMNS
+    assert set(ranking["model"]) == set(MODELS)
+    assert selection.best.id == ranking["model"][0]
+    assert ranking["score"].is_monotonic_decreasing
+    # the scores are the learner's own for these meta-features
+    scores = made.predict_for(extract(X, "paper"))
+    np.testing.assert_array_equal(scores[ranking["model"]], ranking["score"])
+    assert selection.choice == made.choose_for(extract(X, "paper"))
+    assert (ranking["low"] <= ranking["predicted"]).all()
+    assert (ranking["predicted"] <= ranking["high"]).all()
+    assert ranking["seconds"].gt(0).all()
+    assert selection.trust.is_calibrated
+    assert selection.trust.predicted == ranking["predicted"][0]
+    assert (selection.trust.low, selection.trust.high) == (ranking["low"][0], ranking["high"][0])
+    # the same again gives the same
+    again = select(X, learner=made)
+    pd.testing.assert_frame_equal(again.ranking, ranking)
+    assert again.to_json() == selection.to_json()
+    json.loads(selection.to_json(), parse_constant=pytest.fail)
+
+
+def test_what_is_predicted_is_the_calibration_s():
+    made = learner()
+    selection = select(X, learner=made)
+    m = made.vector(selection.features)
+    scores = made.learner.predict(m)[list(made.history.models)].to_numpy()
+    estimate = made.history.estimate(made.history.distances(m))
+    place = made.history.models.index(selection.best.id)
+    expected = made.calibration.predict(scores, estimate, pick=place)
+    by_model = selection.ranking.set_index("model")
+    for name, values in zip(("predicted", "low", "high"), expected, strict=True):
+        np.testing.assert_array_equal(by_model.loc[list(made.history.models), name], values)
+
+
+def test_equal_scores_are_ranked_by_id():
+    data = training_data()
+    P = data.P.copy()
+    P[:] = 0.5
+    made = train(replace(data, P=P[P.columns[::-1]]), make_learner("global_best"))
+    selection = select(X, learner=made)
+    assert selection.ranking["model"].tolist() == sorted(MODELS)
+    assert selection.best.id == min(MODELS)
+
+
+# constraints
+
+
+@pytest.mark.parametrize("name", ["argosmart", "global_best", "fixed", "pyod_rule"])
+def test_the_best_of_what_is_allowed_is_picked(name):
+    made = learner(name)
+    free = select(X, learner=made)
+    without = select(X, learner=made, exclude=free.best)
+    expected = free.ranking[free.ranking["model"] != free.best.id]
+    assert without.ranking["model"].tolist() == expected["model"].tolist()
+    assert without.best.id == without.ranking["model"][0]
+    assert without.passed_over == {free.best: "excluded"}
+    only = select(X, learner=made, space=["KNN", "LOF"], exclude=MODELS[3])
+    assert set(only.ranking["model"]) == {MODELS[4], *MODELS[6:]}
+    assert only.best.id == only.ranking["model"][0]
+    assert json.loads(only.to_json())["passed_over"] == 5
+
+
+def test_a_family_may_be_excluded():
+    selection = select(X, learner=learner(), exclude=["LOF", "KNN"])
+    assert not {spec.detector for spec in selection.specs()} & {"LOF", "KNN"}
+
+
+def test_weights_of_what_is_left_sum_to_one():
+    made = learner("fixed")
+    assert select(X, learner=made).choice == Choice(
+        {MODELS[1]: 0.6, MODELS[3]: pytest.approx(0.2), MODELS[6]: pytest.approx(0.2)}
+    )
+    left = select(X, learner=made, exclude="KNN")
+    assert left.choice.weights == {MODELS[1]: pytest.approx(0.75), MODELS[6]: pytest.approx(0.25)}
+    assert sum(left.choice.weights.values()) == pytest.approx(1)
+    assert left.best.id == MODELS[1]
+    # without its heaviest member, another leads
+    left = select(X, learner=made, exclude="HBOS")
+    assert left.choice.weights == {MODELS[3]: 0.5, MODELS[6]: 0.5}
+    assert left.best.id == left.ranking["model"][0] == MODELS[3]
+    # without any, one model of the rest
+    left = select(X, learner=made, exclude=[name for name, _ in WEIGHTS])
+    assert left.choice.is_single
+    assert left.best.id == left.ranking["model"][0]
+
+
+def test_time_that_is_too_short():
+    made = learner()
+    with pytest.raises(UserError, match=r"no model is left.*would take about.*1e-07 s"):
+        select(X, learner=made, max_seconds=1e-7)
+    assert len(select(X, learner=made, max_seconds=np.float32(1e6)).ranking) == len(MODELS)
+    limit = float(select(X, learner=made).ranking["seconds"].median())
+    bound = select(X, learner=made, max_seconds=limit)
+    assert (bound.ranking["seconds"] <= limit).all()
+    assert 0 < len(bound.ranking) < len(MODELS)
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), "5", [1], 1j], ids=str)
+def test_a_limit_that_is_none(value):
+    with pytest.raises(BadParameter, match="max_seconds"):
+        select(X, learner=learner(), max_seconds=value)
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, "a", None], ids=str)
+def test_a_seed_that_is_none(value):
+    with pytest.raises(BadParameter, match="random_state"):
+        select(X, learner=learner(), random_state=value)
+
+
+# tables
+
+
+def mixed(n=80):
+    frame = pd.DataFrame(table(n, 3), columns=list("abc"))
+    frame["kind"] = RNG.choice(["x", "y", "<b>"], n)
+    frame["day"] = pd.date_range("2020-01-01", periods=n)
+    frame.loc[::7, "a"] = np.nan
+    return frame
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        table(3),
+        table(2),
+        table(60, 1),
+        np.column_stack([table(60, 2), np.ones(60)]),
+        mixed(),
+        mixed().mask(np.random.default_rng(0).random((80, 5)) < 0.5),
+        np.repeat(table(10), 8, axis=0),
+        table() * 1e300,
+        table() * 1e-300,
+        np.where(RNG.random((80, 4)) < 0.2, np.inf, table()),
+        table(50, 80),
+    ],
+    ids=["3 rows", "2 rows", "1 column", "constant", "text", "gaps", "repeated", "huge", "tiny",
+         "infinite", "wide"],
+)  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_odd_tables_get_a_pick(given):
+    for name in ("argosmart", "supervised_surrogates"):
+        selection = select(given, learner=learner(name))
+        assert selection.best.applies(*selection.prepared.X.shape)
+        numbers = selection.ranking[["predicted", "low", "high", "score"]]
+        assert np.isfinite(numbers.to_numpy()).all()
+        json.loads(selection.to_json(), parse_constant=pytest.fail)
+        assert str(selection.explain())
+        assert selection._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [np.ones((20, 3)), table(1), np.empty((0, 2)), [], "no-such-file.csv", {"a": []}, None],
+    ids=["constant", "1 row", "no rows", "empty", "no file", "no values", "nothing"],
+)
+def test_what_is_no_table_is_said(given):
+    with pytest.raises(UserError) as caught:
+        select(given, learner=learner())
+    assert "\n" not in str(caught.value)
+
+
+def test_the_same_table_however_it_is_held(tmp_path):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    held = [frame, read_table(tmp_path / "t.csv"), str(tmp_path / "t.csv"), prepare(frame)]
+    expected = select(X, learner=learner()).ranking
+    for item in held:
+        pd.testing.assert_frame_equal(select(item, learner=learner()).ranking, expected)
+
+
+def test_the_table_is_left_as_it_is():
+    frame = mixed()
+    before = frame.copy()
+    select(frame, learner=learner())
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@settings(derandomize=True, deadline=None, max_examples=8)
+@given(order=st.permutations(list("abcd")))
+def test_the_order_of_columns_is_without_much_effect(order):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    one = select(frame, learner=learner("global_best"))
+    other = select(frame[order], learner=learner("global_best"))
+    assert one.best == other.best
+    assert one.features["n_rows"] == other.features["n_rows"]
+    np.testing.assert_allclose(one.features["sample_mean"], other.features["sample_mean"])
+    # the landmarkers' random columns are drawn by place: all models are still there, all finite
+    assert set(select(frame[order], learner=learner()).ranking["model"]) == set(MODELS)
+
+
+# a learner that does not know how sure it is
+
+
+@pytest.mark.parametrize("with_history", [True, False])
+def test_without_calibration_nothing_is_predicted(with_history):
+    made = replace(learner(), calibration=None)
+    if not with_history:
+        made = replace(made, history=None)
+    selection = select(X, learner=made)
+    assert selection.ranking[["predicted", "low", "high"]].isna().all().all()
+    assert selection.best.id == select(X, learner=learner()).best.id
+    assert not selection.trust.is_calibrated
+    assert "not calibrated" in str(selection.trust)
+    plain = json.loads(selection.to_json(), parse_constant=pytest.fail)
+    assert plain["ranking"][0]["predicted"] is None
+    assert plain["trust"]["coverage"] is None
+    assert len(plain["why"]["nearest"]) == (5 if with_history else 0)
+    assert "not calibrated" in selection._repr_html_()
+
+
+# what a selection offers
+
+
+def test_plain_data():
+    selection = select(mixed(), learner=learner(), random_state=3)
+    plain = json.loads(selection.to_json())
+    assert plain["pick"] == {selection.best.id: 1.0}
+    assert ModelSpec.parse(plain["best"]["id"]) == selection.best
+    assert plain["learner"] == "argosmart"
+    assert plain["table"]["n_rows"] == 80
+    assert plain["table"]["n_columns"] == selection.prepared.X.shape[1]
+    assert plain["random_state"] == 3
+    assert [row["model"] for row in plain["ranking"]] == selection.ranking["model"].tolist()
+    assert [spec.id for spec in selection.specs()] == selection.ranking["model"].tolist()
+    assert len(json.loads(selection.to_json(top=2))["ranking"]) == 2
+    assert json.loads(selection.to_json(top=0))["ranking"] == []
+    assert repr(selection) == (
+        f"Selection({selection.best.id} for 80 rows × {selection.prepared.X.shape[1]} columns)"
+    )
+
+
+class Tags(HTMLParser):
+    """The tags and the text of a page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.text = set(), ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_a_notebook_shows_text_as_text():
+    selection = select(X, learner=learner())
+    bad = "<script>alert('&')</script>"
+    hostile = replace(
+        selection,
+        choice=Choice({bad: 1.0}),
+        ranking=selection.ranking.assign(model=[bad * 3] * len(MODELS)),
+        trust=replace(selection.trust, warnings=(bad,)),
+    )
+    page = Tags(hostile._repr_html_())
+    assert page.tags == {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
+    # whole, however long
+    assert page.text.count(bad) == 2 + 3 * len(MODELS)
+    shown = Tags(selection._repr_html_())
+    assert all(name in shown.text for name in MODELS)
+
+
+def test_the_detector_is_the_pick():
+    selection = select(X, learner=learner(), space="KNN")
+    detector = selection.detector(contamination=0.2).fit(selection.prepared.X)
+    expected = selection.best.to_pyod(random_state=0, contamination=0.2).fit(X)
+    np.testing.assert_allclose(detector.decision_scores_, expected.decision_scores_)
+    assert detector.contamination == 0.2

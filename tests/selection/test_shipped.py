@@ -1,0 +1,117 @@
+"""The shipped learners, end to end."""
+
+import subprocess
+import sys
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import metaod
+from metaod.detectors import model_space
+from metaod.learners.calibration import LEVEL
+from metaod.pretrained import final_origins, shipped_datasets
+from metaod.pretrained.learners import SHIPPED, find_artifact
+from metaod.pretrained.training import RECIPES
+
+PAPER = {spec.id for spec in model_space("paper")}
+
+
+def clusters():
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(centre, 0.3, size=(150, 2)) for centre in (0, 3, 6, 9)]
+    return np.vstack([*parts, rng.uniform(-3, 14, size=(12, 2))])
+
+
+def heavy_tails():
+    return np.random.default_rng(1).standard_t(2, size=(500, 20))
+
+
+def mostly_zero():
+    rng = np.random.default_rng(2)
+    return rng.random((250, 30)) * (rng.random((250, 30)) < 0.05)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_learner_says_what_it_is(name):
+    artifact = find_artifact(name)
+    manifest = artifact.manifest
+    assert manifest.learner == RECIPES[name].learner
+    assert artifact.schema_names == RECIPES[name].schemas
+    assert len(manifest.datasets) == 838
+    assert manifest.n_origins == 780
+    assert manifest.measure == "ap"
+    assert set(manifest.models) == PAPER
+    assert len(artifact.history.names) == 838
+    assert len(set(artifact.history.origins)) == 780
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_learner_knows_how_sure_it_is(name):
+    figures = find_artifact(name).calibration.figures
+    assert figures["interval_level"] == LEVEL
+    assert figures["interval_coverage"] == pytest.approx(LEVEL, abs=0.05)
+    assert 0 < figures["interval_width"] < 1
+    assert figures["beats_reference"] + figures["loses_to_reference"] <= 1
+    # final origins are none of those that it rests on
+    shared = shipped_datasets().query("origin not in @final", local_dict={"final": final_origins()})
+    assert figures["n_origins"] <= shared["origin"].nunique()
+    assert len(find_artifact(name).calibration.distances) == len(shared)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_learner_is_small(name):
+    file = files("metaod.pretrained").joinpath("artifacts", f"{name}.metaod")
+    assert len(file.read_bytes()) < 12 * 2**20
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_example_gets_a_pick(name):
+    selection = metaod.select(metaod.load_example(), learner=name)
+    assert selection.best.id == selection.ranking["model"][0]
+    assert selection.best.id in PAPER
+    assert selection.trust.is_calibrated
+    assert 0 <= selection.trust.low <= selection.trust.predicted <= selection.trust.high <= 1
+    assert len(selection.explain().nearest) == 5
+    detector = selection.detector().fit(selection.prepared.X)
+    assert np.isfinite(detector.decision_scores_).all()
+
+
+def test_picking_does_without_scikit_learn_and_pyod():
+    program = (
+        "import sys, numpy as np, metaod\n"
+        "from metaod.pretrained.learners import find_artifact\n"
+        "for name in ('default', 'metaod'):\n"
+        "    artifact = find_artifact(name)\n"
+        "    artifact.learner.predict(np.ones(len(artifact.learner.features_)))\n"
+        "    metaod.select(np.random.default_rng(0).normal(size=(60, 3)), learner=name)\n"
+        "    assert 'sklearn' not in sys.modules, name\n"
+        "    assert 'pyod' not in sys.modules, name\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, timeout=120, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+GOLDEN = {
+    "default": {
+        "clusters": "OCSVM(kernel=rbf, nu=0.9)",
+        "heavy_tails": "IForest(n_estimators=200, max_features=0.9)",
+        "mostly_zero": "IForest(n_estimators=200, max_features=0.7)",
+    },
+    "metaod": {
+        "clusters": "KNN(n_neighbors=15, method=median)",
+        "heavy_tails": "HBOS(n_bins=10, alpha=0.1)",
+        "mostly_zero": "HBOS(n_bins=10, alpha=0.1)",
+    },
+}
+"""Another pick for a seeded table means another learner, whether it was meant or not."""
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize(
+    "made", [clusters, heavy_tails, mostly_zero], ids=lambda made: made.__name__
+)
+def test_golden_selections(name, made):
+    assert metaod.select(made(), learner=name).best.id == GOLDEN[name][made.__name__]

@@ -1,0 +1,170 @@
+"""How sure a pick is: figures that were measured, and warnings that hold."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_selecting import artifact, table
+
+from metaod.datasets import prepare
+from metaod.selection.trust import Trust, judge
+
+
+@pytest.fixture(scope="module")
+def made():
+    return artifact("global_best")
+
+
+def median_features(made):
+    m = np.zeros(len(made.history.features))
+    m[made.history.cleaning.kept] = made.history.cleaning.median
+    return m
+
+
+def judged(made, X=None, *, distances=None, **changes):
+    prepared = prepare(table(120) if X is None else X)
+    if distances is None:
+        distances = made.history.distances(median_features(made))
+    calibration = replace(made.calibration, figures=made.calibration.figures | changes)
+    return judge(prepared, distances, made.history, calibration, (0.6, 0.4, 0.9))
+
+
+def test_what_is_known_is_passed_on(made):
+    trust = judged(made)
+    figures = made.calibration.figures
+    assert trust.is_calibrated
+    assert (trust.predicted, trust.low, trust.high) == (0.6, 0.4, 0.9)
+    assert trust.level == 0.8
+    assert trust.coverage == figures["interval_coverage"]
+    assert trust.beats == figures["beats_reference"]
+    assert trust.loses == figures["loses_to_reference"]
+    assert trust.warnings == ()
+    assert "Expected to reach 0.60" in str(trust)
+    assert "0.40 to 0.90" in str(trust)
+    assert f"better than isolation forest in {trust.beats:.0%}" in str(trust)
+    assert "Warning" not in str(trust)
+    assert json.loads(json.dumps(trust.to_dict(), allow_nan=False))["predicted"] == 0.6
+
+
+def test_without_a_calibration_it_says_so(made):
+    prepared = prepare(table(120))
+    trust = judge(prepared, None, None, None, None)
+    assert not trust.is_calibrated
+    assert "not calibrated" in str(trust)
+    assert "Expected to reach" not in str(trust)
+    plain = trust.to_dict()
+    assert plain.pop("warnings") == []
+    assert set(plain.values()) == {None}
+    # the history alone tells small tables
+    trust = judge(prepare(table(5)), np.zeros(30), made.history, None, None)
+    assert not trust.is_calibrated
+    assert len(trust.warnings) == 1
+
+
+def test_without_a_reference_nothing_is_said_of_it(made):
+    figures = {
+        name: value
+        for name, value in made.calibration.figures.items()
+        if name not in ("beats_reference", "loses_to_reference")
+    }
+    calibration = replace(made.calibration, figures=figures)
+    distances = made.history.distances(median_features(made))
+    trust = judge(prepare(table(120)), distances, made.history, calibration, (0.6, 0.4, 0.9))
+    assert math.isnan(trust.beats)
+    assert trust.to_dict()["loses"] is None
+    assert "isolation forest" not in str(trust)
+
+
+# warnings, each on and off
+
+UNLIKE = "less like the database"
+
+
+def test_a_table_unlike_the_database(made):
+    far = judged(made, distances=np.full(30, 1e6))
+    assert far.unlikeness == 1.0
+    assert UNLIKE in far.warnings[0]
+    assert "100%" in far.warnings[0]
+    near = judged(made, distances=np.zeros(30))
+    assert near.unlikeness == 0.0
+    assert near.warnings == ()
+    # at the edge: as unlike as the 95 % of the database
+    own = np.sort(made.calibration.distances)
+    for place, warned in ((int(0.9 * len(own)), False), (len(own) - 1, True)):
+        trust = judged(made, distances=np.full(30, own[place] + 1e-9))
+        assert any(UNLIKE in text for text in trust.warnings) == warned
+
+
+RISES = {
+    "regret_distance_correlation": 0.3,
+    "regret_distance_p": 0.001,
+    "regret_near": 0.05,
+    "regret_far": 0.25,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "claimed"),
+    [
+        ({}, True),
+        ({"regret_distance_p": 0.2}, False),
+        ({"regret_distance_correlation": -0.3}, False),
+        ({"regret_far": 0.01}, False),
+    ],
+    ids=["rises", "by chance", "falls", "no more far away"],
+)
+def test_regret_is_only_claimed_where_it_rises(made, changes, claimed):
+    warning = judged(made, distances=np.full(30, 1e6), **(RISES | changes)).warnings[0]
+    assert ("short of the best" in warning) == claimed
+    assert ("0.25" in warning) == claimed
+
+
+def test_without_figures_regret_is_not_claimed(made):
+    calibration = replace(made.calibration, figures={})
+    trust = judge(prepare(table(120)), np.full(30, 1e6), made.history, calibration, (0.6, 0.4, 0.9))
+    assert UNLIKE in trust.warnings[0]
+    assert "short of" not in trust.warnings[0]
+    assert math.isnan(trust.level)
+
+
+def test_a_small_table(made):
+    smallest = int(made.history.shapes[:, 0].min())
+    warning = judged(made, table(smallest - 1)).warnings[-1]
+    assert f"has {smallest - 1} rows, fewer than 100%" in warning
+    assert f"the smallest: {smallest}" in warning
+    # as many rows as the smallest of 30, and more than 2 % of them
+    assert judged(made, table(smallest)).warnings == ()
+    shapes = np.column_stack([np.arange(100, 300), np.full(200, 3)])
+    large = replace(made.history, shapes=shapes)
+    for n_rows, warned in ((99, True), (102, True), (103, False), (200, False)):
+        trust = judge(prepare(table(n_rows)), None, large, None, None)
+        assert bool(trust.warnings) == warned
+    [warning] = judge(prepare(table(102)), None, large, None, None).warnings
+    assert "fewer than 98% " in warning
+
+
+def test_rows_that_repeat_one_another(made):
+    X = table(120)
+    X[60:] = X[:60]
+    assert judged(made, X).warnings == ()
+    X[50:] = X[0]
+    [warning] = judged(made, X).warnings
+    assert "58% of the rows repeat another" in warning
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.1, False), (0.6, True)])
+def test_a_table_that_was_mostly_filled_in(made, share, warned):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(table(120), columns=list("abcd"))
+    frame = frame.mask(rng.random(frame.shape) < share)
+    trust = judged(made, frame)
+    assert any("missing and filled in" in text for text in trust.warnings) == warned
+
+
+def test_warnings_are_told(made):
+    trust = Trust(warnings=("it <b>rains</b>",))
+    assert str(trust).splitlines()[-1] == "Warning: it <b>rains</b>"
+    assert trust.to_dict()["warnings"] == ["it <b>rains</b>"]
