@@ -40,8 +40,10 @@ $(STAMPS)/evaluation: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run
 
 demo: $(STAMPS)/run
-	$(BIN)/metaod inspect --example
-	$(BIN)/python tools/demo.py demo-output
+	@mkdir -p demo-output
+	$(BIN)/metaod select --example --top 5
+	$(BIN)/metaod detect --example -o demo-output/scored.csv
+	$(BIN)/python tools/demo.py demo-output/own
 
 test: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term

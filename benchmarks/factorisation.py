@@ -116,7 +116,7 @@ def compare(n: int, n_loop: int) -> None:
 
 
 def grow() -> None:
-    from metaod.learners.metaod import MetaODLearner  # noqa: PLC0415 - scikit-learn is slow to load
+    from metaod.learners.metaod import MetaODLearner
 
     rng = np.random.default_rng(1)
     print(f"{MODELS} models, {FEATURES} meta-features, MetaODLearner with its defaults\n")

@@ -61,6 +61,8 @@ class Regime:
         drawn = np.random.default_rng(1).permutation(units.unique())
         fold_of = {unit: place % FOLDS for place, unit in enumerate(drawn)}
         self.fold = units.map(fold_of).to_numpy()
+        # what is held out inside fitting is so as the folds are
+        self.groups = units
 
     def gain(self, name: str, **params: object) -> pd.Series:
         """Performance of the picks minus the reference's, by dataset."""
@@ -68,7 +70,7 @@ class Regime:
         for fold in range(FOLDS):
             test = self.fold == fold
             learner = make_learner(name, **params)
-            learner.fit(self.P[~test], self.M[~test], self.origins[~test])
+            learner.fit(self.P[~test], self.M[~test], self.groups[~test])
             picks = learner.predict(self.M[test]).idxmax(axis=1)
             # a pick that failed on the dataset is worth what a random one is
             reached = [

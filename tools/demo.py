@@ -2,8 +2,8 @@
 
     python tools/demo.py demo-output
 
-A dozen labelled tables are drawn into the folder, a few models are evaluated on them, a learner is
-trained, and it picks a model for the bundled example, whose label nobody looks at.
+A dozen labelled tables are drawn into the folder, some models are evaluated on them, a learner is
+trained, and it finds the outliers of the bundled example.
 """
 
 import argparse
@@ -14,9 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
-import metaod
-from metaod.learners.artifact import Artifact
 
 N_TABLES = 12
 FAMILIES = ("HBOS", "IForest", "KNN", "LOF")
@@ -72,22 +69,7 @@ def main() -> None:
     run("build", "--store", store, "--data", tables, *families, "--trials", 1, "--schema", "paper",
         "--no-references", "--jobs", 1)  # fmt: skip
     run("train", "--store", store, "--learner", "metaod", "--out", learner)
-
-    table = metaod.load_example()
-    prepared = metaod.prepare(table)
-    artifact = Artifact.load(learner)
-    ranking = artifact.predict_for(metaod.extract(prepared, artifact.schema_names))
-    pick = ranking.idxmax()
-    detector = metaod.ModelSpec.parse(pick).to_pyod(random_state=0, contamination=0.05)
-    scores = detector.fit(prepared.X).decision_scores_
-    scored = table.frame.assign(score=scores, outlier=detector.labels_)
-    scored = scored.sort_values("score", ascending=False)
-    path = out / "scored.csv"
-    scored.to_csv(path, index=False)
-    print(f"\nFor {table.source}, {len(scored)} rows without labels, the learner picks\n  {pick}")
-    print(f"The most outlying rows of {path}:")
-    print(scored[["reading_id", "temperature_c", "pressure_bar", "vibration_mm_s", "score"]]
-          .head(5).round(3).to_string(index=False))  # fmt: skip
+    run("detect", "--example", "--learner", learner, "-o", out / "scored.csv", "--top", 5)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from metaod.cli import main as command
-from metaod.cli import train as train_module
 from metaod.database import DatasetRecord, MetaFeatureRecord, Store
 from metaod.detectors import ModelSpec
 from metaod.detectors.kernels.base import CellState, Mode
