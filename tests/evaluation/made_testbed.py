@@ -81,7 +81,8 @@ def make_testbed(testbed="poc", mothersets=4, models=8, seed=0):
         values, index=index, columns=[f"KNN(n_neighbors={k})" for k in range(1, models + 1)]
     )
     P.iloc[0, 0] = P.iloc[3, 1] = np.nan
-    references = [item.reference for item in METHODS if item.reference is not None]
+    asked = [name for item in METHODS for name in (item.reference, item.stand_in)]
+    references = list(dict.fromkeys(name for name in asked if name is not None))
     return TestbedData(
         testbed,
         datasets,

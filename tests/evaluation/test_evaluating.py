@@ -61,6 +61,16 @@ def test_every_method_of_poc(poc):
             assert results.by_dataset[item.key].to_dict() == pytest.approx(expected)
 
 
+def test_an_average_without_a_member_has_a_stand_in():
+    poc = make_testbed()
+    item = method("forest_knn_ocsvm")
+    poc.references.loc[poc.P.index[0], item.reference] = np.nan
+    reached = evaluate(poc, "folds").by_dataset[item.key]
+    first, second = poc.P.index[:2]
+    assert reached[first] == poc.references.loc[first, item.stand_in]
+    assert reached[second] == poc.references.loc[second, item.reference]
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS["st"])
 def test_every_method_of_st(st, protocol):
     results = evaluate(st, protocol)

@@ -17,7 +17,8 @@ from metaod.performance import Evaluation
 
 FOLDER = Path("my-testbed")
 SPECS = [ModelSpec("HBOS", {"n_bins": bins}) for bins in (5, 10, 20)]
-REFERENCES = [ModelSpec.parse(item.reference) for item in METHODS if item.reference is not None]
+ASKED = [name for item in METHODS for name in (item.reference, item.stand_in) if name is not None]
+REFERENCES = [ModelSpec.parse(name) for name in dict.fromkeys(ASKED)]
 
 
 def fingerprint(number):

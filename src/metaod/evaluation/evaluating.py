@@ -124,7 +124,10 @@ def evaluate_testbed(
 def _without_learning(item: Method, data: TestbedData) -> pd.DataFrame | None:
     """What a method reaches that is no learner; None for one that is."""
     if item.reference is not None:
-        return data.references[[item.reference]].set_axis(["ap"], axis=1)
+        found = data.references[item.reference]
+        if item.stand_in is not None:
+            found = found.fillna(data.references[item.stand_in])
+        return found.to_frame("ap")
     if item.key == "oracle":
         return oracle(data.P)
     if item.key == "eub" and data.testbed == "poc":

@@ -28,6 +28,9 @@ class Method:
         Its name among the learners, if it is one.
     reference : str or None
         Its id among the reference models, if it is one.
+    stand_in : str or None
+        Id of the reference model that is taken where it has no performance itself, for a member
+        of the average does not apply to the dataset or is over budget there.
     in_paper : bool
         Whether it is one of the paper's twelve.
     testbed : {"poc", "st"} or None
@@ -39,6 +42,7 @@ class Method:
     category: Category
     learner: str | None = None
     reference: str | None = None
+    stand_in: str | None = None
     in_paper: bool = True
     testbed: Testbed | None = None
 
@@ -46,6 +50,7 @@ class Method:
 _KNN_50 = "KNN(n_neighbors=50, method=largest)"
 _KNN_100 = "KNN(n_neighbors=100, method=largest)"
 _FOREST = "IForest(n_estimators=200)"
+_FOREST_KNN = f'ZAverage(members="{_FOREST} + {_KNN_50}")'
 
 METHODS: tuple[Method, ...] = (
     Method("lof", "LOF", "no selection", reference="LOF()"),
@@ -69,7 +74,8 @@ METHODS: tuple[Method, ...] = (
         "forest_knn",
         "iF+kNN",
         "no selection",
-        reference=f'ZAverage(members="{_FOREST} + {_KNN_50}")',
+        reference=_FOREST_KNN,
+        stand_in=_FOREST,
         in_paper=False,
     ),
     Method(
@@ -77,6 +83,7 @@ METHODS: tuple[Method, ...] = (
         "iF+kNN+SVM",
         "no selection",
         reference=f'ZAverage(members="{_FOREST} + {_KNN_100} + OCSVM(kernel=rbf, nu=0.9)")',
+        stand_in=_FOREST_KNN,
         in_paper=False,
     ),
     Method("oracle", "Oracle", "reference", in_paper=False),

@@ -97,7 +97,8 @@ class TestbedData:
             index=pd.Index(members, name="dataset"),
         )
         known = {model.id for model in store.models()}
-        references = [item.reference for item in METHODS if item.reference is not None]
+        asked = [name for item in METHODS for name in (item.reference, item.stand_in)]
+        references = list(dict.fromkeys(name for name in asked if name is not None))
         lacking = [name for name in references if name not in known]
         if lacking:
             raise UserError(
