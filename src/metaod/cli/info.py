@@ -11,6 +11,25 @@ if TYPE_CHECKING:
 __all__ = ["info"]
 
 
+_WORDS = {
+    "n_datasets": "datasets",
+    "n_origins": "origins",
+    "mean_difference": "mean performance of the picks less that of PyOD's default iForest",
+    "beats_reference": "share of picks better than it by over .005",
+    "loses_to_reference": "share of picks worse than it by over .005",
+    "loses_much": "share of picks worse than it by over .05",
+    "interval_level": "share that the interval promises to hold",
+    "interval_coverage": "share that it held",
+    "interval_width": "its mean width",
+    "predicted_r2": "what predictions explain of the differences (R²)",
+    "regret_distance_correlation": "rank correlation of distance to the database and regret",
+    "regret_distance_p": "its p-value",
+    "regret_near": "mean regret of the nearest nine tenths",
+    "regret_far": "mean regret of the farthest tenth",
+}
+"""What the figures of a calibration are, for people."""
+
+
 def info(learner: Learner = "default", *, json: Json = False) -> None:
     """Show the versions in use and the learner: trained on what, when, how, with which figures.
 
@@ -61,9 +80,14 @@ def _print(artifact: "Artifact", versions: dict[str, str]) -> None:
     listing.add_row("when", str(data["made"] or "not recorded"))
     given = ", ".join(f"{name}={value}" for name, value in data["parameters"].items())
     listing.add_row("parameters", visible(given) or "-")
-    for name, value in data["figures"].items():
-        listing.add_row(name.replace("_", " "), _figure(value))
     out.print(listing)
+    if data["figures"]:
+        figures = grid("on datasets of origins that it had not seen", "", right=("",))
+        found = data["figures"]
+        for name in (*_WORDS, *(name for name in found if name not in _WORDS)):
+            if name in found:
+                figures.add_row(_WORDS.get(name, name.replace("_", " ")), _figure(found[name]))
+        out.print(figures)
     table = grid("versions", "here", "when trained")
     for name, here in versions.items():
         table.add_row(name, here, data["versions"].get(name, "-"))
