@@ -39,7 +39,7 @@ def main() -> None:
 
 def _rows(folder: Path) -> pd.DataFrame:
     """Average precision by row of the testbed's table, methods by title."""
-    table = pd.read_csv(folder / "performance-all.csv").set_index("dataset")
+    table = pd.read_csv(folder / "performance-all.csv", index_col=0)
     return table[[name for name in table.columns if not str(name).endswith(" rank")]]
 
 

@@ -1,0 +1,34 @@
+"""What is written for people, kept whole: no placeholder, no dead link, no path of a machine."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("results/*.md")])
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def anchors(page):
+    """GitHub's anchors of a page's headings, outside code blocks."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    found = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", heading.strip().lower()) for heading in found]
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_are_whole(page):
+    text = page.read_text("utf-8")
+    assert not re.findall(r"@[A-Z][A-Z0-9]+@", text)
+    assert "/work/" not in text
+    assert "/tmp/" not in text
+    for target in LINK.findall(text):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        place = (page.parent / file) if file else page
+        assert place.exists(), target
+        if anchor and place.suffix == ".md":
+            assert anchor in anchors(place), target
