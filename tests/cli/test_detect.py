@@ -9,9 +9,10 @@ import pytest
 import typer
 from made_selection import MODELS, made_select
 
+from metaod.cli import writing
 from metaod.cli.detect import detect
 from metaod.errors import BadParameter, UserError
-from metaod.selection import estimator
+from metaod.selection import estimator, saved
 
 FRAME = pd.DataFrame(
     {
@@ -131,7 +132,12 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
     [
         (["--apply", "p.mod", "--save", "q.mod"], "left out with --apply"),
         (["--apply", "p.mod", "--exclude", "LOF"], "left out with --apply"),
-        (["--apply", "p.mod", "--contamination", "0.2"], "left out with --apply"),
+        (
+            ["--apply", "p.mod", "--contamination", "0.2"],
+            r"left out with --apply.* Got 0\.2 instead",
+        ),
+        (["--apply", "p.mod", "--seed", "7"], r"left out with --apply.* Got 7 instead"),
+        (["--apply", "p.mod", "--learner", "isac"], r"left out with --apply.* Got 'isac' instead"),
         (["--contamination", "0.7"], "'auto' or a number"),
         (["--contamination", "many"], "'auto' or a number"),
         (["-o", "scored.xlsx"], r"\.csv or \.parquet"),
@@ -146,6 +152,67 @@ def test_mistakes_are_told_before_anything_is_fitted(call, table, monkeypatch, a
     monkeypatch.setattr(estimator, "select", None)
     with pytest.raises(UserError, match=words):
         call(table, *arguments)
+
+
+def test_all_tables_must_be_there_before_the_first_is_fitted(call, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(estimator, "select", None)
+    with pytest.raises(UserError, match=r"nofile\.csv: there is no such file"):
+        call(table, tmp_path / "nofile.csv", "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told_first(call, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(estimator, "select", None)
+    # as root may write anywhere: the system's answer is made up
+    monkeypatch.setattr(writing.os, "access", lambda *_: False)
+    with pytest.raises(UserError, match="folder cannot be written"):
+        call(table, "-o", tmp_path / "scored.csv")
+
+
+def test_a_saved_pick_is_loaded_once(call, table, tmp_path, monkeypatch):
+    call(table, "--save", tmp_path / "pick.mod")
+    loaded = []
+    real = saved.load
+    monkeypatch.setattr(saved, "load", lambda path: loaded.append(path) or real(path))
+    other = tmp_path / "other.csv"
+    FRAME[::-1].to_csv(other, index=False)
+    call(table, other, "--apply", tmp_path / "pick.mod")
+    assert loaded == [str(tmp_path / "pick.mod")]
+
+
+def test_what_happened_to_the_table_is_told(call, tmp_path):
+    frame = FRAME.assign(gap=np.arange(41.0) % 7, none=np.nan)
+    frame.loc[3, "height"] = np.inf
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    out = call(tmp_path / "t.csv", "--save", tmp_path / "pick.mod").out
+    assert "note: Treated as missing: 1 infinite value in 'height'." in out
+    assert "note: Columns whose values are not used: empty: 'none'." in out
+    # of the new table, not of the old one
+    frame = FRAME.assign(gap=np.nan, none=np.nan)
+    frame.loc[5:, ["colour", "score"]] = np.nan
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    out = call(tmp_path / "new.csv", "--apply", tmp_path / "pick.mod").out
+    assert "note: Missing in every row and filled in: 'gap'." in out
+    assert "of the values were missing and filled in" in out
+    assert "infinite" not in out
+    assert "not used" not in out
+
+
+@pytest.mark.parametrize("option", ["--max-seconds", "--exclude", "--learner"])
+def test_errors_of_picking_name_the_command_and_the_option(call, table, monkeypatch, option):
+    name = option[2:].replace("-", "_")
+
+    def refuse(X, **_):
+        raise BadParameter("select", name, "something else", "3")
+
+    monkeypatch.setattr(estimator, "select", refuse)
+    with pytest.raises(BadParameter, match=f"'{option}' parameter of metaod detect"):
+        call(table, option, "3")
+
+
+def test_one_thing_is_not_several(call, tmp_path):
+    FRAME[["height"]].to_csv(tmp_path / "t.csv", index=False)
+    assert "41 rows × 1 prepared column\n" in call(tmp_path / "t.csv").out
 
 
 def test_several_tables_have_no_one_place(call, table, tmp_path):
@@ -167,7 +234,7 @@ def test_the_input_is_never_overwritten(call, table):
 
 
 def test_a_wrong_file_for_apply_is_one_line(call, table):
-    with pytest.raises(UserError, match=r"t\.csv"):
+    with pytest.raises(UserError, match=r"t\.csv.*a pick is a file that 'metaod detect --save'"):
         call(table, "--apply", table)
     with pytest.raises(BadParameter):
         call(table, "--contamination", "nan")

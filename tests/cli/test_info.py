@@ -53,5 +53,5 @@ def test_json(call, artifact):
 
 
 def test_no_such_learner(call):
-    with pytest.raises(UserError, match="learner"):
+    with pytest.raises(UserError, match="'--learner' parameter of metaod info"):
         call("--learner", "nobody")

@@ -82,6 +82,17 @@ def test_constraints_reach_the_selection(call, table):
     ]
 
 
+def test_a_seed_beyond_all_seeds_is_the_users_to_mend(call, table):
+    with pytest.raises(typer.BadParameter, match="4294967295"):
+        call(table, "--seed", "4294967296")
+
+
+def test_what_happened_to_the_table_is_told(call, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{i % 7},{i * 3 % 5}\n" for i in range(40)) + "inf,-90\n")
+    assert "note: Treated as missing: 1 infinite value in 'a'." in call(str(path))
+
+
 def test_no_table_and_stdin_among_others(call, table):
     with pytest.raises(UserError, match="no FILE was given"):
         call()

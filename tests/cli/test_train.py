@@ -106,6 +106,24 @@ def test_parameters_are_set(capsys, tmp_path, store):
     assert not choice.is_single
 
 
+@pytest.mark.parametrize(
+    ("fits", "words", "calibrated"),
+    [(0, "not calibrated", False), (2, "by 2 fits", True),
+     (5, "not calibrated: 4 origins are fewer than the 5 fits", False)],
+    ids=str,
+)  # fmt: skip
+def test_the_closing_says_whether_it_is_calibrated(
+    capsys, tmp_path, store, fits, words, calibrated
+):
+    out = tmp_path / "my.metaod"
+    code, screen, err = call(capsys, "train", "--store", store, "--learner", "global_best",
+                             "--out", out, "--calibrate", fits)  # fmt: skip
+    assert code == 0, err
+    (line,) = [line for line in screen.splitlines() if line.strip().startswith("calibration")]
+    assert line.split("calibration")[1].strip() == words
+    assert (Artifact.load(out).calibration is not None) == calibrated
+
+
 def bad_input(store, tmp_path):
     other = tmp_path / "table.csv"
     other.write_text("a,b\n1,2\n")
@@ -120,6 +138,13 @@ def bad_input(store, tmp_path):
         "no value": ([*random, "--set", "random_state"], "name=value"),
         "twice": ([*random, "--set", "random_state=1", "--set", "random_state=2"], "given once"),
         "seed": ([*random, "--seed", "-1"], "--seed"),
+        "large seed": ([*random, "--seed", 2**32], "'random_state'"),
+        "negative seed": ([*base, "--learner", "metaod", "--set", "random_state=-1"],
+                          "'random_state'"),
+        "no trees": ([*base, "--learner", "alors", "--set", "n_estimators=0"], "'n_estimators'"),
+        "features": ([*base, "--learner", "supervised_surrogates", "--set", "max_features=5.0"],
+                     "'max_features'"),
+        "one fit": ([*best, "--calibrate", "1"], "0 for none, or 2 or more"),
         "measure": ([*best, "--measure", "seconds"], "'measure'"),
         "schema": ([*best, "--schema", "dreams"], "'dreams'"),
         "schema twice": ([*best, "--schema", "paper", "--schema", "paper"], "different"),
@@ -139,8 +164,9 @@ def bad_input(store, tmp_path):
     }  # fmt: skip
 
 
-CASES = ["learner", "parameter", "type", "fraction", "no value", "twice", "seed", "measure",
-         "schema", "schema twice", "origin", "all origins", "no store", "no folder", "a folder",
+CASES = ["learner", "parameter", "type", "fraction", "no value", "twice", "seed", "large seed",
+         "negative seed", "no trees", "features", "one fit", "measure", "schema",
+         "schema twice", "origin", "all origins", "no store", "no folder", "a folder",
          "the store", "another file"]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from made_history import FEATURES, MODELS, history
 from metaod.errors import BadFile, UserError
 from metaod.learners.artifact import Artifact, read_manifest
 from metaod.learners.artifact_format import BadArtifact, NewerArtifact, UnfitArtifact
+from metaod.metafeatures.schema import SCHEMAS
 
 pytestmark = pytest.mark.usefixtures("foresting")
 
@@ -234,6 +235,21 @@ def test_a_schema_that_is_not_known(tmp_path, saved):
     parts[0]["features"] = FEATURES[::-1]
     forged(saved, tmp_path / "a", lambda doc, _: doc.update(schemas=parts))
     refused(tmp_path / "a", match="other models or features")
+
+
+@pytest.mark.parametrize(("version", "remedy"), [(2, "update metaod"), (0, "train the learner")])
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_another_version_of_a_schema(tmp_path, saved, name, version, remedy):
+    parts = [{"name": name, "version": version, "features": FEATURES}]
+    forged(saved, tmp_path / "a", lambda doc, _: doc.update(schemas=parts))
+    error = refused(tmp_path / "a", UnfitArtifact, f"'{name}', version {version}; this .* 1")
+    assert remedy in error.remedy
+
+
+@pytest.mark.parametrize("number", [10**30, 10**400, 2**53, -1], ids=["30", "400", "53", "less"])
+def test_numbers_without_measure(tmp_path, saved, number):
+    forged(saved, tmp_path / "a", lambda doc, _: doc.update(n_origins=number))
+    refused(tmp_path / "a", UserError, "n_origins is no")
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)

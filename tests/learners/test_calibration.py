@@ -409,7 +409,13 @@ def test_training_calibrates(data, trained):
     np.testing.assert_allclose(again.history.reference, data.reference, rtol=1e-6)
 
 
-@pytest.mark.parametrize("calibrate", [0, 1, 21])
+@pytest.mark.parametrize("calibrate", [1, -1])
+def test_one_fit_is_no_calibration(data, calibrate):
+    with pytest.raises(BadParameter, match="0 for none, or 2 or more"):
+        train(data, make_learner("global_best"), calibrate=calibrate)
+
+
+@pytest.mark.parametrize("calibrate", [0, 21])
 def test_training_without_calibration_keeps_the_history(data, calibrate):
     artifact = train(data, make_learner("global_best"), calibrate=calibrate)
     assert artifact.calibration is None

@@ -107,7 +107,7 @@ def first(state, leaf):
         ("feature", False, 4), ("left", False, 0), ("right", False, 0), ("left", False, 10**6),
         ("right", False, 10**6), ("right", False, -1), ("left", True, -1), ("left", True, 10**6),
         ("left", False, 2**31), ("left", False, -(2**31)), ("threshold", False, np.nan),
-        ("threshold", False, np.inf),
+        ("threshold", False, np.inf), ("feature", True, -(2**31)), ("feature", True, -2),
     ],
     ids=str,
 )  # fmt: skip

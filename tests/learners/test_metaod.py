@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from metaod.errors import BadParameter, UserError
+from metaod.learners.factorisation import factorise
 from metaod.learners.metaod import MetaODLearner
 from metaod.learners.metaod_c import MetaODC
 from metaod.learners.metaod_f import MetaODF
@@ -126,6 +127,36 @@ def test_loss_curve(kind):
     assert curve["refit"].notna().sum() == learner.n_epochs_ == curve["held_out"].idxmin()
 
 
+def test_epochs_are_those_that_all_datasets_were_used_for(monkeypatch):
+    def converging(targets, U, V, *, epochs, monitor, **rest):
+        # the second run converges before the first one's best epoch
+        sooner = epochs if monitor is not None else epochs - 2
+        return factorise(targets, U, V, epochs=sooner, monitor=monitor, **rest)
+
+    monkeypatch.setattr("metaod.learners.latent.factorise", converging)
+    P, M = planted()
+    learner = MetaODLearner(epochs=15).fit(P, M)
+    curve = learner.loss_curve_
+    assert learner.n_epochs_ == curve["refit"].notna().sum() == curve["held_out"].idxmin() - 2
+
+
+def test_metaod_c_refuses_a_rank_that_is_no_number():
+    with pytest.raises(BadParameter, match="'k'"):
+        MetaODC(k=True).fit(*planted(15))
+
+
+@pytest.mark.parametrize("part", ["V", "offset"])
+def test_numbers_that_overflow_are_told_of(part):
+    P, M = planted(30)
+    state = MetaODF(**QUICK).fit(P, M).state()
+    learned = state["learned"]
+    place = learned if part == "V" else learned["phi"]
+    place[part] = np.full_like(place[part], 1.7e308)
+    learner = MetaODF().restore(StateReader(state, "a.metaod"))
+    with pytest.raises(UserError, match="scores that are not finite; train"):
+        learner.predict(M * 9)
+
+
 def test_without_early_stopping_all_epochs_are_run():
     P, M = planted()
     learner = MetaODLearner(epochs=4, early_stopping=False).fit(P, M)
@@ -213,7 +244,11 @@ def test_foreign_parts_cannot_be_saved(part):
     ("name", "value"),
     [
         ("k", 0),
+        ("k", True),
         ("epochs", 2.5),
+        ("epochs", True),
+        ("patience", True),
+        ("random_state", -1),
         ("alpha", 0.0),
         ("base", 1.0),
         ("base", 1e300),

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from pyod.utils.ad_engine import ADEngine
 from scipy.stats import norm
 from sklearn.ensemble import RandomForestRegressor
+from threadpoolctl import threadpool_info
 
 from metaod.errors import BadParameter
+from metaod.learners import learner_classes, make_learner
 from metaod.learners.alors import ALORS, factorised
 from metaod.learners.argosmart import ARGOSMART
 from metaod.learners.cleaning import Cleaning
-from metaod.learners.completion import below_known, completed
+from metaod.learners.completion import below_known, completed, least_to_unknown
 from metaod.learners.fixed import FixedChoice
 from metaod.learners.global_best import GlobalBest
 from metaod.learners.isac import ISAC, anderson_darling, g_means
@@ -196,6 +198,62 @@ def test_isac_refuses_nonsense(params):
         ISAC(**params).fit(np.ones((2, 2)), np.ones((2, 1)))
 
 
+# what learners are made with
+
+
+@pytest.mark.parametrize("kind", [ALORS, SupervisedSurrogates])
+@pytest.mark.parametrize(
+    "params",
+    [{"n_estimators": 0}, {"n_estimators": True}, {"n_estimators": 2.5}, {"min_samples_leaf": 0},
+     {"min_samples_leaf": "x"}, {"max_features": 5.0}, {"max_features": 0.0}, {"max_features": 1},
+     {"max_features": np.nan}],
+    ids=str,
+)  # fmt: skip
+def test_forests_refuse_nonsense(kind, params):
+    (name,) = params
+    with pytest.raises(BadParameter, match=f"'{name}' parameter of {kind.__name__}"):
+        kind(**params).fit(np.ones((2, 2)), np.ones((2, 1)))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, kind in learner_classes().items() if hasattr(kind, "random_state")]
+)
+@pytest.mark.parametrize("seed", [-1, 2**32, True, None, 1.0], ids=str)
+def test_seeds_are_checked(name, seed):
+    with pytest.raises(BadParameter, match=r"'random_state'.*\[0, 4294967295\]"):
+        make_learner(name, random_state=seed).fit(np.eye(2), np.eye(2))
+
+
+def test_the_largest_seed_and_numbers_of_numpy_serve():
+    seed, trees = np.int64(2**32 - 1), np.int64(2)
+    for kind in (ALORS, SupervisedSurrogates):
+        kind(n_estimators=trees, random_state=seed).fit(np.eye(3), np.eye(3))
+
+
+@pytest.mark.parametrize("name", ["name", "summary", "nothing"])
+def test_only_parameters_are_set(name):
+    with pytest.raises(BadParameter, match=r"one of the parameters \['random_state'\]"):
+        make_learner("random_selection", **{name: "x"})
+
+
+# models without a value
+
+
+@pytest.mark.parametrize("valued", [np.array([0, 2]), np.array([True, False, True])], ids=str)
+@pytest.mark.parametrize("scale", [1.0, 1e200])
+@pytest.mark.parametrize("by", [0.0, 1.0])
+def test_unknown_models_are_below_all_others(valued, scale, by):
+    scores = least_to_unknown(np.array([[0.5, 9.0, 0.25], [-2, 0, 3]]) * scale, valued, by=by)
+    assert scores.argmin(axis=1).tolist() == [1, 1]
+    assert (scores[:, 1] <= np.array([0.25, -2]) * scale - by).all()
+    assert scores[:, 0].tolist() == [0.5 * scale, -2 * scale]
+
+
+def test_nothing_changes_where_all_are_known():
+    scores = np.array([[0.5, 9.0]])
+    assert least_to_unknown(scores, np.array([0, 1])).tolist() == [[0.5, 9.0]]
+
+
 # Supervised Surrogates
 
 
@@ -246,6 +304,28 @@ def test_alors_learns_what_global_best_cannot():
         return float((truth.max(axis=1) - truth[np.arange(len(truth)), picks]).mean())
 
     assert regret(ALORS(max_features=1.0, n_estimators=30)) < 0.4 * regret(GlobalBest())
+
+
+def test_alors_decomposes_with_one_thread(monkeypatch):
+    known = np.linalg.svd
+    threads = []
+
+    def watched(*args, **options):
+        pools = threadpool_info()
+        threads.extend(pool["num_threads"] for pool in pools if pool["user_api"] == "blas")
+        return known(*args, **options)
+
+    monkeypatch.setattr(np.linalg, "svd", watched)
+    factorised(np.eye(4), 2)
+    assert threads
+    assert set(threads) == {1}
+
+
+def test_global_best_takes_the_mean_over_what_is_known():
+    # the same performance, but one of them failed where both would be low
+    P = frame([[0.9, 0.9], [np.nan, 0.1]])
+    scores = GlobalBest().fit(P, frame([[0.0], [1.0]])).predict([0.0])
+    assert scores.tolist() == [0.9, 0.5]
 
 
 def test_alors_refuses_a_rank_of_nothing():

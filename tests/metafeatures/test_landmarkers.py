@@ -179,3 +179,9 @@ def test_parameters_are_checked(wrong):
 def test_scores_that_are_all_the_same_have_no_summary():
     assert np.isnan(score_summary(np.full(4, 1e9))).all()
     assert score_summary(np.array([0.0, 0.1, 1.0]))[4] == pytest.approx(0.9)
+
+
+def test_every_seed_of_numpy_is_a_seed():
+    runs = LandmarkerRuns(X, random_state=2**32 - 1)
+    assert all(0 <= seed < 2**32 for seed in runs.seeds)
+    assert np.isfinite(list(landmarker_values(runs).values())).any()

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,12 +11,18 @@ import pytest
 from metaod.errors import BadParameter, UserError
 from metaod.learners import make_learner
 from metaod.learners.artifact import Artifact
-from metaod.learners.artifact_format import BadArtifact
-from metaod.learners.registry import learner_names
+from metaod.learners.artifact_format import BadArtifact, write_container
+from metaod.learners.registry import learner_class, learner_names
 from metaod.learners.training_data import TrainingData
 from metaod.metafeatures.schema import schema
 from metaod.pretrained import final_origins, learners, training
-from metaod.pretrained.learners import DEFAULT, SHIPPED, find_artifact, shipped_artifact
+from metaod.pretrained.learners import (
+    DEFAULT,
+    SHIPPED,
+    find_artifact,
+    shipped_artifact,
+    will_train,
+)
 
 
 def tiny(value=0.5, name="global_best"):
@@ -89,9 +96,21 @@ def test_something_else_is_answered_with_the_list(given, trainer):
     with pytest.raises(BadParameter, match="'learner'") as caught:
         find_artifact(given)
     for name in (DEFAULT, *learner_names()):
-        assert repr(name) in str(caught.value)
+        assert (repr(name) in str(caught.value)) == (name != "fixed")
     assert "\n" not in str(caught.value)
     assert trainer.asked == []
+
+
+def test_a_fixed_choice_needs_its_models(trainer):
+    with pytest.raises(BadParameter, match=r"'learner' parameter of metaod info .*--set models"):
+        find_artifact("fixed", owner="metaod info")
+    assert trainer.asked == []
+
+
+def test_a_saved_pick_is_no_learner(tmp_path):
+    write_container(tmp_path / "pick.mod", {"kind": "pick"}, {})
+    with pytest.raises(BadArtifact, match=r"is a saved pick, not a learner; .*--apply"):
+        find_artifact(tmp_path / "pick.mod")
 
 
 def test_shipped_names_are_read_from_the_package(monkeypatch, tmp_path, trainer, cache):
@@ -196,14 +215,48 @@ def test_what_goes_wrong_in_training_is_told(monkeypatch, cache):
     assert not cache.exists()
 
 
-def test_another_matrix_has_another_file(monkeypatch, trainer, cache, tmp_path):
+CHANGES = ["cells", "datasets", "features", "final origins", "source", "parameters", "package"]
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_whatever_it_depends_on_gives_another_file(monkeypatch, trainer, cache, tmp_path, what):
+    here, ours = tmp_path / "here", tmp_path / "ours"
+    (here / "performance").mkdir(parents=True)
+    ours.mkdir()
+    places = {
+        "cells": here / "performance" / "cells.parquet",
+        "datasets": here / "performance" / "datasets.parquet",
+        "features": here / "performance" / "metafeatures-paper-1.parquet",
+        "final origins": here / "final_origins.txt",
+        "source": ours / "argosmart.py",
+    }
+    for path in places.values():
+        path.write_bytes(b"as it was")
+    monkeypatch.setattr(learners, "_HERE", here)
+    monkeypatch.setattr(learners, "_LEARNERS", ours)
+    assert will_train("argosmart")
     find_artifact("argosmart")
-    (tmp_path / "performance").mkdir()
-    (tmp_path / "performance" / "cells.parquet").write_bytes(b"other")
-    monkeypatch.setattr(learners, "_HERE", tmp_path)
+    assert not will_train("argosmart")
+    again("argosmart")
+    assert trainer.asked == ["argosmart"]
+    if what == "parameters":
+        monkeypatch.setattr(learner_class("argosmart"), "params", lambda self: {"k": 2})
+    elif what == "package":
+        point = SimpleNamespace(name="argosmart", dist=SimpleNamespace(name="other", version="2"))
+        monkeypatch.setattr(learners, "entry_points", lambda group: [point])
+    else:
+        places[what].write_bytes(b"as it is")
+    assert will_train("argosmart")
     again("argosmart")
     assert trainer.asked == ["argosmart", "argosmart"]
     assert len(list((cache / "learners").iterdir())) == 2
+
+
+def test_only_rivals_are_trained(cache):
+    assert [
+        name for name in (DEFAULT, *SHIPPED, "fixed", "no/such", None) if will_train(name)
+    ] == []
+    assert will_train("isac")
 
 
 # training on the shipped matrix

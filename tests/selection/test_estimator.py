@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metaod.datasets import read_table
+from metaod.detectors.detector import SpecDetector
 from metaod.errors import BadParameter, UserError
 from metaod.selection import estimator
 from metaod.selection.estimator import MetaOD
@@ -151,6 +152,26 @@ def test_one_row_is_no_table():
         MetaOD().fit(MIXED[:1])
 
 
+def test_what_happened_to_the_table_is_told():
+    frame = pd.DataFrame(RNG.normal(size=(300, 2)), columns=["a", "b"])
+    assert MetaOD().fit(frame).notes_ == ()
+    frame.loc[5, "a"] = np.inf
+    assert MetaOD().fit(frame).notes_ == ("Treated as missing: 1 infinite value in 'a'.",)
+    frame["c"] = np.nan
+    frame["d"] = frame["b"].where(frame.index < 120)
+    notes = MetaOD().fit(frame).notes_
+    assert "Columns whose values are not used: empty: 'c'." in notes
+    assert "Missing in most rows and filled in: 'd'." in notes
+    frame.loc[100:, "b"] = np.nan
+    assert any("of the values were missing" in note for note in MetaOD().fit(frame).notes_)
+
+
+def test_labels_of_the_detector_are_the_labels():
+    model = MetaOD().fit(X)
+    assert model.detector_.labels_.tolist() == model.labels_.tolist()
+    assert model.detector_.threshold_ == model.threshold_
+
+
 # conventions
 
 
@@ -161,6 +182,29 @@ def test_nothing_is_checked_before_fit():
         model.fit(X)
     with pytest.raises(BadParameter, match="random_state"):
         MetaOD(random_state="dice").fit(X)
+
+
+@pytest.mark.parametrize("n_jobs", [0, "a", 1.5, True], ids=repr)
+def test_jobs_that_are_none(n_jobs):
+    with pytest.raises(BadParameter, match="'n_jobs' parameter of MetaOD"):
+        MetaOD(n_jobs=n_jobs).fit(X)
+    with pytest.raises(BadParameter, match="'n_jobs' parameter of SpecDetector"):
+        SpecDetector(MODELS[0], n_jobs=n_jobs).fit(X)
+    assert MetaOD(n_jobs=-1).fit(X).labels_.sum()
+
+
+def test_errors_of_picking_name_the_estimator(monkeypatch):
+    def refuse(X, *, learner, **_):
+        raise BadParameter("select", "learner", "a name", learner, remedy="See the list")
+
+    monkeypatch.setattr(estimator, "select", refuse)
+    with pytest.raises(BadParameter, match=r"'learner' parameter of MetaOD .*'nobody'.*See the"):
+        MetaOD("nobody").fit(X)
+
+
+def test_output_is_set_for_transformers_alone():
+    assert not hasattr(MetaOD(), "set_output")
+    assert "set_output" in MetaOD.__doc__
 
 
 def test_not_fitted_yet():

@@ -15,7 +15,9 @@ from metaod.learners.training_data import train
 from metaod.selection import select
 from metaod.selection.explanation import explain_pick
 
-COLUMNS = ["name", "origin", "n_rows", "n_columns", "distance", "ap", "normalised", "reference_ap"]
+COLUMNS = [
+    "name", "origin", "n_rows", "n_columns", "distance", "performance", "normalised", "reference",
+]  # fmt: skip
 
 
 @dataclass
@@ -77,13 +79,11 @@ def test_the_nearest_are_the_nearest():
     np.testing.assert_allclose(why.nearest["distance"], distances[expected], rtol=1e-5)
     assert why.nearest["distance"].is_monotonic_increasing
     P, column = data.P.to_numpy(), MODELS.index(selection.best.id)
-    np.testing.assert_allclose(why.nearest["ap"], P[expected, column], rtol=1e-6)
+    np.testing.assert_allclose(why.nearest["performance"], P[expected, column], rtol=1e-6)
     np.testing.assert_allclose(
         why.nearest["normalised"], normalised(P)[expected, column], rtol=1e-5
     )
-    np.testing.assert_allclose(
-        why.nearest["reference_ap"], data.reference.iloc[expected], rtol=1e-6
-    )
+    np.testing.assert_allclose(why.nearest["reference"], data.reference.iloc[expected], rtol=1e-6)
     assert len(selection.explain().nearest) == 5
     assert len(selection.explain(top=100).nearest) == len(data.P)
 
@@ -93,6 +93,30 @@ def test_a_dataset_of_the_history_is_nearest_to_itself():
     for place in (0, 7, 29):
         why, _ = explained(made, data.M.iloc[place].to_numpy(dtype=float), top=1)
         assert why.nearest["name"].tolist() == [data.datasets["name"].iloc[place]]
+
+
+def test_performance_is_named_by_its_measure():
+    made = artifact("argosmart")
+    why = select(table(seed=50), learner=made).explain()
+    assert (why.measure, why.to_dict()["measure"]) == ("ap", "ap")
+    assert "the AP of the pick" in str(why)
+    other = replace(made, manifest=replace(made.manifest, measure="roc_auc"))
+    why = select(table(seed=50), learner=other).explain()
+    assert "the ROC AUC of the pick" in str(why)
+    assert "AP" not in str(why)
+
+
+def test_of_an_average_it_says_which_model_it_is_about():
+    weights = ((MODELS[1], 3.0), (MODELS[3], 1.0))
+    selection = select(table(seed=50), learner=artifact("fixed", models=weights))
+    why = selection.explain()
+    assert why.n_averaged == why.to_dict()["n_averaged"] == 2
+    assert f"average of 2 models; what follows is about {MODELS[1]}" in str(why)
+    assert f"Of the average, {MODELS[1]} alone is expected to reach" in str(selection.trust)
+    assert selection.to_dict()["trust"]["of_average"] == MODELS[1]
+    single = select(table(seed=50), learner=artifact("argosmart"))
+    assert "average" not in f"{single.explain()} {single.trust}"
+    assert single.trust.to_dict()["of_average"] is None
 
 
 # the features that mattered
@@ -185,7 +209,7 @@ def test_undefined_features_and_missing_cells_are_plain_data(linear):
     bare = train(replace(data, P=P, reference=reference), Linear())
     why, _ = explained(bare, m)
     text = json.dumps(why.to_dict(), allow_nan=False)
-    assert json.loads(text)["nearest"][0]["reference_ap"] is None
+    assert json.loads(text)["nearest"][0]["reference"] is None
     assert "nan" not in str(why)
     assert "unknown (unknown)" in str(why)
 

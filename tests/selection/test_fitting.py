@@ -12,6 +12,7 @@ from metaod.errors import BadParameter, UserError
 from metaod.learners import Choice
 from metaod.selection.fitting import detector_of, fit_choice, fit_models
 from metaod.selection.recognition import KnownRows
+from metaod.selection.threshold import estimated_share
 
 RNG = np.random.default_rng(0)
 X = np.vstack([RNG.normal(size=(110, 3)), RNG.normal(6, 1, size=(6, 3))])
@@ -151,6 +152,26 @@ def test_the_detector_of_a_choice():
     several = detector_of(Choice({MODELS[0]: 0.7, MODELS[2]: 0.3}), 0.2)
     assert several.fit(X).weights_.tolist() == [0.7, 0.3]
     assert several.contamination == 0.2
+
+
+@pytest.mark.parametrize("weights", [None, {MODELS[0]: 0.7, MODELS[2]: 0.3}], ids=["one", "two"])
+@pytest.mark.parametrize("share", ["auto", 0.03])
+def test_the_detector_flags_what_is_flagged(weights, share):
+    fitted = fit_choice(MadeSelection(PREPARED, weights=weights), contamination=share)
+    assert fitted.detector.threshold_ == fitted.threshold
+    assert fitted.detector.labels_.tolist() == fitted.labels.tolist()
+    expected = estimated_share(fitted.scores) if share == "auto" else share
+    assert fitted.detector.contamination == expected
+    assert fitted.detector.predict(NEW).tolist() == [0] * 5 + [1]
+
+
+def test_ties_that_keep_rows_from_being_flagged_are_told():
+    tied = np.repeat([[0.0], [1.0]], 60, axis=0)
+    fitted = fit_choice(MadeSelection(prepare(tied), (MODELS[2],)), contamination=0.1)
+    assert fitted.labels.sum() == 0
+    [note] = fitted.notes
+    assert note.startswith("0 of 120 rows are flagged where 10.0% were meant, about 12: too many")
+    assert fit_choice(MadeSelection(PREPARED), contamination=0.1).notes == ()
 
 
 @pytest.mark.parametrize("share", [0, 0.6, "much", None, True])

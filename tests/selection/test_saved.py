@@ -11,7 +11,7 @@ from made_selection import MODELS, MadeSelection, made_select
 from metaod.detectors.detector import SpecDetector
 from metaod.errors import BadFile, UserError
 from metaod.learners.artifact_format import read_container, write_container
-from metaod.selection import estimator
+from metaod.selection import estimator, saved
 from metaod.selection.estimator import MetaOD
 from metaod.selection.saved import load
 
@@ -124,6 +124,14 @@ def damage(path, **changes):
         {"X": np.zeros((3, 3))},
         {"X": np.full((61, 5), np.nan)},
         {"scores": np.zeros(3)},
+        {"pick_version": 0},
+        {"pick_version": True},
+        {"pick_version": "1"},
+        {"pick_version": None},
+        {"n_features": 4},
+        {"n_features": "3"},
+        {"feature_names": ["size", "weight", "other"]},
+        {"feature_names": ["size"]},
         {"versions": 3, "scores": np.arange(61.0)},
     ],
     ids=lambda changes: "-".join(f"{key}={type(value).__name__}" for key, value in changes.items()),
@@ -137,6 +145,23 @@ def test_a_file_that_does_not_fit_together_is_one_line(tmp_path, changes):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "IForest(n_estimators=100000000, max_features=0.5)",
+        "HBOS(n_bins=1000000000, alpha=0.1)",
+        "LODA(n_bins=100000, n_random_cuts=100000)",
+    ],
+)
+def test_a_pick_that_would_take_all_time_or_memory_is_not_fitted(tmp_path, monkeypatch, name):
+    path = tmp_path / "pick.mod"
+    MetaOD().fit(FRAME).save(path)
+    damage(path, models=[name])
+    monkeypatch.setattr(saved, "fit_models", None)
+    with pytest.raises(BadFile, match=r"would take about|more than 10,000,000 parts"):
+        load(path)
+
+
 def test_a_newer_pick_says_update(tmp_path):
     path = tmp_path / "pick.mod"
     MetaOD().fit(FRAME).save(path)
@@ -147,8 +172,9 @@ def test_a_newer_pick_says_update(tmp_path):
 
 def test_what_is_no_pick_at_all(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(BadFile, match=r"t\.csv"):
+    with pytest.raises(BadFile, match=r"t\.csv.*a pick is a file that") as caught:
         load(tmp_path / "t.csv")
+    assert "learner" not in str(caught.value)
     with pytest.raises(BadFile, match="no such file"):
         load(tmp_path / "absent.mod")
 

@@ -142,10 +142,30 @@ def test_a_limit_that_is_none(value):
         select(X, learner=learner(), max_seconds=value)
 
 
-@pytest.mark.parametrize("value", [-1, 1.5, "a", None], ids=str)
+def test_an_average_is_held_to_the_time_as_a_whole():
+    made = learner("fixed")
+    free = select(X, learner=made)
+    seconds = free.ranking.set_index("model")["seconds"][[name for name, _ in WEIGHTS]]
+    assert select(X, learner=made, max_seconds=seconds.sum() * 1.001).choice == free.choice
+    # each alone is quick enough, together they are not: the costliest goes
+    bound = select(X, learner=made, max_seconds=seconds.sum() * 0.999)
+    assert set(bound.choice.weights) == set(seconds.index) - {seconds.idxmax()}
+    assert sum(bound.choice.weights.values()) == pytest.approx(1)
+    assert any("1 of the 3 models of the average were left out" in w for w in bound.trust.warnings)
+    one = select(X, learner=made, max_seconds=seconds.max() * 1.001)
+    taken = one.ranking.set_index("model")["seconds"][list(one.choice.weights)]
+    assert taken.sum() <= seconds.max() * 1.001
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, "a", None, True, 2**32], ids=str)
 def test_a_seed_that_is_none(value):
-    with pytest.raises(BadParameter, match="random_state"):
+    with pytest.raises(BadParameter, match="'random_state' parameter of select"):
         select(X, learner=learner(), random_state=value)
+
+
+@pytest.mark.parametrize("seed", [2**32 // 3 - 1, 2**32 // 3, 2**31 - 2, np.int64(2**32 - 1)])
+def test_the_largest_seeds(seed):
+    assert select(X, learner=learner(), random_state=seed).random_state == seed
 
 
 # tables
@@ -250,6 +270,15 @@ def test_without_calibration_nothing_is_predicted(with_history):
 
 
 # what a selection offers
+
+
+def test_what_was_done_to_the_table_is_among_the_data():
+    frame = mixed()
+    frame.loc[3, "b"] = np.inf
+    assert (
+        "Treated as missing: 1 infinite value in 'b'."
+        in select(frame, learner=learner()).to_dict()["notes"]
+    )
 
 
 def test_plain_data():

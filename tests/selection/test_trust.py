@@ -87,15 +87,17 @@ def test_a_table_unlike_the_database(made):
     far = judged(made, distances=np.full(30, 1e6))
     assert far.unlikeness == 1.0
     assert UNLIKE in far.warnings[0]
-    assert "100%" in far.warnings[0]
+    assert "than all of its own datasets are" in far.warnings[0]
     near = judged(made, distances=np.zeros(30))
     assert near.unlikeness == 0.0
     assert near.warnings == ()
-    # at the edge: as unlike as the 95 % of the database
+    # at the edge: 30 datasets, 27 of which are as unlike as the nearest nine tenths
     own = np.sort(made.calibration.distances)
-    for place, warned in ((int(0.9 * len(own)), False), (len(own) - 1, True)):
-        trust = judged(made, distances=np.full(30, own[place] + 1e-9))
+    for place, warned in ((25, False), (26, False), (27, True), (28, True)):
+        trust = judged(made, distances=np.full(30, (own[place] + own[place + 1]) / 2))
         assert any(UNLIKE in text for text in trust.warnings) == warned
+    # 29 of 30 are 96.7 %: no share is made larger than it is
+    assert "than 96% of its own" in trust.warnings[0]
 
 
 RISES = {
@@ -133,7 +135,7 @@ def test_without_figures_regret_is_not_claimed(made):
 def test_a_small_table(made):
     smallest = int(made.history.shapes[:, 0].min())
     warning = judged(made, table(smallest - 1)).warnings[-1]
-    assert f"has {smallest - 1} rows, fewer than 100%" in warning
+    assert f"has {smallest - 1} rows, fewer than all the database's 30 datasets have" in warning
     assert f"the smallest: {smallest}" in warning
     # as many rows as the smallest of 30, and more than 2 % of them
     assert judged(made, table(smallest)).warnings == ()
@@ -143,7 +145,7 @@ def test_a_small_table(made):
         trust = judge(prepare(table(n_rows)), None, large, None, None)
         assert bool(trust.warnings) == warned
     [warning] = judge(prepare(table(102)), None, large, None, None).warnings
-    assert "fewer than 98% " in warning
+    assert "fewer than 197 of the database's 200 datasets have (the smallest: 100)" in warning
 
 
 def test_rows_that_repeat_one_another(made):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.detection import Detection, detected, rescored
+from metaod.cli.detection import Detection, detected, rescored, saved_pick
 from metaod.cli.picking import (
     Exclude,
     Files,
@@ -16,10 +16,12 @@ from metaod.cli.picking import (
     message_screen,
     one_or_several,
     open_tables,
+    picking,
+    print_notes,
     print_pick,
     print_trust,
 )
-from metaod.cli.screen import grid, visible
+from metaod.cli.screen import counted, grid, visible
 from metaod.cli.tables import (
     Decimal,
     Delimiter,
@@ -33,6 +35,7 @@ from metaod.cli.tables import (
     TextColumns,
     Variable,
 )
+from metaod.cli.waiting import not_silent
 from metaod.cli.writing import Target, targets_of, write_scored
 from metaod.errors import BadParameter, UserError
 
@@ -109,8 +112,9 @@ def detect(
     share = _share(contamination)
     if apply is not None:
         _refuse_with_apply(
-            learner=learner != "default", exclude=exclude, space=space, max_seconds=max_seconds,
-            seed=seed != 0, save=save, contamination=share != "auto",
+            learner=(learner, "default"), exclude=(exclude, None), space=(space, None),
+            max_seconds=(max_seconds, None), seed=(seed, 0), save=(save, None),
+            contamination=(share, "auto"),
         )  # fmt: skip
     if save is not None and files and len(files) > 1:
         raise UserError(
@@ -118,7 +122,6 @@ def detect(
             where=_COMMAND,
             remedy="give one table",
         )
-    targets = targets_of(_COMMAND, files, output)
     options: dict[str, Any] = {
         "learner": learner,
         "contamination": share,
@@ -132,11 +135,20 @@ def detect(
         encoding=encoding, decimal=decimal, na=na, header=header, text=text, sheet=sheet,
         variable=variable, max_bytes=max_bytes,
     )  # fmt: skip
+    # after all tables are known to be there: it makes the folder
+    targets = targets_of(_COMMAND, files, output)
     out = message_screen(beside_output=output == "-")
+    saved = None
+    if apply is not None:
+        with not_silent("fitting the saved pick again"):
+            saved = saved_pick(apply)
     for place, (table, target) in enumerate(zip(tables, targets, strict=True)):
         if place:
             out.print()
-        found = detected(table, save=save, **options) if apply is None else rescored(table, apply)
+        with picking(_COMMAND, learner):
+            found = (
+                detected(table, save=save, **options) if saved is None else rescored(table, saved)
+            )
         _print(out, found, top)
         if target is not None:
             _write(out, found, target, label)
@@ -154,9 +166,10 @@ def _share(text: str) -> Any:
     return check_contamination(value, owner=_COMMAND)
 
 
-def _refuse_with_apply(**given: object) -> None:
-    for name, value in given.items():
-        if value:
+def _refuse_with_apply(**given: tuple[object, object]) -> None:
+    """Refuse whatever is not at its default."""
+    for name, (value, default) in given.items():
+        if value != default:
             raise BadParameter(
                 _COMMAND,
                 f"--{name.replace('_', '-')}",
@@ -170,21 +183,21 @@ def _print(out: "Console", found: Detection, top: int) -> None:
         print_pick(out, found.selection)
         print_trust(out, found.selection)
     else:
-        n_rows = len(found.scores)
-        out.print(f"{visible(found.table.source)}: {n_rows} rows", style="bold")
+        size = counted(len(found.scores), "row")
+        out.print(f"{visible(found.table.source)}: {size}", style="bold")
         out.print(f"saved pick: {' + '.join(found.models)}")
-    for note in (*found.table.warnings, *found.notes):
-        out.print(f"note: {visible(note)}", style="yellow")
+    print_notes(out, (*found.table.warnings, *found.notes), found.selection)
     n_flagged = int(found.flags.sum())
+    n_rows = len(found.flags)
     out.print(
-        f"flagged: {n_flagged} of {len(found.flags)} rows ({n_flagged / len(found.flags):.1%}), "
+        f"flagged: {n_flagged} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%}), "
         f"score above {found.threshold:.4g}"
     )
     if top:
         out.print(_top_rows(found, top))
     hidden = n_flagged - top
     if top and hidden > 0:
-        out.print(f"... and {hidden} more flagged rows")
+        out.print(f"... and {counted(hidden, 'more flagged row')}")
 
 
 def _top_rows(found: Detection, top: int) -> Any:

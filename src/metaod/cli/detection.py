@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from metaod.datasets import Table
     from metaod.selection import MetaOD, Selection
 
-__all__ = ["Detection", "detected", "rescored"]
+__all__ = ["Detection", "detected", "rescored", "saved_pick"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,19 +75,26 @@ def detected(table: "Table", *, save: str | None = None, **options: Any) -> Dete
     return _of(model, table, model.decision_scores_, model.notes_, model.selection_)
 
 
-def rescored(table: "Table", path: str) -> Detection:
-    """Score the table's rows with a saved pick, each against the table that it was fitted to."""
+def saved_pick(path: str) -> "MetaOD":
+    """A pick that was saved; what its loading warns of is among its notes."""
     import warnings
 
     from metaod.selection import load
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a note says the same
-        model = load(path)
+        warnings.simplefilter("ignore", UserWarning)
+        return load(path)
+
+
+def rescored(table: "Table", model: "MetaOD") -> Detection:
+    """Score the table's rows with a saved pick, each against the table that it was fitted to."""
+    from metaod.selection.table_notes import table_notes
+
     # by name and in any order, where scikit-learn's predict insists on the same columns
     prepared = model.preparation_.transform(table)
     scores = model.fitted_.score(prepared.X)
-    notes = (*model.notes_, *prepared.record.messages)
+    # of the table that the pick was fitted to, nothing is said again
+    notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
     return _of(model, table, scores, notes, None)
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from metaod.cli.picking import Learner
+from metaod.cli.picking import Learner, picking
 from metaod.cli.screen import Json, console, grid, print_json, visible
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def info(learner: Learner = "default", *, json: Json = False) -> None:
     from metaod.learners.manifest import library_versions
     from metaod.pretrained.learners import find_artifact
 
-    artifact = find_artifact(learner)
+    with picking("metaod info", learner):
+        artifact = find_artifact(learner)
     versions = library_versions()
     if json:
         print_json({"versions": versions, "learner": _as_data(artifact)})

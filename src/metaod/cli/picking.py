@@ -3,13 +3,16 @@
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.screen import console, grid, visible
+from metaod.cli.screen import console, counted, grid, visible
 from metaod.cli.tables import open_table
-from metaod.errors import UserError
+from metaod.cli.waiting import not_silent, tell
+from metaod.errors import BadFile, BadParameter, UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,6 +30,8 @@ __all__ = [
     "message_screen",
     "one_or_several",
     "open_tables",
+    "picking",
+    "print_notes",
     "print_pick",
     "print_trust",
 ]
@@ -57,20 +62,45 @@ MaxSeconds = Annotated[
     float | None,
     typer.Option(help="Only models expected to take no longer to fit.", metavar="S"),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all that is random.", metavar="N", min=0)]
+Seed = Annotated[
+    int, typer.Option(help="Seed of all that is random.", metavar="N", min=0, max=2**32 - 1)
+]
+
+_OPTIONS = {"random_state": "--seed"}
+_WORKING = "working; the first run after an installation compiles, for up to a minute"
 
 
 def open_tables(
     command: str, files: Sequence[str] | None, *, example: bool, **options: Any
 ) -> Iterator["Table"]:
-    """Read the tables that a command was given, one after another."""
+    """Read the tables that a command was given, one after another; all must be there."""
     named: Sequence[str | None] = files or [None]
     if len(named) > 1 and "-" in named:
         raise UserError(
             "stdin (-) makes no sense beside other files", where=command, remedy="give it alone"
         )
-    for file in named:
-        yield open_table(command, file, example=example, **options)
+    for file in named if len(named) > 1 else ():
+        if not Path(str(file)).expanduser().exists():
+            raise BadFile(str(file), "there is no such file", remedy="check the path")
+    return (open_table(command, file, example=example, **options) for file in named)
+
+
+@contextmanager
+def picking(command: str, learner: str) -> Iterator[None]:
+    """While a command picks: its own names in errors, and a word where it takes long."""
+    from metaod.pretrained.learners import will_train
+
+    if will_train(learner):
+        tell(f"training {learner} on the shipped performance matrix, once; it is kept")
+    try:
+        with not_silent(_WORKING):
+            yield
+    except BadParameter as error:
+        if error.owner not in ("select", "MetaOD"):
+            raise
+        option = _OPTIONS.get(error.name, f"--{error.name.replace('_', '-')}")
+        legal, got, remedy = error.legal, error.got, error.remedy
+        raise BadParameter(command, option, legal, got, remedy=remedy) from error
 
 
 def one_or_several(given: Sequence[str] | None) -> str | list[str] | None:
@@ -94,7 +124,8 @@ def print_pick(out: "Console", selection: "Selection") -> None:
     """Which table, and what was picked for it."""
     n_rows, n_columns = selection.prepared.X.shape
     source = visible(selection.prepared.source)
-    out.print(f"{source}: {n_rows} rows × {n_columns} prepared columns", style="bold")
+    shape = f"{counted(n_rows, 'row')} × {counted(n_columns, 'prepared column')}"
+    out.print(f"{source}: {shape}", style="bold")
     weights = selection.choice.weights
     if selection.choice.is_single:
         out.print(f"pick: {selection.choice.best}")
@@ -110,3 +141,11 @@ def print_trust(out: "Console", selection: "Selection") -> None:
     """How sure the pick is; warnings stand out."""
     for line in str(selection.trust).splitlines():
         out.print(visible(line), style="yellow" if line.startswith("Warning") else None)
+
+
+def print_notes(out: "Console", notes: Sequence[str], selection: "Selection | None" = None) -> None:
+    """What the user should know; what the trust in the pick warns of is said there."""
+    said = () if selection is None else selection.trust.warnings
+    for note in notes:
+        if note not in said:
+            out.print(f"note: {visible(note)}", style="yellow")

@@ -15,6 +15,7 @@ __all__ = [
     "DataDir",
     "Json",
     "console",
+    "counted",
     "grid",
     "print_json",
     "visible",
@@ -51,6 +52,17 @@ def visible(text: str) -> str:
     a\\x1b[31m
     """
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def grid(*headings: str, right: tuple[str, ...] = ()) -> "Grid":

@@ -14,10 +14,12 @@ from metaod.cli.picking import (
     Space,
     one_or_several,
     open_tables,
+    picking,
+    print_notes,
     print_pick,
     print_trust,
 )
-from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.cli.screen import Json, console, counted, grid, print_json, visible
 from metaod.cli.tables import (
     Decimal,
     Delimiter,
@@ -33,9 +35,12 @@ from metaod.cli.tables import (
 )
 
 if TYPE_CHECKING:
+    from metaod.datasets import Table
     from metaod.selection import Selection
 
 __all__ = ["select"]
+
+_COMMAND = "metaod select"
 
 
 def select(
@@ -73,33 +78,37 @@ def select(
     from metaod.selection import select as pick
 
     tables = open_tables(
-        "metaod select", files, example=example, label=label, delimiter=delimiter,
+        _COMMAND, files, example=example, label=label, delimiter=delimiter,
         encoding=encoding, decimal=decimal, na=na, header=header, text=text, sheet=sheet,
         variable=variable, max_bytes=max_bytes,
     )  # fmt: skip
     found = []
     for place, table in enumerate(tables):
-        selection = pick(
-            table,
-            learner=learner,
-            exclude=one_or_several(exclude),
-            space=one_or_several(space),
-            max_seconds=max_seconds,
-            random_state=seed,
-        )
+        with picking(_COMMAND, learner):
+            selection = pick(
+                table,
+                learner=learner,
+                exclude=one_or_several(exclude),
+                space=one_or_several(space),
+                max_seconds=max_seconds,
+                random_state=seed,
+            )
         if json:
             found.append(selection.to_dict(top=top))
             continue
         if place:
             typer.echo()
-        _print(selection, top)
+        _print(selection, table, top)
     if json:
         print_json(found if files and len(files) > 1 else found[0])
 
 
-def _print(selection: "Selection", top: int) -> None:
+def _print(selection: "Selection", table: "Table", top: int) -> None:
+    from metaod.selection.table_notes import table_notes
+
     out = console()
     print_pick(out, selection)
+    print_notes(out, (*table.warnings, *table_notes(selection.prepared.record)), selection)
     listing = grid(
         "",
         "model",
@@ -119,10 +128,10 @@ def _print(selection: "Selection", top: int) -> None:
     out.print(listing)
     hidden = len(selection.ranking) - top
     if hidden > 0:
-        out.print(f"... and {hidden} more models; --top shows them")
+        out.print(f"... and {counted(hidden, 'more model')}; --top shows them")
     if selection.passed_over:
-        n_over = len(selection.passed_over)
-        out.print(f"{n_over} models may not be picked: excluded, too costly or not for this table")
+        n_over = counted(len(selection.passed_over), "model")
+        out.print(f"{n_over} may not be picked: excluded, too costly or not for this table")
     out.print("\nwhy", style="bold")
     for line in str(selection.explain()).splitlines():
         out.print(visible(line))

@@ -78,7 +78,7 @@ def train(
     calibrate: Annotated[
         int,
         typer.Option(
-            help="Fits from which it is learned how sure a pick is; 0 for none.",
+            help="Fits from which it is learned how sure a pick is: 2 or more, 0 for none.",
             metavar="N",
             min=0,
         ),
@@ -108,10 +108,10 @@ def train(
     with Steps(lines=False) as progress:
         artifact = run_training(data, made, calibrate=calibrate, progress=progress.on_step)
     artifact.save(target)
-    _print_closing(artifact, target)
+    _print_closing(artifact, target, calibrate)
 
 
-def _print_closing(artifact: "Artifact", path: Path) -> None:
+def _print_closing(artifact: "Artifact", path: Path, calibrate: int) -> None:
     manifest = artifact.manifest
     schemas = " + ".join(f"{part.name} {part.version}" for part in manifest.schemas)
     table = grid("", "")
@@ -121,10 +121,19 @@ def _print_closing(artifact: "Artifact", path: Path) -> None:
         ("datasets", f"{len(manifest.datasets)} of {manifest.n_origins} origins"),
         ("meta-features", f"{len(artifact.learner.features_)}, schema {schemas}"),
         ("models", f"{len(manifest.models)}, by {manifest.measure}"),
+        ("calibration", _calibration(artifact, calibrate)),
         ("file", f"{visible(str(path))}, {_size(path.stat().st_size)}"),
     ):
         table.add_row(name, text)
     console().print(table)
+
+
+def _calibration(artifact: "Artifact", asked: int) -> str:
+    if artifact.calibration is not None:
+        return f"by {asked} fits"
+    n_origins = artifact.manifest.n_origins
+    few = f": {n_origins} origins are fewer than the {asked} fits" if asked else ""
+    return f"not calibrated{few}"
 
 
 def _size(n_bytes: int) -> str:

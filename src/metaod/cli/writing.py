@@ -1,5 +1,6 @@
 """Where ``metaod detect`` writes scored tables, and how."""
 
+import os
 import secrets
 import sys
 from collections.abc import Sequence
@@ -108,6 +109,11 @@ def _file(command: str, path: Path, source: str | None) -> Path:
         )
     if source not in (None, "-") and path.exists() and path.samefile(str(source)):
         raise UserError("is the input itself", where=str(path), remedy="write to another file")
+    # a new file is written beside it first
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(
+            "its folder cannot be written", where=str(path), remedy="name another folder"
+        )
     return path
 
 

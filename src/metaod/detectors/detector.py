@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from numbers import Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,29 +10,32 @@ import numpy.typing as npt
 from pyod.models.base import BaseDetector
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from metaod.detectors.contamination import check_contamination
 from metaod.detectors.new_rows import forgets_training, new_row_scorer
 from metaod.detectors.scaling import fit_scaling
 from metaod.detectors.spec import ModelSpec
 from metaod.errors import BadParameter, UserError
 
-__all__ = ["SpecDetector", "UndefinedScores", "check_contamination"]
+__all__ = ["SpecDetector", "UndefinedScores", "check_contamination", "check_n_jobs"]
 
 
 class UndefinedScores(UserError):
     """Every score is NaN: the detector is not defined on the table, as angles among duplicates."""
 
 
-def check_contamination(value: Any) -> float:
-    """The share of outliers as a plain float, refused outside (0, 0.5].
+def check_n_jobs(value: Any, *, owner: str = "SpecDetector") -> int | None:
+    """The number of jobs, or None; as joblib has it, negative counts from all cores and 0 is none.
 
     Examples
     --------
-    >>> check_contamination(np.float16(0.25))
-    0.25
+    >>> check_n_jobs(-1)
+    -1
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 0.5:
-        raise BadParameter("SpecDetector", "contamination", "a number in the range (0, 0.5]", value)
-    return float(value)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) == 0:
+        raise BadParameter(owner, "n_jobs", "an int other than 0, or None", value)
+    return int(value)
 
 
 class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
@@ -83,8 +86,10 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         """Scale the columns, then fit the detector; ``y`` is ignored."""
         spec = self.spec if isinstance(self.spec, ModelSpec) else ModelSpec.parse(self.spec)
         spec.family.check_params(dict(spec.params))
-        # PyOD would take a number of another type, as numpy's float32, for a thresholder
+        # the same number as a plain float: PyOD's own methods read the parameter again, and would
+        # take a number of another type, as numpy's float32, for a thresholder
         self.contamination: float = check_contamination(self.contamination)
+        check_n_jobs(self.n_jobs)
         X = check_array(X, dtype=np.float64)
         self._set_n_classes(None)
         self.n_features_in_ = X.shape[1]
@@ -140,7 +145,10 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         return np.asarray(scores, dtype=np.float64).ravel()
 
     def rethreshold(self, contamination: float) -> "SpecDetector":
-        """Set ``threshold_`` and ``labels_`` for another share of outliers, without fitting."""
+        """Set ``threshold_`` and ``labels_`` for another share of outliers, without fitting.
+
+        ``contamination`` is set too, for PyOD's ``predict_confidence`` reads the share there.
+        """
         check_is_fitted(self, ["detector_"])
         self.contamination = check_contamination(contamination)
         self._process_decision_scores()

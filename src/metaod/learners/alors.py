@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from metaod.errors import BadParameter
 from metaod.learners.base import Learner, Matrix, Progress
-from metaod.learners.completion import completed
+from metaod.learners.checks import check_count, check_forest
+from metaod.learners.completion import completed, least_to_unknown
 from metaod.learners.meta_regression import MetaRegression
 from metaod.learners.state import State, StateReader
 from metaod.learners.training import Training
@@ -15,15 +16,17 @@ from metaod.learners.training import Training
 __all__ = ["ALORS", "factorised"]
 
 _ROUNDS = 50
+"""Decompositions at most."""
 _TOLERANCE = 1e-4
+"""The missing cells have settled when none moves by more than this share of P's range."""
 
 
 def factorised(P: Matrix, rank: int) -> tuple[Matrix, Matrix]:
     """The factors U (n, k) and V (m, k) whose product is nearest to the cells that are there.
 
     A truncated singular value decomposition, repeated with the missing cells set to the last
-    product's until they move no more; at first they are estimated by
-    :func:`~metaod.learners.completion.completed`.
+    product's until none of them moves by more than 0.0001 of the range of P, 50 times at most; at
+    first they are estimated by :func:`~metaod.learners.completion.completed`.
 
     Parameters
     ----------
@@ -42,14 +45,16 @@ def factorised(P: Matrix, rank: int) -> tuple[Matrix, Matrix]:
     missing = np.isnan(P)
     whole = completed(P)
     width = float(np.ptp(whole))
-    for _ in range(_ROUNDS):
-        left, sizes, right = np.linalg.svd(whole, full_matrices=False)
-        U, V = left[:, :rank] * sizes[:rank], right[:rank].T
-        estimated = (U @ V.T)[missing]
-        moved = np.abs(estimated - whole[missing]).max(initial=0.0)
-        whole[missing] = estimated
-        if moved <= _TOLERANCE * width:
-            break
+    # threads that wait for one another on a busy machine take many times as long as one
+    with threadpool_limits(1):
+        for _ in range(_ROUNDS):
+            left, sizes, right = np.linalg.svd(whole, full_matrices=False)
+            U, V = left[:, :rank] * sizes[:rank], right[:rank].T
+            estimated = (U @ V.T)[missing]
+            moved = np.abs(estimated - whole[missing]).max(initial=0.0)
+            whole[missing] = estimated
+            if moved <= _TOLERANCE * width:
+                break
     return U, V
 
 
@@ -97,8 +102,14 @@ class ALORS(Learner):
     is_random: ClassVar[bool] = True
 
     def _fit(self, training: Training, progress: Progress) -> None:
-        if not isinstance(self.rank, int) or isinstance(self.rank, bool) or self.rank < 1:
-            raise BadParameter("ALORS", "rank", "an int in the range [1, inf)", self.rank)
+        owner = type(self).__name__
+        check_count(owner, "rank", self.rank)
+        check_forest(
+            owner,
+            n_estimators=self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=self.max_features,
+        )
         progress("factors", 0, 2)
         self.known_ = np.asarray(~np.isnan(training.P).all(axis=0))
         U, self.V_ = factorised(training.P[:, self.known_], self.rank)
@@ -110,9 +121,7 @@ class ALORS(Learner):
     def _predict(self, M: Matrix) -> Matrix:
         scores = np.empty((len(M), len(self.known_)))
         scores[:, self.known_] = self.regression_.predict(M) @ self.V_.T
-        lowest = scores[:, self.known_].min(axis=1, keepdims=True)
-        scores[:, ~self.known_] = np.nextafter(lowest, -np.inf)
-        return scores
+        return least_to_unknown(scores, self.known_, by=0.0)
 
     def _state(self) -> State:
         return {"known": self.known_, "V": self.V_, "regression": self.regression_.state()}

@@ -22,7 +22,7 @@ from metaod.learners.manifest import Manifest, UsedSchema, library_versions
 from metaod.learners.packing import pack, unpack
 from metaod.learners.registry import learner_class, make_learner
 from metaod.learners.state import StateReader
-from metaod.metafeatures.schema import SCHEMAS
+from metaod.metafeatures.schema import SCHEMA_VERSIONS
 
 if TYPE_CHECKING:
     from metaod.metafeatures.extraction import MetaFeatures
@@ -105,7 +105,7 @@ class Artifact:
         NewerArtifact
             It is of a format that this version of metaod does not know yet.
         UnfitArtifact
-            It needs a learner or a schema of meta-features that is not there.
+            It needs a learner, or a schema of meta-features or a version of it, that is not there.
         """
         document, arrays = read_container(path)
         manifest = _manifest(document, path)
@@ -213,11 +213,19 @@ def read_manifest(path: "str | PathLike[str]") -> Manifest:
 def _manifest(document: dict[str, Any], path: "str | PathLike[str]") -> Manifest:
     manifest = Manifest.from_json(document, str(path))
     for part in manifest.schemas:
-        if part.name not in SCHEMAS:
+        here = SCHEMA_VERSIONS.get(part.name)
+        if here is None:
             raise UnfitArtifact(
                 path,
                 f"needs meta-features of schema {part.name!r}, which are not known here",
                 remedy="update metaod",
+            )
+        if part.version != here:
+            raise UnfitArtifact(
+                path,
+                f"needs meta-features of schema {part.name!r}, version {part.version}; this "
+                f"metaod extracts version {here}",
+                remedy="update metaod" if part.version > here else "train the learner again",
             )
     return manifest
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter, UserError
+from metaod.learners.checks import check_seed
 from metaod.learners.state import State, StateReader
 from metaod.learners.training import Training, feature_matrix
 
@@ -101,6 +102,9 @@ class Learner(ABC):
         progress : callable, optional
             Told of progress.
         """
+        parameters = self.params()
+        if "random_state" in parameters:
+            check_seed(type(self).__name__, parameters["random_state"])
         training = Training.from_inputs(P, M, groups, learner=type(self).__name__)
         self.models_ = training.given_models
         self.features_ = training.features
@@ -122,7 +126,15 @@ class Learner(ABC):
             Finite scores, by model id, for one dataset; for several, one row each.
         """
         matrix, index = feature_matrix(M, self._fitted_features(), learner=type(self).__name__)
-        inner = self._predict(matrix)
+        with np.errstate(over="ignore", invalid="ignore"):
+            inner = self._predict(matrix)
+        if not np.isfinite(inner).all():
+            # a damaged artifact can hold numbers that are finite and far too large
+            raise UserError(
+                "the learner gave scores that are not finite",
+                where=type(self).__name__,
+                remedy="train the learner again",
+            )
         scores = np.empty_like(inner)
         scores[:, self._order] = inner
         if index is None:

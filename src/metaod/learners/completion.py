@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from metaod.learners.base import Matrix
 
-__all__ = ["below_known", "completed"]
+__all__ = ["below_known", "completed", "least_to_unknown"]
 
 _SWEEPS = 20
 
@@ -65,3 +65,30 @@ def below_known(scores: Matrix, known: npt.NDArray[np.bool_]) -> Matrix:
     best = np.where(known, scores, -np.inf).max(axis=1, keepdims=True)
     capped: Matrix = np.where(known, scores, np.minimum(scores, np.nextafter(best, -np.inf)))
     return capped
+
+
+def least_to_unknown(
+    scores: Matrix, valued: npt.NDArray[np.intp] | npt.NDArray[np.bool_], *, by: float = 1.0
+) -> Matrix:
+    """Put the models without any value in training below all others, in place.
+
+    Parameters
+    ----------
+    scores : array of shape (q, m)
+        Scores; those of the models without a value do not matter.
+    valued : array
+        The models with a value, one at least: their places, or a mask.
+    by : float, default=1.0
+        How far below; where that is too little to tell, by the least that a float can be.
+
+    Examples
+    --------
+    >>> least_to_unknown(np.array([[0.5, 9.0, 0.25]]), np.array([0, 2]))
+    array([[ 0.5 , -0.75,  0.25]])
+    """
+    known = np.zeros(scores.shape[1], dtype=bool)
+    known[valued] = True
+    if not known.all():
+        lowest = scores[:, known].min(axis=1, keepdims=True)
+        scores[:, ~known] = np.minimum(lowest - by, np.nextafter(lowest, -np.inf))
+    return scores

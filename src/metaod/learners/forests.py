@@ -192,7 +192,7 @@ class FlatForest:
         nodes, leaf = np.arange(len(feature)), feature < 0
         sound = (
             len(roots) > 0
-            and (feature < n_features).all()
+            and ((feature >= -1) & (feature < n_features)).all()
             and ((left[leaf] >= 0) & (left[leaf] < len(values))).all()
             # children come after their parent, so that every descent ends
             and (left[~leaf] > nodes[~leaf]).all()

@@ -26,6 +26,10 @@ def mean_performance(P: Matrix) -> Matrix:
 class GlobalBest(Learner):
     """Picks the model with the largest mean performance over the historical datasets.
 
+    The mean is over the datasets on which the model has a value. Unlike where missing cells are
+    estimated (see :func:`~metaod.learners.completion.completed`), a model that fails on hard
+    datasets gains by it.
+
     Examples
     --------
     >>> P, M = np.array([[0.1, 0.5], [0.2, 0.3]]), np.zeros((2, 1))
@@ -59,7 +63,8 @@ class GlobalBestRank(GlobalBest):
     """Picks the model with the best mean rank over the historical datasets.
 
     A rank is taken among the models that have a value on the dataset and put on [0, 1], 1 for the
-    best, so that datasets with fewer values weigh the same.
+    best, so that datasets with fewer values weigh the same. A model's mean is over the datasets on
+    which it has a value; how hard a dataset is does not matter to a rank.
     """
 
     name: ClassVar[str] = "global_best_rank"

@@ -11,7 +11,9 @@ import pandas as pd
 
 from metaod.errors import BadParameter, UserError
 from metaod.learners.base import Learner, Matrix, Progress
+from metaod.learners.checks import check_count
 from metaod.learners.cleaning import Cleaning
+from metaod.learners.completion import least_to_unknown
 from metaod.learners.embedding import Embedding, PCAEmbedding, embed
 from metaod.learners.factorisation import Factorisation, factorise
 from metaod.learners.foreign import fresh_copy, own_state
@@ -19,7 +21,7 @@ from metaod.learners.schedule import SCHEDULES, Schedule
 from metaod.learners.state import State, StateReader
 from metaod.learners.training import Training
 
-__all__ = ["LatentLearner", "held_out_rows", "least_to_unknown"]
+__all__ = ["LatentLearner", "held_out_rows"]
 
 INITIALISATIONS = ("metafeatures", "random")
 _FEWEST_ORIGINS = 10
@@ -127,12 +129,11 @@ class LatentLearner(Learner):
         if self.early_stopping and training.n_groups >= _FEWEST_ORIGINS:
             held_out = held_out_rows(training.groups, self.held_out, self.random_state)
         trial = self._run(training.M, targets, self.epochs, progress, held_out)
-        self.n_epochs_ = trial.best_epoch
         final = trial
         if held_out.any():
             # how long is known: now with all datasets
             nobody = np.zeros_like(held_out)
-            final = self._run(training.M, targets, self.n_epochs_, progress, nobody)
+            final = self._run(training.M, targets, trial.best_epoch, progress, nobody)
         if not (np.isfinite(final.U).all() and np.isfinite(final.V).all()):
             raise UserError(
                 "the factorisation left the range of floating-point numbers",
@@ -140,6 +141,8 @@ class LatentLearner(Learner):
                 remedy="lower learning_rate, or scale down what phi gives",
             )
         self.U_, self.V_ = final.U, final.V
+        # with all datasets it may converge sooner
+        self.n_epochs_ = final.n_epochs
         self.valued_ = np.flatnonzero((~np.isnan(training.P)).any(axis=0))
         self.loss_curve_ = _curve(trial, final if held_out.any() else None)
         self._fit_regression(self._embed(training.M), self.U_)
@@ -204,9 +207,7 @@ class LatentLearner(Learner):
     def _check(self) -> None:
         owner = type(self).__name__
         for name in ("k", "epochs", "patience"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise BadParameter(owner, name, "an int in the range [1, inf)", value)
+            check_count(owner, name, getattr(self, name))
         for name in ("learning_rate", "cycle"):
             if not 0 < getattr(self, name) < np.inf:
                 raise BadParameter(owner, name, "in the range (0, inf)", getattr(self, name))
@@ -256,14 +257,6 @@ def held_out_rows(
     origins = np.random.default_rng(random_state).permutation(np.unique(groups))
     count = min(max(1, round(share * len(origins))), len(origins) - 1)
     return np.isin(groups, origins[:count])
-
-
-def least_to_unknown(scores: Matrix, valued: npt.NDArray[np.intp]) -> Matrix:
-    """Put the models without any value in training below all others, by 1."""
-    unknown = np.setdiff1d(np.arange(scores.shape[1]), valued)
-    if len(unknown):
-        scores[:, unknown] = scores[:, valued].min(axis=1, keepdims=True) - 1.0
-    return scores
 
 
 def _curve(trial: Factorisation, refit: Factorisation | None) -> pd.DataFrame:

@@ -143,6 +143,7 @@ def library_versions() -> dict[str, str]:
 
 def _count(reader: StateReader, name: str) -> int:
     value = reader.number(name)
-    if value < 0 or value != int(value):
+    # beyond that a float skips integers
+    if not 0 <= value < 2**53 or value != int(value):
         raise reader.damaged(f"{name} is no count")
     return int(value)

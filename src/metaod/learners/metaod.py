@@ -20,11 +20,12 @@ class MetaODLearner(Regressed, RankBased):
 
     Parameters
     ----------
-    k, epochs, learning_rate, lowest_rate, cycle, schedule, initialisation, tolerance
+    k, intercept, epochs, learning_rate, lowest_rate, cycle, schedule, initialisation,
+    tolerance
         Factorisation: see :class:`~metaod.learners.latent.LatentLearner`.
     early_stopping, held_out, patience
         When it stops: see there.
-    base, alpha
+    base, alpha, relevance
         Smoothed DCG: see :class:`~metaod.learners.rank_based.RankBased`.
     n_estimators, min_samples_leaf
         Forest: see :class:`~metaod.learners.regressed.Regressed`.

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.errors import BadParameter
 from metaod.learners.base import Learner, Matrix, Progress
+from metaod.learners.checks import check_count
 from metaod.learners.cleaning import Cleaning
+from metaod.learners.completion import least_to_unknown
 from metaod.learners.global_best import mean_performance
-from metaod.learners.latent import least_to_unknown
 from metaod.learners.state import State, StateReader
 from metaod.learners.training import Training
 
@@ -54,8 +54,7 @@ class MetaODC(Learner):
     centred: bool = True
 
     def _fit(self, training: Training, progress: Progress) -> None:
-        if not isinstance(self.k, int) or self.k < 1:
-            raise BadParameter(type(self).__name__, "k", "an int in the range [1, inf)", self.k)
+        check_count(type(self).__name__, "k", self.k)
         self.cleaning_ = Cleaning.fit(training.M)
         M = self.cleaning_.transform(training.M)
         missing = np.isnan(training.P)

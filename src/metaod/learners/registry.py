@@ -1,6 +1,7 @@
 """The learners by name: ours, and those that other packages offer."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -58,7 +59,7 @@ def learner_class(name: str) -> type[Learner]:
         raise BadParameter("learner", "name", sorted(learner_classes()), name) from None
 
 
-def make_learner(name: str, **params: Any) -> Learner:
+def make_learner(name: str, /, **params: Any) -> Learner:
     """A learner that is not fitted yet, with parameters other than its defaults.
 
     Examples
@@ -67,7 +68,7 @@ def make_learner(name: str, **params: Any) -> Learner:
     'global_best'
     """
     kind = learner_class(name)
-    legal = list(kind.__dataclass_fields__)
+    legal = [item.name for item in fields(kind)]
     for given, value in params.items():
         if given not in legal:
             raise BadParameter(kind.__name__, given, f"one of the parameters {legal}", value)

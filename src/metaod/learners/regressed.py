@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from metaod.errors import BadParameter
 from metaod.learners.base import Matrix
+from metaod.learners.checks import check_forest
 from metaod.learners.foreign import fresh_copy, own_state
 from metaod.learners.forests import FlatForest
 from metaod.learners.latent import LatentLearner
@@ -59,11 +59,11 @@ class Regressed(LatentLearner):
 
     def _check(self) -> None:
         super()._check()
-        for name in ("n_estimators", "min_samples_leaf"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                legal = "an int in the range [1, inf)"
-                raise BadParameter(type(self).__name__, name, legal, value)
+        check_forest(
+            type(self).__name__,
+            n_estimators=self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+        )
 
     def _state(self) -> State:
         f = own_state(self.f_, ForestRegression, "f", owner=type(self).__name__)

@@ -1,5 +1,6 @@
 """What a fitted learner carries, as plain data and arrays, and how it is read back with checks."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -78,9 +79,15 @@ class StateReader:
     def number(self, name: str) -> float:
         """A finite number."""
         value = self._get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.damaged(f"{name} is no finite number")
-        return float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise self.damaged(f"{name} is no finite number")
+        return number
 
     def numbers(self, name: str) -> dict[str, float]:
         """Finite numbers by name."""

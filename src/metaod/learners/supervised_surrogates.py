@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from metaod.learners.base import Learner, Matrix, Progress
+from metaod.learners.checks import check_forest
 from metaod.learners.completion import completed
 from metaod.learners.meta_regression import MetaRegression
 from metaod.learners.state import State, StateReader
@@ -58,6 +59,12 @@ class SupervisedSurrogates(Learner):
     is_random: ClassVar[bool] = True
 
     def _fit(self, training: Training, progress: Progress) -> None:
+        check_forest(
+            type(self).__name__,
+            n_estimators=self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=self.max_features,
+        )
         progress("forest", 0, 1)
         fitted = MetaRegression.fit(training.M, completed(training.P), **self.params())
         # with an output for every model the leaves are most of an artifact

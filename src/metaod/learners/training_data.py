@@ -202,11 +202,13 @@ def train(
     learner : Learner
         The learner, with its parameters; it is fitted in place.
     calibrate : int, default=0
-        Fits without a part of the origins from which it is learned how sure an answer is; below 2,
-        or with fewer origins than that, the artifact has no calibration.
+        Fits without a part of the origins from which it is learned how sure an answer is: 2 or
+        more, or 0 for none. With fewer origins than that the artifact has no calibration.
     progress : callable, optional
         Told of progress.
     """
+    if calibrate < 0 or calibrate == 1:
+        raise BadParameter("train", "calibrate", "0 for none, or 2 or more", calibrate)
     learner.fit(data.P, data.M, data.origins, progress=progress)
     artifact = Artifact.of(
         learner,
@@ -216,7 +218,7 @@ def train(
         n_origins=data.n_origins,
     )
     history = data.history()
-    if not 2 <= calibrate <= data.n_origins:
+    if calibrate == 0 or calibrate > data.n_origins:
         return replace(artifact, history=history)
     calibration = calibration_of(data, learner, n_folds=calibrate, progress=progress)
     return replace(artifact, history=history, calibration=calibration)

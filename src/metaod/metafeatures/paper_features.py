@@ -12,9 +12,7 @@ from metaod.metafeatures.pair_statistics import PAIR_FEATURES, pair_values
 from metaod.metafeatures.sample_statistics import SAMPLE_FEATURES, sample_values
 from metaod.metafeatures.schema import Feature
 
-__all__ = ["PAPER_FEATURES", "PAPER_VERSION", "paper_values"]
-
-PAPER_VERSION = 1
+__all__ = ["PAPER_FEATURES", "paper_values"]
 
 _SIZE_FEATURES = (
     Feature("n_rows", "size", "number of rows", "n", scale_free=True),

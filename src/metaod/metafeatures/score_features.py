@@ -43,10 +43,7 @@ from metaod.metafeatures.score_neighbourhoods import (
 from metaod.metafeatures.score_ranking import rank_scores
 from metaod.metafeatures.score_stability import STABILITIES, stability_values
 
-__all__ = ["SCORE_FEATURES", "SCORE_LANDMARKERS", "SCORE_VERSION", "score_values"]
-
-SCORE_VERSION = 1
-"""Version of the schema."""
+__all__ = ["SCORE_FEATURES", "SCORE_LANDMARKERS", "score_values"]
 
 SCORE_LANDMARKERS = {
     "iforest": "iForest",

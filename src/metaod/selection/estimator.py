@@ -1,7 +1,6 @@
 """``MetaOD``: pick, fit and score, as a scikit-learn outlier detector."""
 
 from collections.abc import Mapping
-from numbers import Integral
 from os import PathLike
 from typing import Any, Self
 
@@ -13,12 +12,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from metaod.datasets import Preparation, PreparedTable, Table, read_table
+from metaod.detectors.detector import check_n_jobs
 from metaod.errors import BadParameter
 from metaod.learners.artifact import Artifact
 from metaod.selection.candidates import Models
 from metaod.selection.fitting import Fitted, fit_choice
-from metaod.selection.selecting import select
+from metaod.selection.selecting import check_seed, select
 from metaod.selection.selection import Selection
+from metaod.selection.table_notes import table_notes
 from metaod.selection.threshold import Contamination, check_contamination
 
 __all__ = ["MetaOD"]
@@ -33,6 +34,10 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     ``decision_function`` have scikit-learn's signs: -1 is an outlier, lower is more outlying.
     ``decision_scores_``, ``labels_`` and ``threshold_`` have PyOD's: higher is more outlying, 1 is
     an outlier.
+
+    There is no ``set_output``, which scikit-learn gives to transformers alone: an outlier detector
+    has no ``transform`` whose output it could shape, and its predictions are arrays. In a pipeline
+    ``set_output`` shapes what the steps before it hand over.
 
     Parameters
     ----------
@@ -60,7 +65,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     detector_ : SpecDetector or AverageDetector
         The fitted detector, which takes prepared matrices.
     notes_ : tuple of str
-        What you should know: models that were passed over, and why.
+        What you should know: columns that were dropped, infinite and many missing values, models
+        that were passed over and why, ties that keep rows from being flagged.
     preparation_ : Preparation
         How a table becomes a matrix.
     fitted_ : Fitted
@@ -118,18 +124,25 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         y : ignored
         """
         check_contamination(self.contamination)  # before anything that takes long
+        check_n_jobs(self.n_jobs, owner="MetaOD")
         seed = _seed(self.random_state)
         table = self._checked(X, reset=True)
         preparation = Preparation()
         prepared = preparation.fit_transform(table)
-        selection = select(
-            prepared,
-            learner=self.learner,
-            space=self.space,
-            exclude=self.exclude,
-            max_seconds=self.max_seconds,
-            random_state=seed,
-        )
+        try:
+            selection = select(
+                prepared,
+                learner=self.learner,
+                space=self.space,
+                exclude=self.exclude,
+                max_seconds=self.max_seconds,
+                random_state=seed,
+            )
+        except BadParameter as error:
+            if error.owner != "select":
+                raise
+            legal, got, remedy = error.legal, error.got, error.remedy
+            raise BadParameter("MetaOD", error.name, legal, got, remedy=remedy) from error
         fitted = fit_choice(
             selection,
             contamination=self.contamination,
@@ -207,7 +220,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self.preparation_ = preparation
         self.fitted_ = fitted
         self.detector_ = fitted.detector
-        self.notes_ = fitted.notes
+        self.notes_ = (*table_notes(preparation.record_), *fitted.notes)
         self.decision_scores_ = fitted.scores
         self.labels_ = fitted.labels
         self.threshold_ = fitted.threshold
@@ -239,12 +252,5 @@ def _seed(random_state: Any) -> int:
     """One seed for everything random, as scikit-learn draws it."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
-    is_seed = isinstance(random_state, Integral) and not isinstance(random_state, bool)
-    if not is_seed or not 0 <= int(random_state) < 2**32:
-        raise BadParameter(
-            "MetaOD",
-            "random_state",
-            "an int in the range [0, 2**32), a RandomState or None",
-            random_state,
-        )
-    return int(random_state)
+    legal = "an int in the range [0, 2**32), a RandomState or None"
+    return check_seed(random_state, owner="MetaOD", legal=legal)

@@ -14,6 +14,8 @@ __all__ = ["Explanation", "explain_pick"]
 
 Matrix = npt.NDArray[np.float64]
 
+_TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
+
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
@@ -28,24 +30,33 @@ class Explanation:
         artifact carries no history, and what is ordinary is not known.
     nearest : DataFrame
         The nearest historical datasets, one a row: name, origin, n_rows, n_columns, distance, and
-        how the pick did there: ap, normalised (0 for the dataset's worst model, 1 for its best)
-        and reference_ap, PyOD's default iForest.
+        how the pick did there: performance (in the learner's measure), normalised (0 for the
+        dataset's worst model, 1 for its best) and reference, PyOD's default iForest's performance.
     features : DataFrame
         The meta-features that speak most for the pick: feature, value, ordinary (the database's
         median) and effect: how much of the pick's lead over the usual model, or where it is the
         usual one over the runner-up, goes away when the value is made ordinary, as a share of it.
+    measure : str
+        The measure of performance: ap, roc_auc or precision_at_n.
+    n_averaged : int
+        Models that the pick averages; of several, all this is about the one with the largest
+        weight.
     """
 
     pick: str
     usual: str | None
     nearest: pd.DataFrame
     features: pd.DataFrame
+    measure: str = "ap"
+    n_averaged: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
             "pick": self.pick,
             "usual": self.usual,
+            "measure": self.measure,
+            "n_averaged": self.n_averaged,
             "nearest": _records(self.nearest),
             "features": _records(self.features),
         }
@@ -57,6 +68,12 @@ class Explanation:
             lines = ["It is also the pick for a table with ordinary meta-features."]
         else:
             lines = [f"For a table with ordinary meta-features it would be {self.usual}."]
+        if self.n_averaged > 1:
+            lines.insert(
+                0,
+                f"The pick is the average of {self.n_averaged} models; what follows is about "
+                f"{self.pick}, the one with the largest weight, alone.",
+            )
         if len(self.features):
             lines.append("What speaks for it (value; ordinary value):")
             lines.extend(
@@ -64,16 +81,25 @@ class Explanation:
                 for row in self.features.itertuples()
             )
         if len(self.nearest):
-            lines.append("The nearest historical tables, and the AP of the pick (iForest) there:")
+            title = _TITLES.get(self.measure, self.measure)
+            lines.append(
+                f"The nearest historical tables, and the {title} of the pick (iForest) there:"
+            )
             lines.extend(
-                f"  {row.name}: {_shown(row.ap, '.3f')} ({_shown(row.reference_ap, '.3f')})"
+                f"  {row.name}: {_shown(row.performance, '.3f')} ({_shown(row.reference, '.3f')})"
                 for row in self.nearest.itertuples(index=False)
             )
         return "\n".join(lines)
 
 
 def explain_pick(
-    artifact: Artifact, m: Matrix, scores: "pd.Series[float]", pick: str, *, top: int = 5
+    artifact: Artifact,
+    m: Matrix,
+    scores: "pd.Series[float]",
+    pick: str,
+    *,
+    top: int = 5,
+    n_averaged: int = 1,
 ) -> Explanation:
     """Say why a learner picked a model.
 
@@ -89,11 +115,13 @@ def explain_pick(
         The model.
     top : int, default=5
         Datasets and features to show.
+    n_averaged : int, default=1
+        Models that the pick averages.
     """
-    history = artifact.history
+    history, measure = artifact.history, artifact.manifest.measure or "performance"
     if history is None:
         none = pd.DataFrame()
-        return Explanation(pick, None, none, none)
+        return Explanation(pick, None, none, none, measure, n_averaged)
     ordinary = m.copy()
     ordinary[history.cleaning.kept] = history.cleaning.median
     usual_scores = artifact.learner.predict(ordinary)[scores.index]
@@ -103,6 +131,8 @@ def explain_pick(
         usual,
         _nearest(history, history.distances(m), pick, top),
         _features(artifact, history, m, scores, pick, usual, top),
+        measure,
+        n_averaged,
     )
 
 
@@ -117,9 +147,9 @@ def _nearest(history: History, distances: Matrix, pick: str, top: int) -> pd.Dat
             "n_rows": history.shapes[places, 0],
             "n_columns": history.shapes[places, 1],
             "distance": distances[places],
-            "ap": P[:, column],
+            "performance": P[:, column],
             "normalised": normalised(P)[:, column],
-            "reference_ap": history.reference[places].astype(np.float64),
+            "reference": history.reference[places].astype(np.float64),
         }
     )
 

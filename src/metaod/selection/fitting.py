@@ -16,7 +16,12 @@ from metaod.errors import UserError
 from metaod.learners import Choice
 from metaod.selection.recognition import KnownRows
 from metaod.selection.selection import Selection
-from metaod.selection.threshold import Contamination, check_contamination, threshold_of
+from metaod.selection.threshold import (
+    Contamination,
+    check_contamination,
+    estimated_share,
+    threshold_of,
+)
 
 __all__ = ["Fitted", "detector_of", "fit_choice", "fit_models"]
 
@@ -34,7 +39,7 @@ class Fitted:
     choice : Choice
         The models that were fitted: those picked, or what was taken in their place.
     detector : SpecDetector or AverageDetector
-        The fitted detector. Its own threshold is at the share that was given, or at 10 %.
+        The fitted detector; its threshold and labels are these.
     X : ndarray of float, shape (n_rows, n_columns)
         The training table.
     scores : ndarray of float, shape (n_rows,)
@@ -188,17 +193,15 @@ def _finish(
     notes: list[str],
 ) -> Fitted:
     choice = Choice(weights)
-    usual = 0.1 if share == "auto" else share
     detector: Detector
     if choice.is_single:
-        detector = detectors[0].rethreshold(usual)
+        detector = detectors[0]
     else:
         detector = AverageDetector(
             [ModelSpec.parse(name) for name in weights],
             list(weights.values()),
             seed,
-            usual,
-            n_jobs,
+            n_jobs=n_jobs,
         ).take(detectors)
     own: Scores = detector.decision_scores_
     n_undefined = len(own) - int(np.count_nonzero(np.isfinite(own)))
@@ -207,7 +210,20 @@ def _finish(
             f"{choice.best} has no score for {n_undefined} of {len(own)} rows; they got the median."
         )
     scores = ScoreScale.of(own, where=choice.best).repaired(own)
-    return Fitted(choice, detector, X, scores, threshold_of(scores, share), seed, tuple(notes))
+    found = estimated_share(scores) if share == "auto" else share
+    threshold = threshold_of(scores, found)
+    flagged = scores > threshold
+    # at the share that was found, which is known only once there are scores
+    detector.contamination = found
+    detector.threshold_ = threshold
+    detector.labels_ = flagged.astype(np.int64)
+    n_flagged, n_meant = int(flagged.sum()), round(found * len(scores))
+    if 2 * n_flagged < n_meant:
+        notes.append(
+            f"{n_flagged} of {len(scores)} rows are flagged where {found:.1%} were meant, about "
+            f"{n_meant}: too many rows share the score at the threshold."
+        )
+    return Fitted(choice, detector, X, scores, threshold, seed, tuple(notes))
 
 
 class _quiet(warnings.catch_warnings):  # noqa: N801 - reads as what it does: with _quiet()

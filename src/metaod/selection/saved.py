@@ -4,8 +4,9 @@ The detector itself is not in the file: it is fitted again from the training mat
 seed, and held against the training scores that the file has.
 """
 
+import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
@@ -24,6 +25,7 @@ from metaod.learners.artifact_format import (
 )
 from metaod.learners.manifest import library_versions
 from metaod.selection.candidates import Models
+from metaod.selection.costs import Cost, expected_costs, why_too_costly
 from metaod.selection.estimator import MetaOD
 from metaod.selection.fitting import Fitted, fit_models
 from metaod.selection.threshold import check_contamination
@@ -33,6 +35,13 @@ __all__ = ["load", "save"]
 _KIND = "pick"
 _VERSION = 1
 _AGAIN = "save the pick again"
+_WHAT_IT_IS = "a pick is a file that 'metaod detect --save' or MetaOD.save wrote"
+
+_MAX_SECONDS, _MAX_BYTES = 3600.0, 64.0 * 2**30
+"""What fitting a pick again may be expected to cost: a file from elsewhere could ask for more."""
+
+_MAX_COUNT = 10**7
+"""The largest product of a model's counts (trees, bins, cuts), for the same reason."""
 
 _SAME = 1e-6
 """Scores that differ by less than this share of their spread are the same."""
@@ -89,11 +98,18 @@ def load(path: "str | PathLike[str]") -> MetaOD:
     BadArtifact
         The file is no saved pick, or it is damaged.
     """
-    document, arrays = read_container(path)
+    try:
+        document, arrays = read_container(path)
+    except NewerArtifact:
+        raise
+    except BadArtifact as error:
+        raise BadArtifact(path, _of_pick(error.what), remedy=_WHAT_IT_IS) from error
     if document.get("kind") != _KIND:
-        raise BadArtifact(path, "is no saved pick", remedy="give a file that --save wrote")
+        raise BadArtifact(path, "is no saved pick", remedy=_WHAT_IT_IS)
     version = document.get("pick_version")
-    if isinstance(version, int) and version > _VERSION:
+    if type(version) is not int or version < 1:
+        raise BadArtifact(path, "has no version of a pick", remedy=_AGAIN)
+    if version > _VERSION:
         raise NewerArtifact(
             path, f"is a pick of format {version}, which is not known here", remedy="update metaod"
         )
@@ -131,10 +147,11 @@ def _restored(
     }
     if not weights or not all(weight > 0 for weight in weights.values()):
         raise ValueError("weights that are not positive")
+    _refuse_costly([ModelSpec.parse(name) for name in weights], X.shape)
+    names = _feature_names(document, preparation)
     fitted = fit_models(
         Choice(weights), X, contamination=contamination, random_state=int(document["seed"])
     )
-    names = [str(name) for name in document["feature_names"]]
     model.n_features_in_ = int(document["n_features"])
     if names:
         model.feature_names_in_ = np.array(names, dtype=object)
@@ -144,6 +161,34 @@ def _restored(
     return model._settle(  # noqa: SLF001 - the other half of the same class
         preparation, _held_against(fitted, scores, threshold, saved_notes, document, path)
     )
+
+
+def _of_pick(what: str) -> str:
+    return what.replace("artifact", "saved pick")
+
+
+def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:
+    """Refuse models that no pick has, before they take all time and memory."""
+    costs = [cost for cost in expected_costs(specs, *shape) if cost.is_known]
+    total = Cost(
+        sum(cost.seconds for cost in costs), max((cost.n_bytes for cost in costs), default=0.0)
+    )
+    reason = why_too_costly(total, _MAX_SECONDS, _MAX_BYTES)
+    if reason is not None:
+        raise ValueError(f"fitting it again {reason}")
+    for spec in specs:
+        counts = [abs(value) for value in dict(spec.params).values() if isinstance(value, int)]
+        if math.prod(max(1, count) for count in counts) > _MAX_COUNT:
+            raise ValueError(f"a model of more than {_MAX_COUNT:,} parts, {spec.id}")
+
+
+def _feature_names(document: Mapping[str, Any], preparation: Preparation) -> list[str]:
+    """Names of the training table's columns, none where it had none."""
+    names = [str(name) for name in document["feature_names"]]
+    columns = [column.name for column in preparation.record_.columns]
+    if document["n_features"] != len(columns) or names not in ([], columns):
+        raise ValueError("columns that are not those of the preparation")
+    return names
 
 
 def _held_against(

@@ -1,7 +1,8 @@
 """The online half: a table without labels in, the model to run on it out."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Real
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
@@ -18,10 +19,11 @@ from metaod.learners.artifact import Artifact
 from metaod.metafeatures import extract
 from metaod.pretrained.learners import find_artifact
 from metaod.selection.candidates import Candidates, Constraints, Models
+from metaod.selection.costs import Cost
 from metaod.selection.selection import Selection
 from metaod.selection.trust import judge
 
-__all__ = ["MAX_BYTES", "select"]
+__all__ = ["MAX_BYTES", "check_seed", "select"]
 
 MAX_BYTES = 2.0 * 2**30
 """Memory beyond the table that a pick may be expected to need, unless told otherwise."""
@@ -56,7 +58,7 @@ def select(
     exclude : str or iterable of str or ModelSpec, optional
         None of these: ids of models and names of families.
     max_seconds : float, optional
-        Only models that are expected to take no longer to fit.
+        Only models that are expected to take no longer to fit; several that are averaged, together.
     max_bytes : float or None, default=2 GiB
         Only models that are expected to need no more memory beyond the table; None for no limit.
     random_state : int, default=0
@@ -75,6 +77,7 @@ def select(
     """
     _check_limit("max_seconds", max_seconds)
     _check_limit("max_bytes", max_bytes)
+    random_state = check_seed(random_state)
     artifact = find_artifact(learner)
     prepared = prepare_table(X)
     features = extract(prepared, artifact.schema_names, random_state=random_state)
@@ -85,7 +88,8 @@ def select(
     constraints = Constraints(space, exclude, max_seconds, max_bytes)
     candidates = Candidates.among(specs, shape, constraints)
     ids = [spec.id for spec in candidates.costs]
-    choice = _choice(artifact, vector, scores, set(ids))
+    answer = _choice(artifact, vector, scores, set(ids))
+    choice = _in_time(answer, candidates.costs, max_seconds)
     estimates, distances = _estimates(artifact, vector, scores, choice)
     ranking = pd.DataFrame(
         {
@@ -105,6 +109,15 @@ def select(
         artifact.calibration,
         None if artifact.calibration is None else prediction,
     )
+    if not choice.is_single:
+        trust = replace(trust, of_average=choice.best)
+    n_left_out = len(answer.weights) - len(choice.weights)
+    if n_left_out:
+        left_out = (
+            f"{n_left_out} of the {len(answer.weights)} models of the average were left out: "
+            "together they are expected to take longer than max_seconds"
+        )
+        trust = replace(trust, warnings=(*trust.warnings, left_out))
     seconds = ranking.loc[ranking["model"].isin(list(choice.weights)), "seconds"].sum()
     if seconds > _LONG:
         slow = f"fitting the pick is expected to take about {seconds:.3g} s; max_seconds limits it"
@@ -135,6 +148,40 @@ def _check_limit(name: str, limit: Any) -> None:
         raise BadParameter("select", name, "a number above 0", limit)
 
 
+def check_seed(
+    value: Any, *, owner: str = "select", legal: str = "an int in the range [0, 2**32)"
+) -> int:
+    """A seed as numpy's generators take it, as a plain int.
+
+    Examples
+    --------
+    >>> check_seed(np.int64(7))
+    7
+    """
+    is_int = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_int or not 0 <= int(value) < 2**32:
+        raise BadParameter(owner, "random_state", legal, value)
+    return int(value)
+
+
+def _in_time(choice: Choice, costs: Mapping[ModelSpec, Cost], max_seconds: float | None) -> Choice:
+    """Of several models those that fit into the time together: the costliest go first."""
+    seconds = {spec.id: cost.seconds for spec, cost in costs.items() if cost.is_known}
+    kept = dict(choice.weights)
+    while (
+        max_seconds is not None
+        and len(kept) > 1
+        and sum(seconds.get(name, 0.0) for name in kept) > max_seconds
+    ):
+        del kept[max(kept, key=lambda name: (seconds.get(name, 0.0), name))]
+    return _of_weights(kept)
+
+
+def _of_weights(weights: Mapping[str, float]) -> Choice:
+    total = sum(weights.values())
+    return Choice({name: weight / total for name, weight in weights.items()})
+
+
 def _choice(artifact: Artifact, vector: Matrix, scores: Any, allowed: set[str]) -> Choice:
     """The learner's own answer where it is allowed, else the best of what is."""
     answer = artifact.learner.choose(vector)
@@ -142,8 +189,7 @@ def _choice(artifact: Artifact, vector: Matrix, scores: Any, allowed: set[str]) 
     if not kept:
         among = scores[[name for name in scores.index if name in allowed]]
         return Choice({str(among.sort_index().idxmax()): 1.0})
-    total = sum(kept.values())
-    return Choice({name: weight / total for name, weight in kept.items()})
+    return _of_weights(kept)
 
 
 def _estimates(

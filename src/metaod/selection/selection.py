@@ -17,6 +17,7 @@ from metaod.learners import Choice
 from metaod.learners.artifact import Artifact
 from metaod.metafeatures import MetaFeatures
 from metaod.selection.explanation import Explanation, explain_pick
+from metaod.selection.table_notes import table_notes
 from metaod.selection.trust import Trust
 
 if TYPE_CHECKING:
@@ -97,7 +98,14 @@ class Selection:
             How many of each.
         """
         scores = self.ranking.set_index("model")["score"]
-        return explain_pick(self.artifact, self._vector, scores, self.choice.best, top=top)
+        return explain_pick(
+            self.artifact,
+            self._vector,
+            scores,
+            self.choice.best,
+            top=top,
+            n_averaged=len(self.choice.weights),
+        )
 
     def to_dict(self, *, top: int | None = None) -> dict[str, Any]:
         """Plain data: the pick, the ranking, why, how sure.
@@ -118,6 +126,7 @@ class Selection:
                 "n_rows": int(self.prepared.X.shape[0]),
                 "n_columns": int(self.prepared.X.shape[1]),
             },
+            "notes": list(table_notes(self.prepared.record)),
             "trust": self.trust.to_dict(),
             "why": self.explain().to_dict(),
             "ranking": plain.to_dict("records"),
@@ -132,7 +141,7 @@ class Selection:
     def __repr__(self) -> str:
         picked = " + ".join(self.choice.weights)
         rows, columns = self.prepared.X.shape
-        return f"Selection({picked} for {rows} rows × {columns} columns)"
+        return f"Selection({picked} for {rows} rows × {columns} column{'s' * (columns != 1)})"
 
     def _repr_html_(self) -> str:
         shown = self.ranking.head(10).drop(columns="score")

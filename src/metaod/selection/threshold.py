@@ -1,12 +1,11 @@
 """Where scores stop being normal: a threshold from the scores alone, or from a share given."""
 
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from metaod.errors import BadParameter
+from metaod.detectors.contamination import check_contamination as _check_share
 
 __all__ = ["USUAL_SHARE", "Contamination", "check_contamination", "estimated_share", "threshold_of"]
 
@@ -29,11 +28,8 @@ def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
     """
     if isinstance(value, str) and value == "auto":
         return "auto"
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 0.5:
-        raise BadParameter(
-            owner, "contamination", "'auto' or a number in the range (0, 0.5]", value
-        )
-    return float(value)
+    legal = "'auto' or a number in the range (0, 0.5]"
+    return _check_share(value, owner=owner, legal=legal)
 
 
 def estimated_share(scores: Scores) -> float:

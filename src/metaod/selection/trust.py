@@ -9,11 +9,15 @@ import numpy.typing as npt
 from metaod.datasets.preparation import PreparedTable
 from metaod.learners.calibration import Calibration
 from metaod.learners.history import History
+from metaod.selection.table_notes import much_filled_in
 
 __all__ = ["Trust", "judge"]
 
-_UNLIKE = 0.95
-"""A table is unlike the database where fewer of its datasets than 1 - this are as unlike."""
+_UNLIKE = 0.9
+"""A table is unlike the database where more than this share of its datasets are less so.
+
+The calibration tells the regret of the farthest tenth apart, at the same cut.
+"""
 
 _SMALL = 0.02
 """A table is small where less than this share of the database's datasets have no more rows."""
@@ -41,6 +45,9 @@ class Trust:
         Share of the database's datasets that are less unlike the others than this table.
     warnings : tuple of str
         What speaks against relying on the pick.
+    of_average : str
+        Where the pick is an average, the one of its models that the expected performance is of;
+        that of the average itself is not known.
     """
 
     predicted: float = float("nan")
@@ -52,6 +59,7 @@ class Trust:
     loses: float = float("nan")
     unlikeness: float = float("nan")
     warnings: tuple[str, ...] = ()
+    of_average: str = ""
 
     @property
     def is_calibrated(self) -> bool:
@@ -63,14 +71,18 @@ class Trust:
         names = ("predicted", "low", "high", "level", "coverage", "beats", "loses", "unlikeness")
         found = {name: getattr(self, name) for name in names}
         known = {name: None if np.isnan(value) else value for name, value in found.items()}
-        return {**known, "warnings": list(self.warnings)}
+        about = {"of_average": self.of_average or None}
+        return {**known, "warnings": list(self.warnings), **about}
 
     def __str__(self) -> str:
         if not self.is_calibrated:
             lines = ["The learner was not calibrated: how sure the pick is, is not known."]
         else:
+            who = "Expected"
+            if self.of_average:
+                who = f"Of the average, {self.of_average} alone is expected"
             expected = (
-                f"Expected to reach {self.predicted:.2f} on a scale from the worst model for this "
+                f"{who} to reach {self.predicted:.2f} on a scale from the worst model for this "
                 f"table (0) to the best (1); {self.level:.0%} interval {self.low:.2f} to "
                 f"{self.high:.2f}, which held on {self.coverage:.0%} of tables from unseen sources."
             )
@@ -124,12 +136,15 @@ def judge(
 
 
 def _unlike(unlikeness: float, figures: dict[str, float]) -> str:
-    text = f"the table is less like the database than {unlikeness:.0%} of its own datasets are"
+    # rounded down: 99.9 % are not all
+    share = "all" if unlikeness >= 1 else f"{int(100 * unlikeness)}%"
+    text = f"the table is less like the database than {share} of its own datasets are"
     near, far = figures.get("regret_near", 0.0), figures.get("regret_far", 0.0)
     rises = figures.get("regret_distance_correlation", 0.0) > 0 and far > near
     if rises and figures.get("regret_distance_p", 1.0) < 0.05:
         text += (
-            f"; picks fell {far:.2f} short of the best model on such tables, {near:.2f} on others"
+            f"; picks fell {far:.2f} short of the best model on the tenth that is least like the "
+            f"others, {near:.2f} on the rest"
         )
     return text
 
@@ -138,13 +153,14 @@ def _of_size(prepared: PreparedTable, history: History | None) -> list[str]:
     if history is None:
         return []
     n_rows = len(prepared.X)
-    share = float(np.mean(history.shapes[:, 0] <= n_rows))
-    if share >= _SMALL:
+    sizes = history.shapes[:, 0]
+    n_larger = int(np.count_nonzero(sizes > n_rows))
+    if len(sizes) - n_larger >= _SMALL * len(sizes):
         return []
-    smallest = int(history.shapes[:, 0].min())
+    larger = "all" if n_larger == len(sizes) else f"{n_larger} of"
     text = (
-        f"the table has {n_rows} rows, fewer than {1 - share:.0%} of the database's datasets have "
-        f"(the smallest: {smallest})"
+        f"the table has {n_rows} rows, fewer than {larger} the database's {len(sizes)} datasets "
+        f"have (the smallest: {sizes.min()})"
     )
     return [text]
 
@@ -155,7 +171,5 @@ def _of_table(prepared: PreparedTable) -> list[str]:
     distinct = len(np.unique(X, axis=0)) / len(X)
     if distinct < 0.5:
         found.append(f"{1 - distinct:.0%} of the rows repeat another: scores will have many ties")
-    imputed = prepared.record.imputed_share
-    if imputed > 0.2:
-        found.append(f"{imputed:.0%} of the values were missing and filled in")
+    found.extend(much_filled_in(prepared.record))
     return found

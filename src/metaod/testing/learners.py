@@ -109,7 +109,10 @@ def _demand_refused(learner: Learner, call: Callable[[], object], point: str) ->
 
 
 def _scores(learner: Learner, M: pd.DataFrame) -> pd.DataFrame:
-    scores = learner.predict(M)
+    try:
+        scores = learner.predict(M)
+    except UserError as error:
+        raise ContractViolation(str(error)) from error
     if not isinstance(scores, pd.DataFrame):
         raise ContractViolation(f"{type(learner).__name__}: no frame of scores for many datasets")
     _demand(list(scores.index) == list(M.index), learner, "scores have other rows than M")

@@ -87,7 +87,8 @@ class LandmarkerRuns:
         self.X = X
         self.random_state = int(random_state)
         first = self.random_state * int(n_seeds)
-        self.seeds = tuple(range(first, first + int(n_seeds)))
+        # numpy's seeds end at 2**32: beyond, they start again
+        self.seeds = tuple((first + place) % 2**32 for place in range(int(n_seeds)))
         by_width = max(_FEWEST_ROWS, MAX_VALUES // max(1, X.shape[1]))
         self.rows = _sample(len(X), min(max_rows, by_width), self.random_state)
         self._made: dict[tuple[str, int | None], object] = {}
