@@ -75,10 +75,11 @@ reproduce: $(STAMPS)/evaluation
 	  { echo "name two folders: make reproduce DATA=datasets MOTHERSETS=mothersets" >&2; exit 2; }
 	$(BIN)/metaod testbed poc --mothersets "$(MOTHERSETS)" --out "$(TESTBEDS)/poc"
 	$(BIN)/metaod testbed st --mothersets "$(MOTHERSETS)" --data "$(DATA)" --out "$(TESTBEDS)/st"
-	test -e "$(TESTBEDS)/store.db" || $(BIN)/metaod db init --store "$(TESTBEDS)/store.db" --shipped
-	$(BIN)/metaod build --store "$(TESTBEDS)/store.db" --data "$(TESTBEDS)/poc" --data "$(TESTBEDS)/st" --jobs $(PROCESSES)
-	$(BIN)/metaod evaluate poc --store "$(TESTBEDS)/store.db" --testbed "$(TESTBEDS)/poc" --out "$(RESULTS)/poc" --jobs $(PROCESSES)
-	$(BIN)/metaod evaluate st --store "$(TESTBEDS)/store.db" --testbed "$(TESTBEDS)/st" --out "$(RESULTS)/st" --jobs $(PROCESSES)
+	test -e "$(TESTBEDS)/testbeds.db" || $(BIN)/metaod db init --store "$(TESTBEDS)/testbeds.db" --shipped
+	$(BIN)/metaod build --store "$(TESTBEDS)/testbeds.db" --data "$(TESTBEDS)/poc" --data "$(TESTBEDS)/st" --jobs $(PROCESSES)
+	$(BIN)/metaod evaluate poc --store "$(TESTBEDS)/testbeds.db" --testbed "$(TESTBEDS)/poc" --out "$(RESULTS)/poc" --jobs $(PROCESSES)
+	$(BIN)/metaod evaluate st --store "$(TESTBEDS)/testbeds.db" --testbed "$(TESTBEDS)/st" --out "$(RESULTS)/st" --seeds 3 --jobs $(PROCESSES)
+	$(BIN)/python tools/compare_with_paper.py --results "$(RESULTS)"
 	@echo "reproduced in $$(( ($$(date +%s) - $(STARTED)) / 60 )) minutes; results are in $(RESULTS)"
 
 # artifacts made with the oldest versions, which `make test` reads with the newest

@@ -54,7 +54,7 @@ def _against(pairs: pd.DataFrame, name: str) -> str:
     ends = sorted((sign * row["low"], sign * row["high"]))
     wins, losses = (row["wins"], row["losses"])[::sign]
     return (
-        f"{sign * row['ΔMAP']:+.4f} [{ends[0]:+.4f}, {ends[1]:+.4f}], {row['p']:.4f}, "
+        f"{sign * row['ΔMAP']:+.4f} [{ends[0]:+.4f}, {ends[1]:+.4f}], {_p(row['p'])}, "
         f"{int(wins)}-{int(losses)}"
     )
 
@@ -93,6 +93,10 @@ def _by_row(rows: pd.DataFrame, printed: pd.DataFrame) -> None:
             cells.append(f"{printed.loc[name, title]:.3f} | {ours}")
         shown = f"{name} (ours: {STAND_INS[name]})" if name in STAND_INS else name
         print(f"| {shown} | " + " | ".join(cells) + " |")
+
+
+def _p(value: float) -> str:
+    return f"{value:.4f}" if value >= 0.0001 else "< .0001"
 
 
 def _number(value: float) -> str:

@@ -105,7 +105,7 @@ def promised(*, varied, timed):
     figures = [*FIGURES, *(TIMES if timed else ())]
     figures += [f"sensitivity-{key}" for key in STUDIES] if varied else []
     return (
-        {"results.parquet"}
+        {"results.parquet", "run.json"}
         | {f"{stem}.{kind}" for stem in tables for kind in ("csv", "md")}
         | {f"{stem}.{kind}" for stem in figures for kind in ("csv", "png", "svg")}
     )

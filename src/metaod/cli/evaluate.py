@@ -1,5 +1,6 @@
 """``metaod evaluate``: every table and figure of a testbed, from a store."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,9 @@ __all__ = ["evaluate"]
 
 JOURNALS = ".journal"
 """Folder inside the output that keeps what is done."""
+
+SENSITIVITY_SEEDS = 3
+"""Seeds at most of every setting that is varied."""
 
 _DUPLICATES = ["dataset", "the same table as"]
 
@@ -43,7 +47,9 @@ def evaluate(
     times: Annotated[
         bool, typer.Option(help="Also time selection against training, on POC.")
     ] = True,
-    sensitivity: Annotated[bool, typer.Option(help="Also vary MetaOD one thing at a time.")] = True,
+    sensitivity: Annotated[
+        bool, typer.Option(help="Also vary MetaOD one thing at a time, 3 seeds at most.")
+    ] = True,
 ) -> None:
     """Evaluate every method on a testbed and write all tables and figures.
 
@@ -143,7 +149,7 @@ def _one(
                 data,
                 sensitivity_splits(data),
                 groups,
-                seeds=min(seeds, 3),
+                seeds=min(seeds, SENSITIVITY_SEEDS),
                 n_jobs=jobs,
                 journal=journal / "sensitivity.jsonl",
                 progress=lambda done, total: steps.on_step("settings varied", done, total),
@@ -153,7 +159,27 @@ def _one(
     write_all(results, data.P, data.metafeatures["paper"], out, data.testbed)
     if data.duplicates:
         write_table(pd.DataFrame(data.duplicates, columns=_DUPLICATES), out, "duplicates")
+    _write_run(out, data, protocol, seeds)
     return results
+
+
+def _write_run(out: Path, data: "TestbedData", protocol: str, seeds: int) -> None:
+    """Say what the results were made with; the testbed's manifest says what of."""
+    from importlib.metadata import version
+
+    from metaod.learners.manifest import library_versions
+
+    drawn = {name: version(name) for name in ("matplotlib", "scikit-posthocs")}
+    run = {
+        "testbed": data.testbed,
+        "protocol": protocol,
+        "seeds": seeds,
+        "sensitivity_seeds": min(seeds, SENSITIVITY_SEEDS),
+        "datasets": len(data.P),
+        "models": data.P.shape[1],
+        "versions": {**library_versions(), **drawn},
+    }
+    (out / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
 def _show(results: "Results", data: "TestbedData", protocol: str, out: Path) -> None:

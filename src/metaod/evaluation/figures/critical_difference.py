@@ -110,7 +110,7 @@ def _draw(figure: "Figure", found: Friedman, place: _Place, unit: Unit) -> None:
 
     for order, group in enumerate(found.groups):
         height = 0.1 + _BAR * order
-        ends = [place.x(averages[group[0]]) - 0.025, place.x(averages[group[-1]]) + 0.025]
+        ends = [place.x(averages[group[0]]), place.x(averages[group[-1]])]
         axes.plot(ends, [height, height], color=VERMILLION, lw=2.2, solid_capstyle="butt")
 
     for order, (name, rank) in enumerate(averages.items()):
