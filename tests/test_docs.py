@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from metaod.testing import check_learner
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("results/*.md")])
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -32,3 +34,13 @@ def test_pages_are_whole(page):
         assert place.exists(), target
         if anchor and place.suffix == ".md":
             assert anchor in anchors(place), target
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN slice")
+def test_the_guides_learner_keeps_the_contract():
+    text = (ROOT / "docs" / "guide.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    example = next(block for block in blocks if "class Median(Learner)" in block)
+    names = {"__name__": "guide"}
+    exec(example, names)
+    check_learner(names["Median"])
