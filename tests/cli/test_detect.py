@@ -9,6 +9,7 @@ import pytest
 import typer
 from made_selection import MODELS, made_select
 
+from metaod.cli import detect as command
 from metaod.cli import writing
 from metaod.cli.detect import detect
 from metaod.errors import BadParameter, UserError
@@ -82,6 +83,16 @@ def test_pipes(call, table, monkeypatch):
     result = call("-", "-o", "-")
     assert list(pd.read_csv(io.StringIO(result.out)).columns[-2:]) == ["rank", "flag"]
     assert "pick: " in result.err
+
+
+def test_the_file_is_written_whoever_reads_the_screen(call, table, tmp_path, monkeypatch):
+    def gone(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(command, "_print", gone)
+    with pytest.raises(BrokenPipeError):
+        call(table, "-o", tmp_path / "scored.csv")
+    assert len(pd.read_csv(tmp_path / "scored.csv")) == len(FRAME)
 
 
 def test_an_index_column_stays_the_first(call, tmp_path):

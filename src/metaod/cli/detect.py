@@ -36,7 +36,7 @@ from metaod.cli.tables import (
     Variable,
 )
 from metaod.cli.waiting import not_silent
-from metaod.cli.writing import Target, targets_of, write_scored
+from metaod.cli.writing import targets_of, write_scored
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
@@ -143,15 +143,17 @@ def detect(
         with not_silent("fitting the saved pick again"):
             saved = saved_pick(apply)
     for place, (table, target) in enumerate(zip(tables, targets, strict=True)):
-        if place:
-            out.print()
         with picking(_COMMAND, learner):
             found = (
                 detected(table, save=save, **options) if saved is None else rescored(table, saved)
             )
+        # files first: whoever reads the screen may stop reading (`| head`)
+        names = [] if target is None else write_scored(found, target, label=label)
+        if place:
+            out.print()
         _print(out, found, top)
-        if target is not None:
-            _write(out, found, target, label)
+        if isinstance(target, Path):
+            out.print(f"written: {visible(str(target))} (added {', '.join(names)})")
         if save is not None:
             out.print(f"saved the pick: {visible(save)}")
 
@@ -229,9 +231,3 @@ def _cell(value: Any) -> str:
     # a date without a time of day
     shown = shown.removesuffix(" 00:00:00") if isinstance(value, pd.Timestamp) else shown
     return visible(shown if len(shown) <= 16 else shown[:15] + "…")
-
-
-def _write(out: "Console", found: Detection, target: Target, label: str | None) -> None:
-    names = write_scored(found, target, label=label)
-    if isinstance(target, Path):
-        out.print(f"written: {visible(str(target))} (added {', '.join(names)})")
