@@ -11,7 +11,7 @@ import pandas as pd
 from metaod.evaluation.figures.curves import write_curve
 from metaod.evaluation.protocols import Split, by_folds, grouped_folds
 from metaod.evaluation.running import Candidate, run_protocol
-from metaod.evaluation.statistics import bootstrap_intervals
+from metaod.evaluation.statistics import bootstrap_intervals, wilcoxon_p
 from metaod.evaluation.testbed_data import TestbedData
 from metaod.evaluation.writing import write_table
 
@@ -64,6 +64,8 @@ class Study:
         What is varied, for the axis.
     settings : tuple of Setting
         The points.
+    default : float or str
+        The point that is MetaOD as it is by default, with which the others are compared.
     log_x : bool, default=False
         Whether the axis is one of ratios.
     """
@@ -71,6 +73,7 @@ class Study:
     key: str
     label: str
     settings: tuple[Setting, ...]
+    default: float | str
     log_x: bool = False
 
 
@@ -79,28 +82,33 @@ STUDIES: tuple[Study, ...] = (
         "loss",
         "loss of the factorisation",
         (Setting("DCG"), Setting("squared error", learner="squared_error")),
+        "DCG",
     ),
     Study(
         "rank",
         "rank k",
         tuple(Setting(k, params={"k": k}) for k in (1, 2, 3, 5, 10, 20, 30)),
+        10,
         log_x=True,
     ),
     Study(
         "base",
         "base b of the DCG",
         tuple(Setting(b, params={"base": float(b)}) for b in (1.5, 2, 4, 10, 100, 1000)),
+        2,
         log_x=True,
     ),
     Study(
         "origins",
         "share of the training origins",
         tuple(Setting(share, origins=share) for share in (0.2, 0.4, 0.6, 0.8, 1.0)),
+        1.0,
     ),
     Study(
         "schema",
         "meta-features",
         tuple(Setting(name, schema=name) for name in ("paper", "scores", "paper+scores")),
+        "paper",
     ),
     Study(
         "initialisation",
@@ -108,11 +116,19 @@ STUDIES: tuple[Study, ...] = (
         tuple(
             Setting(name, params={"initialisation": name}) for name in ("metafeatures", "random")
         ),
+        "metafeatures",
     ),
     Study(
         "schedule",
         "learning rate",
         tuple(Setting(name, params={"schedule": name}) for name in ("cyclical", "constant")),
+        "cyclical",
+    ),
+    Study(
+        "stopping",
+        "early stopping",
+        (Setting("on held-out"), Setting("none", params={"early_stopping": False})),
+        "on held-out",
     ),
 )
 """What the paper claims or leaves open, one thing at a time, all else at its default."""
@@ -171,7 +187,10 @@ def run_sensitivity(
             picks = run_protocol(
                 data.P,
                 groups,
-                [_thinned(split, np.array(origins), setting.origins) for split in splits],
+                [
+                    _thinned(split, np.array(origins), setting.origins, seed=place)
+                    for place, split in enumerate(splits)
+                ],
                 [candidate],
                 seeds=seeds,
                 n_jobs=n_jobs,
@@ -197,39 +216,41 @@ def write_sensitivity(
 ) -> list[Path]:
     """Write a table of all settings and a figure of each study.
 
-    The band is a bootstrap interval over origins of the mean over datasets, each the mean of its
-    seeds, where iForest has a value too; ``seed SD`` is the standard deviation of that mean from
-    seed to seed, and ``changed`` the share of datasets whose pick's AP differs between the first
-    two seeds.
+    A dataset counts with the mean over its seeds, where iForest has a value too. ``Δ`` is the mean
+    difference to the default, with a bootstrap interval over origins and the p-value of the
+    signed-rank test; the figures show it. ``seed SD`` is the standard deviation of MAP from seed to
+    seed, and ``changed`` the share of datasets whose pick's AP differs between the first and
+    the last.
     """
     # where iForest has no value there is nothing to compare with
     level = data.references["IForest()"].dropna()
     found = found[found["dataset"].isin(level.index)]
-    iforest = float(level.mean())
+    origins = data.datasets["origin"]
     written: list[Path] = []
     rows = []
     for study in studies:
+        reached = {setting.x: _by_seed(found, study, setting) for setting in study.settings}
+        default = reached[study.default].mean(axis=1)
         points = []
-        for setting in study.settings:
-            here = found[(found["study"] == study.key) & (found["x"] == setting.x)]
-            by_seed = here.pivot(index="dataset", columns="seed", values="ap")  # noqa: PD010 - checks that each is there once
+        for x, by_seed in reached.items():
             mean = by_seed.mean(axis=1)
-            low, high = _interval(mean, data.datasets["origin"].loc[mean.index])
-            points.append({"x": setting.x, "mean": mean.mean(), "low": low, "high": high})
-            spread = by_seed.mean(axis=0).std(ddof=1) if by_seed.shape[1] > 1 else np.nan
-            changed = np.nan
-            if by_seed.shape[1] > 1:
-                changed = float((by_seed.iloc[:, 0] != by_seed.iloc[:, 1]).mean())
+            difference = mean - default
+            low, high = bootstrap_intervals(difference.to_frame(), origins.loc[mean.index])[0]
+            points.append({"x": x, "mean": difference.mean(), "low": low, "high": high})
+            several = by_seed.shape[1] > 1
+            changed = (by_seed.iloc[:, 0] != by_seed.iloc[:, -1]).mean() if several else np.nan
             rows.append(
                 {
                     "study": study.label,
-                    "setting": str(setting.x),
+                    "setting": f"{x} (default)" if x == study.default else str(x),
                     "MAP": mean.mean(),
+                    "Δ": difference.mean(),
                     "low": low,
                     "high": high,
-                    "seed SD": spread,
+                    "p": 1.0 if x == study.default else wilcoxon_p(mean, default),
+                    "seed SD": by_seed.mean(axis=0).std(ddof=1) if several else np.nan,
                     "changed": changed,
-                    "MAP - iForest": mean.mean() - iforest,
+                    "MAP - iForest": mean.mean() - level[mean.index].mean(),
                 }
             )
         written += write_curve(
@@ -237,21 +258,23 @@ def write_sensitivity(
             folder,
             f"sensitivity-{study.key}",
             x_label=study.label,
-            reference=("iForest", iforest),
+            y_label="MAP less that of the default",
+            reference=("iForest", float((level[default.index] - default).mean())),
             log_x=study.log_x,
         )
     return [*write_table(pd.DataFrame(rows), folder, "sensitivity"), *written]
 
 
-def _thinned(split: Split, origins: Any, share: float) -> Split:
-    """The split with a share of its training origins, drawn the same way every time."""
+def _by_seed(found: pd.DataFrame, study: Study, setting: Setting) -> pd.DataFrame:
+    """Average precision, datasets × seeds."""
+    here = found[(found["study"] == study.key) & (found["x"] == setting.x)]
+    return here.pivot(index="dataset", columns="seed", values="ap")  # noqa: PD010 - checks that each is there once
+
+
+def _thinned(split: Split, origins: Any, share: float, *, seed: int) -> Split:
+    """The split with a share of its training origins: each split has a draw of its own."""
     if share >= 1:
         return split
     there = np.unique(origins[split.train])
-    drawn = np.random.default_rng(0).permutation(there)[: max(2, round(share * len(there)))]
+    drawn = np.random.default_rng(seed).permutation(there)[: max(2, round(share * len(there)))]
     return Split(split.name, split.train[np.isin(origins[split.train], drawn)], split.test)
-
-
-def _interval(values: "pd.Series[float]", origins: "pd.Series[str]") -> tuple[float, float]:
-    low, high = bootstrap_intervals(values.to_frame(), origins)[0]
-    return float(low), float(high)
