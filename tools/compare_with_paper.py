@@ -29,7 +29,7 @@ def main() -> None:
     for title, (ours, papers) in RUNS.items():
         reached = pd.read_csv(folder / ours / "summary.csv").set_index("method")
         rows = _rows(folder / ours)
-        printed = pd.read_csv(folder / papers).set_index("dataset")
+        printed = pd.read_csv(RESULTS / papers).set_index("dataset")
         print(f"\n### {title}\n")
         pairs = pd.read_csv(folder / ours / "pairwise.csv")
         _by_method(reached, pairs, printed)

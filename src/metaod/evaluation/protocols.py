@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
+from metaod.learners.out_of_fold import origin_folds
 
 __all__ = ["Split", "by_folds", "grouped_folds", "leave_one_origin_out", "leave_one_out"]
 
@@ -80,12 +81,4 @@ def grouped_folds(origins: npt.ArrayLike, n_folds: int, *, seed: int = 0) -> lis
     Every origin is left out once, as in :func:`leave_one_origin_out`, at the cost of ``n_folds``
     trainings.
     """
-    labels = np.asarray(origins).astype(str)
-    found = np.unique(labels)
-    if not 2 <= n_folds <= len(found):
-        legal = f"an int in the range [2, {len(found)}], the number of origins"
-        raise BadParameter("grouped_folds", "n_folds", legal, n_folds)
-    drawn = np.random.default_rng(seed).permutation(len(found))
-    fold_of = dict(zip(found[drawn], np.arange(len(found)) % n_folds, strict=True))
-    folds = np.array([fold_of[label] for label in labels])
-    return [_split(f"fold {fold}", folds == fold) for fold in range(n_folds)]
+    return by_folds(origin_folds(origins, n_folds, seed=seed))
