@@ -209,21 +209,21 @@ def test_answers_for_extracted_metafeatures():
         vector.tolist() == [features[name] for name in schema("paper").learned]
         or np.isnan(vector).any()
     )
-    scores = artifact.predict_for(features)
+    scores = artifact.learner.predict(artifact.vector(features))
     np.testing.assert_array_equal(scores, artifact.learner.predict(vector))
-    assert artifact.choose_for(features).best == scores.idxmax()
+    assert artifact.learner.choose(artifact.vector(features)).best == scores.idxmax()
 
 
 def test_metafeatures_of_another_kind_are_refused():
     artifact = from_paper()
     lacking = SimpleNamespace(versions={"scores": 1}, to_dict=dict)
     with pytest.raises(UserError, match="extract that schema"):
-        artifact.predict_for(lacking)
+        artifact.vector(lacking)
     X = np.random.default_rng(1).normal(size=(60, 3))
     with pytest.raises(UserError, match="version 99, got version 1; train"):
-        from_paper(99).predict_for(extract(X))
+        from_paper(99).vector(extract(X))
     with pytest.raises(UserError, match="no schema"):
-        fitted().predict_for(extract(X))
+        fitted().vector(extract(X))
 
 
 def test_loading_and_predicting_do_without_scikit_learn(tmp_path):

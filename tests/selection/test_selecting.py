@@ -44,9 +44,9 @@ def test_every_learner_picks(name):
     assert selection.best.id == ranking["model"][0]
     assert ranking["score"].is_monotonic_decreasing
     # the scores are the learner's own for these meta-features
-    scores = made.predict_for(extract(X, "paper"))
+    scores = made.learner.predict(made.vector(extract(X, "paper")))
     np.testing.assert_array_equal(scores[ranking["model"]], ranking["score"])
-    assert selection.choice == made.choose_for(extract(X, "paper"))
+    assert selection.choice == made.learner.choose(made.vector(extract(X, "paper")))
     assert (ranking["low"] <= ranking["predicted"]).all()
     assert (ranking["predicted"] <= ranking["high"]).all()
     assert ranking["seconds"].gt(0).all()

@@ -14,7 +14,7 @@ from metaod.datasets.download import default_cache_dir, fetch
 from metaod.datasets.labelled import ENDING, LabelledDataset, holds_variables, read_labelled
 from metaod.errors import BadFile, BadParameter, UnavailableDataset, UserError
 
-__all__ = ["LabelledDataset", "load_dataset"]
+__all__ = ["LabelledDataset", "load_dataset", "read_entry"]
 
 
 def load_dataset(
@@ -140,15 +140,20 @@ def _first_that_fits(
     raise UnavailableDataset(f"the file {whats[0]}{others}", where=source.address)
 
 
-def _read_checked(entry: CatalogueEntry, path: Path) -> LabelledDataset:
+def read_entry(entry: CatalogueEntry, path: Path) -> LabelledDataset:
+    """Read a file as a set of the catalogue; whether it is that set is not checked."""
     in_variables = holds_variables(path)
-    dataset = read_labelled(
+    return read_labelled(
         path,
         name=entry.name,
         origin=entry.origin,
         labels=("y",) if in_variables else entry.label_columns,
         drop=() if in_variables else entry.drop_columns,
     )
+
+
+def _read_checked(entry: CatalogueEntry, path: Path) -> LabelledDataset:
+    dataset = read_entry(entry, path)
     if entry.fingerprint is None:
         has = _in_words(*dataset.X.shape, int(dataset.y.sum()))
         expected = _in_words(entry.rows, entry.columns, entry.outliers)

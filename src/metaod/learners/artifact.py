@@ -5,7 +5,6 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 
 from metaod.errors import BadParameter, UserError
 from metaod.learners.artifact_format import (
@@ -15,7 +14,7 @@ from metaod.learners.artifact_format import (
     read_document,
     write_container,
 )
-from metaod.learners.base import Choice, Learner, Matrix
+from metaod.learners.base import Learner, Matrix
 from metaod.learners.calibration import Calibration
 from metaod.learners.history import History
 from metaod.learners.manifest import Manifest, UsedSchema, library_versions
@@ -179,15 +178,6 @@ class Artifact:
                     ),
                 )
         return np.array([found[name] for name in self.manifest.features])
-
-    def predict_for(self, features: "MetaFeatures") -> "pd.Series[float]":
-        """Scores over models for a table with these meta-features; the largest is the pick."""
-        scores: pd.Series[float] = self.learner.predict(self.vector(features))
-        return scores
-
-    def choose_for(self, features: "MetaFeatures") -> Choice:
-        """The learner's answer for a table with these meta-features."""
-        return self.learner.choose(self.vector(features))
 
 
 def _what_it_knows(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from metaod.datasets.cataloguing import Catalogue, CatalogueEntry, catalogue
-from metaod.datasets.labelled import LabelledDataset, holds_variables, read_labelled
-from metaod.datasets.loading import load_dataset
+from metaod.datasets.labelled import LabelledDataset
+from metaod.datasets.loading import load_dataset, read_entry
 from metaod.errors import BadFile, BadParameter, UnavailableDataset
 from metaod.evaluation.testbeds.childset_making import ChildsetMaker, OnMotherset, versions
 from metaod.evaluation.testbeds.folder import TestbedFolder
@@ -115,14 +115,7 @@ def _add_extra(folder: TestbedFolder, entry: CatalogueEntry, path: Path) -> Memb
 
 
 def _read_extra(entry: CatalogueEntry, path: Path) -> LabelledDataset:
-    in_variables = holds_variables(path)
-    dataset = read_labelled(
-        path,
-        name=entry.name,
-        origin=entry.origin,
-        labels=("y",) if in_variables else entry.label_columns,
-        drop=() if in_variables else entry.drop_columns,
-    )
+    dataset = read_entry(entry, path)
     found = shape_of(dataset.X, dataset.y)
     expected = (entry.rows, entry.columns, entry.outliers)
     if found != expected:
