@@ -54,3 +54,18 @@ def test_listing_shows_ids_and_counts(capsys):
     assert "LOF(n_neighbors=1, metric=manhattan)" in out
     assert "6 of 36 models" in out
     assert len(output(capsys, "--all").splitlines()) > 302
+
+
+def test_the_extended_space_shows_its_own_settings_and_scalings(capsys):
+    out = output(capsys, "--space", "extended")
+    assert f"{len(model_space('extended'))} models" in out
+    assert "gamma_scale: 0.1, 0.3, 1.0, 3.0" in out
+    assert "scaling: zscore, robust, signedlog" in out
+    # the paper's values that this space does not have
+    assert "manhattan" not in out
+    data = json.loads(output(capsys, "--space", "extended", "--json"))
+    assert [ModelSpec.parse(item["id"]) for item in data] == list(model_space("extended"))
+
+
+def test_the_papers_space_has_one_scaling_and_does_not_speak_of_it(capsys):
+    assert "scaling" not in output(capsys)

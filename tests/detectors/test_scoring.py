@@ -217,6 +217,30 @@ def test_the_papers_space_end_to_end():
         assert not applies or item.scores.shape == (60,)
 
 
+def test_the_extended_space_end_to_end():
+    space = model_space("extended")
+    found = by_model(score_models(X[:60], space, trials=2))
+    assert {spec for spec, _ in found} == set(space)
+    for (spec, _), item in found.items():
+        applies = spec.applies(60, 4)
+        assert item.state == (CellState.OK if applies else CellState.NOT_APPLICABLE), item.reason
+        assert not applies or np.isfinite(item.scores).all()
+
+
+def test_one_detector_on_several_scalings_is_several_models():
+    skewed = np.exp(2 * RNG.normal(size=(200, 3)))
+    specs = [
+        ModelSpec("KNN", {"n_neighbors": 5}, scaling)
+        for scaling in ("zscore", "robust", "signedlog", "none")
+    ]
+    found = by_model(score_models(skewed, specs))
+    for spec in specs:
+        expected = spec.to_pyod().fit(skewed).decision_scores_
+        np.testing.assert_allclose(found[spec, 0].scores, expected, rtol=1e-9, atol=1e-12)
+    orders = {found[spec, 0].scores.argsort().tobytes() for spec in specs}
+    assert len(orders) == 4
+
+
 @pytest.mark.parametrize(
     "model",
     [

@@ -212,8 +212,8 @@ def test_a_name_in_another_case_is_recognised(wrong, right):
 
 
 def test_an_unknown_scaling_is_refused_before_fitting():
-    with pytest.raises(BadParameter, match="'zscore', 'none'"):
-        ModelSpec("LOF", scaling="robust").to_pyod()
+    with pytest.raises(BadParameter, match="'zscore', 'robust', 'signedlog', 'none'"):
+        ModelSpec("LOF", scaling="minmax").to_pyod()
 
 
 def test_unknown_hyperparameter_is_refused_before_fitting():

@@ -15,6 +15,7 @@ SPECS = [ModelSpec.parse(name) for name in MODELS]
 SHAPE = (80, 4)
 OUTSIDE = "LODA(n_bins=10, n_random_cuts=5)"
 """The one of them that is not among the paper's."""
+EXTENDED = {spec.id for spec in model_space("extended")}
 
 
 def kept(shape=SHAPE, **constraints):
@@ -41,8 +42,9 @@ def test_without_constraints_everything_that_applies():
         (("KNN(method=mean, n_neighbors=5)",), MODELS[4:5]),
         ("all", [name for name in MODELS if name != OUTSIDE]),
         ("paper", [name for name in MODELS if name != OUTSIDE]),
+        ("extended", [name for name in MODELS if name in EXTENDED]),
     ],
-    ids=["family", "id", "spec", "mixed", "spelt otherwise", "all", "paper"],
+    ids=["family", "id", "spec", "mixed", "spelt otherwise", "all", "paper", "extended"],
 )
 def test_a_space_and_its_opposite(given, expected):
     names, found = kept(space=given)

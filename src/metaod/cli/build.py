@@ -59,7 +59,7 @@ def build(
         typer.Option(help="Only datasets whose name contains this; repeatable.", metavar="TEXT"),
     ] = None,
     space: Annotated[
-        str, typer.Option(help="Model space: paper, or all.", metavar="NAME")
+        str, typer.Option(help="Model space: paper, extended, or all.", metavar="NAME")
     ] = "paper",
     family: Annotated[
         list[str] | None, typer.Option(help="Only this detector; repeatable.", metavar="NAME")

@@ -16,7 +16,12 @@ __all__ = ["models"]
 def models(
     *,
     space: Annotated[
-        str, typer.Option(help="Model space: paper (the paper's 302), or all.", metavar="NAME")
+        str,
+        typer.Option(
+            help="Model space: paper (the paper's 302), extended (more families and scalings), "
+            "or all.",
+            metavar="NAME",
+        ),
     ] = "paper",
     family: Annotated[
         list[str] | None, typer.Option(help="Only this detector; repeatable.", metavar="NAME")
@@ -110,14 +115,26 @@ def _print_models(shown: "list[ModelSpec]", total: int, rows: int | None, column
 def _print_families(chosen: "list[ModelSpec]") -> None:
     table = grid("family", "models", "random", "hyperparameters", right=("models",))
     for name in dict.fromkeys(spec.detector for spec in chosen):
-        item = next(spec.family for spec in chosen if spec.detector == name)
-        values = "\n".join(
-            f"{key}: {', '.join(str(value) for value in options)}"
-            for key, options in item.grid.items()
+        alike = [spec for spec in chosen if spec.detector == name]
+        table.add_row(
+            name, str(len(alike)), "yes" if alike[0].is_random else "no", _values_in(alike) or "-"
         )
-        count = sum(spec.detector == name for spec in chosen)
-        table.add_row(name, str(count), "yes" if item.random else "no", values or "-")
     console().print(table)
     console().print(
         f"{len(chosen)} models; `metaod models --family NAME` lists one family's, --all every one"
     )
+
+
+def _values_in(specs: "list[ModelSpec]") -> str:
+    """What the models of a family differ in or share, a line a hyperparameter."""
+    from metaod.detectors.spec import DEFAULT_SCALING
+
+    values: dict[str, dict[str, None]] = {name: {} for name in specs[0].family.grid}
+    for spec in specs:
+        for name, value in spec.params:
+            values.setdefault(name, {})[str(value)] = None
+        values.setdefault("scaling", {})[spec.scaling] = None
+    if list(values["scaling"]) == [DEFAULT_SCALING]:
+        # the paper's, of every model whose id does not say otherwise
+        del values["scaling"]
+    return "\n".join(f"{name}: {', '.join(options)}" for name, options in values.items())

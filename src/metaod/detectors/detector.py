@@ -125,8 +125,8 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         it itself.
 
         Rows of the training table get their training scores, up to rounding, from HBOS, IForest,
-        LODA, OCSVM and ABOD; for kNN, LOF and COF such a row has itself among its neighbours, and
-        looks more normal than it did in training. HBOS and LODA treat what lies outside the
+        LODA, OCSVM and ABOD; for kNN, LOF, COF and KDE such a row has itself among its neighbours,
+        and looks more normal than it did in training. HBOS and LODA treat what lies outside the
         training range as the emptiest and the outermost bin: far and very far are the same to
         them. ABOD gives NaN to a row that equals all of its neighbours but one or none.
         """

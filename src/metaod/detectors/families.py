@@ -159,7 +159,7 @@ def register_family(
     canonical: Callable[[Params], Params] | None = None,
     replace: bool = False,
 ) -> Family:
-    """Add a detector family of your own; it is then a family like the paper's.
+    """Add a detector family of your own; it is then a family like the package's own.
 
     Parameters
     ----------
@@ -186,11 +186,11 @@ def register_family(
     Examples
     --------
     >>> from pyod.models.ecod import ECOD
-    >>> _ = register_family("ECOD", ECOD)
+    >>> _ = register_family("Mine", ECOD)
     >>> from metaod.detectors import ModelSpec
-    >>> ModelSpec("ECOD").to_pyod().fit([[0, 1], [1, 0], [2, 2], [9, 9]]).decision_scores_.argmax()
+    >>> ModelSpec("Mine").to_pyod().fit([[0, 1], [1, 0], [2, 2], [9, 9]]).decision_scores_.argmax()
     np.int64(3)
-    >>> unregister_family("ECOD")
+    >>> unregister_family("Mine")
     """
     _load_builtin()
     _check_name(name)
@@ -298,10 +298,11 @@ def _checked_grid(grid: object) -> dict[str, tuple[Any, ...]]:
 
 @cache
 def _load_builtin() -> None:
-    # the paper's families are data of their own; importing them here keeps this file general
+    # the package's own families are data; importing them here keeps this file general
+    from metaod.detectors.extended import EXTENDED_FAMILIES  # noqa: PLC0415 - imports from here
     from metaod.detectors.paper import PAPER_FAMILIES  # noqa: PLC0415 - it imports Family from here
 
-    for item in PAPER_FAMILIES:
+    for item in (*PAPER_FAMILIES, *EXTENDED_FAMILIES):
         _REGISTER[item.name] = item
 
 

@@ -1,8 +1,9 @@
 """Model spaces: named, ordered sets of models to select from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import product
 
+from metaod.detectors.extended import extended_models
 from metaod.detectors.families import Family, families
 from metaod.detectors.paper import PAPER_FAMILIES
 from metaod.detectors.spec import ModelSpec
@@ -10,8 +11,9 @@ from metaod.errors import BadParameter
 
 __all__ = ["SPACES", "model_space", "specs_of"]
 
-SPACES = ("paper", "all")
-"""Names of the model spaces: the paper's 302, and these with every registered family's grid."""
+SPACES = ("paper", "extended", "all")
+"""Names of the model spaces: the paper's 302; fewer models of more families and scalings; both of
+these with the grid of every registered family."""
 
 
 def specs_of(family: Family) -> tuple[ModelSpec, ...]:
@@ -33,12 +35,14 @@ def specs_of(family: Family) -> tuple[ModelSpec, ...]:
 def model_space(
     name: str = "paper", *, detectors: Iterable[str] | None = None
 ) -> tuple[ModelSpec, ...]:
-    """The models of a named space, in the paper's order of families.
+    """The models of a named space, family by family.
 
     Parameters
     ----------
-    name : {"paper", "all"}, default="paper"
-        ``paper`` is the paper's 302 models; ``all`` adds every registered family's grid.
+    name : {"paper", "extended", "all"}, default="paper"
+        ``paper`` is the paper's 302 models, all on z-scored columns. ``extended`` has few settings
+        of more families, some on several scalings of the columns. ``all`` is both of these, with
+        every registered family's grid.
     detectors : iterable of str, optional
         Only these families.
 
@@ -46,15 +50,28 @@ def model_space(
     --------
     >>> len(model_space("paper"))
     302
+    >>> model_space("extended", detectors="KDE")[5]
+    KDE(gamma_scale=0.3, scaling=robust)
     """
     if name not in SPACES:
         raise BadParameter("model_space", "name", SPACES, name)
-    chosen = list(PAPER_FAMILIES if name == "paper" else families().values())
+    chosen = list(dict.fromkeys(_models(name)))
     if detectors is not None:
         wanted = [detectors] if isinstance(detectors, str) else list(detectors)
-        legal = [item.name for item in chosen]
+        legal = list(dict.fromkeys(spec.detector for spec in chosen))
         for detector in wanted:
             if detector not in legal:
                 raise BadParameter("model_space", "detectors", legal, detector)
-        chosen = [item for item in chosen if item.name in wanted]
-    return tuple(spec for item in chosen for spec in specs_of(item))
+        chosen = [spec for spec in chosen if spec.detector in wanted]
+    return tuple(chosen)
+
+
+def _models(name: str) -> Iterator[ModelSpec]:
+    if name in {"paper", "all"}:
+        for item in PAPER_FAMILIES:
+            yield from specs_of(item)
+    if name in {"extended", "all"}:
+        yield from extended_models()
+    if name == "all":
+        for item in families().values():
+            yield from specs_of(item)

@@ -48,7 +48,7 @@ class ModelSpec:
     Parameters
     ----------
     detector : str
-        Name of a detector family: one of the paper's eight or a registered one.
+        Name of a detector family: one of the package's own or a registered one.
     params : mapping or iterable of pairs, optional
         Hyperparameters: booleans, integers, finite floats, strings or None.
     scaling : str, default="zscore"

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from metaod.detectors import ModelSpec, model_space
+from metaod.detectors import SPACES, ModelSpec, model_space
 from metaod.errors import BadParameter, UserError
 from metaod.selection.costs import Cost, expected_costs, why_too_costly
 
@@ -89,7 +89,7 @@ class Candidates:
 def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | None:
     if given is None:
         return None
-    if isinstance(given, str) and given in ("paper", "all"):
+    if isinstance(given, str) and given in SPACES:
         return {spec.id for spec in model_space(given)}
     legal = "families or models of the learner (see 'metaod models')"
     if isinstance(given, str | ModelSpec):

@@ -15,8 +15,18 @@ def all_kernels() -> "tuple[Kernel, ...]":
     # late: numba is slow to import, and each of these needs it
     from metaod.detectors.kernels.forest import ForestKernel  # noqa: PLC0415
     from metaod.detectors.kernels.hbos import HBOSKernel  # noqa: PLC0415
+    from metaod.detectors.kernels.kde import KDEKernel  # noqa: PLC0415
     from metaod.detectors.kernels.loda import LODAKernel  # noqa: PLC0415
     from metaod.detectors.kernels.neighbours import NeighbourKernel  # noqa: PLC0415
+    from metaod.detectors.kernels.oblique import ObliqueKernel  # noqa: PLC0415
     from metaod.detectors.kernels.ocsvm import OCSVMKernel  # noqa: PLC0415
 
-    return NeighbourKernel(), OCSVMKernel(), ForestKernel(), HBOSKernel(), LODAKernel()
+    return (
+        NeighbourKernel(),
+        KDEKernel(),
+        OCSVMKernel(),
+        ForestKernel(),
+        ObliqueKernel(),
+        HBOSKernel(),
+        LODAKernel(),
+    )

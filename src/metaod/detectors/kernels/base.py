@@ -71,7 +71,8 @@ class Scored:
     seconds : float
         What the model alone would have taken here: the shared step once, and its own.
     reason : str
-        Why there are no scores; or the repair that was made to them.
+        Why there are no scores; or a repair that was made to them, or what they were computed from
+        where that is not the whole table.
     """
 
     spec: ModelSpec

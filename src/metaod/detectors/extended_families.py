@@ -1,0 +1,98 @@
+"""Detector families beyond the paper's: oblique isolation forests and PyOD's cheap ones.
+
+Grids are small: few settings that differ in what they find, not many that hardly do.
+
+Where PyOD's own class would do harm, a class of ours with its interface takes its place, with the
+same training scores unless it says otherwise: ECOD and COPOD score new rows by the rows that come
+with them, CBLOF fails where no cluster is small,
+weighted PCA divides by variances of 0, and MCD is slow, random and fails where half of the rows
+are the same.
+"""
+
+from typing import Any
+
+from metaod.detectors.families import Family
+
+__all__ = ["FAMILIES", "SCALINGS_OF"]
+
+Params = dict[str, Any]
+
+
+def _more_rows_than_parameters(params: Params, n_rows: int, n_columns: int) -> str | None:
+    # a component with fewer rows than this has no covariance of its own
+    needed = params.get("n_components", 1) * (n_columns + 1) + 1
+    if n_rows < needed:
+        return (
+            f"n_components={params.get('n_components', 1)} on {n_columns} columns needs at least "
+            f"{needed} rows, the table has {n_rows}"
+        )
+    return None
+
+
+def _robust_covariance(params: Params, n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's form
+    # the half of the rows that counts has to span the columns
+    if n_rows < 2 * n_columns + 2:
+        needed = 2 * n_columns + 2
+        return f"{n_columns} columns need at least {needed} rows, the table has {n_rows}"
+    # some hundred covariances and decompositions of them take minutes beyond
+    if n_columns > 300:
+        return f"takes at most 300 columns, the table has {n_columns}"
+    return None
+
+
+def _more_rows_than_clusters(params: Params, n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's form
+    k = params.get("n_clusters", 8)
+    if n_rows <= k:
+        return f"n_clusters={k} needs at least {k + 1} rows, the table has {n_rows}"
+    return None
+
+
+_ESTIMATORS = "metaod.detectors.estimators"
+
+FAMILIES = (
+    Family(
+        "SCiForest",
+        f"{_ESTIMATORS}.oblique:SCiForest",
+        # three hyperplanes a node and 32 levels find what ten and no limit do, at half the time
+        {"n_estimators": (100,), "n_dims": (2, 5), "n_trials": (3,), "max_depth": (32,)},
+        random=True,
+        builtin=True,
+    ),
+    Family(
+        "ExtendedIForest",
+        f"{_ESTIMATORS}.oblique:ExtendedIForest",
+        {"n_estimators": (200,), "n_dims": (2,)},
+        random=True,
+        builtin=True,
+    ),
+    Family("MCD", f"{_ESTIMATORS}.mcd:MCD", {}, rule=_robust_covariance, builtin=True),
+    Family("PCA", f"{_ESTIMATORS}.pca:PCA", {"weighted": (True, False)}, builtin=True),
+    Family("ECOD", f"{_ESTIMATORS}.tails:ECOD", {}, builtin=True),
+    Family("COPOD", f"{_ESTIMATORS}.tails:COPOD", {}, builtin=True),
+    Family(
+        "GMM",
+        "pyod.models.gmm:GMM",
+        {"n_components": (2, 4)},
+        random=True,
+        rule=_more_rows_than_parameters,
+        builtin=True,
+    ),
+    Family(
+        "CBLOF",
+        f"{_ESTIMATORS}.cblof:CBLOF",
+        {"n_clusters": (8,)},
+        random=True,
+        rule=_more_rows_than_clusters,
+        builtin=True,
+    ),
+)
+"""The families; all can be had from any scaling, see :data:`SCALINGS_OF` for those that pay."""
+
+SCALINGS_OF = {
+    "SCiForest": ("zscore", "signedlog"),
+    "MCD": ("zscore", "signedlog"),
+    "CBLOF": ("zscore", "robust"),
+}
+"""Scalings on which a family's scores differ; on others, or where it is not named, z-scores do:
+tails and ranks are the same on every monotone scaling, and SCiForest and MCD on every linear one.
+"""

@@ -1,0 +1,52 @@
+"""Families beyond the paper's: their contract, and what they say that they cannot do."""
+
+import subprocess
+import sys
+
+import pytest
+
+from metaod.detectors import ModelSpec
+from metaod.detectors.extended_families import FAMILIES, SCALINGS_OF
+from metaod.detectors.scaling import SCALINGS
+from metaod.testing import detector_contract
+
+NAMES = [item.name for item in FAMILIES]
+
+
+# the forests' own tests run theirs
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.endswith("Forest")])
+def test_contract(name):
+    for check in detector_contract(name):
+        check()
+
+
+def test_scalings_are_known():
+    assert set(SCALINGS_OF) <= set(NAMES)
+    assert all(set(scalings) <= set(SCALINGS) for scalings in SCALINGS_OF.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "reason"),
+    [
+        ("GMM(n_components=2)", (40, 20), "n_components=2 on 20 columns needs at least 43 rows"),
+        ("CBLOF(n_clusters=8)", (8, 2), "n_clusters=8 needs at least 9 rows"),
+        ("INNE(max_samples=32)", (20, 2), "max_samples=32 needs at least 32 rows"),
+        ("MCD()", (30, 20), "20 columns need at least 42 rows"),
+        ("MCD()", (5000, 301), "at most 300 columns"),
+    ],
+)
+def test_what_a_model_cannot_do_is_foreseen(text, shape, reason):
+    spec = ModelSpec.parse(text)
+    assert reason in spec.why_not(*shape)
+    assert spec.why_not(5000, 10) is None
+
+
+def test_looking_families_up_imports_no_detector():
+    code = (
+        "import sys, metaod.detectors.extended_families; "
+        "print([name for name in ('numba', 'pyod', 'sklearn') if name in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
