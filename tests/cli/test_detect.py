@@ -143,6 +143,7 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
     [
         (["--apply", "p.mod", "--save", "q.mod"], "left out with --apply"),
         (["--apply", "p.mod", "--exclude", "LOF"], "left out with --apply"),
+        (["--apply", "p.mod", "--pick", "single"], "left out with --apply"),
         (
             ["--apply", "p.mod", "--contamination", "0.2"],
             r"left out with --apply.* Got 0\.2 instead",
@@ -209,7 +210,7 @@ def test_what_happened_to_the_table_is_told(call, tmp_path):
     assert "not used" not in out
 
 
-@pytest.mark.parametrize("option", ["--max-seconds", "--exclude", "--learner"])
+@pytest.mark.parametrize("option", ["--max-seconds", "--exclude", "--learner", "--pick"])
 def test_errors_of_picking_name_the_command_and_the_option(call, table, monkeypatch, option):
     name = option[2:].replace("-", "_")
 

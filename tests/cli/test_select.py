@@ -1,13 +1,18 @@
 """``metaod select``."""
 
+import functools
 import json
 
 import pytest
 import typer
 from made_selection import MODELS, made_select
+from rich.console import Console
 
+from metaod.cli import select as command
 from metaod.cli.select import select
-from metaod.errors import UserError
+from metaod.detectors import ModelSpec
+from metaod.detectors.averages import average_of, member_ids
+from metaod.errors import BadParameter, UserError
 from metaod.selection import selecting
 
 
@@ -70,16 +75,46 @@ def test_several_tables_one_after_another(call, table):
 
 def test_constraints_reach_the_selection(call, table):
     call(table, "--exclude", "LOF", "--exclude", "ABOD", "--space", "paper", "--max-seconds", "2.5",
-         "--learner", "metaod", "--seed", "4")  # fmt: skip
+         "--learner", "metaod", "--pick", "single", "--seed", "4")  # fmt: skip
     assert call.asked == [
         {
             "learner": "metaod",
+            "pick": "single",
             "exclude": ["LOF", "ABOD"],
             "space": "paper",
             "max_seconds": 2.5,
             "random_state": 4,
         }
     ]
+
+
+def test_a_pick_that_is_none_is_said(capsys, table):
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(select)
+    with pytest.raises(BadParameter, match="'--pick' parameter of metaod select"):
+        app(args=[table, "--pick", "both"], standalone_mode=False)
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_an_average_is_shown_by_its_members(call, table, monkeypatch, width):
+    average = average_of(*map(ModelSpec.parse, MODELS)).id
+    made = functools.partial(made_select, models=(average, *MODELS))
+    monkeypatch.setattr(selecting, "select", made)
+    monkeypatch.setattr(command, "console", lambda: Console(width=width, highlight=False))
+    out = call(table)
+    assert "ZAverage" not in out
+    assert max(map(len, out.splitlines())) <= width
+    one, two, three = member_ids(average)
+    shown = [line.split() for line in out.splitlines()]
+    first = next(place for place, words in enumerate(shown) if words[:1] == ["1"])
+    if width == 200:
+        assert " ".join(shown[first]).startswith(f"1 {one} + {two} + {three} 0.70")
+    else:
+        assert " ".join(shown[first]).startswith(f"1 {one} + 0.70")
+        assert " ".join(" ".join(words) for words in shown[first + 1 :]).startswith(
+            f"{two} + {three} 2 "
+        )
+    assert json.loads(call(table, "--json"))["ranking"][0]["model"] == average
 
 
 def test_a_seed_beyond_all_seeds_is_the_users_to_mend(call, table):

@@ -7,7 +7,6 @@ from sklearn.base import clone
 from metaod.detectors import ModelSpec, register_family, unregister_family
 from metaod.detectors.averaging import AverageDetector
 from metaod.detectors.detector import SpecDetector
-from metaod.detectors.kernels.base import CellState, Scored
 from metaod.detectors.standardising import CLIP, ScoreScale
 from metaod.errors import BadParameter, UserError
 from metaod.performance import references
@@ -20,21 +19,6 @@ SPECS = (
     ModelSpec("HBOS", {"n_bins": 10, "alpha": 0.1}),
     ModelSpec("LOF", {"n_neighbors": 10, "metric": "euclidean"}),
 )
-
-
-def test_training_scores_are_the_references_average():
-    reference = references.Reference(ModelSpec("ZAverage"), SPECS)
-    gathering = references.Gathering([reference], trials=1)
-    for spec in SPECS:
-        scores = SpecDetector(spec).fit(X).decision_scores_
-        gathering.take(Scored(spec, 0, CellState.OK, scores))
-    [(_, expected)] = gathering.scored()
-    detector = AverageDetector(SPECS).fit(X)
-    np.testing.assert_allclose(detector.decision_scores_, expected.scores, rtol=1e-12, atol=1e-12)
-
-
-def test_the_references_cut_at_the_same_scores():
-    assert references.CLIP == CLIP
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e-300, 1e300])

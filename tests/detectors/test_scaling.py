@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
+from made_matrices import ANY_FINITE
 from sklearn.preprocessing import StandardScaler
 
 from metaod.detectors.scaling import FittedScaling, fit_scaling
@@ -39,13 +38,7 @@ def test_huge_and_tiny_values_give_the_same_zscores(factor):
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
-@given(
-    hnp.arrays(
-        np.float64,
-        st.tuples(st.integers(2, 12), st.integers(1, 4)),
-        elements=st.floats(allow_nan=False, allow_infinity=False),
-    )
-)
+@given(ANY_FINITE)
 def test_any_finite_matrix_gives_finite_zscores_or_a_clear_error(X):
     try:
         fitted = fit_scaling("zscore", X)
@@ -143,13 +136,7 @@ def test_new_rows_are_scaled_by_what_was_fitted_and_cut():
 
 @pytest.mark.parametrize("name", ["robust", "signedlog"])
 @settings(derandomize=True, deadline=None, max_examples=100)
-@given(
-    hnp.arrays(
-        np.float64,
-        st.tuples(st.integers(2, 12), st.integers(1, 4)),
-        elements=st.floats(allow_nan=False, allow_infinity=False),
-    )
-)
+@given(ANY_FINITE)
 def test_any_finite_matrix_gives_finite_values_that_vary_or_a_clear_error(name, X):
     try:
         fitted = fit_scaling(name, X)

@@ -290,10 +290,12 @@ def test_final_origins_train_but_do_not_calibrate(monkeypatch):
 
     monkeypatch.setattr(training, "calibration_of", told)
     monkeypatch.setattr(
-        training, "shipped_training_data", lambda schemas: asked.append(schemas) or data
+        training,
+        "shipped_training_data",
+        lambda schemas, **models: asked.append((schemas, models)) or data,
     )
     artifact = training.train_shipped("argosmart")
-    assert asked == [("paper",)]
+    assert asked == [(("paper",), {"space": "paper", "averages": False})]
     assert artifact.manifest.datasets == tuple(data.P.index)
     assert artifact.manifest.n_origins == 24
     assert set(artifact.history.origins) == set(data.origins)
@@ -304,13 +306,30 @@ def test_final_origins_train_but_do_not_calibrate(monkeypatch):
     pd.testing.assert_frame_equal(artifact.learner.predict(data.M), whole.predict(data.M))
 
 
+def test_a_recipe_says_which_models(monkeypatch):
+    asked = []
+    recipe = training.ShippedRecipe("global_best", space="extended", averages=True)
+    monkeypatch.setitem(training.RECIPES, "default", recipe)
+    monkeypatch.setattr(training, "final_origins", lambda: frozenset(sorted(final_origins())[:3]))
+
+    def found(schemas, **models):
+        asked.append(models)
+        return small()
+
+    monkeypatch.setattr(training, "shipped_training_data", found)
+    training.train_shipped("default")
+    assert asked == [{"space": "extended", "averages": True}]
+
+
 def test_the_recipes():
     for name in SHIPPED:
         recipe = training.RECIPES[name]
         assert recipe.learner in learner_names()
         assert set(recipe.schemas) <= {"paper", "scores"}
         make_learner(recipe.learner, **recipe.params)
-    assert training.RECIPES["metaod"].learner == "metaod"
+        assert recipe.space in {"paper", "extended"}
+    paper = training.RECIPES["metaod"]
+    assert (paper.learner, paper.space, paper.averages) == ("metaod", "paper", False)
 
 
 def test_the_shipped_data_with_and_without_the_final_origins():

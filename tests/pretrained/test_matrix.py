@@ -1,16 +1,20 @@
 """The shipped matrix: complete, small, and importable."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from metaod.database import Store, import_parquet, performance_matrix, summarise
 from metaod.datasets import catalogue
 from metaod.detectors import ModelSpec, model_space
-from metaod.errors import BadParameter
+from metaod.detectors.averages import averages_of
+from metaod.detectors.representatives import REPRESENTATIVES
+from metaod.errors import BadParameter, UserError
 from metaod.metafeatures import SCHEMAS
 from metaod.metafeatures.schema import schema
 from metaod.pretrained import (
     final_origins,
+    matrix,
     shipped_cells,
     shipped_datasets,
     shipped_folder,
@@ -84,6 +88,53 @@ def test_the_files_become_a_store(tmp_path):
     shipped = shipped_matrix()
     shared = matrix.reindex(index=shipped.index, columns=shipped.columns)
     np.testing.assert_allclose(shared, shipped, equal_nan=True)
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """A matrix of two spaces, their averages and a reference, on two datasets."""
+    models = [*model_space("paper"), *model_space("extended"), *averages_of(REPRESENTATIVES)]
+    ids = [*dict.fromkeys(spec.id for spec in models), "IForest()"]
+    cells = pd.DataFrame(
+        [(f"fp{n}", name, n + place / 1e4) for n in (0, 1) for place, name in enumerate(ids)],
+        columns=["dataset", "model", "ap"],
+    )
+    frames = {
+        "models.parquet": pd.DataFrame(
+            {"id": ids, "is_reference": [name == "IForest()" for name in ids]}
+        ),
+        "cells.parquet": cells,
+    }
+    monkeypatch.setattr(matrix, "_read", frames.__getitem__)
+    return frames
+
+
+@pytest.mark.parametrize("space", ["paper", "extended"])
+@pytest.mark.parametrize("averages", [False, True])
+@pytest.mark.parametrize("references", [False, True])
+def test_columns_are_those_asked_for(made, space, averages, references):
+    found = shipped_matrix(space=space, averages=averages, references=references)
+    wanted = {spec.id for spec in model_space(space)}
+    wanted |= {spec.id for spec in averages_of(REPRESENTATIVES)} if averages else set()
+    wanted |= {"IForest()"} if references else set()
+    assert set(found.columns) == wanted
+    assert found.columns.is_unique
+    # in the order of the file, each with its own values
+    order = [name for name in made["models.parquet"]["id"] if name in wanted]
+    assert list(found.columns) == order
+    cells = made["cells.parquet"].set_index(["dataset", "model"])["ap"]
+    assert found.loc["fp1", order[-1]] == cells["fp1", order[-1]]
+
+
+def test_models_that_are_not_there_are_said(made):
+    lost = averages_of(REPRESENTATIVES)[3].id
+    made["models.parquet"] = made["models.parquet"].query("id != @lost")
+    assert shipped_matrix(space="extended").shape[1] == len(model_space("extended"))
+    with pytest.raises(UserError, match="it lacks 1 of the") as caught:
+        shipped_matrix(space="extended", averages=True)
+    assert lost in str(caught.value)
+    with pytest.raises(BadParameter, match="name"):
+        shipped_matrix(space="larger")
 
 
 def test_unknown_names_are_refused():

@@ -1,10 +1,13 @@
 """Small learners for the tests of picking: real models, real meta-features, made-up performance."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
+from metaod.detectors import ModelSpec
+from metaod.detectors.averages import average_of
 from metaod.learners import make_learner
 from metaod.learners.training_data import TrainingData, train
 from metaod.metafeatures import extract
@@ -20,6 +23,12 @@ MODELS = (
     "LOF(n_neighbors=5, metric=euclidean)",
     "LOF(n_neighbors=50, metric=euclidean)",
 )
+
+AVERAGES = tuple(
+    average_of(*(ModelSpec.parse(MODELS[place]) for place in places)).id
+    for places in ((1, 3, 6), (2, 3), (1, 2), (3, 7), (0, 5, 6))
+)
+"""Averages of them, of which the first did best."""
 
 
 def table(n_rows=80, n_columns=4, seed=0):
@@ -60,6 +69,22 @@ def training_data(n=30):
         datasets,
         reference=pd.Series(rng.random(n), index),
     )
+
+
+@cache
+def averages_data():
+    """The same datasets with averages among the models: better than any single one."""
+    data = training_data()
+    P = data.P.fillna(0.0)
+    extra = {name: 0.9 + 0.1 * P.mean(axis=1) - 0.02 * n for n, name in enumerate(AVERAGES)}
+    return replace(data, P=data.P.assign(**extra))
+
+
+@cache
+def averages_artifact(name="global_best", *, calibrate=5, models=()):
+    """A learner that knows averages."""
+    params = {"models": dict(models)} if models else {}
+    return train(averages_data(), make_learner(name, **params), calibrate=calibrate)
 
 
 @cache

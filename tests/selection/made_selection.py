@@ -10,6 +10,7 @@ from metaod.datasets.preparation import PreparedTable
 from metaod.datasets.table import Table
 from metaod.detectors import ModelSpec
 from metaod.learners import Choice
+from metaod.selection.picks import resolved
 
 MODELS = (
     "KNN(n_neighbors=5, method=largest)",
@@ -52,12 +53,16 @@ class MadeSelection:
     passed_over: dict[ModelSpec, str] = field(default_factory=dict)
 
     @property
-    def choice(self):
+    def answer(self):
         return Choice(self.weights or {self.models[0]: 1.0})
 
     @property
+    def choice(self):
+        return resolved(self.answer)
+
+    @property
     def best(self):
-        return ModelSpec.parse(self.choice.best)
+        return ModelSpec.parse(self.answer.best)
 
     @property
     def ranking(self):
@@ -69,7 +74,7 @@ class MadeSelection:
                 "predicted": predicted,
                 "low": [value - 0.3 for value in predicted],
                 "high": [value + 0.2 for value in predicted],
-                "seconds": [0.01, 0.3, float("nan")][:n],
+                "seconds": [0.01, 0.3, float("nan"), 1.0][:n],
                 "score": predicted,
             }
         )
@@ -82,7 +87,7 @@ class MadeSelection:
         return map(ModelSpec.parse, self.models)
 
     def explain(self, *, top=5):
-        return MadeExplanation(self.choice.best)
+        return MadeExplanation(self.answer.best)
 
     def to_dict(self, *, top=None):
         rows = self.ranking.head(len(self.models) if top is None else top)

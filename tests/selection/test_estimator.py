@@ -80,9 +80,12 @@ def test_notes_tell_what_was_passed_over(monkeypatch):
 
 
 def test_parameters_reach_the_selection():
-    model = MetaOD(learner="metaod", exclude=["LOF"], space="paper", max_seconds=3.0).fit(X)
+    model = MetaOD(
+        learner="metaod", pick="single", exclude=["LOF"], space="paper", max_seconds=3.0
+    ).fit(X)
     assert model.selection_.asked == {
         "learner": "metaod",
+        "pick": "single",
         "exclude": ["LOF"],
         "space": "paper",
         "max_seconds": 3.0,

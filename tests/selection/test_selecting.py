@@ -319,7 +319,7 @@ def test_a_notebook_shows_text_as_text():
     bad = "<script>alert('&')</script>"
     hostile = replace(
         selection,
-        choice=Choice({bad: 1.0}),
+        answer=Choice({bad: 1.0}),
         ranking=selection.ranking.assign(model=[bad * 3] * len(MODELS)),
         trust=replace(selection.trust, warnings=(bad,)),
     )

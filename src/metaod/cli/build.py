@@ -64,6 +64,12 @@ def build(
     family: Annotated[
         list[str] | None, typer.Option(help="Only this detector; repeatable.", metavar="NAME")
     ] = None,
+    averages: Annotated[
+        bool,
+        typer.Option(
+            "--averages", help="Evaluate the averages of two or three representatives too."
+        ),
+    ] = False,
     trials: Annotated[int, typer.Option(help="Trials of a random model.", min=1)] = 5,
     mode: ModeOption = "fast",
     jobs: Annotated[
@@ -110,6 +116,7 @@ def build(
     options = BuildOptions(
         space=space,
         detectors=tuple(family) if family else None,
+        averages=averages,
         trials=trials,
         mode=choice(Mode, "--mode", mode),
         budget=make_budget(max_seconds, max_memory),

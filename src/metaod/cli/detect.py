@@ -11,6 +11,7 @@ from metaod.cli.picking import (
     Files,
     Learner,
     MaxSeconds,
+    Pick,
     Seed,
     Space,
     message_screen,
@@ -81,6 +82,7 @@ def detect(
         typer.Option(help="Score with a saved pick instead of picking anew.", metavar="FILE"),
     ] = None,
     learner: Learner = "default",
+    pick: Pick = None,
     exclude: Exclude = None,
     space: Space = None,
     max_seconds: MaxSeconds = None,
@@ -112,8 +114,8 @@ def detect(
     share = _share(contamination)
     if apply is not None:
         _refuse_with_apply(
-            learner=(learner, "default"), exclude=(exclude, None), space=(space, None),
-            max_seconds=(max_seconds, None), seed=(seed, 0), save=(save, None),
+            learner=(learner, "default"), pick=(pick, None), exclude=(exclude, None),
+            space=(space, None), max_seconds=(max_seconds, None), seed=(seed, 0), save=(save, None),
             contamination=(share, "auto"),
         )  # fmt: skip
     if save is not None and files and len(files) > 1:
@@ -124,6 +126,7 @@ def detect(
         )
     options: dict[str, Any] = {
         "learner": learner,
+        "pick": pick,
         "contamination": share,
         "exclude": one_or_several(exclude),
         "space": one_or_several(space),

@@ -25,6 +25,7 @@ __all__ = [
     "Files",
     "Learner",
     "MaxSeconds",
+    "Pick",
     "Seed",
     "Space",
     "message_screen",
@@ -46,6 +47,13 @@ Learner = Annotated[
     str,
     typer.Option(
         help="Who picks: default, the name of a learner, or an artifact's file.", metavar="NAME"
+    ),
+]
+Pick = Annotated[
+    str | None,
+    typer.Option(
+        help="ensemble: models and averages of a few; single: one model alone.",
+        metavar="KIND",
     ),
 ]
 Exclude = Annotated[

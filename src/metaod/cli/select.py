@@ -1,7 +1,7 @@
 """``metaod select``: the ranked models for a table, why, and how sure."""
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,7 @@ from metaod.cli.picking import (
     Files,
     Learner,
     MaxSeconds,
+    Pick,
     Seed,
     Space,
     one_or_several,
@@ -42,6 +43,9 @@ __all__ = ["select"]
 
 _COMMAND = "metaod select"
 
+_BESIDE = 40
+"""Width of the ranking's columns beside the model."""
+
 
 def select(
     files: Files = None,
@@ -49,6 +53,7 @@ def select(
     example: Example = False,
     top: Annotated[int, typer.Option(help="Models to show.", metavar="N", min=1)] = 10,
     learner: Learner = "default",
+    pick: Pick = None,
     exclude: Exclude = None,
     space: Space = None,
     max_seconds: MaxSeconds = None,
@@ -75,8 +80,16 @@ def select(
 
     Examples:  metaod select table.csv  ·  metaod select t.csv --exclude ABOD
     """
-    from metaod.selection import select as pick
+    from metaod.selection import select as select_for
 
+    options: dict[str, Any] = {
+        "learner": learner,
+        "pick": pick,
+        "exclude": one_or_several(exclude),
+        "space": one_or_several(space),
+        "max_seconds": max_seconds,
+        "random_state": seed,
+    }
     tables = open_tables(
         _COMMAND, files, example=example, label=label, delimiter=delimiter,
         encoding=encoding, decimal=decimal, na=na, header=header, text=text, sheet=sheet,
@@ -85,14 +98,7 @@ def select(
     found = []
     for place, table in enumerate(tables):
         with picking(_COMMAND, learner):
-            selection = pick(
-                table,
-                learner=learner,
-                exclude=one_or_several(exclude),
-                space=one_or_several(space),
-                max_seconds=max_seconds,
-                random_state=seed,
-            )
+            selection = select_for(table, **options)
         if json:
             found.append(selection.to_dict(top=top))
             continue
@@ -120,7 +126,7 @@ def _print(selection: "Selection", table: "Table", top: int) -> None:
     for rank, row in enumerate(selection.ranking.head(top).to_dict("records"), start=1):
         listing.add_row(
             str(rank),
-            str(row["model"]),
+            _model(str(row["model"]), out.width),
             _shown(row["predicted"]),
             "-" if math.isnan(row["low"]) else f"{row['low']:.2f}–{row['high']:.2f}",
             "-" if math.isnan(row["seconds"]) else f"{row['seconds']:.2g}",
@@ -131,12 +137,20 @@ def _print(selection: "Selection", table: "Table", top: int) -> None:
         out.print(f"... and {counted(hidden, 'more model')}; --top shows them")
     if selection.passed_over:
         n_over = counted(len(selection.passed_over), "model")
-        out.print(f"{n_over} may not be picked: excluded, too costly or not for this table")
+        out.print(f"{n_over} may not be picked: not asked for, too costly or not for this table")
     out.print("\nwhy", style="bold")
     for line in str(selection.explain()).splitlines():
         out.print(visible(line))
     out.print("\nhow sure", style="bold")
     print_trust(out, selection)
+
+
+def _model(model: str, width: int) -> str:
+    """A model as the ranking shows it: of a long average, one member a line."""
+    from metaod.detectors.averages import member_ids, title_of
+
+    title = title_of(model)
+    return title if len(title) <= width - _BESIDE else " +\n".join(member_ids(model))
 
 
 def _shown(value: float) -> str:

@@ -13,7 +13,9 @@ from metaod.database.store import Store
 from metaod.database.tasks import BuildTask, TaskResult, run_task
 from metaod.datasets.folder import FolderEntry
 from metaod.detectors import ModelSpec, model_space
+from metaod.detectors.averages import averages_of
 from metaod.detectors.kernels.base import Budget, CellState, Mode
+from metaod.detectors.representatives import REPRESENTATIVES
 from metaod.errors import BadColumn, BadParameter
 from metaod.metafeatures.schema import schema
 from metaod.performance import FIXED_REFERENCES, Reference, mega_ensemble
@@ -35,6 +37,8 @@ class BuildOptions:
         Name of the model space.
     detectors : tuple of str, optional
         Only these families of it; the Mega Ensemble, which needs all, is then left out.
+    averages : bool, default=False
+        Whether all averages of two or three representatives among the models are evaluated too.
     trials : int, default=5
         Trials of a random model; trial t uses seed t.
     mode : Mode, default="fast"
@@ -53,6 +57,7 @@ class BuildOptions:
 
     space: str = "paper"
     detectors: tuple[str, ...] | None = None
+    averages: bool = False
     trials: int = 5
     mode: Mode = Mode.FAST
     budget: Budget = field(default_factory=Budget)
@@ -68,7 +73,19 @@ class BuildOptions:
             schema(name)
 
     def specs(self) -> tuple[ModelSpec, ...]:
-        """The models."""
+        """The models, averages included."""
+        models = self._models()
+        if not self.averages:
+            return models
+        known = set(models)
+        among = [spec for spec in REPRESENTATIVES if spec in known]
+        if len(among) < 2:
+            legal = "False where the models have fewer than two representatives among them"
+            remedy = "Build with the space 'extended', and all of its families"
+            raise BadParameter("build", "averages", legal, self.averages, remedy=remedy)
+        return (*models, *averages_of(among))
+
+    def _models(self) -> tuple[ModelSpec, ...]:
         return model_space(self.space, detectors=self.detectors)
 
     def reference_models(self) -> tuple[Reference, ...]:
@@ -77,7 +94,7 @@ class BuildOptions:
             return ()
         if self.detectors is not None:
             return FIXED_REFERENCES
-        return (*FIXED_REFERENCES, mega_ensemble(self.specs(), self.space))
+        return (*FIXED_REFERENCES, mega_ensemble(self._models(), self.space))
 
 
 @dataclass(frozen=True)

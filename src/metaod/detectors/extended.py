@@ -36,8 +36,8 @@ _ALL = ("zscore", "robust", "signedlog")
 
 _PARTS = (
     _Part("KDE", EXTENDED_FAMILIES[0].grid, _ALL),
-    _Part("KNN", {"n_neighbors": (5, 20, 50, 100), "method": ("largest",)}, _ALL),
     _Part("KDE", {"gamma_scale": (0.1, 0.3)}, ("whitened",)),
+    _Part("KNN", {"n_neighbors": (5, 20, 50, 100), "method": ("largest",)}, _ALL),
     _Part("KNN", {"n_neighbors": (20, 100), "method": ("largest",)}, ("whitened",)),
     _Part("LOF", {"n_neighbors": (20, 50, 100), "metric": ("euclidean",)}, ("zscore", "robust")),
     _Part("OCSVM", {"nu": (0.5, 0.9), "kernel": ("rbf",)}, ("zscore", "robust")),

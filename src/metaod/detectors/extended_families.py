@@ -4,9 +4,8 @@ Grids are small: few settings that differ in what they find, not many that hardl
 
 Where PyOD's own class would do harm, a class of ours with its interface takes its place, with the
 same training scores unless it says otherwise: ECOD and COPOD score new rows by the rows that come
-with them, CBLOF fails where no cluster is small,
-weighted PCA divides by variances of 0, and MCD is slow, random and fails where half of the rows
-are the same.
+with them, CBLOF fails where no cluster is small, weighted PCA divides by variances of 0, and MCD
+is slow, random and fails where half of the rows are the same.
 """
 
 from typing import Any
@@ -16,17 +15,6 @@ from metaod.detectors.families import Family
 __all__ = ["FAMILIES", "SCALINGS_OF"]
 
 Params = dict[str, Any]
-
-
-def _more_rows_than_parameters(params: Params, n_rows: int, n_columns: int) -> str | None:
-    # a component with fewer rows than this has no covariance of its own
-    needed = params.get("n_components", 1) * (n_columns + 1) + 1
-    if n_rows < needed:
-        return (
-            f"n_components={params.get('n_components', 1)} on {n_columns} columns needs at least "
-            f"{needed} rows, the table has {n_rows}"
-        )
-    return None
 
 
 def _robust_covariance(params: Params, n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's form
@@ -69,14 +57,6 @@ FAMILIES = (
     Family("PCA", f"{_ESTIMATORS}.pca:PCA", {"weighted": (True, False)}, builtin=True),
     Family("ECOD", f"{_ESTIMATORS}.tails:ECOD", {}, builtin=True),
     Family("COPOD", f"{_ESTIMATORS}.tails:COPOD", {}, builtin=True),
-    Family(
-        "GMM",
-        "pyod.models.gmm:GMM",
-        {"n_components": (2, 4)},
-        random=True,
-        rule=_more_rows_than_parameters,
-        builtin=True,
-    ),
     Family(
         "CBLOF",
         f"{_ESTIMATORS}.cblof:CBLOF",

@@ -13,6 +13,7 @@ from metaod.detectors.families import Family, family
 from metaod.errors import BadParameter
 
 if TYPE_CHECKING:
+    from metaod.detectors.averaging import AverageDetector
     from metaod.detectors.detector import SpecDetector
 
 __all__ = ["DEFAULT_SCALING", "ModelSpec", "Value"]
@@ -192,7 +193,7 @@ class ModelSpec:
     @property
     def is_random(self) -> bool:
         """Whether scores depend on a seed, so that several trials are run."""
-        return self.family.random
+        return any(member.family.random for member in self._members())
 
     @property
     def equivalence(self) -> "ModelSpec":
@@ -203,13 +204,22 @@ class ModelSpec:
         >>> ModelSpec("LOF", {"n_neighbors": 5, "metric": "minkowski"}).equivalence
         LOF(n_neighbors=5, metric=euclidean)
         """
+        if self._members() != (self,):
+            return self
         return ModelSpec(
             self.detector, self.family.canonical_params(dict(self.params)), self.scaling
         )
 
     def why_not(self, n_rows: int, n_columns: int) -> str | None:
-        """Why the model does not apply to a table of that size; None where it does."""
-        return self.family.why_not(dict(self.params), n_rows, n_columns)
+        """Why the model does not apply to a table of that size; None where it does.
+
+        An average applies where all of its members do; the first reason is told.
+        """
+        reasons = (
+            member.family.why_not(dict(member.params), n_rows, n_columns)
+            for member in self._members()
+        )
+        return next((reason for reason in reasons if reason is not None), None)
 
     def applies(self, n_rows: int, n_columns: int) -> bool:
         """Whether the model applies to a table of that size."""
@@ -217,7 +227,7 @@ class ModelSpec:
 
     def to_pyod(
         self, *, random_state: int | None = None, contamination: float = 0.1
-    ) -> "SpecDetector":
+    ) -> "SpecDetector | AverageDetector":
         """Build a detector with PyOD's interface that applies the spec's scaling itself.
 
         Parameters
@@ -228,15 +238,24 @@ class ModelSpec:
             Share of outliers, in (0, 0.5]; sets ``threshold_`` and ``labels_``.
         """
         # late: PyOD is slow to import and most uses of a spec do without it
+        from metaod.detectors.averaging import AverageDetector  # noqa: PLC0415
         from metaod.detectors.detector import SpecDetector, check_contamination  # noqa: PLC0415
         from metaod.detectors.scaling import SCALINGS  # noqa: PLC0415 - imports numpy
 
-        if self.scaling not in SCALINGS:
-            raise BadParameter("ModelSpec", "scaling", SCALINGS, self.scaling)
-        self.family.check_params(dict(self.params))
-        return SpecDetector(
-            self, random_state=random_state, contamination=check_contamination(contamination)
-        )
+        members = self._members()
+        for member in members:
+            if member.scaling not in SCALINGS:
+                raise BadParameter("ModelSpec", "scaling", SCALINGS, member.scaling)
+            member.family.check_params(dict(member.params))
+        share = check_contamination(contamination)
+        if members != (self,):
+            return AverageDetector(members, random_state=random_state, contamination=share)
+        return SpecDetector(self, random_state=random_state, contamination=share)
+
+    def _members(self) -> "tuple[ModelSpec, ...]":
+        from metaod.detectors.averages import members_of  # noqa: PLC0415 - it imports this class
+
+        return members_of(self)
 
 
 def _order(name: str) -> tuple[bool, str]:

@@ -3,15 +3,18 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod._version import __version__
+from metaod.detectors.averages import is_average
 from metaod.detectors.kernels.base import Budget, CellState, Mode, Scored
 from metaod.detectors.scoring import score_models
 from metaod.detectors.spec import ModelSpec
 from metaod.errors import BadParameter
+from metaod.performance.averages import Averaging
 from metaod.performance.metrics import MEASURES, measure
 from metaod.performance.references import Gathering, Reference
 
@@ -92,7 +95,7 @@ def evaluate_models(
     y : ndarray of {0, 1}
         Its labels; both values must occur.
     specs : iterable of ModelSpec
-        The models.
+        The models, and averages of models, be these among the models or not.
     trials : int, default=5
         Trials of a random model; trial t uses seed t.
     mode : {"fast", "exact"}, default="fast"
@@ -112,18 +115,26 @@ def evaluate_models(
     mode = Mode(mode)
     labels = np.ascontiguousarray(y, dtype=np.int8)
     wanted = dict.fromkeys(specs)
-    gathering = Gathering(references, trials)
-    everything = list(dict.fromkeys([*wanted, *gathering.members]))
+    others = [item for item in references if not is_average(item.spec)]
+    gathering = Gathering(others, trials)
+    averaging = Averaging(
+        filter(is_average, [*wanted, *(item.spec for item in references)]), trials
+    )
+    models = [spec for spec in wanted if not is_average(spec)]
+    everything = list(dict.fromkeys([*models, *gathering.members, *sorted(averaging.members)]))
     for scored in score_models(X, everything, trials=trials, mode=mode, budget=budget or Budget()):
         gathering.take(scored)
+        averaging.take(scored)
         if scored.spec in wanted:
             if keep is not None:
                 keep(scored)
             yield _evaluate(scored, labels, mode, seeded=scored.spec.is_random)
-    for reference, scored in gathering.scored():
+    made = ((scored, reference.is_random) for reference, scored in gathering.scored())
+    averaged = ((scored, scored.spec.is_random) for scored in averaging.scored())
+    for scored, seeded in chain(made, averaged):
         if keep is not None:
             keep(scored)
-        yield _evaluate(scored, labels, mode, seeded=reference.is_random)
+        yield _evaluate(scored, labels, mode, seeded=seeded)
 
 
 def _evaluate(scored: Scored, y: npt.NDArray[np.int8], mode: Mode, *, seeded: bool) -> Evaluation:

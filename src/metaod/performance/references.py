@@ -1,7 +1,8 @@
 """Reference models: what selections are compared with and what can never be picked.
 
-They are averages of standardised scores, gathered while the scores of their members pass by, so
-that no score matrix is ever held.
+Some are single models, some averages as :mod:`metaod.detectors.averages` has them, and one is the
+mean over a whole space. What is no average of a few is added up while the scores of the members
+pass by, so that no score matrix is ever held.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,9 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from metaod.detectors.averages import average_of, members_of
 from metaod.detectors.kernels.base import CellState, Scored
 from metaod.detectors.spec import ModelSpec
-from metaod.detectors.standardising import CLIP, ScoreScale
+from metaod.detectors.standardising import ScoreScale
 
 __all__ = ["FIXED_REFERENCES", "Gathering", "Reference", "mega_ensemble", "standardise"]
 
@@ -21,24 +23,21 @@ Scores = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reference:
-    """An average of the standardised scores of its members.
+    """A mean of the standardised scores of its members.
 
     Parameters
     ----------
     spec : ModelSpec
-        Its name; no family of detectors stands behind it unless it has one member.
+        Its name. An average's scores are those of the average.
     members : tuple of ModelSpec
         The models whose scores are averaged.
     all_needed : bool
         Whether one member without scores leaves the reference without; else the others do.
-    clip : bool
-        Whether standardised scores are cut to :data:`CLIP`.
     """
 
     spec: ModelSpec
     members: tuple[ModelSpec, ...]
     all_needed: bool = True
-    clip: bool = True
 
     @property
     def is_random(self) -> bool:
@@ -46,26 +45,25 @@ class Reference:
         return any(member.is_random for member in self.members)
 
 
-def _single(spec: ModelSpec) -> Reference:
-    return Reference(spec, (spec,), clip=False)
-
-
-def _average(*members: ModelSpec) -> Reference:
-    named = " + ".join(member.id for member in members)
-    return Reference(ModelSpec("ZAverage", {"members": named}), members)
+def _reference(spec: ModelSpec) -> Reference:
+    return Reference(spec, members_of(spec))
 
 
 _IFOREST_200 = ModelSpec("IForest", {"n_estimators": 200})
 
 FIXED_REFERENCES = (
-    _single(ModelSpec("IForest")),
-    _single(ModelSpec("LOF")),
-    _single(_IFOREST_200),
-    _average(_IFOREST_200, ModelSpec("KNN", {"n_neighbors": 50, "method": "largest"})),
-    _average(
-        _IFOREST_200,
-        ModelSpec("KNN", {"n_neighbors": 100, "method": "largest"}),
-        ModelSpec("OCSVM", {"kernel": "rbf", "nu": 0.9}),
+    _reference(ModelSpec("IForest")),
+    _reference(ModelSpec("LOF")),
+    _reference(_IFOREST_200),
+    _reference(
+        average_of(_IFOREST_200, ModelSpec("KNN", {"n_neighbors": 50, "method": "largest"}))
+    ),
+    _reference(
+        average_of(
+            _IFOREST_200,
+            ModelSpec("KNN", {"n_neighbors": 100, "method": "largest"}),
+            ModelSpec("OCSVM", {"kernel": "rbf", "nu": 0.9}),
+        )
     ),
 )
 """PyOD's default iForest and LOF, a larger forest, and two fixed averages."""
@@ -74,7 +72,7 @@ FIXED_REFERENCES = (
 def mega_ensemble(space: Sequence[ModelSpec], name: str) -> Reference:
     """The average of all models of a space: the paper's Mega Ensemble."""
     spec = ModelSpec("MegaEnsemble", {"space": name})
-    return Reference(spec, tuple(space), all_needed=False, clip=False)
+    return Reference(spec, tuple(space), all_needed=False)
 
 
 def standardise(scores: Scores) -> Scores:
@@ -104,7 +102,7 @@ class Gathering:
     Parameters
     ----------
     references : sequence of Reference
-        What to gather.
+        What to gather; averages are not among them.
     trials : int
         Trials of a random member.
     """
@@ -138,12 +136,11 @@ class Gathering:
             if standard is None:
                 sums.missing.append(scored)
                 continue
-            part = np.clip(standard, *CLIP) if self._references[position].clip else standard
             if scored.spec.is_random:
                 before = sums.by_trial.get(scored.trial)
-                sums.by_trial[scored.trial] = part if before is None else before + part
+                sums.by_trial[scored.trial] = standard if before is None else before + standard
             else:
-                sums.fixed = part if sums.fixed is None else sums.fixed + part
+                sums.fixed = standard if sums.fixed is None else sums.fixed + standard
 
     def scored(self) -> Iterator[tuple[Reference, Scored]]:
         """The references' own scores, once all members have passed by."""

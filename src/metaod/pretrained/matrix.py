@@ -1,11 +1,14 @@
-"""The shipped performance matrix: every model of the paper on the shared labelled datasets."""
+"""The shipped performance matrix: the models of the spaces on the shared labelled datasets."""
 
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metaod.errors import BadParameter
+from metaod.detectors import model_space
+from metaod.detectors.averages import averages_of
+from metaod.detectors.representatives import REPRESENTATIVES
+from metaod.errors import BadParameter, UserError
 from metaod.metafeatures import SCHEMAS
 from metaod.performance.metrics import MEASURES
 
@@ -46,13 +49,19 @@ def shipped_datasets() -> "pd.DataFrame":
     return _read("datasets.parquet").set_index("fingerprint")
 
 
-def shipped_matrix(measure: str = "ap", *, references: bool = False) -> "pd.DataFrame":
+def shipped_matrix(
+    measure: str = "ap", *, space: str = "paper", averages: bool = False, references: bool = False
+) -> "pd.DataFrame":
     """The performance matrix P: one row a dataset, by fingerprint, one column a model, by id.
 
     Parameters
     ----------
     measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
         What a cell holds; NaN where the model has no scores on the dataset.
+    space : {"paper", "extended", "all"}, default="paper"
+        The models that are columns.
+    averages : bool, default=False
+        Whether the averages of two or three representatives are columns too.
     references : bool, default=False
         Whether the reference models, which can never be picked, are columns too.
 
@@ -64,9 +73,20 @@ def shipped_matrix(measure: str = "ap", *, references: bool = False) -> "pd.Data
     if measure not in MEASURES:
         raise BadParameter("shipped_matrix", "measure", MEASURES, measure)
     models = _read("models.parquet").set_index("id")
+    wanted = {spec.id for spec in model_space(space)}
+    if averages:
+        wanted |= {spec.id for spec in averages_of(REPRESENTATIVES)}
+    lacking = wanted - set(models.index)
+    if lacking:
+        raise UserError(
+            f"it lacks {len(lacking)} of the {len(wanted)} models asked for, as {min(lacking)}",
+            where="the shipped performance matrix",
+            remedy="ask for another space, or for no averages",
+        )
+    if references:
+        wanted |= set(models.index[models["is_reference"].astype(bool)])
     matrix = shipped_cells().pivot(index="dataset", columns="model", values=measure)  # noqa: PD010 - each pair is there once, and pivot checks it
-    wanted = models.index if references else models.index[~models["is_reference"].astype(bool)]
-    return matrix.reindex(columns=wanted)
+    return matrix.reindex(columns=models.index[models.index.isin(wanted)])
 
 
 def shipped_metafeatures(schema: str = "paper") -> "pd.DataFrame":

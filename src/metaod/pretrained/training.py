@@ -37,22 +37,34 @@ class ShippedRecipe:
         The meta-features that it takes.
     params : dict
         Parameters other than its defaults.
+    space : str
+        The models that it picks from.
+    averages : bool
+        Whether it picks from the averages of two or three representatives too.
     """
 
     learner: str
     schemas: tuple[str, ...] = ("paper",)
     params: dict[str, Any] = field(default_factory=dict)
+    space: str = "paper"
+    averages: bool = False
 
 
 RECIPES = {
     "default": ShippedRecipe("supervised_surrogates", ("paper", "scores")),
     "metaod": ShippedRecipe("metaod"),
 }
-"""The shipped learners; any other is trained with its own defaults on the paper's features."""
+"""The shipped learners; any other is trained with its own defaults on the paper's features and
+models."""
 
 
 def shipped_training_data(
-    schemas: tuple[str, ...] = ("paper",), *, measure: str = "ap", final: bool = True
+    schemas: tuple[str, ...] = ("paper",),
+    *,
+    space: str = "paper",
+    averages: bool = False,
+    measure: str = "ap",
+    final: bool = True,
 ) -> TrainingData:
     """The shipped matrix as learners take it.
 
@@ -60,6 +72,10 @@ def shipped_training_data(
     ----------
     schemas : tuple of str
         The meta-features.
+    space : str, default="paper"
+        The models in P.
+    averages : bool, default=False
+        Whether the averages of two or three representatives are in P too.
     measure : str, default="ap"
         The measure in P.
     final : bool, default=True
@@ -68,7 +84,7 @@ def shipped_training_data(
     """
     performance = shipped_matrix(measure, references=True)
     data = TrainingData.from_frames(
-        shipped_matrix(measure),
+        shipped_matrix(measure, space=space, averages=averages),
         {name: shipped_metafeatures(name) for name in schemas},
         shipped_datasets(),
         reference=performance[REFERENCE],
@@ -88,7 +104,7 @@ def train_shipped(name: str, *, progress: Progress | None = None) -> Artifact:
         Told of progress.
     """
     recipe = RECIPES.get(name, ShippedRecipe(name))
-    everything = shipped_training_data(recipe.schemas)
+    everything = shipped_training_data(recipe.schemas, space=recipe.space, averages=recipe.averages)
     artifact = train(everything, make_learner(recipe.learner, **recipe.params), progress=progress)
     held_back = everything.without(final_origins())
     unseen = make_learner(recipe.learner, **recipe.params)

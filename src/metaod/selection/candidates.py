@@ -5,14 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from metaod.detectors import SPACES, ModelSpec, model_space
+from metaod.detectors.averages import is_average, members_of
 from metaod.errors import BadParameter, UserError
 from metaod.selection.costs import Cost, expected_costs, why_too_costly
+from metaod.selection.picks import Pick
 
 __all__ = ["Candidates", "Constraints"]
 
 Models = str | ModelSpec | Iterable[str | ModelSpec]
 
 _NOT_ASKED_FOR = "not in the space asked for"
+_NO_SINGLE = "an average, where a single model is asked for"
 
 
 @dataclass(frozen=True)
@@ -22,19 +25,23 @@ class Constraints:
     Parameters
     ----------
     space : str or iterable of str or ModelSpec, optional
-        Only these: the name of a model space, or ids of models and names of families.
+        Only these, and averages of these: the name of a model space, or ids of models and names of
+        families.
     exclude : str or iterable of str or ModelSpec, optional
-        None of these: ids of models and names of families.
+        None of these, and no averages with one of these: ids of models and names of families.
     max_seconds : float, optional
         Only models that are expected to take no longer.
     max_bytes : float, optional
         Only models that are expected to need no more memory beyond the table.
+    pick : {"ensemble", "single"}, default="ensemble"
+        Whether averages may be picked.
     """
 
     space: Models | None = None
     exclude: Models | None = None
     max_seconds: float | None = None
     max_bytes: float | None = None
+    pick: Pick = "ensemble"
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class Candidates:
         cls, models: Sequence[ModelSpec], shape: tuple[int, int], constraints: Constraints
     ) -> "Candidates":
         """Sift models for a prepared table of that shape."""
-        known = {spec.id for spec in models} | {spec.detector for spec in models}
+        known = set().union(*(_names_of(spec) for spec in models))
         only = _names(constraints.space, "space", known)
         never = _names(constraints.exclude, "exclude", known) or set()
         costs: dict[ModelSpec, Cost] = {}
@@ -65,9 +72,11 @@ class Candidates:
         too_costly: dict[ModelSpec, Cost] = {}
         for spec, cost in zip(models, expected_costs(models, *shape), strict=True):
             reason = spec.why_not(*shape)
-            if only is not None and not {spec.id, spec.detector} & only:
+            if constraints.pick == "single" and is_average(spec):
+                reason = _NO_SINGLE
+            elif only is not None and not _is_among(spec, only):
                 reason = _NOT_ASKED_FOR
-            elif {spec.id, spec.detector} & never:
+            elif _names_of(spec) & never:
                 reason = "excluded"
             if reason is None:
                 reason = why_too_costly(cost, constraints.max_seconds, constraints.max_bytes)
@@ -81,9 +90,21 @@ class Candidates:
             raise UserError(
                 f"no model is left to pick from: {_commonest(passed_over, too_costly)}",
                 where=f"a table of {shape[0]} rows and {shape[1]} columns",
-                remedy="loosen max_seconds, exclude or space, or give more rows",
+                remedy="loosen max_seconds, exclude, space or pick, or give more rows",
             )
         return cls(costs, passed_over)
+
+
+def _names_of(spec: ModelSpec) -> set[str]:
+    """Every name that the model or one of its members goes by."""
+    return {name for part in (spec, *members_of(spec)) for name in (part.id, part.detector)}
+
+
+def _is_among(spec: ModelSpec, names: set[str]) -> bool:
+    """Whether the model itself or all of its members are named."""
+    return bool({spec.id, spec.detector} & names) or all(
+        {member.id, member.detector} & names for member in members_of(spec)
+    )
 
 
 def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | None:

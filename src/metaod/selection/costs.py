@@ -13,10 +13,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from metaod.detectors.averages import members_of
 from metaod.detectors.spec import ModelSpec
 from metaod.errors import BadParameter
 
-__all__ = ["Cost", "expected_cost", "expected_costs", "why_too_costly"]
+__all__ = ["Cost", "expected_cost", "expected_costs", "together", "why_too_costly"]
 
 
 class Cost(NamedTuple):
@@ -40,6 +41,22 @@ class Cost(NamedTuple):
 
 
 UNKNOWN = Cost(math.nan, math.nan)
+
+
+def together(costs: Iterable[Cost]) -> Cost:
+    """What several fits one after another cost: all of the time, the largest of the memory.
+
+    What is unknown is left out; where nothing is known, neither is the whole.
+
+    Examples
+    --------
+    >>> together([Cost(1.0, 300.0), Cost(2.0, 100.0)])
+    Cost(seconds=3.0, n_bytes=300.0)
+    """
+    known = [cost for cost in costs if cost.is_known]
+    if not known:
+        return UNKNOWN
+    return Cost(sum(cost.seconds for cost in known), max(cost.n_bytes for cost in known))
 
 
 def expected_cost(spec: ModelSpec, n_rows: int, n_columns: int) -> Cost:
@@ -66,27 +83,43 @@ def expected_cost(spec: ModelSpec, n_rows: int, n_columns: int) -> Cost:
 
 
 def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> list[Cost]:
-    """:func:`expected_cost` of many models on one table, in their order."""
+    """:func:`expected_cost` of many models on one table, in their order.
+
+    An average costs what its members do together.
+    """
     for name, count in (("n_rows", n_rows), ("n_columns", n_columns)):
         if not count >= 1:
             raise BadParameter("expected_costs", name, "a number of at least 1", count)
     laws = _laws()
     sizes = {name: _size(law["seconds"], n_rows, n_columns) for name, law in laws.items()}
-    costs = []
-    for spec in specs:
-        law = laws.get(spec.detector)
-        if law is None:
-            costs.append(UNKNOWN)
-            continue
-        work = _work(law, spec)
-        log_factor = (
-            law["seconds"]["offset"]
-            + law["offsets"].get(spec.id, law["median_offset"])
-            + law["seconds"]["work"] * math.log(work)
-        )
-        seconds = math.exp(log_factor) * sizes[spec.detector]
-        costs.append(Cost(seconds, _bytes(law["bytes"], work, n_rows, n_columns)))
-    return costs
+    found: dict[ModelSpec, Cost] = {}
+
+    def of_model(spec: ModelSpec) -> Cost:
+        # averages have members in common
+        if spec not in found:
+            found[spec] = _of_model(spec, laws.get(spec.detector), sizes, n_rows, n_columns)
+        return found[spec]
+
+    return [together(map(of_model, members_of(spec))) for spec in specs]
+
+
+def _of_model(
+    spec: ModelSpec,
+    law: dict[str, Any] | None,
+    sizes: dict[str, float],
+    n_rows: int,
+    n_columns: int,
+) -> Cost:
+    if law is None:
+        return UNKNOWN
+    work = _work(law, spec)
+    log_factor = (
+        law["seconds"]["offset"]
+        + law["offsets"].get(spec.id, law["median_offset"])
+        + law["seconds"]["work"] * math.log(work)
+    )
+    seconds = math.exp(log_factor) * sizes[spec.detector]
+    return Cost(seconds, _bytes(law["bytes"], work, n_rows, n_columns))
 
 
 def why_too_costly(

@@ -17,6 +17,7 @@ from metaod.errors import BadParameter
 from metaod.learners.artifact import Artifact
 from metaod.selection.candidates import Models
 from metaod.selection.fitting import Fitted, fit_choice
+from metaod.selection.picks import Pick
 from metaod.selection.selecting import check_seed, select
 from metaod.selection.selection import Selection
 from metaod.selection.table_notes import table_notes
@@ -44,15 +45,18 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     learner : str, path or Artifact, default="default"
         Who picks: the shipped default, the name of a learner, or an artifact that
         ``metaod train`` made.
+    pick : {"ensemble", "single"}, optional
+        Whether an average of a few models may be picked, where the learner knows such, or one
+        model alone; an average may unless told.
     contamination : "auto" or float in (0, 0.5], default="auto"
         Share of outliers; with "auto" it is estimated from the scores, see
         :func:`metaod.selection.threshold.estimated_share`.
     exclude : str or iterable of str or ModelSpec, optional
-        Models that may not be picked: ids, or names of families.
+        Models that may not be picked, nor be in an average: ids, or names of families.
     space : str or iterable of str or ModelSpec, optional
         The models that may be picked: the name of a space, ids, or names of families.
     max_seconds : float, optional
-        Only models that are expected to take no longer to fit.
+        Only models that are expected to take no longer to fit; several that are averaged, together.
     random_state : int, RandomState or None, default=0
         Seed of the meta-features and of the detector.
     n_jobs : int or None, default=None
@@ -97,6 +101,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self,
         learner: "str | PathLike[str] | Artifact" = "default",
         *,
+        pick: Pick | None = None,
         contamination: Contamination = "auto",
         exclude: Models | None = None,
         space: Models | None = None,
@@ -105,6 +110,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         n_jobs: int | None = None,
     ) -> None:
         self.learner = learner
+        self.pick = pick
         self.contamination = contamination
         self.exclude = exclude
         self.space = space
@@ -133,6 +139,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             selection = select(
                 prepared,
                 learner=self.learner,
+                pick=self.pick,
                 space=self.space,
                 exclude=self.exclude,
                 max_seconds=self.max_seconds,

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.detectors.averages import member_ids, title_of
 from metaod.learners.artifact import Artifact
 from metaod.learners.history import History, normalised
 
@@ -24,7 +25,7 @@ class Explanation:
     Parameters
     ----------
     pick : str
-        The model.
+        The model, or the average that was picked as one.
     usual : str or None
         What the learner picks for a table whose meta-features are all ordinary; None where the
         artifact carries no history, and what is ordinary is not known.
@@ -39,8 +40,8 @@ class Explanation:
     measure : str
         The measure of performance: ap, roc_auc or precision_at_n.
     n_averaged : int
-        Models that the pick averages; of several, all this is about the one with the largest
-        weight.
+        Models that the learner answered with; of several, all this is about the one with the
+        largest weight.
     """
 
     pick: str
@@ -67,12 +68,19 @@ class Explanation:
         elif self.pick == self.usual:
             lines = ["It is also the pick for a table with ordinary meta-features."]
         else:
-            lines = [f"For a table with ordinary meta-features it would be {self.usual}."]
+            usual = title_of(self.usual)
+            lines = [f"For a table with ordinary meta-features it would be {usual}."]
         if self.n_averaged > 1:
             lines.insert(
                 0,
                 f"The pick is the average of {self.n_averaged} models; what follows is about "
-                f"{self.pick}, the one with the largest weight, alone.",
+                f"{title_of(self.pick)}, the one with the largest weight, alone.",
+            )
+        elif len(member_ids(self.pick)) > 1:
+            lines.insert(
+                0,
+                f"The pick is the average of {len(member_ids(self.pick))} models, and what follows "
+                "is about the average itself.",
             )
         if len(self.features):
             lines.append("What speaks for it (value; ordinary value):")
@@ -116,7 +124,7 @@ def explain_pick(
     top : int, default=5
         Datasets and features to show.
     n_averaged : int, default=1
-        Models that the pick averages.
+        Models that the learner answered with.
     """
     history, measure = artifact.history, artifact.manifest.measure or "performance"
     if history is None:

@@ -14,6 +14,7 @@ from metaod.detectors.detector import SpecDetector
 from metaod.detectors.standardising import ScoreScale
 from metaod.errors import UserError
 from metaod.learners import Choice
+from metaod.selection.picks import resolved
 from metaod.selection.recognition import KnownRows
 from metaod.selection.selection import Selection
 from metaod.selection.threshold import (
@@ -106,8 +107,9 @@ def fit_choice(
     """Fit what was picked to the table; where it fails, the next in the ranking.
 
     A model fails that raises, runs out of memory, or gives NaN or infinite scores to more than
-    1 % of the rows. Of several picked models those that fail are dropped, and the others' weights
-    grow in proportion. Where all fail, the models of the ranking are tried one after another.
+    1 % of the rows. Of several picked models, as of an average's members, those that fail are
+    dropped, and the others' weights grow in proportion. Where all fail, the models and averages of
+    the ranking are tried one after another, without what has failed already.
 
     Parameters
     ----------
@@ -128,12 +130,15 @@ def fit_choice(
     share = check_contamination(contamination)
     X = selection.prepared.X
     notes: list[str] = []
+    tried = set(selection.choice.weights)
     weights, detectors = _fit_each(selection.choice.weights, X, random_state, n_jobs, notes)
     for spec in selection.specs():
         if detectors:
             break
-        if spec.id not in selection.choice.weights:
-            weights, detectors = _fit_each({spec.id: 1.0}, X, random_state, n_jobs, notes)
+        members = resolved(Choice({spec.id: 1.0})).weights
+        left = {name: weight for name, weight in members.items() if name not in tried}
+        tried |= set(left)
+        weights, detectors = _fit_each(left, X, random_state, n_jobs, notes)
     if not detectors:
         raise UserError(
             f"none of {len(notes)} models works on the table; the first: {notes[0]}",

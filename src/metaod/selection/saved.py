@@ -25,9 +25,10 @@ from metaod.learners.artifact_format import (
 )
 from metaod.learners.manifest import library_versions
 from metaod.selection.candidates import Models
-from metaod.selection.costs import Cost, expected_costs, why_too_costly
+from metaod.selection.costs import expected_costs, together, why_too_costly
 from metaod.selection.estimator import MetaOD
 from metaod.selection.fitting import Fitted, fit_models
+from metaod.selection.picks import check_pick
 from metaod.selection.threshold import check_contamination
 
 __all__ = ["load", "save"]
@@ -71,6 +72,7 @@ def save(model: MetaOD, path: "str | PathLike[str]") -> None:
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", ())],
         "parameters": {
             "learner": _learner_name(model.learner),
+            "pick": None if model.pick is None else check_pick(model.pick),
             "contamination": check_contamination(model.contamination),
             "exclude": _model_names(model.exclude),
             "space": _model_names(model.space),
@@ -125,8 +127,11 @@ def _restored(
 ) -> MetaOD:
     parameters = document["parameters"]
     contamination = check_contamination(parameters["contamination"])
+    # files from before there were averages have none
+    pick = parameters.get("pick")
     model = MetaOD(
         str(parameters["learner"]),
+        pick=None if pick is None else check_pick(pick),
         contamination=contamination,
         exclude=parameters["exclude"],
         space=parameters["space"],
@@ -169,10 +174,7 @@ def _of_pick(what: str) -> str:
 
 def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:
     """Refuse models that no pick has, before they take all time and memory."""
-    costs = [cost for cost in expected_costs(specs, *shape) if cost.is_known]
-    total = Cost(
-        sum(cost.seconds for cost in costs), max((cost.n_bytes for cost in costs), default=0.0)
-    )
+    total = together(expected_costs(specs, *shape))
     reason = why_too_costly(total, _MAX_SECONDS, _MAX_BYTES)
     if reason is not None:
         raise ValueError(f"fitting it again {reason}")

@@ -19,7 +19,8 @@ from metaod.learners.artifact import Artifact
 from metaod.metafeatures import extract
 from metaod.pretrained.learners import find_artifact
 from metaod.selection.candidates import Candidates, Constraints, Models
-from metaod.selection.costs import Cost
+from metaod.selection.costs import Cost, together
+from metaod.selection.picks import Pick, check_pick
 from metaod.selection.selection import Selection
 from metaod.selection.trust import judge
 
@@ -38,6 +39,7 @@ def select(
     X: Any,
     *,
     learner: "str | PathLike[str] | Artifact" = "default",
+    pick: Pick | None = None,
     space: Models | None = None,
     exclude: Models | None = None,
     max_seconds: float | None = None,
@@ -53,10 +55,14 @@ def select(
     learner : str, path or Artifact, default="default"
         Who picks: the shipped default, the name of a learner (``metaod learners``), or an artifact
         that ``metaod train`` made.
+    pick : {"ensemble", "single"}, optional
+        Whether an average of a few models may be picked, where the learner knows such, or one
+        model alone; an average may unless told.
     space : str or iterable of str or ModelSpec, optional
-        Only these: the name of a model space, or ids of models and names of families.
+        Only these, and averages of these: the name of a model space, or ids of models and names of
+        families.
     exclude : str or iterable of str or ModelSpec, optional
-        None of these: ids of models and names of families.
+        None of these, and no averages with one of these: ids of models and names of families.
     max_seconds : float, optional
         Only models that are expected to take no longer to fit; several that are averaged, together.
     max_bytes : float or None, default=2 GiB
@@ -77,6 +83,7 @@ def select(
     """
     _check_limit("max_seconds", max_seconds)
     _check_limit("max_bytes", max_bytes)
+    kind = check_pick(pick)
     random_state = check_seed(random_state)
     artifact = find_artifact(learner)
     prepared = prepare_table(X)
@@ -85,12 +92,12 @@ def select(
     scores = artifact.learner.predict(vector)
     shape = (int(prepared.X.shape[0]), int(prepared.X.shape[1]))
     specs = [ModelSpec.parse(name) for name in scores.index]
-    constraints = Constraints(space, exclude, max_seconds, max_bytes)
+    constraints = Constraints(space, exclude, max_seconds, max_bytes, kind)
     candidates = Candidates.among(specs, shape, constraints)
     ids = [spec.id for spec in candidates.costs]
-    answer = _choice(artifact, vector, scores, set(ids))
-    choice = _in_time(answer, candidates.costs, max_seconds)
-    estimates, distances = _estimates(artifact, vector, scores, choice)
+    wished = _answer(artifact, vector, scores, set(ids), kind)
+    answer = _in_time(wished, candidates.costs, max_seconds)
+    estimates, distances = _estimates(artifact, vector, scores, answer)
     ranking = pd.DataFrame(
         {
             "model": ids,
@@ -100,7 +107,7 @@ def select(
         }
     )
     ranking = ranking.sort_values(["score", "model"], ascending=[False, True], ignore_index=True)
-    first = ranking[ranking["model"] == choice.best].iloc[0]
+    first = ranking[ranking["model"] == answer.best].iloc[0]
     prediction = (float(first["predicted"]), float(first["low"]), float(first["high"]))
     trust = judge(
         prepared,
@@ -109,21 +116,21 @@ def select(
         artifact.calibration,
         None if artifact.calibration is None else prediction,
     )
-    if not choice.is_single:
-        trust = replace(trust, of_average=choice.best)
-    n_left_out = len(answer.weights) - len(choice.weights)
+    if not answer.is_single:
+        trust = replace(trust, of_average=answer.best)
+    n_left_out = len(wished.weights) - len(answer.weights)
     if n_left_out:
         left_out = (
-            f"{n_left_out} of the {len(answer.weights)} models of the average were left out: "
+            f"{n_left_out} of the {len(wished.weights)} models of the average were left out: "
             "together they are expected to take longer than max_seconds"
         )
         trust = replace(trust, warnings=(*trust.warnings, left_out))
-    seconds = ranking.loc[ranking["model"].isin(list(choice.weights)), "seconds"].sum()
+    seconds = ranking.loc[ranking["model"].isin(list(answer.weights)), "seconds"].sum()
     if seconds > _LONG:
         slow = f"fitting the pick is expected to take about {seconds:.3g} s; max_seconds limits it"
         trust = replace(trust, warnings=(*trust.warnings, slow))
     return Selection(
-        choice,
+        answer,
         ranking,
         candidates.passed_over,
         prepared,
@@ -164,16 +171,17 @@ def check_seed(
     return int(value)
 
 
-def _in_time(choice: Choice, costs: Mapping[ModelSpec, Cost], max_seconds: float | None) -> Choice:
+def _in_time(answer: Choice, costs: Mapping[ModelSpec, Cost], max_seconds: float | None) -> Choice:
     """Of several models those that fit into the time together: the costliest go first."""
-    seconds = {spec.id: cost.seconds for spec, cost in costs.items() if cost.is_known}
-    kept = dict(choice.weights)
+    by_name = {spec.id: cost for spec, cost in costs.items()}
+    kept = dict(answer.weights)
     while (
         max_seconds is not None
         and len(kept) > 1
-        and sum(seconds.get(name, 0.0) for name in kept) > max_seconds
+        and together(by_name[name] for name in kept).seconds > max_seconds
     ):
-        del kept[max(kept, key=lambda name: (seconds.get(name, 0.0), name))]
+        known = {name: by_name[name].seconds for name in kept if by_name[name].is_known}
+        del kept[max(known, key=lambda name: (known[name], name))]
     return _of_weights(kept)
 
 
@@ -182,18 +190,22 @@ def _of_weights(weights: Mapping[str, float]) -> Choice:
     return Choice({name: weight / total for name, weight in weights.items()})
 
 
-def _choice(artifact: Artifact, vector: Matrix, scores: Any, allowed: set[str]) -> Choice:
+def _answer(
+    artifact: Artifact, vector: Matrix, scores: Any, allowed: set[str], pick: Pick
+) -> Choice:
     """The learner's own answer where it is allowed, else the best of what is."""
     answer = artifact.learner.choose(vector)
     kept = {name: weight for name, weight in answer.weights.items() if name in allowed}
     if not kept:
         among = scores[[name for name in scores.index if name in allowed]]
         return Choice({str(among.sort_index().idxmax()): 1.0})
+    if pick == "single":
+        return Choice({next(iter(kept)): 1.0})
     return _of_weights(kept)
 
 
 def _estimates(
-    artifact: Artifact, vector: Matrix, scores: "pd.Series[float]", choice: Choice
+    artifact: Artifact, vector: Matrix, scores: "pd.Series[float]", answer: Choice
 ) -> tuple[dict[str, "pd.Series[float]"], Matrix | None]:
     """Predicted performance of every model with its interval, and distances to the history."""
     history, calibration = artifact.history, artifact.calibration
@@ -208,7 +220,7 @@ def _estimates(
     found = calibration.predict(
         np.asarray(scores[models], dtype=np.float64),
         history.estimate(distances),
-        pick=models.index(choice.best),
+        pick=models.index(answer.best),
     )
     return {
         name: pd.Series(values, index=models) for name, values in zip(names, found, strict=True)

@@ -13,10 +13,12 @@ import pandas as pd
 
 from metaod.datasets.preparation import PreparedTable
 from metaod.detectors import ModelSpec
+from metaod.detectors.averages import title_of
 from metaod.learners import Choice
 from metaod.learners.artifact import Artifact
 from metaod.metafeatures import MetaFeatures
 from metaod.selection.explanation import Explanation, explain_pick
+from metaod.selection.picks import resolved
 from metaod.selection.table_notes import table_notes
 from metaod.selection.trust import Trust
 
@@ -32,13 +34,14 @@ class Selection:
 
     Parameters
     ----------
-    choice : Choice
-        What the learner answers with: one model, or several with weights.
+    answer : Choice
+        What the learner answers with, of what is in the ranking: one model or average, or several
+        with weights.
     ranking : DataFrame
-        The models that may be picked, best first: ``model`` (its id), ``predicted`` (performance
-        from 0, the worst model for the table, to 1, the best), ``low`` and ``high`` (its interval;
-        NaN where the learner is not calibrated), ``seconds`` (expected for fitting it; NaN where
-        not known) and ``score`` (the learner's own).
+        The models and averages that may be picked, best first: ``model`` (its id), ``predicted``
+        (performance from 0, the worst model for the table, to 1, the best), ``low`` and ``high``
+        (its interval; NaN where the learner is not calibrated), ``seconds`` (expected for fitting
+        it; NaN where not known) and ``score`` (the learner's own).
     passed_over : mapping of ModelSpec to str
         Models that may not be picked, and the reason.
     prepared : PreparedTable
@@ -53,7 +56,7 @@ class Selection:
         Seed of the detector.
     """
 
-    choice: Choice
+    answer: Choice
     ranking: pd.DataFrame
     passed_over: Mapping[ModelSpec, str]
     prepared: PreparedTable
@@ -63,12 +66,17 @@ class Selection:
     random_state: int = 0
 
     @property
+    def choice(self) -> Choice:
+        """What is fitted: one model, or several with weights; of an average, its members."""
+        return resolved(self.answer)
+
+    @property
     def best(self) -> ModelSpec:
-        """The picked model; of several, the one with the largest weight."""
-        return ModelSpec.parse(self.choice.best)
+        """The picked model or average; of several, the one with the largest weight."""
+        return ModelSpec.parse(self.answer.best)
 
     def specs(self) -> Iterator[ModelSpec]:
-        """The models, best first."""
+        """The models and averages, best first."""
         return map(ModelSpec.parse, self.ranking["model"])
 
     def detector(self, *, contamination: float = 0.1) -> "BaseDetector":
@@ -102,9 +110,9 @@ class Selection:
             self.artifact,
             self._vector,
             scores,
-            self.choice.best,
+            self.answer.best,
             top=top,
-            n_averaged=len(self.choice.weights),
+            n_averaged=len(self.answer.weights),
         )
 
     def to_dict(self, *, top: int | None = None) -> dict[str, Any]:
@@ -144,7 +152,8 @@ class Selection:
         return f"Selection({picked} for {rows} rows × {columns} column{'s' * (columns != 1)})"
 
     def _repr_html_(self) -> str:
-        shown = self.ranking.head(10).drop(columns="score")
+        first = self.ranking.head(10).drop(columns="score")
+        shown = first.assign(model=[title_of(name) for name in first["model"]])
         # an id is of no use when it is cut short
         with pd.option_context("display.max_colwidth", None):
             table = shown.to_html(index=False, float_format=lambda value: f"{value:.3g}", border=0)

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.datasets.preparation import PreparedTable
+from metaod.detectors.averages import title_of
 from metaod.learners.calibration import Calibration
 from metaod.learners.history import History
 from metaod.selection.table_notes import much_filled_in
@@ -46,8 +47,8 @@ class Trust:
     warnings : tuple of str
         What speaks against relying on the pick.
     of_average : str
-        Where the pick is an average, the one of its models that the expected performance is of;
-        that of the average itself is not known.
+        Where the learner answers with several models and weights, the one that the expected
+        performance is of; that of their average is not known.
     """
 
     predicted: float = float("nan")
@@ -80,7 +81,7 @@ class Trust:
         else:
             who = "Expected"
             if self.of_average:
-                who = f"Of the average, {self.of_average} alone is expected"
+                who = f"Of the average, {title_of(self.of_average)} alone is expected"
             expected = (
                 f"{who} to reach {self.predicted:.2f} on a scale from the worst model for this "
                 f"table (0) to the best (1); {self.level:.0%} interval {self.low:.2f} to "

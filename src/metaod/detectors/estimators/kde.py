@@ -5,8 +5,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from pyod.models.base import BaseDetector
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
+from metaod.detectors.estimators.new_rows import check_new_rows
 from metaod.detectors.kernels.kde import (
     DEFAULT_GAMMA_SCALE,
     centers_of,
@@ -78,9 +79,4 @@ class LeaveOneOutKDE(BaseDetector):  # type: ignore[misc]  # PyOD ships no annot
         A training row given again is among the centres itself, and looks more normal than it did
         in training.
         """
-        check_is_fitted(self, ["centers_"])
-        X = check_array(X, dtype=np.float64)
-        if X.shape[1] != self.n_features_in_:
-            legal = f"a matrix of {self.n_features_in_} columns"
-            raise BadParameter("KDE", "X", legal, f"one of {X.shape[1]} columns")
-        return new_row_scores(self.centers_, self.gamma_, X)
+        return new_row_scores(self.centers_, self.gamma_, check_new_rows(self, X))

@@ -7,9 +7,9 @@ import numpy.typing as npt
 from pyod.models.base import BaseDetector
 from scipy.special import ndtri
 from scipy.stats import chi2, rankdata
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
-from metaod.errors import BadParameter
+from metaod.detectors.estimators.new_rows import check_new_rows
 
 __all__ = ["MCD"]
 
@@ -96,12 +96,8 @@ class MCD(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
 
     def decision_function(self, X: Any) -> Matrix:
         """Squared distances of new rows; training rows get their training scores."""
-        check_is_fitted(self, ["support_"])
-        X = check_array(X, dtype=np.float64)
-        if X.shape[1] != self.n_features_in_:
-            legal = f"a matrix of {self.n_features_in_} columns"
-            raise BadParameter("MCD", "X", legal, f"one of {X.shape[1]} columns")
-        return self._fitted.distances((X - self._shift) / self._scale)
+        rows = check_new_rows(self, X)
+        return self._fitted.distances((rows - self._shift) / self._scale)
 
 
 def _most_concentrated(X: Matrix, half: int) -> _Gaussian:

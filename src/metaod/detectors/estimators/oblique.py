@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from pyod.models.base import BaseDetector
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
+from metaod.detectors.estimators.new_rows import check_new_rows
 from metaod.detectors.kernels.oblique import Forest, isolation_scores
 from metaod.detectors.kernels.oblique_trees import add_path_lengths
 from metaod.errors import BadParameter
@@ -53,12 +54,7 @@ class _ObliqueForest(BaseDetector):  # type: ignore[misc]  # PyOD ships no annot
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores of new rows by the trees; training rows get their training scores."""
-        check_is_fitted(self, ["trees_"])
-        X = np.ascontiguousarray(check_array(X, dtype=np.float64))
-        if X.shape[1] != self.n_features_in_:
-            legal = f"a matrix of {self.n_features_in_} columns"
-            raise BadParameter(type(self).__name__, "X", legal, f"one of {X.shape[1]} columns")
-        return self._scores(X)
+        return self._scores(check_new_rows(self, X))
 
     def _scores(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         sums = np.zeros(len(X))

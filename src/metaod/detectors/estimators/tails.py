@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from pyod.models.base import BaseDetector
 from scipy.stats import skew
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
-from metaod.errors import BadParameter
+from metaod.detectors.estimators.new_rows import check_new_rows
 
 __all__ = ["COPOD", "ECOD"]
 
@@ -41,12 +41,7 @@ class _TailProbabilities(BaseDetector):  # type: ignore[misc]  # PyOD ships no a
 
     def decision_function(self, X: Any) -> Matrix:
         """Scores of new rows, each against the training table."""
-        check_is_fitted(self, ["sorted_"])
-        X = check_array(X, dtype=np.float64)
-        if X.shape[1] != self.n_features_in_:
-            legal = f"a matrix of {self.n_features_in_} columns"
-            raise BadParameter(type(self).__name__, "X", legal, f"one of {X.shape[1]} columns")
-        return self._scores(X)
+        return self._scores(check_new_rows(self, X))
 
     def _scores(self, X: Matrix) -> Matrix:
         n_rows = self.sorted_.shape[1]

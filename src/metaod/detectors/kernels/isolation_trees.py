@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from metaod.detectors.kernels.draws import below, draw_first, put_back, seed_tree, uniform
+
 __all__ = ["MAX_SAMPLES", "Trees", "add_path_lengths", "average_path_length", "grow_trees"]
 
 MAX_SAMPLES = 256
@@ -31,31 +33,6 @@ _CONSTANT = np.float32(1e-7)
 _INFINITY = np.float32(np.inf)
 
 _ONE = np.uint64(1)
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
-_SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
-_TO_53_BITS = np.uint64(11)
-
-
-@njit(cache=True)
-def _mixed(bits: Any) -> Any:
-    bits = (bits ^ (bits >> _SHIFT_1)) * _MIX_1
-    bits = (bits ^ (bits >> _SHIFT_2)) * _MIX_2
-    return bits ^ (bits >> _SHIFT_3)
-
-
-@njit(cache=True)
-def _below(state: Any, bound: int) -> int:
-    """Draw an integer in [0, bound) with SplitMix64, whose stream no library version changes."""
-    state[0] += _GAMMA
-    return int((_mixed(state[0]) >> _TO_53_BITS) * 2.0**-53 * bound)
-
-
-@njit(cache=True)
-def _between(state: Any, low: Any, high: Any) -> Any:
-    state[0] += _GAMMA
-    return low + (_mixed(state[0]) >> _TO_53_BITS) * 2.0**-53 * (high - low)
 
 
 @njit(cache=True)
@@ -72,23 +49,6 @@ def average_path_length(n: int) -> float:
     if n == 2:
         return 1.0
     return float(2.0 * (np.log(n - 1.0) + _EULER) - 2.0 * (n - 1.0) / n)
-
-
-@njit(cache=True)
-def _draw_first(state: Any, items: Any, count: int, swapped: Any) -> None:
-    """Shuffle the first ``count`` items; ``swapped`` remembers with which positions."""
-    n = items.shape[0]
-    for i in range(count):
-        j = i + _below(state, n - i)
-        swapped[i] = j
-        items[i], items[j] = items[j], items[i]
-
-
-@njit(cache=True)
-def _put_back(items: Any, count: int, swapped: Any) -> None:
-    for i in range(count - 1, -1, -1):
-        j = swapped[i]
-        items[i], items[j] = items[j], items[i]
 
 
 @njit(cache=True)
@@ -135,7 +95,7 @@ def _grow(
             # the first n_constant columns are constant in this node, as in all nodes below it,
             # which only ever reorder the others
             while n_constant < n_columns:
-                place = n_constant + _below(state, n_columns - n_constant)
+                place = n_constant + below(state, n_columns - n_constant)
                 column = columns[place]
                 low = X[rows[start], column]
                 high = low
@@ -157,7 +117,7 @@ def _grow(
                 node *= 2
             lengths[node - n_leaves] = length
             continue
-        exact = _between(state, np.float64(low), np.float64(high))
+        exact = uniform(state, np.float64(low), np.float64(high))
         if exact >= high:
             exact = np.float64(low)
         threshold = np.float32(exact)
@@ -212,17 +172,15 @@ def grow_trees(
     stack = [(0, 0, 0, 0, 0) for _ in range(depth + 2)]
     state = np.empty(1, np.uint64)
     for t in range(first, last):
-        state[0] = _mixed(
-            _mixed(_mixed(np.uint64(seed) + _GAMMA) ^ np.uint64(n_columns)) + np.uint64(t) * _GAMMA
-        )
+        seed_tree(state, seed, n_columns, t)
         for column in range(n_all):
             columns[column] = column
         if n_columns < n_all:
-            _draw_first(state, columns, n_columns, swapped)
+            draw_first(state, columns, n_columns, swapped)
         if n_samples < n_rows:
-            _draw_first(state, all_rows, n_samples, swapped)
+            draw_first(state, all_rows, n_samples, swapped)
             rows[:] = all_rows[:n_samples]
-            _put_back(all_rows, n_samples, swapped)
+            put_back(all_rows, n_samples, swapped)
         else:
             rows[:] = all_rows
         i = t - first

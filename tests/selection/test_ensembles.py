@@ -1,0 +1,310 @@
+"""A small ensemble is a model: ranked, constrained, picked, fitted, saved as one."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_selecting import AVERAGES, MODELS, averages_artifact, averages_data, table
+
+from metaod.detectors import ModelSpec, register_family, unregister_family
+from metaod.detectors.averages import average_of, member_ids, members_of
+from metaod.detectors.averaging import AverageDetector
+from metaod.detectors.detector import SpecDetector
+from metaod.errors import BadParameter, UserError
+from metaod.learners import Choice, make_learner
+from metaod.learners.artifact import Artifact
+from metaod.learners.registry import learner_names
+from metaod.learners.training_data import train
+from metaod.selection import MetaOD, load, select
+from metaod.selection.costs import expected_cost, expected_costs, together
+from metaod.selection.fitting import fit_choice
+from metaod.selection.picks import resolved
+
+X = table(seed=70)
+NEW = table(12, seed=71)
+BEST = AVERAGES[0]
+SHAPE = X.shape
+
+
+def members(average):
+    return dict.fromkeys(member_ids(average), 1 / len(member_ids(average)))
+
+
+# the pick
+
+
+def test_an_average_is_ranked_and_picked_as_one_model():
+    made = averages_artifact()
+    selection = select(X, learner=made)
+    ranking = selection.ranking.set_index("model")
+    assert set(ranking.index) == {*MODELS, *AVERAGES}
+    assert selection.best.id == BEST == selection.ranking["model"][0]
+    assert selection.answer == Choice({BEST: 1.0})
+    assert selection.choice.weights == pytest.approx(members(BEST))
+    # what is said is of the average itself
+    assert selection.trust.predicted == ranking.loc[BEST, "predicted"]
+    assert (selection.trust.low, selection.trust.high) == tuple(ranking.loc[BEST, ["low", "high"]])
+    assert selection.trust.of_average == ""
+    why = selection.explain()
+    assert (why.pick, why.n_averaged) == (BEST, 1)
+    place = averages_data().P.columns.get_loc(BEST)
+    first = made.history.names.index(why.nearest["name"][0])
+    assert why.nearest["performance"][0] == pytest.approx(made.history.P[first, place])
+    assert "the average of 3 models" in str(why)
+    assert "the average itself" in str(why)
+    assert "ZAverage" not in str(why)
+
+
+def test_plain_data_has_full_ids_and_members():
+    plain = json.loads(select(X, learner=averages_artifact()).to_json())
+    assert plain["pick"] == pytest.approx(members(BEST))
+    assert ModelSpec.parse(plain["best"]["id"]) == ModelSpec.from_dict(
+        {key: plain["best"][key] for key in ("detector", "params", "scaling")}
+    )
+    assert plain["best"]["id"] == plain["ranking"][0]["model"] == BEST
+
+
+def test_people_read_members():
+    selection = select(X, learner=averages_artifact())
+    assert "ZAverage" not in selection._repr_html_() + repr(selection)
+    assert " + ".join(member_ids(BEST)) in selection._repr_html_()
+
+
+@pytest.mark.parametrize("pick", ["ensemble", None])
+def test_an_average_may_be_picked_unless_told(pick):
+    assert select(X, learner=averages_artifact(), pick=pick).best.id == BEST
+
+
+@pytest.mark.parametrize("name", [name for name in learner_names() if name != "fixed"])
+def test_a_single_model_where_one_is_asked_for(name):
+    made = averages_artifact(name, calibrate=0)
+    selection = select(X, learner=made, pick="single")
+    assert set(selection.ranking["model"]) == set(MODELS)
+    assert selection.choice.is_single
+    assert selection.best.id == selection.ranking["model"][0]
+    assert selection.choice.weights == {selection.best.id: 1.0}
+    assert {spec.id for spec in selection.passed_over} == set(AVERAGES)
+    assert isinstance(selection.detector(), SpecDetector)
+    # the learner's scores are as they were: averages are out of the ranking, no more
+    free = select(X, learner=made).ranking
+    kept = free[free["model"].isin(MODELS)].reset_index(drop=True)
+    assert kept["model"].tolist() == selection.ranking["model"].tolist()
+    assert kept["score"].tolist() == selection.ranking["score"].tolist()
+
+
+def test_a_single_model_of_a_weighted_answer_is_its_heaviest():
+    made = averages_artifact("fixed", models=((MODELS[1], 1.0), (MODELS[3], 3.0)))
+    assert len(select(X, learner=made).choice.weights) == 2
+    selection = select(X, learner=made, pick="single")
+    assert selection.choice.weights == {MODELS[3]: 1.0}
+    assert selection.trust.of_average == ""
+
+
+def test_a_weighted_answer_with_an_average_in_it():
+    made = averages_artifact("fixed", models=((AVERAGES[1], 3.0), (MODELS[3], 1.0)))
+    selection = select(X, learner=made)
+    other = (set(member_ids(AVERAGES[1])) - {MODELS[3]}).pop()
+    assert selection.choice.weights == pytest.approx({MODELS[3]: 0.625, other: 0.375})
+    assert next(iter(selection.choice.weights)) == MODELS[3]
+    assert selection.best.id == selection.trust.of_average == AVERAGES[1]
+    assert "ZAverage" not in str(selection.trust)
+    assert "one with the largest weight" in str(selection.explain())
+
+
+@pytest.mark.parametrize("value", ["both", "", 1, True, ["single"]], ids=str)
+def test_no_such_pick(value):
+    with pytest.raises(BadParameter, match="'pick' parameter of select"):
+        select(X, learner=averages_artifact(), pick=value)
+    with pytest.raises(BadParameter, match="'pick' parameter of MetaOD"):
+        MetaOD(averages_artifact(), pick=value).fit(X)
+
+
+def test_resolving_keeps_what_is_no_average():
+    choice = Choice({"whatever": 0.75, MODELS[0]: 0.25})
+    assert resolved(choice) == choice
+
+
+# constraints
+
+
+def names(**constraints):
+    selection = select(X, learner=averages_artifact(), **constraints)
+    assert selection.best.id == selection.ranking["model"][0]
+    return set(selection.ranking["model"])
+
+
+def with_all(*detectors):
+    return {
+        model
+        for model in (*MODELS, *AVERAGES)
+        if all(spec.detector in detectors for spec in members_of(ModelSpec.parse(model)))
+    }
+
+
+def test_a_space_has_the_averages_of_its_models():
+    assert names(space=["HBOS", "IForest"]) == with_all("HBOS", "IForest")
+    assert AVERAGES[2] in names(space=["HBOS", "IForest"])
+    assert names(space=[MODELS[2], MODELS[3]]) == {MODELS[2], MODELS[3], AVERAGES[1]}
+    assert names(space="paper") == {
+        *(name for name in MODELS if not name.startswith("LODA")),
+        *(name for name in AVERAGES if "LODA" not in name),
+    }
+    # by its own name too
+    assert names(space=AVERAGES[4]) == {AVERAGES[4]}
+    assert names(space="ZAverage") == set(AVERAGES)
+
+
+def test_an_average_goes_with_any_of_its_members():
+    for detector in ("KNN", "HBOS", "LODA"):
+        left = names(exclude=detector)
+        assert left == {name for name in (*MODELS, *AVERAGES) if detector not in name}
+    assert names(exclude=MODELS[3]) == {
+        *MODELS[:3],
+        *MODELS[4:],
+        *(name for name in AVERAGES if MODELS[3] not in member_ids(name)),
+    }
+    assert names(exclude=BEST) == {*MODELS, *AVERAGES[1:]}
+    assert names(exclude="ZAverage") == set(MODELS)
+
+
+def test_members_that_are_no_columns_have_names_too():
+    data = averages_data()
+    only = train(
+        type(data)(**{**vars(data), "P": data.P[[*AVERAGES, MODELS[0]]]}),
+        make_learner("global_best"),
+    )
+    found = select(X, learner=only, exclude="HBOS").ranking["model"]
+    assert set(found) == {MODELS[0], *(name for name in AVERAGES if "HBOS" not in name)}
+    with pytest.raises(BadParameter, match="exclude"):
+        select(X, learner=only, exclude="OCSVM")
+
+
+def test_an_average_does_not_apply_where_a_member_does_not():
+    small = table(30, seed=3)
+    selection = select(small, learner=averages_artifact())
+    assert not {MODELS[7], AVERAGES[3]} & set(selection.ranking["model"])
+    over = selection.passed_over
+    assert over[ModelSpec.parse(AVERAGES[3])] == over[ModelSpec.parse(MODELS[7])]
+
+
+def test_an_average_costs_what_its_members_do():
+    spec = ModelSpec.parse(BEST)
+    parts = expected_costs(members_of(spec), *SHAPE)
+    cost = expected_cost(spec, *SHAPE)
+    assert cost.seconds == pytest.approx(sum(part.seconds for part in parts))
+    assert cost.n_bytes == max(part.n_bytes for part in parts)
+    # what is known counts, and what is not is no reason to forget it
+    half = expected_cost(average_of(ModelSpec("Unheard"), members_of(spec)[0]), *SHAPE)
+    assert half == parts[0] == together([parts[0]])
+    assert not expected_cost(average_of(ModelSpec("Un"), ModelSpec("Heard")), *SHAPE).is_known
+
+
+def test_time_is_of_all_members_together():
+    limit = expected_cost(ModelSpec.parse(BEST), *SHAPE).seconds
+    assert BEST in names(max_seconds=limit * 1.001)
+    bound = select(X, learner=averages_artifact(), max_seconds=limit * 0.999)
+    assert BEST not in set(bound.ranking["model"])
+    assert "would take about" in bound.passed_over[ModelSpec.parse(BEST)]
+    assert (bound.ranking["seconds"] <= limit).all()
+    # each member alone would have been quick enough
+    assert set(member_ids(BEST)) <= set(bound.ranking["model"])
+
+
+def test_memory_is_the_largest_of_its_members():
+    most = expected_cost(ModelSpec.parse(BEST), *SHAPE).n_bytes
+    assert BEST in names(max_bytes=most * 1.001)
+    assert BEST not in names(max_bytes=most * 0.999)
+
+
+def test_when_nothing_is_left():
+    with pytest.raises(UserError, match="5 × an average, where a single model is asked for") as one:
+        select(X, learner=averages_artifact(), pick="single", exclude=list(MODELS))
+    assert "pick" in one.value.remedy
+
+
+# fitting, saving, loading
+
+
+def test_what_is_fitted_is_the_average():
+    selection = select(X, learner=averages_artifact(), random_state=3)
+    expected = selection.best.to_pyod(random_state=3).fit(X)
+    detector = selection.detector().fit(X)
+    model = MetaOD(averages_artifact(), random_state=3).fit(X)
+    assert isinstance(model.detector_, AverageDetector)
+    for found in (detector.decision_scores_, model.decision_scores_):
+        np.testing.assert_allclose(found, expected.decision_scores_, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        -model.score_samples(NEW), expected.decision_function(NEW), rtol=1e-12, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("pick", ["ensemble", "single", None])
+def test_a_saved_pick_scores_as_before(tmp_path, pick):
+    model = MetaOD(averages_artifact(), pick=pick).fit(X)
+    model.save(tmp_path / "pick.mod")
+    again = load(tmp_path / "pick.mod")
+    assert again.get_params()["pick"] == pick
+    assert again.fitted_.choice == model.fitted_.choice
+    assert len(again.fitted_.choice.weights) == (1 if pick == "single" else 3)
+    np.testing.assert_array_equal(again.score_samples(NEW), model.score_samples(NEW))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+class Broken:
+    """Raises."""
+
+    def fit(self, X):
+        raise ZeroDivisionError("no way")
+
+
+@pytest.fixture
+def broken():
+    register_family("Broken", Broken)
+    yield ModelSpec("Broken")
+    unregister_family("Broken")
+
+
+def picked_first(*ranked):
+    """A selection whose ranking begins with these."""
+    data = averages_data()
+    P = data.P[[MODELS[1]]].copy()
+    for place, spec in enumerate(ranked):
+        P[spec.id] = 2.0 - place / 100
+    made = train(type(data)(**{**vars(data), "P": P}), make_learner("global_best"))
+    return select(X, learner=made)
+
+
+def test_a_member_that_fails_is_left_out(broken):
+    knn, forest = (ModelSpec.parse(MODELS[place]) for place in (3, 2))
+    fitted = fit_choice(picked_first(average_of(broken, knn, forest)))
+    assert fitted.choice.weights == pytest.approx({knn.id: 0.5, forest.id: 0.5})
+    expected = average_of(knn, forest).to_pyod(random_state=0).fit(X).decision_scores_
+    np.testing.assert_allclose(fitted.scores, expected, rtol=1e-12, atol=1e-12)
+    assert "Broken() was passed over" in fitted.notes[0]
+    assert fitted.notes[-1] == f"Used instead: {forest.id} + {knn.id}."
+
+
+def test_where_all_fail_the_next_average_is_taken_without_what_failed(broken):
+    knn, forest, hbos = (ModelSpec.parse(MODELS[place]) for place in (3, 2, 1))
+    selection = picked_first(broken, average_of(broken, knn), average_of(forest, hbos))
+    fitted = fit_choice(selection)
+    assert fitted.choice.weights == {knn.id: 1.0}
+    assert sum("Broken()" in note for note in fitted.notes) == 1
+    selection = picked_first(broken, average_of(forest, hbos), knn)
+    assert set(fit_choice(selection).choice.weights) == {forest.id, hbos.id}
+
+
+# artifacts
+
+
+@pytest.mark.parametrize("name", ["global_best", "argosmart", "supervised_surrogates"])
+def test_an_artifact_with_averages_is_read_as_it_was_written(tmp_path, name):
+    made = averages_artifact(name)
+    made.save(tmp_path / "made.metaod")
+    again = Artifact.load(tmp_path / "made.metaod")
+    assert again.manifest.models == made.manifest.models
+    assert set(AVERAGES) < set(again.manifest.models)
+    one, other = select(X, learner=made), select(X, learner=tmp_path / "made.metaod")
+    assert one.answer == other.answer
+    pd.testing.assert_frame_equal(one.ranking, other.ranking)

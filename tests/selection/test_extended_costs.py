@@ -1,0 +1,61 @@
+"""What a fit of the extended space's models is expected to cost."""
+
+import json
+import math
+from importlib.resources import files
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metaod.detectors import ModelSpec, model_space
+from metaod.selection.costs import expected_cost, expected_costs, why_too_costly
+
+SPACE = model_space("extended")
+LAWS = json.loads(files("metaod.pretrained").joinpath("costs.json").read_text("utf-8"))["families"]
+
+
+def test_every_model_of_both_spaces_was_measured_or_has_measured_neighbours():
+    listed = {model for law in LAWS.values() for model in law["offsets"]}
+    assert listed == {spec.id for spec in (*model_space("paper"), *SPACE)}
+
+
+@settings(derandomize=True, deadline=None, max_examples=30)
+@given(
+    n_rows=st.integers(2, 10**6),
+    n_columns=st.integers(1, 10**3),
+    more_rows=st.integers(1, 10**6),
+    more_columns=st.integers(0, 10**3),
+)
+def test_costs_are_known_positive_and_grow_with_the_table(
+    n_rows, n_columns, more_rows, more_columns
+):
+    small = expected_costs(SPACE, n_rows, n_columns)
+    large = expected_costs(SPACE, n_rows + more_rows, n_columns + more_columns)
+    for one, other in zip(small, large, strict=True):
+        assert 0 < one.seconds < other.seconds < math.inf
+        assert 0 <= one.n_bytes <= other.n_bytes < math.inf
+
+
+@pytest.mark.parametrize("spec", [s for s in SPACE if s.detector == "KDE"], ids=str)
+def test_a_density_takes_the_square_of_the_rows_up_to_its_most_centres(spec):
+    def cost(n_rows):
+        return expected_cost(spec, n_rows, 10)
+
+    assert 2.5 < cost(20_000).seconds / cost(10_000).seconds < 4.5
+    # 10,000 centres from there on: no square of a large table, neither in time nor in memory
+    assert cost(250_000).seconds / cost(25_000).seconds == pytest.approx(10, rel=0.01)
+    assert cost(250_000).n_bytes < 250_000 * 10 * 8 * 20
+    assert why_too_costly(cost(250_000), max_seconds=5) is not None
+
+
+@pytest.mark.parametrize("spec", [s for s in SPACE if s.scaling != "zscore"], ids=str)
+def test_another_scaling_costs_about_the_same(spec):
+    plain = expected_cost(ModelSpec(spec.detector, spec.params), 3000, 10).seconds
+    assert plain / 3 < expected_cost(spec, 3000, 10).seconds < 3 * plain
+
+
+def test_more_trees_cost_more():
+    few = expected_cost(ModelSpec("SCiForest", {"n_estimators": 20}), 3000, 10)
+    many = expected_cost(ModelSpec("SCiForest", {"n_estimators": 200}), 3000, 10)
+    assert 5 * few.seconds < many.seconds < 20 * few.seconds
