@@ -2,7 +2,8 @@
 
 ``pretrained/costs.json`` holds a law for each family: a start that does not depend on the table,
 plus a power of the rows times a power of the columns, all times a power of the hyperparameter that
-sets the amount of work (neighbours, trees, cuts), with an offset for each model of the paper.
+sets the amount of work (neighbours, trees, cuts), with an offset for each model of the spaces. A
+density has so many centres at most that its time grows with the rows alone from some number on.
 ``tools/measure_costs.py`` measures and fits it; the file says how far it is off.
 """
 
@@ -62,8 +63,8 @@ def together(costs: Iterable[Cost]) -> Cost:
 def expected_cost(spec: ModelSpec, n_rows: int, n_columns: int) -> Cost:
     """What fitting the model on a table of that shape is expected to cost.
 
-    A model of a known family with hyperparameters outside the paper's grid follows its family's
-    law with the family's median offset; of an unknown family nothing is known.
+    A model of a known family that is in none of the spaces follows its family's law with the
+    family's median offset; of an unknown family nothing is known.
 
     Parameters
     ----------
@@ -147,8 +148,10 @@ def _laws() -> dict[str, Any]:
     return laws
 
 
-def _size(law: dict[str, float], n_rows: int, n_columns: int) -> float:
-    return float(law["start"] + n_rows ** law["rows"] * n_columns ** law["columns"])
+def _size(law: dict[str, Any], n_rows: int, n_columns: int) -> float:
+    curved = min(n_rows, law["linear_from"] or n_rows)
+    rows = curved ** law["rows"] * (n_rows / curved)
+    return float(law["start"] + rows * n_columns ** law["columns"])
 
 
 def _work(law: dict[str, Any], spec: ModelSpec) -> float:
