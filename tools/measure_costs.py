@@ -79,8 +79,8 @@ SHAPES = {
     "CBLOF": LARGEST,
 }
 MODELS: dict[str, dict[str, tuple[Any, ...]]] = {
-    "KNN": {"n_neighbors": (1, 20, 100), "method": ("mean",)},
-    "LOF": {"n_neighbors": (5, 20, 100), "metric": ("euclidean", "manhattan")},
+    "KNN": {"n_neighbors": (1, 20, 100, 300), "method": ("mean",)},
+    "LOF": {"n_neighbors": (5, 20, 100, 400), "metric": ("euclidean", "manhattan")},
     "COF": {"n_neighbors": (3, 10, 50)},
     "ABOD": {"n_neighbors": (3, 10, 50, 100)},
     "IForest": {"n_estimators": (10, 100), "max_features": (0.1, 0.9)},

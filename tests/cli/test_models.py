@@ -59,8 +59,8 @@ def test_listing_shows_ids_and_counts(capsys):
 def test_the_extended_space_shows_its_own_settings_and_scalings(capsys):
     out = output(capsys, "--space", "extended")
     assert f"{len(model_space('extended'))} models" in out
-    assert "gamma_scale: 0.1, 0.3, 1.0, 3.0" in out
-    assert "scaling: zscore, robust, signedlog" in out
+    assert "gamma_scale: 0.3, 1.0" in out
+    assert "scaling: zscore, robust, signedlog, whitened" in out
     # the paper's values that this space does not have
     assert "manhattan" not in out
     data = json.loads(output(capsys, "--space", "extended", "--json"))

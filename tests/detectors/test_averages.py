@@ -1,5 +1,8 @@
 """Averages as models: one id whatever the order, members read back exactly, a detector of them."""
 
+from collections import Counter
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +18,7 @@ from metaod.detectors.averages import (
     title_of,
 )
 from metaod.detectors.averaging import AverageDetector
-from metaod.detectors.representatives import REPRESENTATIVES
+from metaod.detectors.representatives import COMMITTEE, REPRESENTATIVES, candidate_averages
 from metaod.errors import BadParameter
 
 SPACE = model_space("all")
@@ -122,7 +125,34 @@ def test_all_averages_of_a_few():
 
 def test_representatives_are_of_the_extended_space_and_different():
     assert set(REPRESENTATIVES) <= set(model_space("extended"))
-    assert len(set(REPRESENTATIVES)) == len(REPRESENTATIVES) >= 2
+    assert len(set(REPRESENTATIVES)) == len(REPRESENTATIVES) == 14
+    assert set(COMMITTEE) <= set(REPRESENTATIVES)
+    # more than other averages have, and every detector but the density once
+    assert len(set(COMMITTEE)) == len(COMMITTEE) == 7
+    assert sorted(spec.detector for spec in COMMITTEE) == [
+        "IForest", "KDE", "KDE", "KNN", "MCD", "PCA", "SCiForest",
+    ]  # fmt: skip
+
+
+def test_candidates_are_all_twos_and_threes_and_the_committee():
+    candidates = candidate_averages()
+    assert len(candidates) == len(set(candidates)) == comb(14, 2) + comb(14, 3) + 1
+    sizes = Counter(len(members_of(average)) for average in candidates)
+    assert sizes == {2: comb(14, 2), 3: comb(14, 3), 7: 1}
+    assert set(members_of(candidates[-1])) == set(COMMITTEE)
+    assert all(set(members_of(average)) <= set(REPRESENTATIVES) for average in candidates)
+    # whatever else there is, and in whatever order
+    assert candidate_averages(reversed(SPACE)) == candidates
+
+
+def test_candidates_are_of_what_there_is():
+    without = [spec for spec in REPRESENTATIVES if spec != COMMITTEE[0]]
+    assert candidate_averages(without) == averages_of(without)
+    committee = candidate_averages(COMMITTEE)
+    assert set(committee) == {*averages_of(COMMITTEE), average_of(*COMMITTEE)}
+    assert len(committee) == comb(7, 2) + comb(7, 3) + 1
+    for few in ([], REPRESENTATIVES[:1], [KNN, HBOS, FOREST]):
+        assert candidate_averages(few) == ()
 
 
 def test_what_the_members_know_the_average_does():

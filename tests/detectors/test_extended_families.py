@@ -3,10 +3,11 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from metaod.detectors import ModelSpec
-from metaod.detectors.extended_families import FAMILIES, SCALINGS_OF
+from metaod.detectors.extended_families import FAMILIES
 from metaod.detectors.scaling import SCALINGS
 from metaod.testing import detector_contract
 
@@ -20,9 +21,14 @@ def test_contract(name):
         check()
 
 
-def test_scalings_are_known():
-    assert set(SCALINGS_OF) <= set(NAMES)
-    assert all(set(scalings) <= set(SCALINGS) for scalings in SCALINGS_OF.values())
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_family_can_be_had_on_every_scaling(name, scaling):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[0] = 9.0
+    scores = ModelSpec(name, {}, scaling).to_pyod(random_state=0).fit(X).decision_scores_
+    assert scores.argmax() == 0
+    assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize(
@@ -31,6 +37,7 @@ def test_scalings_are_known():
         ("CBLOF(n_clusters=8)", (8, 2), "n_clusters=8 needs at least 9 rows"),
         ("MCD()", (30, 20), "20 columns need at least 42 rows"),
         ("MCD()", (5000, 301), "at most 300 columns"),
+        ("MCD(core=0.75)", (30, 20), "20 columns need at least 42 rows"),
     ],
 )
 def test_what_a_model_cannot_do_is_foreseen(text, shape, reason):

@@ -7,6 +7,7 @@ import pytest
 
 from metaod.detectors import ModelSpec, families, model_space, register_family, unregister_family
 from metaod.detectors.scaling import SCALINGS
+from metaod.detectors.spaces import specs_of
 from metaod.errors import BadParameter
 
 NEIGHBOURS = [1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100]
@@ -120,19 +121,21 @@ def test_all_adds_registered_families_and_paper_does_not():
         assert "TestECOD" in families()
     finally:
         unregister_family("TestECOD")
-    assert set(model_space("all")) == {*model_space("paper"), *model_space("extended")}
+    grids = {spec for item in families().values() for spec in specs_of(item)}
+    assert set(model_space("all")) == {*model_space("paper"), *model_space("extended"), *grids}
+    # families that left the extended space can still be had
+    assert ModelSpec("ECOD") in grids - set(model_space("extended"))
 
 
 def test_the_extended_space_by_family():
     space = model_space("extended")
-    assert len(space) == len(set(space)) == 64
+    assert len(space) == len(set(space)) == 40
     assert Counter(spec.detector for spec in space) == {
-        "KDE": 14, "KNN": 14, "LOF": 6, "OCSVM": 4, "IForest": 7, "HBOS": 4, "LODA": 2,
-        "SCiForest": 4, "ExtendedIForest": 1, "MCD": 2, "PCA": 2, "ECOD": 1, "COPOD": 1,
-        "CBLOF": 2,
+        "KDE": 8, "KNN": 11, "LOF": 3, "OCSVM": 2, "IForest": 4, "HBOS": 1, "SCiForest": 3,
+        "ExtendedIForest": 1, "MCD": 3, "PCA": 2, "COPOD": 1, "CBLOF": 1,
     }  # fmt: skip
     assert {spec.detector for spec in space if spec.is_random} == {
-        "IForest", "LODA", "SCiForest", "ExtendedIForest", "CBLOF",
+        "IForest", "SCiForest", "ExtendedIForest", "CBLOF",
     }  # fmt: skip
 
 
@@ -141,16 +144,20 @@ def test_the_extended_space_is_on_several_scalings():
     # nothing is gained by leaving columns as they are
     assert {spec.scaling for spec in space} == set(SCALINGS) - {"none"}
     assert {spec.id for spec in space if spec.scaling == "whitened"} == {
-        "KDE(gamma_scale=0.1, scaling=whitened)",
         "KDE(gamma_scale=0.3, scaling=whitened)",
-        "KNN(n_neighbors=20, method=largest, scaling=whitened)",
+        "KDE(gamma_scale=1.0, scaling=whitened)",
         "KNN(n_neighbors=100, method=largest, scaling=whitened)",
+        "KNN(n_neighbors=300, method=largest, scaling=whitened)",
     }
-    kde = {spec.id for spec in space if spec.detector == "KDE" and spec.scaling != "whitened"}
-    assert kde == {
+    assert {spec.id for spec in space if spec.detector == "KDE"} == {
         f"KDE(gamma_scale={scale}{scaling})"
-        for scale in (0.1, 0.3, 1.0, 3.0)
-        for scaling in ("", ", scaling=robust", ", scaling=signedlog")
+        for scale in (0.3, 1.0)
+        for scaling in ("", ", scaling=robust", ", scaling=signedlog", ", scaling=whitened")
+    }
+    assert {spec.id for spec in space if spec.detector == "MCD"} == {
+        "MCD(scaling=robust)",
+        "MCD(scaling=signedlog)",
+        "MCD(core=0.75, scaling=robust)",
     }
     # PyOD's default forest, which every other choice is measured against
     assert ModelSpec.parse("IForest(n_estimators=100, max_features=1.0)") in space
@@ -161,7 +168,7 @@ def test_every_extended_model_reads_back_and_can_be_built(spec):
     assert ModelSpec.parse(spec.id) == spec
     assert spec.equivalence == spec
     assert spec.to_pyod().spec == spec
-    assert spec.applies(300, 3)
+    assert spec.applies(401, 3)
 
 
 def test_families_of_the_package_cannot_be_replaced():

@@ -93,7 +93,7 @@ def test_the_files_become_a_store(tmp_path):
 @pytest.fixture
 def made(monkeypatch):
     """A matrix of two spaces, their averages and a reference, on two datasets."""
-    models = [*model_space("paper"), *model_space("extended"), *averages_of(REPRESENTATIVES)]
+    models = [*model_space("paper"), *model_space("extended"), *candidate_averages()]
     ids = [*dict.fromkeys(spec.id for spec in models), "IForest()"]
     cells = pd.DataFrame(
         [(f"fp{n}", name, n + place / 1e4) for n in (0, 1) for place, name in enumerate(ids)],
@@ -115,7 +115,7 @@ def made(monkeypatch):
 def test_columns_are_those_asked_for(made, space, averages, references):
     found = shipped_matrix(space=space, averages=averages, references=references)
     wanted = {spec.id for spec in model_space(space)}
-    wanted |= {spec.id for spec in averages_of(REPRESENTATIVES)} if averages else set()
+    wanted |= {spec.id for spec in candidate_averages()} if averages else set()
     wanted |= {"IForest()"} if references else set()
     assert set(found.columns) == wanted
     assert found.columns.is_unique
@@ -127,7 +127,7 @@ def test_columns_are_those_asked_for(made, space, averages, references):
 
 
 def test_models_that_are_not_there_are_said(made):
-    lost = averages_of(REPRESENTATIVES)[3].id
+    lost = candidate_averages()[3].id
     made["models.parquet"] = made["models.parquet"].query("id != @lost")
     assert shipped_matrix(space="extended").shape[1] == len(model_space("extended"))
     with pytest.raises(UserError, match="it lacks 1 of the") as caught:

@@ -3,21 +3,55 @@
 import json
 import math
 from importlib.resources import files
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaod.detectors import ModelSpec, model_space
+from metaod.detectors import ModelSpec, families, model_space
+from metaod.detectors.averages import members_of
+from metaod.detectors.representatives import candidate_averages
 from metaod.selection.costs import expected_cost, expected_costs, why_too_costly
 
 SPACE = model_space("extended")
 LAWS = json.loads(files("metaod.pretrained").joinpath("costs.json").read_text("utf-8"))["families"]
 
 
-def test_every_model_of_both_spaces_was_measured_or_has_measured_neighbours():
+def test_every_family_was_measured():
+    assert set(families()) == set(LAWS)
     listed = {model for law in LAWS.values() for model in law["offsets"]}
-    assert listed == {spec.id for spec in (*model_space("paper"), *SPACE)}
+    assert listed >= {spec.id for spec in model_space("paper")}
+
+
+@pytest.mark.parametrize("spec", SPACE, ids=str)
+def test_a_fit_on_a_table_of_ordinary_size_takes_moments(spec):
+    cost = expected_cost(spec, 3000, 10)
+    assert cost.is_known
+    assert 1e-3 < cost.seconds < 1
+    assert 3000 < cost.n_bytes < 100 * 2**20
+
+
+@pytest.mark.parametrize("scaling", ["zscore", "robust", "signedlog", "whitened"])
+@pytest.mark.parametrize("name", ["KNN", "LOF"])
+def test_more_neighbours_cost_more(name, scaling):
+    models = [
+        spec
+        for spec in sorted(SPACE, key=lambda spec: dict(spec.params).get("n_neighbors", 0))
+        if (spec.detector, spec.scaling) == (name, scaling)
+    ]
+    costs = expected_costs(models, 3000, 10)
+    for less, more in pairwise(costs):
+        assert less.seconds < more.seconds
+        assert less.n_bytes < more.n_bytes
+
+
+def test_averages_cost_what_their_members_do():
+    for average in candidate_averages():
+        members = expected_costs(members_of(average), 3000, 10)
+        cost = expected_cost(average, 3000, 10)
+        assert cost.seconds == pytest.approx(sum(member.seconds for member in members))
+        assert cost.n_bytes == max(member.n_bytes for member in members)
 
 
 @settings(derandomize=True, deadline=None, max_examples=30)

@@ -13,9 +13,8 @@ from metaod.database.store import Store
 from metaod.database.tasks import BuildTask, TaskResult, run_task
 from metaod.datasets.folder import FolderEntry
 from metaod.detectors import ModelSpec, model_space
-from metaod.detectors.averages import averages_of
 from metaod.detectors.kernels.base import Budget, CellState, Mode
-from metaod.detectors.representatives import REPRESENTATIVES
+from metaod.detectors.representatives import candidate_averages
 from metaod.errors import BadColumn, BadParameter
 from metaod.metafeatures.schema import schema
 from metaod.performance import FIXED_REFERENCES, Reference, mega_ensemble
@@ -77,13 +76,12 @@ class BuildOptions:
         models = self._models()
         if not self.averages:
             return models
-        known = set(models)
-        among = [spec for spec in REPRESENTATIVES if spec in known]
-        if len(among) < 2:
+        averages = candidate_averages(models)
+        if not averages:
             legal = "False where the models have fewer than two representatives among them"
             remedy = "Build with the space 'extended', and all of its families"
             raise BadParameter("build", "averages", legal, self.averages, remedy=remedy)
-        return (*models, *averages_of(among))
+        return (*models, *averages)
 
     def _models(self) -> tuple[ModelSpec, ...]:
         return model_space(self.space, detectors=self.detectors)

@@ -12,7 +12,7 @@ from typing import Any
 
 from metaod.detectors.families import Family
 
-__all__ = ["FAMILIES", "SCALINGS_OF"]
+__all__ = ["FAMILIES"]
 
 Params = dict[str, Any]
 
@@ -53,7 +53,9 @@ FAMILIES = (
         random=True,
         builtin=True,
     ),
-    Family("MCD", f"{_ESTIMATORS}.mcd:MCD", {}, rule=_robust_covariance, builtin=True),
+    Family(
+        "MCD", f"{_ESTIMATORS}.mcd:MCD", {"core": (0.75,)}, rule=_robust_covariance, builtin=True
+    ),
     Family("PCA", f"{_ESTIMATORS}.pca:PCA", {"weighted": (True, False)}, builtin=True),
     Family("ECOD", f"{_ESTIMATORS}.tails:ECOD", {}, builtin=True),
     Family("COPOD", f"{_ESTIMATORS}.tails:COPOD", {}, builtin=True),
@@ -66,13 +68,4 @@ FAMILIES = (
         builtin=True,
     ),
 )
-"""The families; all can be had from any scaling, see :data:`SCALINGS_OF` for those that pay."""
-
-SCALINGS_OF = {
-    "SCiForest": ("zscore", "signedlog"),
-    "MCD": ("zscore", "signedlog"),
-    "CBLOF": ("zscore", "robust"),
-}
-"""Scalings on which a family's scores differ; on others, or where it is not named, z-scores do:
-tails and ranks are the same on every monotone scaling, and SCiForest and MCD on every linear one.
-"""
+"""The families; each can be had on any scaling."""

@@ -14,19 +14,15 @@ SCALINGS = ("zscore", "robust", "signedlog", "whitened", "none")
 """Known scalings; every model of the paper uses the first."""
 
 CLIP = 20.0
-"""Where robustly scaled values are cut, in units of the column's 10-90 % range."""
+"""Where robustly scaled values are cut, in units of the column's 10-90 % range; and white ones."""
 
-INNER = 3.0
-"""Robustly scaled values beyond this do not count in the covariance that whitening removes."""
+CORE = 0.75
+"""Share of the rows, the innermost, whose covariance whitening removes."""
 
 WIDEST = 300
 """Columns that can be whitened: a covariance of more is mostly noise, and slow to take apart."""
 
 Matrix = npt.NDArray[np.float64]
-
-# variances below this share of the largest are raised to it: a direction in which the rows hardly
-# differ would otherwise drown all others
-_FLATTEST = 1e-4
 
 # a column whose spread is below this share of its largest value is constant up to rounding, and a
 # z-score would blow the rounding up into data
@@ -37,8 +33,9 @@ _ROUNDING = 16 * np.finfo(np.float64).eps
 class FittedScaling:
     """Columns kept, and the shift and factor of each: ``(x * unit - center) / scale``.
 
-    The robust scaling then cuts the values at ±20; whitening also turns them so that columns no
-    longer correlate; the signed log takes ``sign(v) * log(1 + |v|)`` and standardises the result.
+    The robust scaling then cuts the values at ±20; whitening also turns them so that the columns
+    of the innermost rows no longer correlate, and cuts them again; the signed log takes
+    ``sign(v) * log(1 + |v|)`` and standardises the result.
 
     Parameters
     ----------
@@ -54,8 +51,9 @@ class FittedScaling:
         Shift and divisor in those units.
     log_center, log_scale : ndarray of float or None
         Mean and standard deviation of the signed logs; None for the other scalings.
-    turn : ndarray of float, shape (n_kept, n_kept), or None
-        What robust values are multiplied with to be white; None for the other scalings.
+    turn_center, turn : ndarray of float, shapes (n_kept,) and (n_kept, n_kept), or None
+        Centre of the robust values, and what they are multiplied with to be white; None for the
+        other scalings.
     """
 
     name: str
@@ -66,6 +64,7 @@ class FittedScaling:
     scale: Matrix
     log_center: Matrix | None = None
     log_scale: Matrix | None = None
+    turn_center: Matrix | None = None
     turn: Matrix | None = None
 
     def transform(self, X: Matrix) -> Matrix:
@@ -79,8 +78,8 @@ class FittedScaling:
         result /= self.scale
         if self.name in {"robust", "whitened"}:
             np.clip(result, -CLIP, CLIP, out=result)
-        if self.turn is not None:
-            result = result @ self.turn
+        if self.turn is not None and self.turn_center is not None:
+            result = np.clip((result - self.turn_center) @ self.turn, -CLIP, CLIP)
         if self.log_center is not None and self.log_scale is not None:
             result = _signed_log(result)
             result -= self.log_center
@@ -100,7 +99,8 @@ class FittedScaling:
         if self.log_center is not None and self.log_scale is not None:
             data["log_center"] = self.log_center.tolist()
             data["log_scale"] = self.log_scale.tolist()
-        if self.turn is not None:
+        if self.turn is not None and self.turn_center is not None:
+            data["turn_center"] = self.turn_center.tolist()
             data["turn"] = self.turn.tolist()
         return data
 
@@ -109,7 +109,15 @@ class FittedScaling:
         """Read back :meth:`to_dict`'s form."""
         numbers = {
             name: np.asarray(data[name], dtype=np.float64)
-            for name in ("unit", "center", "scale", "log_center", "log_scale", "turn")
+            for name in (
+                "unit",
+                "center",
+                "scale",
+                "log_center",
+                "log_scale",
+                "turn_center",
+                "turn",
+            )
             if name in data
         }
         return cls(
@@ -130,8 +138,9 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
         median at 0, divides by the 10-90 % range and cuts at ±20; where that range is 0, as in a
         column that is almost always the same, the standard deviation stands for it. ``signedlog``
         takes the signed logarithm of what ``robust`` has before the cut, and z-scores it.
-        ``whitened`` turns and stretches what ``robust`` gives so that the inner part of the rows
-        has uncorrelated columns of variance 1; it takes at most 300 columns.
+        ``whitened`` turns and stretches what ``robust`` gives so that the innermost 75 % of the
+        rows, by robust Mahalanobis distance, have uncorrelated columns of variance 1, and cuts at
+        ±20; it takes at most 300 columns, and two rows more than twice as many as there are.
     X : ndarray of float, shape (n_rows, n_columns)
         The matrix.
 
@@ -173,25 +182,37 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
     if name == "robust":
         return FittedScaling(name, X.shape[1], kept, unit, center, scale)
     if name == "whitened":
-        turn = _whitening((values - center) / scale)
-        return FittedScaling(name, X.shape[1], kept, unit, center, scale, turn=turn)
+        robust = np.clip((values - center) / scale, -CLIP, CLIP)
+        turn_center, turn = _whitening(robust)
+        return FittedScaling(
+            name, X.shape[1], kept, unit, center, scale, turn_center=turn_center, turn=turn
+        )
     logs = _signed_log((values - center) / scale)
     return FittedScaling(
         name, X.shape[1], kept, unit, center, scale, logs.mean(axis=0), logs.std(axis=0)
     )
 
 
-def _whitening(values: Matrix) -> Matrix:
-    if values.shape[1] > WIDEST:
+def _whitening(values: Matrix) -> tuple[Matrix, Matrix]:
+    """Centre of robust values, and what they are multiplied with to be white."""
+    from metaod.detectors.robust_covariance import core_gaussian  # noqa: PLC0415 - slow to import
+
+    n_rows, n_columns = values.shape
+    if n_columns > WIDEST:
         raise UserError(
-            f"whitening takes at most {WIDEST} columns, the table has {values.shape[1]}",
+            f"whitening takes at most {WIDEST} columns, the table has {n_columns}",
             remedy="choose another scaling",
         )
-    inner = np.clip(values, -INNER, INNER)
-    inner -= inner.mean(axis=0)
-    variances, directions = np.linalg.eigh(inner.T @ inner / len(inner))
-    turn: Matrix = directions / np.sqrt(np.maximum(variances, _FLATTEST * variances[-1]))
-    return turn
+    if n_rows < 2 * n_columns + 2:
+        raise UserError(
+            f"whitening {n_columns} columns takes at least {2 * n_columns + 2} rows, the table "
+            f"has {n_rows}",
+            remedy="choose another scaling",
+        )
+    spread = values.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    gaussian, _ = core_gaussian(values / spread, CORE)
+    return gaussian.centre * spread, gaussian.whitening / spread[:, np.newaxis]
 
 
 def _signed_log(values: Matrix) -> Matrix:

@@ -213,13 +213,16 @@ class ModelSpec:
     def why_not(self, n_rows: int, n_columns: int) -> str | None:
         """Why the model does not apply to a table of that size; None where it does.
 
-        An average applies where all of its members do; the first reason is told.
+        An average applies where all of its members do; the first reason is told. Constant columns,
+        which every scaling drops, are not to be counted.
         """
-        reasons = (
-            member.family.why_not(dict(member.params), n_rows, n_columns)
-            for member in self._members()
-        )
-        return next((reason for reason in reasons if reason is not None), None)
+        for member in self._members():
+            reason = member.family.why_not(dict(member.params), n_rows, n_columns)
+            if reason is None:
+                reason = _why_not_scaled(member.scaling, n_rows, n_columns)
+            if reason is not None:
+                return reason
+        return None
 
     def applies(self, n_rows: int, n_columns: int) -> bool:
         """Whether the model applies to a table of that size."""
@@ -256,6 +259,20 @@ class ModelSpec:
         from metaod.detectors.averages import members_of  # noqa: PLC0415 - it imports this class
 
         return members_of(self)
+
+
+def _why_not_scaled(scaling: str, n_rows: int, n_columns: int) -> str | None:
+    """What :func:`~metaod.detectors.scaling.fit_scaling` would say of a table of that size."""
+    if scaling != "whitened":
+        return None
+    from metaod.detectors.scaling import WIDEST  # noqa: PLC0415 - imports numpy
+
+    if n_columns > WIDEST:
+        return f"whitening takes at most {WIDEST} columns, the table has {n_columns}"
+    needed = 2 * n_columns + 2
+    if n_rows < needed:
+        return f"whitening {n_columns} columns takes at least {needed} rows, the table has {n_rows}"
+    return None
 
 
 def _order(name: str) -> tuple[bool, str]:

@@ -145,9 +145,16 @@ class FlatForest:
         >>> forest.weights(X, np.array([[4.9]])).tolist()
         [[0.0, 0.0, 0.5, 0.5]]
         """
-        leaves = self._leaves(X.astype(np.float32))
-        asked = self._leaves(unseen.astype(np.float32))
-        found = np.zeros((len(unseen), len(X)))
+        return self.shares(self.leaves(X), unseen)
+
+    def leaves(self, X: Matrix) -> npt.NDArray[np.intp]:
+        """The leaf, by number, that each row (n, d) meets in each tree, (n, trees)."""
+        return self._leaves(X.astype(np.float32))
+
+    def shares(self, leaves: npt.NDArray[np.intp], unseen: Matrix) -> Matrix:
+        """What :meth:`weights` gives, for rows whose leaves are known already."""
+        asked = self.leaves(unseen)
+        found = np.zeros((len(unseen), len(leaves)))
         for tree in range(len(self.roots)):
             shared = asked[:, tree, None] == leaves[None, :, tree]
             found += shared / np.maximum(shared.sum(axis=1, keepdims=True), 1)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from metaod.learners.base import Matrix
 from metaod.learners.cleaning import Cleaning
@@ -37,6 +38,14 @@ class MetaRegression:
     def predict(self, M: Matrix) -> Matrix:
         """Targets (q, outputs) for raw meta-features (q, d)."""
         return self.forest.predict(_columns(self.cleaning, M))
+
+    def leaves(self, M: Matrix) -> npt.NDArray[np.intp]:
+        """The leaf that each dataset, by raw meta-features (n, d), meets in each tree."""
+        return self.forest.leaves(_columns(self.cleaning, M))
+
+    def shares(self, leaves: npt.NDArray[np.intp], M: Matrix) -> Matrix:
+        """Weights (q, n) that datasets (q, d) give to those whose leaves these are."""
+        return self.forest.shares(leaves, _columns(self.cleaning, M))
 
     def state(self) -> State:
         """Plain data and arrays; :meth:`restore` takes them back."""

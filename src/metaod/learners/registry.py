@@ -28,6 +28,7 @@ _OURS: Mapping[str, str] = {
     "global_best_rank": "metaod.learners.global_best:GlobalBestRank",
     "random_selection": "metaod.learners.random_selection:RandomSelection",
     "pyod_rule": "metaod.learners.pyod_rule:PyODRule",
+    "gain_forest": "metaod.learners.gain_forest:GainForest",
     "fixed": "metaod.learners.fixed:FixedChoice",
 }
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metaod.detectors import model_space
-from metaod.detectors.averages import averages_of
-from metaod.detectors.representatives import REPRESENTATIVES
+from metaod.detectors.representatives import candidate_averages
 from metaod.errors import BadParameter, UserError
 from metaod.metafeatures import SCHEMAS
 from metaod.performance.metrics import MEASURES
@@ -61,7 +60,7 @@ def shipped_matrix(
     space : {"paper", "extended", "all"}, default="paper"
         The models that are columns.
     averages : bool, default=False
-        Whether the averages of two or three representatives are columns too.
+        Whether the averages that may be picked are columns too.
     references : bool, default=False
         Whether the reference models, which can never be picked, are columns too.
 
@@ -75,7 +74,7 @@ def shipped_matrix(
     models = _read("models.parquet").set_index("id")
     wanted = {spec.id for spec in model_space(space)}
     if averages:
-        wanted |= {spec.id for spec in averages_of(REPRESENTATIVES)}
+        wanted |= {spec.id for spec in candidate_averages()}
     lacking = wanted - set(models.index)
     if lacking:
         raise UserError(

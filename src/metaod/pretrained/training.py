@@ -51,7 +51,7 @@ class ShippedRecipe:
 
 
 RECIPES = {
-    "default": ShippedRecipe("supervised_surrogates", ("paper", "scores")),
+    "default": ShippedRecipe("gain_forest", ("paper", "scores"), space="extended", averages=True),
     "metaod": ShippedRecipe("metaod"),
 }
 """The shipped learners; any other is trained with its own defaults on the paper's features and

@@ -74,3 +74,47 @@ def test_new_rows_one_by_one():
     np.testing.assert_allclose(alone, detector.decision_scores_[::30], rtol=1e-9)
     with pytest.raises(BadParameter, match="5 columns"):
         detector.decision_function(X[:, :2])
+
+
+# the core
+
+
+def mahalanobis(rows, chosen):
+    centred = rows - rows[chosen].mean(axis=0)
+    inverse = np.linalg.inv(np.cov(rows[chosen].T, bias=True))
+    return np.einsum("ij,jk,ik->i", centred, inverse, centred)
+
+
+def test_a_core_is_that_share_of_the_rows_and_sets_the_distances():
+    plain = MCD().fit(X)
+    detector = MCD(core=0.75).fit(X)
+    assert detector.support_.mean() == pytest.approx(0.75, abs=1 / len(X))
+    # the nearest by the distance without a core
+    nearest = np.sort(plain.decision_scores_)[: detector.support_.sum()]
+    np.testing.assert_array_equal(np.sort(plain.decision_scores_[detector.support_]), nearest)
+    np.testing.assert_allclose(
+        detector.decision_scores_, mahalanobis(X, detector.support_), rtol=1e-7
+    )
+    np.testing.assert_allclose(detector.decision_function(X), detector.decision_scores_)
+    assert roc_auc_score(LABELS, detector.decision_scores_) == 1.0
+
+
+def test_the_core_of_all_rows_is_the_plain_distance():
+    detector = MCD(core=1.0).fit(X)
+    assert detector.support_.all()
+    np.testing.assert_allclose(
+        detector.decision_scores_, mahalanobis(X, detector.support_), rtol=1e-7
+    )
+
+
+def test_a_core_lets_go_of_outliers_that_reweighting_takes_in():
+    # too near to the bulk to be cut off at the 97.5 % of a normal distribution
+    rows = np.vstack([CLEAN, 1.7 * CLEAN[:40]])
+    taken = MCD().fit(rows).support_[280:].mean()
+    assert MCD(core=0.5).fit(rows).support_[280:].mean() < taken
+
+
+@pytest.mark.parametrize("core", [0, 0.0, -0.1, 1.5, float("nan"), float("inf")])
+def test_what_is_no_share_is_refused(core):
+    with pytest.raises(BadParameter, match="core"):
+        MCD(core=core).fit(X)

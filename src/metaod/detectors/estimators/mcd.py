@@ -1,44 +1,19 @@
 """Robust Mahalanobis distances by a deterministic search, with PyOD's interface."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from pyod.models.base import BaseDetector
-from scipy.special import ndtri
-from scipy.stats import chi2, rankdata
 from sklearn.utils.validation import check_array
 
 from metaod.detectors.estimators.new_rows import check_new_rows
+from metaod.detectors.robust_covariance import core_gaussian, reweighted_gaussian
+from metaod.errors import BadParameter
 
 __all__ = ["MCD"]
 
 Matrix = npt.NDArray[np.float64]
-
-_FLOOR = 1e-6
-"""Variance that every direction has at least, as a share of that of all rows together."""
-
-_MAX_STEPS = 100
-
-
-class _Gaussian(NamedTuple):
-    centre: Matrix
-    whitening: Matrix
-    log_volume: float
-
-    @classmethod
-    def of(cls, X: Matrix) -> "_Gaussian":
-        """Mean and covariance of rows, whose columns have about unit spread in the table."""
-        covariance = np.cov(X.T, bias=True).reshape(2 * X.shape[1:])
-        variances, axes = np.linalg.eigh(covariance)
-        # rows that lie in a plane have no extent across it: rows beside it are far away, but not
-        # infinitely so
-        variances = np.maximum(variances, _FLOOR)
-        return cls(X.mean(axis=0), axes / np.sqrt(variances), float(np.log(variances).sum()))
-
-    def distances(self, X: Matrix) -> Matrix:
-        squared: Matrix = (((X - self.centre) @ self.whitening) ** 2).sum(axis=1)
-        return squared
 
 
 class MCD(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
@@ -54,6 +29,9 @@ class MCD(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
 
     Parameters
     ----------
+    core : float in (0, 1] or None, default=None
+        Share of the rows, the nearest by that distance, from which location and covariance are
+        taken once more; None stops before. A narrower core lets go of outliers in numbers.
     contamination : float, default=0.1
         Share of outliers; sets ``threshold_`` and ``labels_``.
 
@@ -70,11 +48,14 @@ class MCD(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
     array([0, 0, 0, 0, 1])
     """
 
-    def __init__(self, contamination: float = 0.1) -> None:
+    def __init__(self, core: float | None = None, contamination: float = 0.1) -> None:
         super().__init__(contamination=contamination)
+        self.core = core
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - PyOD's signature
         """Find the half and score the training rows; ``y`` is ignored."""
+        if self.core is not None and not 0 < self.core <= 1:
+            raise BadParameter("MCD", "core", "a float in the range (0, 1], or None", self.core)
         X = check_array(X, dtype=np.float64, ensure_min_samples=2)
         self._set_n_classes(None)
         self.n_features_in_ = X.shape[1]
@@ -82,14 +63,10 @@ class MCD(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
         spread = X.std(axis=0)
         self._scale = np.where(spread > 0, spread, 1.0)
         X = (X - self._shift) / self._scale
-        n_rows, n_columns = X.shape
-        half = min(n_rows, (n_rows + n_columns + 1) // 2)
-        best = _most_concentrated(X, half)
-        # as wide as all rows would make it, were they normally distributed
-        distances = best.distances(X)
-        unit = float(np.median(distances)) / chi2.median(n_columns)
-        self.support_ = distances <= unit * chi2.ppf(0.975, n_columns)
-        self._fitted = _Gaussian.of(X[self.support_])
+        if self.core is None:
+            self._fitted, self.support_ = reweighted_gaussian(X)
+        else:
+            self._fitted, self.support_ = core_gaussian(X, self.core)
         self.decision_scores_ = self._fitted.distances(X)
         self._process_decision_scores()
         return self
@@ -98,51 +75,3 @@ class MCD(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
         """Squared distances of new rows; training rows get their training scores."""
         rows = check_new_rows(self, X)
         return self._fitted.distances((rows - self._shift) / self._scale)
-
-
-def _most_concentrated(X: Matrix, half: int) -> _Gaussian:
-    """The Gaussian of the best half that the search finds."""
-    # a few steps show which starts are worth going on with
-    found = sorted(
-        (_concentrated(X, half, start, 3) for start in _starts(X)), key=lambda g: g.log_volume
-    )
-    ended = [_concentrated(X, half, start, _MAX_STEPS) for start in found[:2]]
-    return min(ended, key=lambda gaussian: gaussian.log_volume)
-
-
-def _concentrated(X: Matrix, half: int, gaussian: _Gaussian, n_steps: int) -> _Gaussian:
-    """Take the nearest half and its Gaussian in turn, which never increases the determinant."""
-    for _ in range(n_steps):
-        nearest = np.argpartition(gaussian.distances(X), half - 1)[:half]
-        # in the table's order, so that sums are the same whichever way the half was found
-        following = _Gaussian.of(X[np.sort(nearest)])
-        ended = following.log_volume >= gaussian.log_volume - 1e-10
-        gaussian = following
-        if ended:
-            break
-    return gaussian
-
-
-def _starts(X: Matrix) -> list[_Gaussian]:
-    """Rough estimates that a minority of outliers cannot carry away."""
-    n_rows, n_columns = X.shape
-    deviations = np.abs(X).mean(axis=0)
-    Z = X / np.where(deviations > 0, deviations, 1.0)
-    ranks = rankdata(Z, axis=0)
-    lengths = np.sqrt((Z**2).sum(axis=1))
-    signs = Z / np.where(lengths > 0, lengths, 1.0)[:, np.newaxis]
-    inner = Z[np.argsort(lengths, kind="stable")[: -(-n_rows // 2)]]
-    shapes = [np.tanh(Z), ranks, ndtri((ranks - 1 / 3) / (n_rows + 1 / 3)), signs, inner]
-    starts = []
-    for shape in shapes:
-        # directions from the shape, spread and centre along them from the table's bulk
-        _, axes = np.linalg.eigh(np.cov(shape.T, bias=True).reshape(n_columns, n_columns))
-        along = X @ axes
-        centre = np.median(along, axis=0)
-        spread = 1.4826 * np.median(np.abs(along - centre), axis=0)
-        spread = np.maximum(spread, np.sqrt(_FLOOR))
-        starts.append(
-            # of no volume yet: the first step decides
-            _Gaussian(axes @ centre, axes / spread, np.inf)
-        )
-    return starts

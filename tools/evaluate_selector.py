@@ -1,0 +1,339 @@
+"""The default selector against its rivals: on development origins in ten folds, and on final ones.
+
+    python tools/evaluate_selector.py development --jobs 2
+    python tools/evaluate_selector.py final --jobs 2
+
+``development`` leaves out a tenth of the development origins at a time; ``final`` fits on all of
+them and answers for the final origins. Both follow docs/selector-protocol.md and write CSV and
+Markdown tables to results/selector; ``final`` also the learning curve. Needs the extra
+``evaluation``, and results/selector/adengine.csv from tools/run_adengine.py.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from joblib import Parallel, delayed
+
+from metaod.detectors import ModelSpec
+from metaod.detectors.averages import members_of
+from metaod.detectors.representatives import COMMITTEE, average_of
+from metaod.evaluation.statistics import bootstrap_intervals
+from metaod.learners import make_learner
+from metaod.learners.out_of_fold import origin_folds
+from metaod.learners.training_data import TrainingData
+from metaod.pretrained import final_origins
+from metaod.pretrained.training import RECIPES, shipped_training_data
+
+FOLDER = Path(__file__).parents[1] / "results" / "selector"
+BOTH = ("paper", "scores")
+SHARES = (0.125, 0.25, 0.5, 0.75, 1.0)
+DRAWS = 5
+
+Rows = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Design:
+    """A learner, what it learns from, and which of its columns it may pick."""
+
+    learner: str
+    schemas: tuple[str, ...] = BOTH
+    space: str = "extended"
+    params: dict[str, Any] = field(default_factory=dict)
+    most: int = 99
+    """Members of a pick, at most."""
+    seeds: int = 3
+
+
+DEFAULT = RECIPES["default"]
+CHOSEN = Design(DEFAULT.learner, DEFAULT.schemas, DEFAULT.space, DEFAULT.params)
+
+SLOW = "MetaOD as in the paper, 302 models"
+"""In ten folds by tools/compare_learners.py already."""
+
+DESIGNS = {
+    "MetaOD's default": CHOSEN,
+    "the same, pick='single'": replace(CHOSEN, most=1),
+    "previous default: SS, the paper's 302 models": Design(
+        "supervised_surrogates", BOTH, "paper", seeds=1
+    ),
+    SLOW: Design("metaod", ("paper",), "paper", seeds=1),
+}
+
+ABLATIONS = {
+    "as it is": CHOSEN,
+    "score features alone": Design(CHOSEN.learner, ("scores",), seeds=1),
+    "the paper's features alone": Design(CHOSEN.learner, ("paper",), seeds=1),
+    "no price for losses": Design(CHOSEN.learner, params={"price": 0.0}, seeds=1),
+    "three times the price": Design(CHOSEN.learner, params={"price": 0.3}, seeds=1),
+    "two models at most": replace(CHOSEN, most=2),
+    "the paper's 302 models": Design(
+        CHOSEN.learner,
+        BOTH,
+        "paper",
+        {"reference": "IForest(n_estimators=100, max_features=1.0)"},
+        seeds=1,
+    ),
+    "supervised surrogates in its place": Design("supervised_surrogates", seeds=1),
+}
+
+
+def main() -> None:
+    """Write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("which", choices=("development", "final"))
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    bench = Bench.development() if given.which == "development" else Bench.final()
+    designs = DESIGNS if given.which == "final" else {k: v for k, v in DESIGNS.items() if k != SLOW}
+    runs = {**designs, **{f"ablation: {name}": item for name, item in ABLATIONS.items()}}
+    found = bench.run(runs, given.jobs)
+    write(bench, found, given.which)
+    if given.which == "final":
+        write_curve(bench, given.jobs)
+
+
+class Bench:
+    """Datasets, the splits to train and test on, and what every column reached."""
+
+    def __init__(self, splits: Callable[[TrainingData], list[tuple[Rows, Rows]]]) -> None:
+        self._data: dict[tuple[tuple[str, ...], str], TrainingData] = {}
+        whole = self.data(CHOSEN)
+        self.splits = splits(whole)
+        self.asked = np.logical_or.reduce([test for _, test in self.splits])
+        self.P = whole.P[self.asked]
+        self.iforest = whole.reference[self.asked]
+        self.origins = whole.origins[self.asked]
+
+    @classmethod
+    def development(cls) -> "Bench":
+        """Ten folds of the development origins."""
+
+        def splits(data: TrainingData) -> list[tuple[Rows, Rows]]:
+            inside = ~data.origins.isin(final_origins()).to_numpy()
+            folds = np.full(len(inside), -1)
+            folds[inside] = origin_folds(data.origins[inside], 10)
+            return [(inside & (folds != fold), folds == fold) for fold in range(10)]
+
+        return cls(splits)
+
+    @classmethod
+    def final(cls) -> "Bench":
+        """All development origins to learn from, the final ones to answer for."""
+
+        def splits(data: TrainingData) -> list[tuple[Rows, Rows]]:
+            last = data.origins.isin(final_origins()).to_numpy()
+            return [(~last, last)]
+
+        return cls(splits)
+
+    def data(self, design: Design) -> TrainingData:
+        """What a design learns from; the same datasets for all."""
+        key = (design.schemas, design.space)
+        if key not in self._data:
+            self._data[key] = shipped_training_data(
+                design.schemas, space=design.space, averages=design.space == "extended"
+            )
+        return self._data[key]
+
+    def run(self, designs: dict[str, Design], jobs: int) -> dict[str, "pd.Series[float]"]:
+        """What each design's picks reached, the mean over seeds."""
+        # designs that differ in what they may pick share their fits
+        alike: dict[str, list[str]] = {}
+        for name, design in designs.items():
+            alike.setdefault(str(replace(design, most=0)), []).append(name)
+        todo = [
+            (names, seed, split)
+            for names in alike.values()
+            for seed in range(designs[names[0]].seeds)
+            for split in range(len(self.splits))
+        ]
+        parts = Parallel(jobs, verbose=1)(
+            delayed(_reached)(
+                self.data(designs[names[0]]),
+                designs[names[0]],
+                [designs[name].most for name in names],
+                seed,
+                *self.splits[split],
+            )
+            for names, seed, split in todo
+        )
+        found: dict[str, list[pd.Series[float]]] = {name: [] for name in designs}
+        for (names, _, _), pieces in zip(todo, parts, strict=True):
+            for name, piece in zip(names, pieces, strict=True):
+                found[name].append(piece)
+        return {
+            name: pd.concat(pieces).groupby(level=0).mean().reindex(self.P.index)
+            for name, pieces in found.items()
+        }
+
+    def fixed(self, most: int) -> "pd.Series[float]":
+        """What the column reaches that was best on the training origins of each split."""
+        pieces = []
+        whole = self.data(CHOSEN)
+        allowed = [name for name in whole.P if _members(name) <= most]
+        for train, test in self.splits:
+            votes = 1.0 / whole.origins[train].map(whole.origins[train].value_counts())
+            gains = whole.P.loc[train, allowed].sub(whole.reference[train], axis=0)
+            # a model without scores is no better than the reference there
+            means = gains.fillna(-0.02).mul(votes, axis=0).sum() / votes.sum()
+            best = str(means.idxmax())
+            print(f"best fixed of {most}: {best}")
+            pieces.append(whole.P.loc[test, best].fillna(whole.reference[test]))
+        return pd.concat(pieces).reindex(self.P.index)
+
+
+def _members(name: str) -> int:
+    return len(members_of(ModelSpec.parse(name)))
+
+
+def _reached(
+    data: TrainingData, design: Design, most: list[int], seed: int, train: Rows, test: Rows
+) -> "list[pd.Series[float]]":
+    """What the picks reach, once for each number of members that a pick may have."""
+    params = dict(design.params)
+    learner = make_learner(design.learner, **params)
+    if learner.is_random:
+        learner = make_learner(design.learner, **params, random_state=seed)
+    learner.fit(data.P[train], data.M[train], data.origins[train])
+    scores = learner.predict(data.M[test])
+    P = data.P[test]
+    found = []
+    for count in most:
+        allowed = [name for name in P if _members(name) <= count]
+        usable = scores[allowed].where(P[allowed].notna())
+        picks = usable.T.sort_index().T.idxmax(axis=1)
+        reached = [P.loc[place, picks[place]] for place in P.index]
+        found.append(pd.Series(reached, index=P.index))
+    return found
+
+
+def figures(
+    name: str, reached: "pd.Series[float]", bench: Bench, fixed: "pd.Series[float]"
+) -> dict[str, Any]:
+    """One row of a table."""
+    gain = reached - bench.iforest
+    over = reached - fixed
+    low, high = bootstrap_intervals(gain.to_frame(), bench.origins)[0]
+    below, above = bootstrap_intervals(over.to_frame(), bench.origins)[0]
+    return {
+        "design": name,
+        "MAP": reached.mean(),
+        "gain": gain.mean(),
+        "low": low,
+        "high": high,
+        "wins": int((gain > 1e-9).sum()),
+        "losses": int((gain < -1e-9).sum()),
+        "lost_05": (gain < -0.05).mean(),
+        "won_05": (gain > 0.05).mean(),
+        "over_fixed": over.mean(),
+        "over_fixed_low": below,
+        "over_fixed_high": above,
+    }
+
+
+def write(bench: Bench, found: dict[str, "pd.Series[float]"], which: str) -> None:
+    """The table of designs and rivals, and the one of ablations."""
+    fixed = bench.fixed(3)
+    committee = bench.P[average_of(*COMMITTEE).id].fillna(bench.iforest)
+    engine = pd.read_csv(FOLDER / "adengine.csv").set_index("fingerprint")["ap"]
+    others = {
+        "best fixed average of up to three": fixed,
+        "best fixed model": bench.fixed(1),
+        "fixed committee of seven": committee,
+        "PyOD 3's ADEngine().detect": engine.reindex(bench.P.index),
+        "PyOD's default IForest()": bench.iforest,
+        "best model or average with hindsight": bench.P.max(axis=1),
+    }
+    rows = [figures(name, found[name], bench, fixed) for name in DESIGNS if name in found]
+    rows += [figures(name, values, bench, fixed) for name, values in others.items()]
+    _save(rows, which, bench)
+    _save(
+        [figures(n, found[f"ablation: {n}"], bench, fixed) for n in ABLATIONS],
+        f"{which}-ablations",
+        bench,
+    )
+    default = next(iter(DESIGNS))
+    if which == "final":
+        engine_gap = found[default] - others["PyOD 3's ADEngine().detect"]
+        low, high = bootstrap_intervals(engine_gap.to_frame(), bench.origins)[0]
+        print(f"over ADEngine: {engine_gap.mean():+.4f} [{low:+.4f}, {high:+.4f}]")
+
+
+def _save(rows: list[dict[str, Any]], name: str, bench: Bench) -> None:
+    table = pd.DataFrame(rows)
+    table.to_csv(FOLDER / f"{name}.csv", index=False, float_format="%.6f")
+    lines = [
+        f"{len(bench.P)} datasets of {bench.origins.nunique()} origins.",
+        "",
+        "| design | MAP | − iForest [95 %] | wins-losses | lost > .05 | − best fixed [95 %] |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row['design']} | {row['MAP']:.4f} | {row['gain']:+.4f} [{row['low']:+.4f}, "
+        f"{row['high']:+.4f}] | {row['wins']}-{row['losses']} | {row['lost_05']:.1%} | "
+        f"{row['over_fixed']:+.4f} [{row['over_fixed_low']:+.4f}, {row['over_fixed_high']:+.4f}] |"
+        for row in rows
+    ]
+    (FOLDER / f"{name}.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
+
+
+def write_curve(bench: Bench, jobs: int) -> None:
+    """How the gain grows with the number of origins that are learned from."""
+    data = bench.data(CHOSEN)
+    train, test = bench.splits[0]
+    names = np.unique(data.origins[train])
+    todo = []
+    for share in SHARES:
+        for draw in range(DRAWS if share < 1 else 1):
+            drawn = np.random.default_rng(draw).permutation(names)[: round(share * len(names))]
+            todo.append((len(drawn), train & data.origins.isin(drawn).to_numpy()))
+    parts = [
+        part
+        for (part,) in Parallel(jobs)(
+            delayed(_reached)(data, CHOSEN, [CHOSEN.most], 0, rows, test) for _, rows in todo
+        )
+    ]
+    table = pd.DataFrame(
+        {
+            "origins": [count for count, _ in todo],
+            "gain": [float((part - bench.iforest).mean()) for part in parts],
+            "lost_05": [float((part - bench.iforest < -0.05).mean()) for part in parts],
+        }
+    )
+    table.to_csv(FOLDER / "learning-curve.csv", index=False, float_format="%.6f")
+    _plot(table, bench)
+    print(table.groupby("origins").mean().to_string())
+
+
+def _plot(table: pd.DataFrame, bench: Bench) -> None:
+    import matplotlib as mpl  # noqa: PLC0415 - the extra is needed for this alone
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    fixed = float((bench.fixed(3) - bench.iforest).mean())
+    means = table.groupby("origins")["gain"].mean()
+    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    axes.plot(table["origins"], table["gain"], "o", color="0.7", label="one draw of origins")
+    axes.plot(means.index, means, "-o", color="C0", label="mean")
+    axes.axhline(fixed, color="C1", linestyle="--", label="best fixed average")
+    axes.axhline(0.0, color="0.3", linewidth=0.8)
+    axes.set_xlabel("origins learned from")
+    axes.set_ylabel("mean AP over PyOD's IForest()")
+    axes.set_title(f"{len(bench.P)} final datasets")
+    axes.legend(frameon=False, fontsize=8)
+    for ending in ("png", "svg"):
+        figure.savefig(FOLDER / f"learning-curve.{ending}", dpi=150)
+
+
+if __name__ == "__main__":
+    main()
