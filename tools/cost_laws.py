@@ -123,7 +123,10 @@ def _interpolated(params: dict[str, Any], known: list[tuple[dict[str, Any], floa
     names = [
         key
         for key, value in params.items()
-        if not isinstance(value, str | bool) and len({other[key] for other, _ in known}) > 1
+        if not isinstance(value, str | bool)
+        # where only some models name it, the others' value is not known
+        and all(key in other for other, _ in known)
+        and len({other[key] for other, _ in known}) > 1
     ]
     # one numeric hyperparameter after the other: the fit is additive in them
     mean = float(np.mean([value for _, value in known]))

@@ -21,8 +21,8 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from metaod.detectors import ModelSpec
-from metaod.detectors.averages import members_of
-from metaod.detectors.representatives import COMMITTEE, average_of
+from metaod.detectors.averages import average_of, members_of
+from metaod.detectors.representatives import COMMITTEE
 from metaod.evaluation.statistics import bootstrap_intervals
 from metaod.learners import make_learner
 from metaod.learners.out_of_fold import origin_folds
@@ -95,6 +95,8 @@ def main() -> None:
     designs = DESIGNS if given.which == "final" else {k: v for k, v in DESIGNS.items() if k != SLOW}
     runs = {**designs, **{f"ablation: {name}": item for name, item in ABLATIONS.items()}}
     found = bench.run(runs, given.jobs)
+    reached = pd.DataFrame(found | {"IForest()": bench.iforest})
+    reached.to_csv(FOLDER / f"{given.which}-reached.csv", float_format="%.6f")
     write(bench, found, given.which)
     if given.which == "final":
         write_curve(bench, given.jobs)

@@ -17,7 +17,10 @@ from scipy import stats
 
 from metaod.datasets import iter_folder
 from metaod.detectors import ModelSpec
+from metaod.detectors.averages import average_of
+from metaod.detectors.representatives import COMMITTEE
 from metaod.detectors.scoring import score_models
+from metaod.performance.averages import Averaging
 from metaod.performance.metrics import average_precision
 from metaod.pretrained import final_origins
 from metaod.selection.threshold import USUAL_SHARE, estimated_share
@@ -25,12 +28,20 @@ from metaod.selection.threshold import USUAL_SHARE, estimated_share
 Scores = npt.NDArray[np.float64]
 Share = Callable[[Scores], float]
 
-MODELS = (
-    ModelSpec("IForest"),
-    ModelSpec("KNN", {"n_neighbors": 50, "method": "largest"}),
-    ModelSpec("LOF", {"n_neighbors": 20, "metric": "euclidean"}),
-    ModelSpec("OCSVM", {"kernel": "rbf", "nu": 0.5}),
+_FOREST, _OBLIQUE, _CORE = (
+    ModelSpec.parse(model)
+    for model in (
+        "IForest(n_estimators=200, max_features=1.0, scaling=signedlog)",
+        "SCiForest(n_dims=5, n_estimators=100, n_trials=3, max_depth=32, scaling=signedlog)",
+        "MCD(core=0.75, scaling=robust)",
+    )
 )
+MODELS = (
+    average_of(_OBLIQUE, _CORE),
+    average_of(_FOREST, _OBLIQUE, _CORE),
+    average_of(*COMMITTEE),
+)
+"""Averages as the default picks them: the best fixed pair, a usual three, the committee."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,10 @@ def cases(folder: str) -> Iterator[Case]:
         if (entry.rows or 0) > 10_000 or (entry.columns or 0) > 100:
             continue
         dataset = entry.load()
-        for scored in score_models(dataset.X, MODELS, trials=1):
+        averaging = Averaging(MODELS, 1)
+        for scored in score_models(dataset.X, sorted(averaging.members), trials=1):
+            averaging.take(scored)
+        for scored in averaging.scored():
             if scored.scores is not None:
                 yield Case(entry.origin, scored.scores, dataset.y)
 

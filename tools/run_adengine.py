@@ -44,15 +44,17 @@ def main(data: Path, target: Path) -> None:
     done = set()
     if target.exists():
         with target.open(newline="") as file:
-            done = {row["dataset"] for row in csv.DictReader(file)}
+            done = {row["fingerprint"] for row in csv.DictReader(file)}
     with target.open("a", newline="") as file, threadpool_limits(1):
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         if not done:
             writer.writeheader()
         for entry in iter_folder(data, label="y"):
-            if entry.full_name in done:
-                continue
             dataset = entry.load()
+            # the same content under another name is one dataset
+            if dataset.fingerprint in done:
+                continue
+            done.add(dataset.fingerprint)
             name, ap = one(prepare(dataset.table).X, dataset.y)
             writer.writerow(
                 {

@@ -50,7 +50,7 @@ def model_space(
     --------
     >>> len(model_space("paper"))
     302
-    >>> model_space("extended", detectors="KDE")[5]
+    >>> model_space("extended", detectors="KDE")[2]
     KDE(gamma_scale=0.3, scaling=robust)
     """
     if name not in SPACES:

@@ -1,5 +1,6 @@
 """Robust Mahalanobis distances by a deterministic search, with PyOD's interface."""
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -54,7 +55,8 @@ class MCD(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - PyOD's signature
         """Find the half and score the training rows; ``y`` is ignored."""
-        if self.core is not None and not 0 < self.core <= 1:
+        is_share = isinstance(self.core, Real) and 0 < float(self.core) <= 1
+        if self.core is not None and not is_share:
             raise BadParameter("MCD", "core", "a float in the range (0, 1], or None", self.core)
         X = check_array(X, dtype=np.float64, ensure_min_samples=2)
         self._set_n_classes(None)
