@@ -2,11 +2,14 @@
 
     python tools/evaluate_selector.py development --jobs 2
     python tools/evaluate_selector.py final --jobs 2
+    python tools/evaluate_selector.py contrasts --jobs 2
 
 ``development`` leaves out a tenth of the development origins at a time; ``final`` fits on all of
-them and answers for the final origins. Both follow docs/selector-protocol.md and write CSV and
-Markdown tables to results/selector; ``final`` also the learning curve. Needs the extra
-``evaluation``, and results/selector/adengine.csv from tools/run_adengine.py.
+them and answers for the final origins. ``contrasts`` says, family by family on development
+origins, how much there would be to win and how much of it is foreseen. All follow
+docs/selector-protocol.md and write CSV and Markdown tables to results/selector; ``final`` also the
+learning curve. Needs the extra ``evaluation``, and results/selector/adengine.csv from
+tools/run_adengine.py.
 """
 
 import argparse
@@ -32,6 +35,8 @@ from metaod.pretrained.training import RECIPES, shipped_training_data
 
 FOLDER = Path(__file__).parents[1] / "results" / "selector"
 BOTH = ("paper", "scores")
+MANY = 99
+"""More members than any average has."""
 SHARES = (0.125, 0.25, 0.5, 0.75, 1.0)
 DRAWS = 5
 
@@ -46,7 +51,7 @@ class Design:
     schemas: tuple[str, ...] = BOTH
     space: str = "extended"
     params: dict[str, Any] = field(default_factory=dict)
-    most: int = 99
+    most: int = MANY
     """Members of a pick, at most."""
     seeds: int = 3
 
@@ -87,15 +92,19 @@ ABLATIONS = {
 def main() -> None:
     """Write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("which", choices=("development", "final"))
+    parser.add_argument("which", choices=("development", "final", "contrasts"))
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    bench = Bench.development() if given.which == "development" else Bench.final()
+    bench = Bench.final() if given.which == "final" else Bench.development()
+    if given.which == "contrasts":
+        write_contrasts(bench, given.jobs)
+        return
     designs = DESIGNS if given.which == "final" else {k: v for k, v in DESIGNS.items() if k != SLOW}
     runs = {**designs, **{f"ablation: {name}": item for name, item in ABLATIONS.items()}}
     found = bench.run(runs, given.jobs)
-    reached = pd.DataFrame(found | {"IForest()": bench.iforest})
+    means = {name: values.mean(axis=1) for name, values in found.items()}
+    reached = pd.DataFrame(means | {"IForest()": bench.iforest})
     reached.to_csv(FOLDER / f"{given.which}-reached.csv", float_format="%.6f")
     write(bench, found, given.which)
     if given.which == "final":
@@ -141,12 +150,14 @@ class Bench:
         key = (design.schemas, design.space)
         if key not in self._data:
             self._data[key] = shipped_training_data(
-                design.schemas, space=design.space, averages=design.space == "extended"
+                design.schemas,
+                space=design.space,
+                averages=DEFAULT.averages and design.space == DEFAULT.space,
             )
         return self._data[key]
 
-    def run(self, designs: dict[str, Design], jobs: int) -> dict[str, "pd.Series[float]"]:
-        """What each design's picks reached, the mean over seeds."""
+    def run(self, designs: dict[str, Design], jobs: int) -> dict[str, pd.DataFrame]:
+        """What each design's picks reached, a column a seed."""
         # designs that differ in what they may pick share their fits
         alike: dict[str, list[str]] = {}
         for name, design in designs.items():
@@ -172,7 +183,13 @@ class Bench:
             for name, piece in zip(names, pieces, strict=True):
                 found[name].append(piece)
         return {
-            name: pd.concat(pieces).groupby(level=0).mean().reindex(self.P.index)
+            name: pd.concat(
+                [
+                    pd.concat(pieces[start : start + len(self.splits)]).reindex(self.P.index)
+                    for start in range(0, len(pieces), len(self.splits))
+                ],
+                axis=1,
+            )
             for name, pieces in found.items()
         }
 
@@ -182,30 +199,37 @@ class Bench:
         whole = self.data(CHOSEN)
         allowed = [name for name in whole.P if _members(name) <= most]
         for train, test in self.splits:
-            votes = 1.0 / whole.origins[train].map(whole.origins[train].value_counts())
-            gains = whole.P.loc[train, allowed].sub(whole.reference[train], axis=0)
-            # a model without scores is no better than the reference there
-            means = gains.fillna(-0.02).mul(votes, axis=0).sum() / votes.sum()
+            # where it does not apply there is the reference, in training as in testing
+            means = _filled(whole, train)[allowed].mean()
             best = str(means.idxmax())
             print(f"best fixed of {most}: {best}")
-            pieces.append(whole.P.loc[test, best].fillna(whole.reference[test]))
+            pieces.append(_filled(whole, test)[best])
         return pd.concat(pieces).reindex(self.P.index)
+
+
+def _filled(data: TrainingData, rows: Rows) -> pd.DataFrame:
+    return data.P[rows].apply(lambda column: column.fillna(data.reference[rows]))
 
 
 def _members(name: str) -> int:
     return len(members_of(ModelSpec.parse(name)))
 
 
-def _reached(
-    data: TrainingData, design: Design, most: list[int], seed: int, train: Rows, test: Rows
-) -> "list[pd.Series[float]]":
-    """What the picks reach, once for each number of members that a pick may have."""
+def _scores(data: TrainingData, design: Design, seed: int, train: Rows, test: Rows) -> pd.DataFrame:
     params = dict(design.params)
     learner = make_learner(design.learner, **params)
     if learner.is_random:
         learner = make_learner(design.learner, **params, random_state=seed)
     learner.fit(data.P[train], data.M[train], data.origins[train])
-    scores = learner.predict(data.M[test])
+    scores: pd.DataFrame = learner.predict(data.M[test])
+    return scores
+
+
+def _reached(
+    data: TrainingData, design: Design, most: list[int], seed: int, train: Rows, test: Rows
+) -> "list[pd.Series[float]]":
+    """What the picks reach, once for each number of members that a pick may have."""
+    scores = _scores(data, design, seed, train, test)
     P = data.P[test]
     found = []
     for count in most:
@@ -218,36 +242,41 @@ def _reached(
 
 
 def figures(
-    name: str, reached: "pd.Series[float]", bench: Bench, fixed: "pd.Series[float]"
+    name: str, reached: pd.DataFrame, bench: Bench, fixed: "pd.Series[float]"
 ) -> dict[str, Any]:
-    """One row of a table."""
-    gain = reached - bench.iforest
-    over = reached - fixed
+    """One row of a table; counts are means over seeds, as a user has one."""
+    gains = reached.sub(bench.iforest, axis=0)
+    gain = gains.mean(axis=1)
+    over = reached.mean(axis=1) - fixed
     low, high = bootstrap_intervals(gain.to_frame(), bench.origins)[0]
     below, above = bootstrap_intervals(over.to_frame(), bench.origins)[0]
     return {
         "design": name,
-        "MAP": reached.mean(),
+        "MAP": reached.mean(axis=None),
         "gain": gain.mean(),
         "low": low,
         "high": high,
-        "wins": int((gain > 1e-9).sum()),
-        "losses": int((gain < -1e-9).sum()),
-        "lost_05": (gain < -0.05).mean(),
-        "won_05": (gain > 0.05).mean(),
+        "wins": round(float((gains > 1e-9).sum().mean())),
+        "losses": round(float((gains < -1e-9).sum().mean())),
+        "lost_05": (gains < -0.05).mean(axis=None),
+        "won_05": (gains > 0.05).mean(axis=None),
         "over_fixed": over.mean(),
         "over_fixed_low": below,
         "over_fixed_high": above,
     }
 
 
-def write(bench: Bench, found: dict[str, "pd.Series[float]"], which: str) -> None:
+def write(bench: Bench, found: dict[str, pd.DataFrame], which: str) -> None:
     """The table of designs and rivals, and the one of ablations."""
     fixed = bench.fixed(3)
     committee = bench.P[average_of(*COMMITTEE).id].fillna(bench.iforest)
     engine = pd.read_csv(FOLDER / "adengine.csv").set_index("fingerprint")["ap"]
+    lacking = bench.P.index.difference(engine.index)
+    if len(lacking) or bench.iforest.isna().any():
+        raise SystemExit(f"adengine.csv lacks {len(lacking)} datasets, or the matrix iForest's AP")
     others = {
         "best fixed average of up to three": fixed,
+        "best fixed of all candidates": bench.fixed(MANY),
         "best fixed model": bench.fixed(1),
         "fixed committee of seven": committee,
         "PyOD 3's ADEngine().detect": engine.reindex(bench.P.index),
@@ -255,7 +284,7 @@ def write(bench: Bench, found: dict[str, "pd.Series[float]"], which: str) -> Non
         "best model or average with hindsight": bench.P.max(axis=1),
     }
     rows = [figures(name, found[name], bench, fixed) for name in DESIGNS if name in found]
-    rows += [figures(name, values, bench, fixed) for name, values in others.items()]
+    rows += [figures(name, values.to_frame(), bench, fixed) for name, values in others.items()]
     _save(rows, which, bench)
     _save(
         [figures(n, found[f"ablation: {n}"], bench, fixed) for n in ABLATIONS],
@@ -264,7 +293,7 @@ def write(bench: Bench, found: dict[str, "pd.Series[float]"], which: str) -> Non
     )
     default = next(iter(DESIGNS))
     if which == "final":
-        engine_gap = found[default] - others["PyOD 3's ADEngine().detect"]
+        engine_gap = found[default].mean(axis=1) - others["PyOD 3's ADEngine().detect"]
         low, high = bootstrap_intervals(engine_gap.to_frame(), bench.origins)[0]
         print(f"over ADEngine: {engine_gap.mean():+.4f} [{low:+.4f}, {high:+.4f}]")
 
@@ -286,6 +315,61 @@ def _save(rows: list[dict[str, Any]], name: str, bench: Bench) -> None:
     ]
     (FOLDER / f"{name}.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
+
+
+def write_contrasts(bench: Bench, jobs: int) -> None:
+    """What each family would gain with hindsight, and how well its gains are foreseen."""
+    data = bench.data(CHOSEN)
+    hopeful = replace(CHOSEN, params={**CHOSEN.params, "price": 0.0})
+    parts = Parallel(jobs)(delayed(_scores)(data, hopeful, 0, *split) for split in bench.splits)
+    foreseen = pd.concat(parts).reindex(bench.P.index)
+    gains = bench.P.sub(bench.iforest, axis=0)
+    means = pd.concat(
+        [
+            pd.DataFrame([gains_of(data, train).mean()] * int(test.sum()), data.P.index[test])
+            for train, test in bench.splits
+        ]
+    ).reindex(bench.P.index)
+    singles = [name for name in bench.P if _members(name) == 1]
+    best = bench.P[singles].idxmax(axis=1)
+    rows = []
+    for family, names in pd.Series(singles).groupby(
+        [ModelSpec.parse(name).detector for name in singles]
+    ):
+        own = gains[list(names)]
+        left = (own - foreseen[own.columns]) ** 2
+        base = (own - means[own.columns]) ** 2
+        rows.append(
+            {
+                "family": family,
+                "models": len(own.columns),
+                "hindsight": own.max(axis=1).mean(),
+                "best_on": best.isin(own.columns).mean(),
+                "best_fixed": own.mean().max(),
+                "spread": float(np.nanstd(own)),
+                "foreseen_r2": 1 - float(np.nansum(left)) / float(np.nansum(base)),
+            }
+        )
+    table = pd.DataFrame(rows).sort_values("hindsight", ascending=False)
+    table.to_csv(FOLDER / "contrasts.csv", index=False, float_format="%.6f")
+    lines = [
+        f"{len(bench.P)} datasets of {bench.origins.nunique()} origins; gains over `IForest()`.",
+        "",
+        "| family | models | best with hindsight | best of all on | best fixed | spread | R² |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row.family} | {row.models} | {row.hindsight:+.4f} | {row.best_on:.1%} | "
+        f"{row.best_fixed:+.4f} | {row.spread:.3f} | {row.foreseen_r2:+.3f} |"
+        for row in table.itertuples()
+    ]
+    (FOLDER / "contrasts.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
+
+
+def gains_of(data: TrainingData, rows: Rows) -> pd.DataFrame:
+    """Gains over the reference on some datasets."""
+    return data.P[rows].sub(data.reference[rows], axis=0)
 
 
 def write_curve(bench: Bench, jobs: int) -> None:

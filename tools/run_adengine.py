@@ -47,7 +47,7 @@ def main(data: Path, target: Path) -> None:
             done = {row["fingerprint"] for row in csv.DictReader(file)}
     with target.open("a", newline="") as file, threadpool_limits(1):
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if not done:
+        if target.stat().st_size == 0:
             writer.writeheader()
         for entry in iter_folder(data, label="y"):
             dataset = entry.load()

@@ -119,3 +119,9 @@ def test_a_family_of_unknown_cost_is_never_too_costly(monkeypatch):
     monkeypatch.setattr(candidates, "expected_costs", lambda specs, *_: [UNKNOWN] * len(specs))
     names, _ = kept(max_seconds=1e-9)
     assert names == set(MODELS)
+
+
+def test_to_exclude_a_family_that_the_learner_does_not_know_is_no_mistake():
+    models = [ModelSpec("KNN"), ModelSpec("LOF")]
+    found = Candidates.among(models, (100, 5), Constraints(exclude=["ABOD", "LOF"]))
+    assert list(found.costs) == [ModelSpec("KNN")]

@@ -177,7 +177,7 @@ def test_members_that_are_no_columns_have_names_too():
     found = select(X, learner=only, exclude="HBOS").ranking["model"]
     assert set(found) == {MODELS[0], *(name for name in AVERAGES if "HBOS" not in name)}
     with pytest.raises(BadParameter, match="exclude"):
-        select(X, learner=only, exclude="OCSVM")
+        select(X, learner=only, exclude="OCSWM")
 
 
 def test_an_average_does_not_apply_where_a_member_does_not():

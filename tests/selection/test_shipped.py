@@ -9,12 +9,19 @@ import pytest
 
 import metaod
 from metaod.detectors import model_space
+from metaod.detectors.averages import title_of
+from metaod.detectors.representatives import candidate_averages
 from metaod.learners.calibration import LEVEL
 from metaod.pretrained import final_origins, shipped_datasets
 from metaod.pretrained.learners import SHIPPED, find_artifact
 from metaod.pretrained.training import RECIPES
 
 PAPER = {spec.id for spec in model_space("paper")}
+EXTENDED = {spec.id for spec in model_space("extended")}
+MODELS = {
+    "default": EXTENDED | {spec.id for spec in candidate_averages()},
+    "metaod": PAPER,
+}
 
 
 def clusters():
@@ -41,7 +48,7 @@ def test_a_shipped_learner_says_what_it_is(name):
     assert len(manifest.datasets) == 838
     assert manifest.n_origins == 780
     assert manifest.measure == "ap"
-    assert set(manifest.models) == PAPER
+    assert set(manifest.models) == MODELS[name]
     assert len(artifact.history.names) == 838
     assert len(set(artifact.history.origins)) == 780
 
@@ -69,7 +76,7 @@ def test_a_shipped_learner_is_small(name):
 def test_the_example_gets_a_pick(name):
     selection = metaod.select(metaod.load_example(), learner=name)
     assert selection.best.id == selection.ranking["model"][0]
-    assert selection.best.id in PAPER
+    assert selection.best.id in MODELS[name]
     assert selection.trust.is_calibrated
     assert 0 <= selection.trust.low <= selection.trust.predicted <= selection.trust.high <= 1
     assert len(selection.explain().nearest) == 5
@@ -96,9 +103,13 @@ def test_picking_does_without_scikit_learn_and_pyod():
 
 GOLDEN = {
     "default": {
-        "clusters": "OCSVM(kernel=rbf, nu=0.9)",
-        "heavy_tails": "IForest(n_estimators=200, max_features=0.9)",
-        "mostly_zero": "IForest(n_estimators=200, max_features=0.7)",
+        "clusters": "KDE(gamma_scale=0.3, scaling=whitened) + "
+        "KNN(n_neighbors=300, method=largest, scaling=whitened) + MCD(core=0.75, scaling=robust)",
+        "heavy_tails": "MCD(core=0.75, scaling=robust) + MCD(scaling=robust) + SCiForest(n_dims=5, "
+        "n_estimators=100, n_trials=3, max_depth=32, scaling=signedlog)",
+        "mostly_zero": "IForest(n_estimators=200, max_features=1.0, scaling=signedlog) + "
+        "PCA(weighted=false, scaling=signedlog) + SCiForest(n_dims=5, n_estimators=100, "
+        "n_trials=3, max_depth=32, scaling=signedlog)",
     },
     "metaod": {
         "clusters": "KNN(n_neighbors=15, method=median)",
@@ -114,4 +125,5 @@ GOLDEN = {
     "made", [clusters, heavy_tails, mostly_zero], ids=lambda made: made.__name__
 )
 def test_golden_selections(name, made):
-    assert metaod.select(made(), learner=name).best.id == GOLDEN[name][made.__name__]
+    best = metaod.select(made(), learner=name).best
+    assert title_of(best.id) == GOLDEN[name][made.__name__]

@@ -67,7 +67,7 @@ def build(
     averages: Annotated[
         bool,
         typer.Option(
-            "--averages", help="Evaluate the averages of two or three representatives too."
+            "--averages", help="Evaluate the averages of representatives that may be picked too."
         ),
     ] = False,
     trials: Annotated[int, typer.Option(help="Trials of a random model.", min=1)] = 5,

@@ -28,7 +28,18 @@ REPRESENTATIVES = tuple(
 )
 """What averages are made of, see :func:`~metaod.detectors.averages.averages_of`."""
 
-COMMITTEE = tuple(REPRESENTATIVES[place] for place in (1, 3, 6, 7, 8, 12, 13))
+COMMITTEE = tuple(
+    ModelSpec.parse(model)
+    for model in (
+        "IForest(n_estimators=200, max_features=1.0, scaling=signedlog)",
+        "SCiForest(n_dims=5, n_estimators=100, n_trials=3, max_depth=32, scaling=signedlog)",
+        "KDE(gamma_scale=1.0, scaling=signedlog)",
+        "KDE(gamma_scale=0.3, scaling=whitened)",
+        "KNN(n_neighbors=300, method=largest, scaling=robust)",
+        "MCD(core=0.75, scaling=robust)",
+        "PCA(weighted=false, scaling=signedlog)",
+    )
+)
 """One model of each kind: their average seldom wins by much and seldom loses by much."""
 
 

@@ -145,20 +145,35 @@ class FlatForest:
         >>> forest.weights(X, np.array([[4.9]])).tolist()
         [[0.0, 0.0, 0.5, 0.5]]
         """
-        return self.shares(self.leaves(X), unseen)
+        leaves, asked = self.leaves(X), self.leaves(unseen)
+        found = np.zeros((len(unseen), len(X)))
+        for tree in range(len(self.roots)):
+            shared = asked[:, tree, None] == leaves[None, :, tree]
+            found += shared / np.maximum(shared.sum(axis=1, keepdims=True), 1)
+        found /= len(self.roots)
+        return found
 
     def leaves(self, X: Matrix) -> npt.NDArray[np.intp]:
         """The leaf, by number, that each row (n, d) meets in each tree, (n, trees)."""
         return self._leaves(X.astype(np.float32))
 
     def shares(self, leaves: npt.NDArray[np.intp], unseen: Matrix) -> Matrix:
-        """What :meth:`weights` gives, for rows whose leaves are known already."""
+        """What :meth:`weights` gives up to rounding, for rows whose leaves are known already.
+
+        A product of sparse matrices: a leaf has few rows, and only those are looked at.
+        """
+        # late: scipy.sparse is slow to import, and few learners need it
+        from scipy.sparse import csr_array  # noqa: PLC0415
+
+        def met(places: npt.NDArray[np.intp], values: Matrix) -> Any:
+            ends = np.arange(0, places.size + 1, places.shape[1])
+            shape = (len(places), len(self.values))
+            return csr_array((values.ravel(), places.ravel(), ends), shape=shape)
+
         asked = self.leaves(unseen)
-        found = np.zeros((len(unseen), len(leaves)))
-        for tree in range(len(self.roots)):
-            shared = asked[:, tree, None] == leaves[None, :, tree]
-            found += shared / np.maximum(shared.sum(axis=1, keepdims=True), 1)
-        found /= len(self.roots)
+        sizes = np.bincount(leaves.ravel(), minlength=len(self.values))
+        share = np.full(asked.shape, 1.0 / len(self.roots))
+        found: Matrix = (met(asked, share) @ met(leaves, 1.0 / sizes[leaves]).T).toarray()
         return found
 
     def _leaves(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:

@@ -1,6 +1,7 @@
 """Gain forest: gains over isolation forest on similar tables, less a price for losses there."""
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 
 from metaod.errors import BadParameter
 from metaod.learners.base import Learner, Matrix, Progress
-from metaod.learners.checks import check_forest
+from metaod.learners.checks import check_count, check_forest
 from metaod.learners.meta_regression import MetaRegression
 from metaod.learners.state import State, StateReader
 from metaod.learners.training import Training
@@ -24,9 +25,10 @@ class GainForest(Learner):
     """Scores models by how much more than the reference they reached on similar datasets.
 
     A random forest, grown to tell apart datasets on which models gain differently, gives every
-    historical dataset a weight: how often it shares a leaf with the table asked about. The score
+    historical dataset a weight: how often it shares a leaf with the table asked about, the fewer
+    share it the more; datasets of one origin share one vote. The score
     of a model is its weighted mean gain over the reference, less a price for the weighted share
-    of datasets on which it lost more than a little. Datasets of one origin share one vote.
+    of datasets on which it lost more than a little.
 
     Differences to the reference are the target, and not performance itself, because they keep
     their size from dataset to dataset. The forest is grown on their main components: hundreds of
@@ -103,12 +105,10 @@ class GainForest(Learner):
             min_samples_leaf=self.min_samples_leaf,
             max_features=self.max_features,
         )
-        if type(self.n_components) is not int or self.n_components < 1:
-            legal = "an int in the range [1, inf)"
-            raise BadParameter(name, "n_components", legal, self.n_components)
+        check_count(name, "n_components", self.n_components)
         for parameter in ("price", "loss"):
             value = getattr(self, parameter)
-            if not 0 <= value <= 1:
+            if not isinstance(value, Real) or not 0 <= float(value) <= 1:
                 raise BadParameter(name, parameter, "a float in the range [0, 1]", value)
 
     def _predict(self, M: Matrix) -> Matrix:
@@ -127,6 +127,7 @@ class GainForest(Learner):
         }
 
     def _restore(self, reader: StateReader) -> None:
+        self._check()
         self.regression_ = MetaRegression.restore(reader.part("regression"), 1)
         forest = self.regression_.forest
         self.gains_ = reader.array("gains", ("n", "m")).astype(np.float64)
@@ -134,6 +135,9 @@ class GainForest(Learner):
         self.leaves_ = reader.array("leaves", ("n", len(forest.roots)), "i").astype(np.intp)
         if (self.votes_ <= 0).any():
             raise reader.damaged("a dataset has no vote")
+        # every leaf has datasets, as it was grown on them, and no dataset is elsewhere
+        if not np.array_equal(np.unique(self.leaves_), np.arange(len(forest.values))):
+            raise reader.damaged("the datasets' leaves are not those of the forest")
 
 
 def _gains(training: Training, reference: str) -> Matrix:

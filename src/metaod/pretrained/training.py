@@ -40,7 +40,7 @@ class ShippedRecipe:
     space : str
         The models that it picks from.
     averages : bool
-        Whether it picks from the averages of two or three representatives too.
+        Whether it picks from averages of representatives too.
     """
 
     learner: str
@@ -75,7 +75,7 @@ def shipped_training_data(
     space : str, default="paper"
         The models in P.
     averages : bool, default=False
-        Whether the averages of two or three representatives are in P too.
+        Whether the averages that may be picked are in P too.
     measure : str, default="ap"
         The measure in P.
     final : bool, default=True

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from metaod.detectors import SPACES, ModelSpec, model_space
+from metaod.detectors import SPACES, ModelSpec, families, model_space
 from metaod.detectors.averages import is_average, members_of
 from metaod.errors import BadParameter, UserError
 from metaod.selection.costs import Cost, expected_costs, why_too_costly
@@ -87,10 +87,11 @@ class Candidates:
             else:
                 passed_over[spec] = reason
         if not costs:
+            reasons = _commonest(passed_over, too_costly, constraints)
             raise UserError(
-                f"no model is left to pick from: {_commonest(passed_over, too_costly)}",
+                f"no model is left to pick from: {reasons}",
                 where=f"a table of {shape[0]} rows and {shape[1]} columns",
-                remedy="loosen max_seconds, exclude, space or pick, or give more rows",
+                remedy="loosen max_seconds, max_bytes, exclude, space or pick, or give other rows",
             )
         return cls(costs, passed_over)
 
@@ -122,19 +123,29 @@ def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | 
         name = item.id if isinstance(item, ModelSpec) else str(item)
         if name not in known and "(" in name:
             name = ModelSpec.parse(name).id
-        if name not in known:
+        # a family that the learner does not know it cannot pick: to exclude it is no mistake
+        harmless = parameter == "exclude" and name in families()
+        if name not in known and not harmless:
             raise BadParameter("select", parameter, legal, name)
         names.add(name)
     return names
 
 
-def _commonest(passed_over: dict[ModelSpec, str], too_costly: dict[ModelSpec, Cost]) -> str:
+def _commonest(
+    passed_over: dict[ModelSpec, str], too_costly: dict[ModelSpec, Cost], constraints: Constraints
+) -> str:
     """How many models are left out for which reasons: three at most, the most telling first."""
     counts = Counter(reason for spec, reason in passed_over.items() if spec not in too_costly)
     if too_costly:
         # every model has a cost of its own: the least says how far off the limit is
-        least = min(too_costly, key=lambda spec: (too_costly[spec].seconds, spec.id))
-        counts[f"too costly (the quickest {passed_over[least]})"] = len(too_costly)
+        limit = constraints.max_seconds
+        slow = [spec for spec, cost in too_costly.items() if limit and cost.seconds > limit]
+        if slow:
+            least = min(slow, key=lambda spec: (too_costly[spec].seconds, spec.id))
+            counts[f"too costly (the quickest {passed_over[least]})"] = len(too_costly)
+        else:
+            least = min(too_costly, key=lambda spec: (too_costly[spec].n_bytes, spec.id))
+            counts[f"too costly (the smallest {passed_over[least]})"] = len(too_costly)
     # what was not asked for says least about why the rest is out
     reasons = sorted(counts, key=lambda reason: (reason == _NOT_ASKED_FOR, -counts[reason]))
     return ", ".join(f"{counts[reason]} × {reason}" for reason in reasons[:3])

@@ -25,7 +25,7 @@ def check_pick(value: Any) -> Pick:
     'single'
     """
     for name in PICKS:
-        if value == name:
+        if isinstance(value, str) and value == name:
             return name
     if value is not None:
         raise BadParameter("select", "pick", f"one of {PICKS}, or None", value)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,10 @@ from metaod.selection.trust import judge
 __all__ = ["MAX_BYTES", "check_seed", "select"]
 
 MAX_BYTES = 2.0 * 2**30
-"""Memory beyond the table that a pick may be expected to need, unless told otherwise."""
+"""Memory beyond the table that a pick may be expected to need, unless told otherwise ..."""
+
+TIMES_THE_TABLE = 4.0
+"""... or this many times the table, where that is more: who holds it has memory for copies."""
 
 _LONG = 60.0
 """Seconds of fitting that a user is told of beforehand."""
@@ -43,7 +46,7 @@ def select(
     space: Models | None = None,
     exclude: Models | None = None,
     max_seconds: float | None = None,
-    max_bytes: float | None = MAX_BYTES,
+    max_bytes: float | Literal["auto"] | None = "auto",
     random_state: int = 0,
 ) -> Selection:
     """Pick the model to run on a table, without labels and without running any candidate.
@@ -65,8 +68,9 @@ def select(
         None of these, and no averages with one of these: ids of models and names of families.
     max_seconds : float, optional
         Only models that are expected to take no longer to fit; several that are averaged, together.
-    max_bytes : float or None, default=2 GiB
-        Only models that are expected to need no more memory beyond the table; None for no limit.
+    max_bytes : float, None or "auto", default="auto"
+        Only models that are expected to need no more memory beyond the table; None for no limit,
+        ``auto`` for 2 GiB or four times the table, whichever is more.
     random_state : int, default=0
         Seeds the random landmarkers among the meta-features, and the detector.
 
@@ -82,7 +86,8 @@ def select(
     True
     """
     _check_limit("max_seconds", max_seconds)
-    _check_limit("max_bytes", max_bytes)
+    if max_bytes != "auto":
+        _check_limit("max_bytes", max_bytes)
     kind = check_pick(pick)
     random_state = check_seed(random_state)
     artifact = find_artifact(learner)
@@ -92,6 +97,8 @@ def select(
     scores = artifact.learner.predict(vector)
     shape = (int(prepared.X.shape[0]), int(prepared.X.shape[1]))
     specs = [ModelSpec.parse(name) for name in scores.index]
+    if max_bytes == "auto":
+        max_bytes = max(MAX_BYTES, TIMES_THE_TABLE * prepared.X.nbytes)
     constraints = Constraints(space, exclude, max_seconds, max_bytes, kind)
     candidates = Candidates.among(specs, shape, constraints)
     ids = [spec.id for spec in candidates.costs]

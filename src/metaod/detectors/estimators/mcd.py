@@ -55,8 +55,8 @@ class MCD(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - PyOD's signature
         """Find the half and score the training rows; ``y`` is ignored."""
-        is_share = isinstance(self.core, Real) and 0 < float(self.core) <= 1
-        if self.core is not None and not is_share:
+        given: Any = self.core
+        if given is not None and not (isinstance(given, Real) and 0 < float(given) <= 1):
             raise BadParameter("MCD", "core", "a float in the range (0, 1], or None", self.core)
         X = check_array(X, dtype=np.float64, ensure_min_samples=2)
         self._set_n_classes(None)
