@@ -127,3 +127,11 @@ GOLDEN = {
 def test_golden_selections(name, made):
     best = metaod.select(made(), learner=name).best
     assert title_of(best.id) == GOLDEN[name][made.__name__]
+
+
+def test_a_space_of_which_the_learner_knows_a_part_is_said():
+    found = metaod.select(clusters(), space="paper")
+    assert any("of the 302 models of the space 'paper'" in text for text in found.trust.warnings)
+    assert metaod.select(clusters(), space="extended").trust.warnings == (
+        metaod.select(clusters()).trust.warnings
+    )

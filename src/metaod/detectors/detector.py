@@ -18,6 +18,9 @@ from metaod.errors import BadParameter, UserError
 
 __all__ = ["SpecDetector", "UndefinedScores", "check_contamination", "check_n_jobs"]
 
+_BLOCK = 10_000
+"""New rows that are scored at once: 300 neighbours of each are some 100 MB."""
+
 
 class UndefinedScores(UserError):
     """Every score is NaN: the detector is not defined on the table, as angles among duplicates."""
@@ -141,8 +144,15 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         if self._score_new is None:
             # late, for COF has to find the training rows' neighbours again
             self._score_new = new_row_scorer(self.detector_, self._trained)
-        scores = self._score_new(scaled)
-        return np.asarray(scores, dtype=np.float64).ravel()
+        # in blocks, so that memory is bounded however many rows there are; a family of someone's
+        # own may look at all rows together
+        builtin = ModelSpec.parse(str(self.spec)).family.builtin
+        block = _BLOCK if builtin else len(scaled)
+        parts = [
+            np.asarray(self._score_new(scaled[start : start + block]), dtype=np.float64).ravel()
+            for start in range(0, len(scaled), block)
+        ]
+        return np.concatenate(parts)
 
     def rethreshold(self, contamination: float) -> "SpecDetector":
         """Set ``threshold_`` and ``labels_`` for another share of outliers, without fitting.

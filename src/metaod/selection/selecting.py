@@ -12,7 +12,7 @@ import pandas as pd
 
 from metaod.datasets import Table, prepare, read_table
 from metaod.datasets.preparation import PreparedTable
-from metaod.detectors import ModelSpec
+from metaod.detectors import SPACES, ModelSpec, model_space
 from metaod.errors import BadParameter
 from metaod.learners import Choice
 from metaod.learners.artifact import Artifact
@@ -125,6 +125,7 @@ def select(
     )
     if not answer.is_single:
         trust = replace(trust, of_average=answer.best)
+    trust = replace(trust, warnings=(*trust.warnings, *_unknown(space, set(scores.index))))
     n_left_out = len(wished.weights) - len(answer.weights)
     if n_left_out:
         left_out = (
@@ -155,6 +156,17 @@ def prepare_table(X: Any) -> PreparedTable:
     if isinstance(X, Table | pd.DataFrame):
         return prepare(X)
     return prepare(read_table(X))
+
+
+def _unknown(space: Any, known: set[str]) -> tuple[str, ...]:
+    """Said where a space is asked for of which the learner knows a part."""
+    if not isinstance(space, str) or space not in SPACES:
+        return ()
+    asked = {spec.id for spec in model_space(space)}
+    if asked <= known:
+        return ()
+    known_part = f"{len(asked & known)} of the {len(asked)} models of the space '{space}'"
+    return (f"the learner knows {known_part}, and picked among those",)
 
 
 def _check_limit(name: str, limit: Any) -> None:
