@@ -57,7 +57,7 @@ def shipped_matrix(
     ----------
     measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
         What a cell holds; NaN where the model has no scores on the dataset.
-    space : {"paper", "extended", "all"}, default="paper"
+    space : {"paper", "extended"}, default="paper"
         The models that are columns.
     averages : bool, default=False
         Whether the averages that may be picked are columns too.
