@@ -38,11 +38,11 @@ def estimated_share(scores: Scores) -> float:
     Outliers of a detector that works are few and score far above the rest, so that they lie beyond
     the mean plus one standard deviation. That share, between 0.5 and 50 %, is averaged
     (geometrically) with :data:`USUAL_SHARE`, for scores alone say little about how many outliers a
-    table has. On 655 labelled datasets of 609 origins (no final ones) with four detectors none of
-    the ways that were tried was better than the usual 10 % in both respects; this one reached a
-    mean F1 of .203 (10 %: .202; interval of the difference -.001 to +.003), and .52 (10 %: .51)
-    where the detector worked, with an AP over .5; its shares were wrong by a factor of 2.25 on
-    average (10 %: 2.18). ``tools/measure_threshold.py`` prints the comparison. If you know about
+    table has. On 652 labelled datasets of 609 origins (no final ones), with three
+    averages as the default picks them, this reached a mean F1 of .237 (10 %: .229; interval of the
+    difference +.006 to +.010), and .55 (10 %: .53) where the detector worked, with an AP over .5;
+    its shares were wrong by a factor of 2.18 on average (10 %: 2.16). With single detectors it is
+    no better than 10 %. ``tools/measure_threshold.py`` prints the comparison. If you know about
     how many outliers there are, say so.
 
     Parameters
