@@ -1,14 +1,12 @@
 """Scalings: as defined on ordinary data, and safe where plain formulas overflow."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from made_matrices import ANY_FINITE
 from sklearn.preprocessing import StandardScaler
 
-from metaod.detectors.scaling import FittedScaling, fit_scaling
+from metaod.detectors.scaling import fit_scaling
 from metaod.errors import BadParameter, UserError
 
 
@@ -49,8 +47,6 @@ def test_any_finite_matrix_gives_finite_zscores_or_a_clear_error(X):
     assert np.isfinite(scaled).all()
     np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(scaled.std(axis=0), 1, atol=1e-6)
-    again = FittedScaling.from_dict(json.loads(json.dumps(fitted.to_dict())))
-    assert np.array_equal(again.transform(X), scaled)
 
 
 def test_none_only_drops_constants():
@@ -152,5 +148,3 @@ def test_any_finite_matrix_gives_finite_values_that_vary_or_a_clear_error(name, 
     # a scaling keeps the order of a column's values, but for those that it cuts to the same
     first = X[:, fitted.kept[0]]
     assert (np.diff(scaled[np.argsort(first, kind="stable"), 0]) >= 0).all()
-    again = FittedScaling.from_dict(json.loads(json.dumps(fitted.to_dict())))
-    assert np.array_equal(again.transform(X), scaled)

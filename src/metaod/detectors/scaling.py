@@ -1,14 +1,13 @@
 """Scalings of the columns before a detector sees them; part of what a model is."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
 
-__all__ = ["CLIP", "SCALINGS", "FittedScaling", "fit_scaling"]
+__all__ = ["CLIP", "SCALINGS", "FittedScaling", "fit_scaling", "why_not_whitened"]
 
 SCALINGS = ("zscore", "robust", "signedlog", "whitened", "none")
 """Known scalings; every model of the paper uses the first."""
@@ -86,47 +85,6 @@ class FittedScaling:
             result /= self.log_scale
         return np.ascontiguousarray(result)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data that JSON can hold; floats keep every bit."""
-        data = {
-            "name": self.name,
-            "n_columns": self.n_columns,
-            "kept": self.kept.tolist(),
-            "unit": self.unit.tolist(),
-            "center": self.center.tolist(),
-            "scale": self.scale.tolist(),
-        }
-        if self.log_center is not None and self.log_scale is not None:
-            data["log_center"] = self.log_center.tolist()
-            data["log_scale"] = self.log_scale.tolist()
-        if self.turn is not None and self.turn_center is not None:
-            data["turn_center"] = self.turn_center.tolist()
-            data["turn"] = self.turn.tolist()
-        return data
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "FittedScaling":
-        """Read back :meth:`to_dict`'s form."""
-        numbers = {
-            name: np.asarray(data[name], dtype=np.float64)
-            for name in (
-                "unit",
-                "center",
-                "scale",
-                "log_center",
-                "log_scale",
-                "turn_center",
-                "turn",
-            )
-            if name in data
-        }
-        return cls(
-            name=str(data["name"]),
-            n_columns=int(data["n_columns"]),
-            kept=np.asarray(data["kept"], dtype=np.intp),
-            **numbers,
-        )
-
 
 def fit_scaling(name: str, X: Matrix) -> FittedScaling:
     """Learn a scaling from a finite matrix; constant columns are dropped by every scaling.
@@ -193,22 +151,29 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
     )
 
 
+def why_not_whitened(n_rows: int, n_columns: int) -> str | None:
+    """Why a table of that size cannot be whitened; None where it can.
+
+    Examples
+    --------
+    >>> why_not_whitened(9, 4)
+    'whitening 4 columns takes at least 10 rows, the table has 9'
+    """
+    if n_columns > WIDEST:
+        return f"whitening takes at most {WIDEST} columns, the table has {n_columns}"
+    needed = 2 * n_columns + 2
+    if n_rows < needed:
+        return f"whitening {n_columns} columns takes at least {needed} rows, the table has {n_rows}"
+    return None
+
+
 def _whitening(values: Matrix) -> tuple[Matrix, Matrix]:
     """Centre of robust values, and what they are multiplied with to be white."""
     from metaod.detectors.robust_covariance import core_gaussian  # noqa: PLC0415 - slow to import
 
-    n_rows, n_columns = values.shape
-    if n_columns > WIDEST:
-        raise UserError(
-            f"whitening takes at most {WIDEST} columns, the table has {n_columns}",
-            remedy="choose another scaling",
-        )
-    if n_rows < 2 * n_columns + 2:
-        raise UserError(
-            f"whitening {n_columns} columns takes at least {2 * n_columns + 2} rows, the table "
-            f"has {n_rows}",
-            remedy="choose another scaling",
-        )
+    reason = why_not_whitened(*values.shape)
+    if reason is not None:
+        raise UserError(reason, remedy="choose another scaling")
     spread = values.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     gaussian, _ = core_gaussian(values / spread, CORE)

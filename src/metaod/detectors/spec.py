@@ -262,17 +262,11 @@ class ModelSpec:
 
 
 def _why_not_scaled(scaling: str, n_rows: int, n_columns: int) -> str | None:
-    """What :func:`~metaod.detectors.scaling.fit_scaling` would say of a table of that size."""
     if scaling != "whitened":
         return None
-    from metaod.detectors.scaling import WIDEST  # noqa: PLC0415 - imports numpy
+    from metaod.detectors.scaling import why_not_whitened  # noqa: PLC0415 - imports numpy
 
-    if n_columns > WIDEST:
-        return f"whitening takes at most {WIDEST} columns, the table has {n_columns}"
-    needed = 2 * n_columns + 2
-    if n_rows < needed:
-        return f"whitening {n_columns} columns takes at least {needed} rows, the table has {n_rows}"
-    return None
+    return why_not_whitened(n_rows, n_columns)
 
 
 def _order(name: str) -> tuple[bool, str]:

@@ -1,5 +1,6 @@
 """Isolation forests whose splits are hyperplanes, with PyOD's interface."""
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -21,8 +22,9 @@ class _ObliqueForest(BaseDetector):  # type: ignore[misc]  # PyOD ships no annot
     max_samples: int
     random_state: Any
 
+    @abstractmethod
     def _forest(self) -> Forest:
-        raise NotImplementedError
+        """What the parameters ask for, checked."""
 
     def _check(self, name: str, smallest: int) -> int:
         value = getattr(self, name)

@@ -5,6 +5,7 @@ which rows come with it. Here the training table's distribution is kept: a row t
 is as rare as its outermost row, and a training row has its training score.
 """
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -56,8 +57,9 @@ class _TailProbabilities(BaseDetector):  # type: ignore[misc]  # PyOD ships no a
             scores += self._of_column(left, right, skewed)
         return scores
 
+    @abstractmethod
     def _of_column(self, left: Matrix, right: Matrix, skewed: Matrix) -> Matrix:
-        raise NotImplementedError
+        """What one column adds to the scores."""
 
 
 class ECOD(_TailProbabilities):
