@@ -85,7 +85,7 @@ reproduce: $(STAMPS)/evaluation
 # artifacts made with the oldest versions, which `make test` reads with the newest
 golden:
 	$(MAKE) .venv-oldest/.stamps/dev VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
-	.venv-oldest/bin/python tools/make_golden_artifact.py tests/learners/golden
+	.venv-oldest/bin/python tools/make_golden_artifact.py tests/artifacts/golden
 
 # renews the versions that CI installs, from what is newest today
 constraints:

@@ -25,11 +25,9 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from metaod.metafeatures.extraction import MetaFeatures, extract
-from metaod.metafeatures.landmarkers.runs import LandmarkerRuns
-from metaod.metafeatures.schema import schema
+from metaod.metafeatures import LandmarkerRuns, MetaFeatures, extract, schema
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests/metafeatures"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests/made"))
 from plain_metafeatures import plain_features
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")

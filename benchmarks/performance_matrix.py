@@ -30,9 +30,7 @@ from time import process_time
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from metaod.detectors import ModelSpec, model_space
-from metaod.detectors.scaling import fit_scaling
-from metaod.detectors.scoring import score_models
+from metaod.models import ModelSpec, fit_scaling, model_space, score_models
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 SHAPES = ((300, 9), (1800, 21), (5800, 36))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metaod.testing import check_learner
+from metaod.testing.learners import check_learner
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("results/*.md")])

@@ -22,14 +22,9 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-from metaod.learners.registry import make_learner
-from metaod.metafeatures.schema import schema
-from metaod.pretrained import (
-    final_origins,
-    shipped_datasets,
-    shipped_matrix,
-    shipped_metafeatures,
-)
+from metaod.history import final_origins, shipped_datasets, shipped_matrix, shipped_metafeatures
+from metaod.learners import make_learner
+from metaod.metafeatures import schema
 
 FOLDS = 5
 UNSEEN_ORIGINS = 140

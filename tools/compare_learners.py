@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from metaod.evaluation.protocols import grouped_folds
-from metaod.evaluation.running import Candidate, run_protocol
-from metaod.evaluation.statistics import bootstrap_intervals
-from metaod.learners.registry import learner_class
-from metaod.pretrained import final_origins, shipped_matrix
-from metaod.pretrained.training import shipped_training_data
+from metaod.history import final_origins, shipped_matrix
+from metaod.history._shipped_training import shipped_training_data
+from metaod.lab._protocols import grouped_folds
+from metaod.lab._running import Candidate, run_protocol
+from metaod.lab._statistics import bootstrap_intervals
+from metaod.learners import learner_class
 
 LEARNERS = (
     "global_best",

@@ -23,15 +23,12 @@ import numpy.typing as npt
 import pandas as pd
 from joblib import Parallel, delayed
 
-from metaod.detectors import ModelSpec
-from metaod.detectors.averages import average_of, members_of
-from metaod.detectors.representatives import COMMITTEE
-from metaod.evaluation.statistics import bootstrap_intervals
-from metaod.learners import make_learner
-from metaod.learners.out_of_fold import origin_folds
-from metaod.learners.training_data import TrainingData
-from metaod.pretrained import final_origins
-from metaod.pretrained.training import RECIPES, shipped_training_data
+from metaod.history import TrainingData, final_origins
+from metaod.history._shipped_training import RECIPES, shipped_training_data
+from metaod.lab._statistics import bootstrap_intervals
+from metaod.learners import make_learner, origin_folds
+from metaod.models import ModelSpec, average_of, members_of
+from metaod.models._representatives import COMMITTEE
 
 FOLDER = Path(__file__).parents[1] / "results" / "selector"
 BOTH = ("paper", "scores")

@@ -2,7 +2,7 @@
 
     python tools/make_catalogue.py FOLDER
 
-FOLDER holds the datasets and a catalog.csv that lists them (see `metaod.datasets.folder`). Of the
+FOLDER holds the datasets and a catalog.csv that lists them (see `metaod.history._folder`). Of the
 collections that the catalogue knows, every dataset's figures are computed anew and written into
 the catalogue; a dataset that it does not have yet is added. Everything else in the catalogue
 (addresses, citations, licences) is written by hand and kept. Nothing of the data themselves goes
@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from metaod.datasets.folder import FolderEntry, iter_folder
+from metaod.history import FolderEntry, iter_folder
 
-CATALOGUE = Path(__file__).parents[1] / "src/metaod/datasets/catalogue.json"
+CATALOGUE = Path(__file__).parents[1] / "src/metaod/lab/catalogue.json"
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from metaod.artifacts import Artifact
 from metaod.learners import make_learner
-from metaod.learners.artifact import Artifact
 
 LEARNERS: dict[str, dict[str, object]] = {
     "metaod": {},

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from metaod.metafeatures.landmarkers.pca import N_COMPONENTS
-from metaod.metafeatures.landmarkers.runs import MAX_ROWS, MAX_VALUES
-from metaod.metafeatures.pair_statistics import MAX_PAIRED_COLUMNS
-from metaod.metafeatures.schema import SCHEMAS, Feature, Schema, schema
-from metaod.metafeatures.summaries import SUMMARIES, statistic_and_summary
+from metaod.metafeatures import SCHEMAS, Feature, Schema, schema, statistic_and_summary
+from metaod.metafeatures._landmarker_runs import MAX_ROWS, MAX_VALUES
+from metaod.metafeatures._pair_statistics import MAX_PAIRED_COLUMNS
+from metaod.metafeatures._summaries import SUMMARIES
+from metaod.models import N_COMPONENTS
 
 REFERENCE = Path(__file__).parents[1] / "docs/metafeatures.md"
 

@@ -27,9 +27,9 @@ import pandas as pd
 from cost_laws import Matrix, by_law, fit_law, fit_matrix, model_offsets
 from scipy.optimize import nnls
 
-from metaod.detectors import ModelSpec, family, model_space
+from metaod.models import ModelSpec, family, model_space
 
-COSTS = Path(__file__).parents[1] / "src/metaod/pretrained/costs.json"
+COSTS = Path(__file__).parents[1] / "src/metaod/models/costs.json"
 
 SIZES = ((300, 5), (1000, 10), (3000, 20), (6000, 10), (1500, 3), (1000, 50))
 LARGE = (*SIZES, (500, 12), (2500, 14), (20_000, 10))

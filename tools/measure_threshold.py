@@ -2,7 +2,7 @@
 
 python tools/measure_threshold.py FOLDER
 
-FOLDER holds labelled datasets (see metaod.datasets.iter_folder). Datasets of the final origins
+FOLDER holds labelled datasets (see metaod.history.iter_folder). Datasets of the final origins
 are left out, as are those of more than 10,000 rows or 100 columns.
 """
 
@@ -15,15 +15,11 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from metaod.datasets import iter_folder
-from metaod.detectors import ModelSpec
-from metaod.detectors.averages import average_of
-from metaod.detectors.representatives import COMMITTEE
-from metaod.detectors.scoring import score_models
-from metaod.performance.averages import Averaging
-from metaod.performance.metrics import average_precision
-from metaod.pretrained import final_origins
-from metaod.selection.threshold import USUAL_SHARE, estimated_share
+from metaod.history import average_precision, final_origins, iter_folder
+from metaod.history._averages import Averaging
+from metaod.models import ModelSpec, average_of, score_models
+from metaod.models._representatives import COMMITTEE
+from metaod.selection._threshold import USUAL_SHARE, estimated_share
 
 Scores = npt.NDArray[np.float64]
 Share = Callable[[Scores], float]

@@ -15,9 +15,8 @@ import numpy as np
 from pyod.utils.ad_engine import ADEngine
 from threadpoolctl import threadpool_limits
 
-from metaod.datasets import prepare
-from metaod.datasets.folder import iter_folder
-from metaod.performance import measure
+from metaod.history import iter_folder, measure
+from metaod.tables import prepare
 
 RANDOM = {"IForest", "LODA", "INNE", "CBLOF", "AutoEncoder", "VAE", "DeepSVDD"}
 TRIALS = 5

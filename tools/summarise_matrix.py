@@ -7,7 +7,7 @@ import re
 
 import pandas as pd
 
-from metaod.pretrained import shipped_cells, shipped_datasets, shipped_folder
+from metaod.history import shipped_cells, shipped_datasets, shipped_folder
 
 
 def table(frame: pd.DataFrame) -> str:

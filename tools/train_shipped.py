@@ -9,10 +9,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from metaod.pretrained.learners import SHIPPED
-from metaod.pretrained.training import train_shipped
+from metaod.history._shipped_learners import SHIPPED
+from metaod.history._shipped_training import train_shipped
 
-OUT = Path(__file__).parent.parent / "src" / "metaod" / "pretrained" / "artifacts"
+OUT = Path(__file__).parent.parent / "src" / "metaod" / "history" / "shipped" / "artifacts"
 
 
 def main() -> None:

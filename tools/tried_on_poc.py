@@ -10,12 +10,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from metaod.database import Store
-from metaod.evaluation.evaluating import groups_of, splits_of
-from metaod.evaluation.running import Candidate, run_protocol
-from metaod.evaluation.statistics import bootstrap_intervals
-from metaod.evaluation.testbed_data import TestbedData
-from metaod.evaluation.testbeds import read_manifest
+from metaod.lab import TestbedData, groups_of, read_manifest, splits_of
+from metaod.lab._running import Candidate, run_protocol
+from metaod.lab._statistics import bootstrap_intervals
+from metaod.store import Store
 
 TRIED: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("MetaOD, held out by dataset (the default on POC)", "metaod", "dataset", {}),

@@ -9,40 +9,29 @@ from typing import TYPE_CHECKING, Any
 from metaod._version import __version__
 
 if TYPE_CHECKING:
-    from metaod.datasets import (
-        Preparation,
-        Table,
-        catalogue,
-        fingerprint,
-        load_dataset,
-        load_example,
-        prepare,
-        read_table,
-    )
-    from metaod.detectors import (
-        ModelSpec,
-        model_space,
-        register_family,
-    )
+    from metaod.history import fingerprint
+    from metaod.lab import catalogue, load_dataset
     from metaod.metafeatures import extract
+    from metaod.models import ModelSpec, model_space, register_family
     from metaod.selection import MetaOD, Selection, load, select
+    from metaod.tables import Preparation, Table, load_example, prepare, read_table
 
 _HOMES = {
     "MetaOD": "metaod.selection",
-    "ModelSpec": "metaod.detectors",
-    "Preparation": "metaod.datasets",
+    "ModelSpec": "metaod.models",
+    "Preparation": "metaod.tables",
     "Selection": "metaod.selection",
-    "Table": "metaod.datasets",
-    "catalogue": "metaod.datasets",
+    "Table": "metaod.tables",
+    "catalogue": "metaod.lab",
     "extract": "metaod.metafeatures",
-    "fingerprint": "metaod.datasets",
+    "fingerprint": "metaod.history",
     "load": "metaod.selection",
-    "load_dataset": "metaod.datasets",
-    "load_example": "metaod.datasets",
-    "model_space": "metaod.detectors",
-    "prepare": "metaod.datasets",
-    "read_table": "metaod.datasets",
-    "register_family": "metaod.detectors",
+    "load_dataset": "metaod.lab",
+    "load_example": "metaod.tables",
+    "model_space": "metaod.models",
+    "prepare": "metaod.tables",
+    "read_table": "metaod.tables",
+    "register_family": "metaod.models",
     "select": "metaod.selection",
 }
 

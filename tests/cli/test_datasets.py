@@ -42,7 +42,7 @@ def test_show_says_shape_licence_and_fingerprint(capsys):
 
 def test_fetch_verifies_and_says_the_manual_way_where_it_cannot(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "metaod.datasets.loading._from_addresses",
+        "metaod.lab._loading._from_addresses",
         lambda entry, *_: (_ for _ in ()).throw(UnavailableDataset(f"{entry.name}: no network")),
     )
     code, out, err = call(capsys, "fetch", "odds/wine", "odds/wbc", "--cache-dir", str(tmp_path))

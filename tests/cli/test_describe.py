@@ -9,7 +9,7 @@ import typer
 
 from metaod.cli.describe import describe
 from metaod.errors import UserError
-from metaod.metafeatures.schema import schema
+from metaod.metafeatures import schema
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from metaod.cli import detect as command
 from metaod.cli import writing
 from metaod.cli.detect import detect
 from metaod.errors import BadParameter, UserError
-from metaod.selection import estimator, saved
+from metaod.selection import _estimator as estimator
+from metaod.selection import _saved as saved
 
 FRAME = pd.DataFrame(
     {

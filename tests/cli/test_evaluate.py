@@ -1,21 +1,15 @@
 """``metaod evaluate``: what it refuses, and what it says; the files are test_reproduction's."""
 
 import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from made_testbed import make_testbed
 
 from metaod.cli import main as command
-from metaod.evaluation import evaluating
-from metaod.evaluation.methods import METHODS
-from metaod.evaluation.testbed_data import TestbedData
-from metaod.evaluation.testbeds.manifest import LeftOut, Manifest
-
-sys.path.append(str(Path(__file__).parents[1] / "evaluation"))
-
-from made_testbed import make_testbed
+from metaod.lab import LeftOut, Manifest, TestbedData
+from metaod.lab import _evaluating as evaluating
+from metaod.lab._methods import METHODS
 
 
 def call(capsys, *arguments):
@@ -106,7 +100,7 @@ def quick(monkeypatch):
     """A testbed of random numbers in place of a store's, without the slow learners."""
     slow = ("metaod_c", "metaod_f", "supervised_surrogates", "alors", "pyod_rule", "squared_error")
     methods = tuple(item for item in METHODS if item.key not in slow)
-    monkeypatch.setattr("metaod.database.Store", FakeStore)
+    monkeypatch.setattr("metaod.store.Store", FakeStore)
     monkeypatch.setitem(evaluating.evaluate_testbed.__kwdefaults__, "methods", methods)
 
     def give(testbed, **values):

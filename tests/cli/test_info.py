@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 import typer
 
+from metaod.artifacts import Artifact
 from metaod.cli.info import info
 from metaod.errors import UserError
 from metaod.learners import make_learner
-from metaod.learners.artifact import Artifact
 
 
 @pytest.fixture

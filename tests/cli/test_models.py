@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metaod.cli import main as command
-from metaod.detectors import ModelSpec, model_space
+from metaod.models import ModelSpec, model_space
 
 
 def output(capsys, *arguments):

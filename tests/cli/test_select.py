@@ -10,10 +10,8 @@ from rich.console import Console
 
 from metaod.cli import select as command
 from metaod.cli.select import select
-from metaod.detectors import ModelSpec
-from metaod.detectors.averages import average_of, member_ids
 from metaod.errors import BadParameter, UserError
-from metaod.selection import selecting
+from metaod.models import ModelSpec, average_of, member_ids
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def call(capsys, monkeypatch):
         asked.append(options)
         return made_select(X, **options)
 
-    monkeypatch.setattr(selecting, "select", picked)
+    monkeypatch.setattr("metaod.selection.select", picked)
     app = typer.Typer(pretty_exceptions_enable=False)
     app.command()(select)
 
@@ -99,7 +97,7 @@ def test_a_pick_that_is_none_is_said(capsys, table):
 def test_an_average_is_shown_by_its_members(call, table, monkeypatch, width):
     average = average_of(*map(ModelSpec.parse, MODELS)).id
     made = functools.partial(made_select, models=(average, *MODELS))
-    monkeypatch.setattr(selecting, "select", made)
+    monkeypatch.setattr("metaod.selection.select", made)
     monkeypatch.setattr(command, "console", lambda: Console(width=width, highlight=False))
     out = call(table)
     assert "ZAverage" not in out

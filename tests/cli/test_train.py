@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from metaod.artifacts import Artifact
+from metaod.artifacts._artifact import read_manifest
 from metaod.cli import main as command
-from metaod.database import DatasetRecord, MetaFeatureRecord, Store
-from metaod.detectors import ModelSpec
-from metaod.detectors.kernels.base import CellState, Mode
-from metaod.learners.artifact import Artifact, read_manifest
-from metaod.metafeatures.schema import schema
-from metaod.performance import Evaluation
+from metaod.history import Evaluation
+from metaod.metafeatures import schema
+from metaod.models import CellState, Mode, ModelSpec
+from metaod.store import DatasetRecord, MetaFeatureRecord, Store
 
 SPECS = [ModelSpec("HBOS", {"n_bins": bins}) for bins in (5, 10, 20)]
 

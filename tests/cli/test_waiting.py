@@ -8,7 +8,6 @@ import pytest
 
 from metaod.cli import picking, waiting
 from metaod.cli.waiting import not_silent
-from metaod.pretrained import learners
 
 
 class Terminal(io.StringIO):
@@ -47,7 +46,7 @@ def test_else_nothing_is_said(monkeypatch, tty, patience):
 
 @pytest.mark.parametrize("trains", [True, False])
 def test_training_a_rival_is_told(monkeypatch, capsys, trains):
-    monkeypatch.setattr(learners, "will_train", lambda learner: trains)
+    monkeypatch.setattr("metaod.history.will_train", lambda learner: trains)
     with picking.picking("metaod select", "isac"):
         pass
     captured = capsys.readouterr()

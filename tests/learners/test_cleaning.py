@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from metaod.learners.cleaning import Cleaning
-from metaod.learners.state import DamagedState, StateReader
+from metaod.learners import Cleaning, StateReader
+from metaod.learners._state import DamagedState
 
 HUGE = np.finfo(np.float64).max
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaod.learners.dcg import dcg_gradient, dcg_loss, gains
+from metaod.learners._dcg import dcg_gradient, dcg_loss, gains
 
 
 def drawn(seed, n=4, m=7, k=3, missing=0.0, scale=1.0):

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from metaod.errors import BadParameter
-from metaod.learners.forests import FlatForest
-from metaod.learners.state import DamagedState, StateReader
+from metaod.learners import StateReader
+from metaod.learners._forests import FlatForest
+from metaod.learners._state import DamagedState
 
 KINDS = {"random_forest": RandomForestRegressor, "extra_trees": ExtraTreesRegressor}
 LARGEST = float(np.finfo(np.float32).max)

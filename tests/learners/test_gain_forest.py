@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from metaod.errors import BadParameter
+from metaod.learners._training import Training
 from metaod.learners.gain_forest import GainForest, _components, _gains
-from metaod.learners.training import Training
 
 IFOREST = "IForest(n_estimators=100, max_features=1.0)"
 MODELS = ["KNN()", IFOREST, "MCD()"]

@@ -8,8 +8,8 @@ import pytest
 
 from metaod.learners import Learner, learner_class, learner_classes
 from metaod.learners.global_best import GlobalBest
-from metaod.testing import ContractViolation, check_learner, learner_contract
-from metaod.testing.learners import history
+from metaod.testing.detectors import ContractViolation
+from metaod.testing.learners import check_learner, history, learner_contract
 
 POINTS = [check.name for check in learner_contract(GlobalBest)]
 NAMES = list(learner_classes())

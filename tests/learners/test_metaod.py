@@ -8,12 +8,12 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from metaod.errors import BadParameter, UserError
-from metaod.learners.factorisation import factorise
+from metaod.learners import StateReader
+from metaod.learners._factorisation import factorise
 from metaod.learners.metaod import MetaODLearner
 from metaod.learners.metaod_c import MetaODC
 from metaod.learners.metaod_f import MetaODF
 from metaod.learners.squared_error import SquaredErrorFactorisation
-from metaod.learners.state import StateReader
 
 ALL = [MetaODLearner, MetaODF, MetaODC, SquaredErrorFactorisation]
 LATENT = [MetaODLearner, MetaODF, SquaredErrorFactorisation]
@@ -133,7 +133,7 @@ def test_epochs_are_those_that_all_datasets_were_used_for(monkeypatch):
         sooner = epochs if monitor is not None else epochs - 2
         return factorise(targets, U, V, epochs=sooner, monitor=monitor, **rest)
 
-    monkeypatch.setattr("metaod.learners.latent.factorise", converging)
+    monkeypatch.setattr("metaod.learners._latent.factorise", converging)
     P, M = planted()
     learner = MetaODLearner(epochs=15).fit(P, M)
     curve = learner.loss_curve_

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from made_history import history
 
 from metaod.errors import BadParameter
-from metaod.learners import make_learner
-from metaod.learners.base import Learner
-from metaod.learners.out_of_fold import origin_folds, out_of_fold_scores
+from metaod.learners import Learner, make_learner, origin_folds, out_of_fold_scores
 
 
 @dataclass

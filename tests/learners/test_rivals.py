@@ -11,17 +11,16 @@ from sklearn.ensemble import RandomForestRegressor
 from threadpoolctl import threadpool_info
 
 from metaod.errors import BadParameter
-from metaod.learners import learner_classes, make_learner
+from metaod.learners import Cleaning, StateReader, learner_classes, make_learner
+from metaod.learners._completion import below_known, completed, least_to_unknown
+from metaod.learners._state import DamagedState
 from metaod.learners.alors import ALORS, factorised
 from metaod.learners.argosmart import ARGOSMART
-from metaod.learners.cleaning import Cleaning
-from metaod.learners.completion import below_known, completed, least_to_unknown
 from metaod.learners.fixed import FixedChoice
 from metaod.learners.global_best import GlobalBest
 from metaod.learners.isac import ISAC, anderson_darling, g_means
 from metaod.learners.pyod_rule import PyODRule
 from metaod.learners.random_selection import RandomSelection
-from metaod.learners.state import DamagedState, StateReader
 from metaod.learners.supervised_surrogates import SupervisedSurrogates
 
 CRITICAL = 1.8692

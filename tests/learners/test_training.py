@@ -7,7 +7,7 @@ from made_history import FEATURES, MODELS, history
 
 from metaod.errors import BadParameter, UserError
 from metaod.learners import make_learner
-from metaod.learners.training import Training, feature_matrix
+from metaod.learners._training import Training, feature_matrix
 
 
 def made(P, M, groups=None):

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from metaod.datasets import Table, load_example, prepare
 from metaod.errors import BadParameter, UserError
-from metaod.metafeatures import SCHEMAS, LandmarkerRuns, MetaFeatures, extract, extract_many
-from metaod.metafeatures.schema import schema
+from metaod.metafeatures import SCHEMAS, LandmarkerRuns, MetaFeatures, extract, extract_many, schema
+from metaod.tables import Table, load_example, prepare
 
 X = np.random.default_rng(5).normal(size=(80, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd")).assign(kind=["u", "v"] * 40)

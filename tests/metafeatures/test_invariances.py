@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
-from metaod.metafeatures.extraction import extract
-from metaod.metafeatures.schema import schema
+from metaod.metafeatures import extract, schema
 
 quick = settings(derandomize=True, deadline=None, max_examples=25)
 

@@ -7,14 +7,8 @@ from pyod.models.knn import KNN
 from pyod.models.lof import LOF
 from scipy.spatial.distance import cdist
 
-from metaod.metafeatures.landmarkers.ecod import run_ecod
-from metaod.metafeatures.landmarkers.neighbours import (
-    DEPTH,
-    MAX_NEIGHBOUR_ROWS,
-    run_knn,
-    run_lof,
-    run_neighbours,
-)
+from metaod.models import run_ecod, run_knn, run_lof, run_neighbours
+from metaod.models.families.neighbours_landmarker import DEPTH, MAX_NEIGHBOUR_ROWS
 
 
 def tables():
@@ -45,7 +39,7 @@ def test_ecod_takes_the_longer_tail_of_a_symmetric_column():
 def test_ecod_in_blocks_of_columns_is_ecod(monkeypatch):
     Z = TABLES["wide"]
     whole = run_ecod(Z).scores
-    monkeypatch.setattr("metaod.metafeatures.landmarkers.ecod._BLOCK", 7 * len(Z))
+    monkeypatch.setattr("metaod.models.families.ecod_landmarker._BLOCK", 7 * len(Z))
     np.testing.assert_array_equal(run_ecod(Z).scores, whole)
 
 

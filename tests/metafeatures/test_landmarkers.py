@@ -9,23 +9,25 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyod.models.hbos import HBOS
 
-from metaod.detectors import ModelSpec
-from metaod.detectors.kernels.isolation_trees import grow_trees
-from metaod.detectors.kernels.loda import nested_cuts
-from metaod.detectors.scaling import fit_scaling
-from metaod.detectors.scoring import score_models
 from metaod.errors import BadParameter
-from metaod.metafeatures.components import leading_components
-from metaod.metafeatures.landmarker_features import (
+from metaod.metafeatures import LandmarkerRuns
+from metaod.metafeatures import _landmarker_runs as runs_module
+from metaod.metafeatures._landmarker_features import (
     LANDMARKER_FEATURES,
     landmarker_values,
     score_summary,
 )
-from metaod.metafeatures.landmarkers import runs as runs_module
-from metaod.metafeatures.landmarkers.iforest import run_iforest
-from metaod.metafeatures.landmarkers.loda import run_loda
-from metaod.metafeatures.landmarkers.pca import run_pca
-from metaod.metafeatures.landmarkers.runs import LandmarkerRuns
+from metaod.models import (
+    ModelSpec,
+    fit_scaling,
+    leading_components,
+    run_iforest,
+    run_loda,
+    run_pca,
+    score_models,
+)
+from metaod.models._isolation_trees import grow_trees
+from metaod.models.families.loda import nested_cuts
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(400, 5)) @ RANDOM.normal(size=(5, 5))

@@ -5,10 +5,9 @@ import plain_metafeatures as plain
 import pytest
 from numpy.testing import assert_allclose
 
-from metaod.metafeatures.extraction import extract
-from metaod.metafeatures.paper_features import PAPER_FEATURES
-from metaod.metafeatures.sample_statistics import sample_values
-from metaod.metafeatures.schema import schema
+from metaod.metafeatures import extract, schema
+from metaod.metafeatures._paper_features import PAPER_FEATURES
+from metaod.metafeatures._sample_statistics import sample_values
 
 RANDOM_LANDMARKERS = ("iforest", "loda")
 # two values lie evenly about their mean, at -1 and 1 as z-scores: the rest is rounding

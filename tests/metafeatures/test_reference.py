@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metaod.metafeatures.schema import SCHEMAS, schema
+from metaod.metafeatures import SCHEMAS, schema
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from metaod.metafeatures.extraction import extract
-from metaod.metafeatures.landmarker_features import LANDMARKER_FEATURES
-from metaod.metafeatures.pair_statistics import MAX_PAIRED_COLUMNS
-from metaod.metafeatures.schema import schema
+from metaod.metafeatures import extract, schema
+from metaod.metafeatures._landmarker_features import LANDMARKER_FEATURES
+from metaod.metafeatures._pair_statistics import MAX_PAIRED_COLUMNS
 
 RANDOM = np.random.default_rng(11)
 NORMAL = RANDOM.normal(size=(50, 3))

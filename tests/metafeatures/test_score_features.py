@@ -9,9 +9,9 @@ from scipy import stats
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from metaod.detectors.kernels.lof import lof_scores
-from metaod.metafeatures.landmarkers.runs import LandmarkerRuns
-from metaod.metafeatures.score_features import SCORE_FEATURES, SCORE_LANDMARKERS, score_values
+from metaod.metafeatures import LandmarkerRuns
+from metaod.metafeatures._score_features import SCORE_FEATURES, SCORE_LANDMARKERS, score_values
+from metaod.models import lof_scores
 
 NAMES = [feature.name for feature in SCORE_FEATURES]
 GLOBAL = ["iforest", "hbos", "loda", "pca", "ecod"]
@@ -52,7 +52,7 @@ def test_most_features_are_defined_on_a_plain_table():
 
 
 def test_sampled_neighbours(monkeypatch):
-    run_neighbours = "metaod.metafeatures.landmarkers.neighbours.run_neighbours"
+    run_neighbours = "metaod.models.families.neighbours_landmarker.run_neighbours"
     defaults = {"random_state": 0, "max_rows": 100}
     monkeypatch.setattr(f"{run_neighbours}.__kwdefaults__", defaults)
     runs = LandmarkerRuns(TABLES["cloud and clump"])

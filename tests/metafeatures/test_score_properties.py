@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from metaod.metafeatures.landmarkers.runs import LandmarkerRuns
-from metaod.metafeatures.schema import schema
-from metaod.metafeatures.score_features import SCORE_FEATURES, score_values
+from metaod.metafeatures import LandmarkerRuns, schema
+from metaod.metafeatures._score_features import SCORE_FEATURES, score_values
 
 NAMES = [feature.name for feature in SCORE_FEATURES]
 # iForest and LODA draw rows and columns by their place; so does what compares all landmarkers

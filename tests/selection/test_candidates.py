@@ -5,11 +5,11 @@ import re
 import pytest
 from made_selecting import MODELS
 
-from metaod.detectors import ModelSpec, model_space
 from metaod.errors import BadParameter, UserError
-from metaod.selection import candidates
-from metaod.selection.candidates import Candidates, Constraints
-from metaod.selection.costs import UNKNOWN, expected_cost
+from metaod.models import ModelSpec, model_space
+from metaod.models._costs import UNKNOWN, expected_cost
+from metaod.selection import _candidates as candidates
+from metaod.selection._candidates import Candidates, Constraints
 
 SPECS = [ModelSpec.parse(name) for name in MODELS]
 SHAPE = (80, 4)

@@ -7,19 +7,26 @@ import pandas as pd
 import pytest
 from made_selecting import AVERAGES, MODELS, averages_artifact, averages_data, table
 
-from metaod.detectors import ModelSpec, register_family, unregister_family
-from metaod.detectors.averages import average_of, member_ids, members_of
-from metaod.detectors.averaging import AverageDetector
-from metaod.detectors.detector import SpecDetector
+from metaod.artifacts import Artifact
 from metaod.errors import BadParameter, UserError
-from metaod.learners import Choice, make_learner
-from metaod.learners.artifact import Artifact
-from metaod.learners.registry import learner_names
-from metaod.learners.training_data import train
+from metaod.history import train
+from metaod.learners import Choice, learner_names, make_learner
+from metaod.models import (
+    AverageDetector,
+    ModelSpec,
+    SpecDetector,
+    average_of,
+    expected_costs,
+    member_ids,
+    members_of,
+    register_family,
+    together,
+    unregister_family,
+)
+from metaod.models._costs import expected_cost
 from metaod.selection import MetaOD, load, select
-from metaod.selection.costs import expected_cost, expected_costs, together
-from metaod.selection.fitting import fit_choice
-from metaod.selection.picks import resolved
+from metaod.selection._fitting import fit_choice
+from metaod.selection._picks import resolved
 
 X = table(seed=70)
 NEW = table(12, seed=71)

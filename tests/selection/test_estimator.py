@@ -12,12 +12,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from metaod.datasets import read_table
-from metaod.detectors.detector import SpecDetector
 from metaod.errors import BadParameter, UserError
-from metaod.selection import estimator
-from metaod.selection.estimator import MetaOD
-from metaod.selection.fitting import fit_choice
+from metaod.models import SpecDetector
+from metaod.selection import MetaOD
+from metaod.selection import _estimator as estimator
+from metaod.selection._fitting import fit_choice
+from metaod.tables import read_table
 
 RNG = np.random.default_rng(0)
 X = np.vstack([RNG.normal(size=(76, 3)), RNG.normal(8, 1, size=(4, 3))])

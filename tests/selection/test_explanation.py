@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from made_selecting import MODELS, artifact, table, training_data
 
-from metaod.learners.base import Learner
-from metaod.learners.history import normalised
-from metaod.learners.training_data import train
+from metaod.artifacts import normalised
+from metaod.history import train
+from metaod.learners import Learner
 from metaod.selection import select
-from metaod.selection.explanation import explain_pick
+from metaod.selection._explanation import explain_pick
 
 COLUMNS = [
     "name", "origin", "n_rows", "n_columns", "distance", "performance", "normalised", "reference",

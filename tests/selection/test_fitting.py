@@ -4,15 +4,19 @@ import numpy as np
 import pytest
 from made_selection import MODELS, MadeSelection
 
-from metaod.datasets import prepare
-from metaod.detectors import ModelSpec, register_family, unregister_family
-from metaod.detectors.averaging import AverageDetector
-from metaod.detectors.detector import SpecDetector
 from metaod.errors import BadParameter, UserError
 from metaod.learners import Choice
-from metaod.selection.fitting import detector_of, fit_choice, fit_models
-from metaod.selection.recognition import KnownRows
-from metaod.selection.threshold import estimated_share
+from metaod.models import (
+    AverageDetector,
+    ModelSpec,
+    SpecDetector,
+    register_family,
+    unregister_family,
+)
+from metaod.selection._fitting import detector_of, fit_choice, fit_models
+from metaod.selection._recognition import KnownRows
+from metaod.selection._threshold import estimated_share
+from metaod.tables import prepare
 
 RNG = np.random.default_rng(0)
 X = np.vstack([RNG.normal(size=(110, 3)), RNG.normal(6, 1, size=(6, 3))])

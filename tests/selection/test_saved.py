@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from made_selection import MODELS, MadeSelection, made_select
 
-from metaod.detectors.detector import SpecDetector
+from metaod.artifacts import read_container, write_container
 from metaod.errors import BadFile, UserError
-from metaod.learners.artifact_format import read_container, write_container
-from metaod.selection import estimator, saved
-from metaod.selection.estimator import MetaOD
-from metaod.selection.saved import load
+from metaod.models import SpecDetector
+from metaod.selection import MetaOD, load
+from metaod.selection import _estimator as estimator
+from metaod.selection import _saved as saved
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(

@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_selecting import MODELS, artifact, table, training_data
 
-from metaod.datasets import prepare, read_table
-from metaod.detectors import ModelSpec
 from metaod.errors import BadParameter, UserError
-from metaod.learners import Choice, make_learner
-from metaod.learners.registry import learner_names
-from metaod.learners.training_data import train
+from metaod.history import train
+from metaod.learners import Choice, learner_names, make_learner
 from metaod.metafeatures import extract
+from metaod.models import ModelSpec
 from metaod.selection import Selection, select
+from metaod.tables import prepare, read_table
 
 X = table(seed=70)
 RNG = np.random.default_rng(1)

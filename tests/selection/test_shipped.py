@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 import metaod
-from metaod.detectors import model_space
-from metaod.detectors.averages import title_of
-from metaod.detectors.representatives import candidate_averages
-from metaod.learners.calibration import LEVEL
-from metaod.pretrained import final_origins, shipped_datasets
-from metaod.pretrained.learners import SHIPPED, find_artifact
-from metaod.pretrained.training import RECIPES
+from metaod.artifacts._calibration import LEVEL
+from metaod.history import final_origins, find_artifact, shipped_datasets
+from metaod.history._shipped_learners import SHIPPED
+from metaod.history._shipped_training import RECIPES
+from metaod.models import candidate_averages, model_space, title_of
 
 PAPER = {spec.id for spec in model_space("paper")}
 EXTENDED = {spec.id for spec in model_space("extended")}
@@ -68,7 +66,7 @@ def test_a_shipped_learner_knows_how_sure_it_is(name):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_learner_is_small(name):
-    file = files("metaod.pretrained").joinpath("artifacts", f"{name}.metaod")
+    file = files("metaod.history").joinpath("shipped", "artifacts", f"{name}.metaod")
     assert len(file.read_bytes()) < 12 * 2**20
 
 
@@ -87,7 +85,7 @@ def test_the_example_gets_a_pick(name):
 def test_picking_does_without_scikit_learn_and_pyod():
     program = (
         "import sys, numpy as np, metaod\n"
-        "from metaod.pretrained.learners import find_artifact\n"
+        "from metaod.history._shipped_learners import find_artifact\n"
         "for name in ('default', 'metaod'):\n"
         "    artifact = find_artifact(name)\n"
         "    artifact.learner.predict(np.ones(len(artifact.learner.features_)))\n"

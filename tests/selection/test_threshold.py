@@ -7,12 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from metaod.errors import BadParameter
-from metaod.selection.threshold import (
-    USUAL_SHARE,
-    check_contamination,
-    estimated_share,
-    threshold_of,
-)
+from metaod.selection import check_contamination
+from metaod.selection._threshold import USUAL_SHARE, estimated_share, threshold_of
 
 RNG = np.random.default_rng(0)
 FINITE = st.floats(-1e200, 1e200, allow_nan=False, allow_subnormal=False)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from made_selecting import artifact, table
 
-from metaod.datasets import prepare
-from metaod.selection.trust import Trust, judge
+from metaod.selection._trust import Trust, judge
+from metaod.tables import prepare
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from metaod.cli.screen import console
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
-    from metaod.detectors.kernels.base import Budget
+    from metaod.models import Budget
 
 __all__ = [
     "MaxMemory",
@@ -106,12 +106,10 @@ def build(
 
     Examples:  metaod build --store my.db --data datasets/ --jobs 2
     """
-    from metaod.database.build import BuildOptions
-    from metaod.database.build import build as run_build
-    from metaod.database.executors import make_executor
-    from metaod.database.store import Store
-    from metaod.datasets.folder import iter_folder
-    from metaod.detectors.kernels.base import CellState, Mode
+    from metaod.history import iter_folder
+    from metaod.models import CellState, Mode
+    from metaod.store import BuildOptions, Store, make_executor
+    from metaod.store import build as run_build
 
     options = BuildOptions(
         space=space,
@@ -153,7 +151,7 @@ def build(
 
 def make_budget(max_seconds: float, max_memory: float) -> "Budget":
     """What one cell may cost, from the options."""
-    from metaod.detectors.kernels.base import Budget
+    from metaod.models import Budget
 
     return Budget(seconds=max_seconds, bytes=int(max_memory * 2**30))
 

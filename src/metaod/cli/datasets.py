@@ -10,7 +10,7 @@ from metaod.cli.screen import DataDir, Json, console, grid, print_json
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
-    from metaod.datasets import CatalogueEntry
+    from metaod.lab import CatalogueEntry
 
 __all__ = ["app"]
 
@@ -35,7 +35,7 @@ def list_(
 
     Examples:  metaod datasets list --st  ·  metaod datasets list --collection dami --json
     """
-    from metaod.datasets import catalogue
+    from metaod.lab import catalogue
 
     known = catalogue()
     if collection is not None and collection.lower() not in known.collections:
@@ -65,7 +65,7 @@ def show(names: Names, *, json: Json = False) -> None:
 
     Example:  metaod datasets show odds/wine
     """
-    from metaod.datasets import catalogue
+    from metaod.lab import catalogue
 
     known = catalogue()
     entries = [known[name] for name in names]
@@ -92,7 +92,7 @@ def fetch(
 
     Examples:  metaod datasets fetch odds/wine  ·  metaod datasets fetch wine --data-dir ~/odds
     """
-    from metaod.datasets import catalogue, load_dataset
+    from metaod.lab import catalogue, load_dataset
 
     entries = [catalogue()[name] for name in names]
     problems: list[UserError] = []

@@ -5,19 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.build import (
-    MaxMemory,
-    MaxSeconds,
-    ModeOption,
-    StoreOption,
-    choice,
-    make_budget,
-)
+from metaod.cli.build import MaxMemory, MaxSeconds, ModeOption, StoreOption, choice, make_budget
 from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
-    from metaod.database.merging import MergeReport
+    from metaod.store import MergeReport
 
 __all__ = ["app"]
 
@@ -50,8 +43,7 @@ def init(
 
     Examples:  metaod db init --store my.db  ·  metaod db init --store my.db --shipped
     """
-    from metaod.database.place import Place
-    from metaod.database.store import Store
+    from metaod.store import Place, Store
 
     path = Place.locate(store).path
     if path is not None and path.exists():
@@ -62,8 +54,8 @@ def init(
         if not shipped:
             console().print(f"{store}: an empty store")
             return
-        from metaod.database.exchange import import_parquet
-        from metaod.pretrained import shipped_folder
+        from metaod.history import shipped_folder
+        from metaod.store import import_parquet
 
         _print_merge(import_parquet(opened, shipped_folder()))
 
@@ -74,8 +66,7 @@ def info(*, store: StoreOption, json: Json = False) -> None:
 
     Example:  metaod db info --store my.db
     """
-    from metaod.database.store import Store
-    from metaod.database.summary import summarise
+    from metaod.store import Store, summarise
 
     with Store(store, read_only=True) as opened:
         facts = summarise(opened)
@@ -91,9 +82,8 @@ def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
 
     Example:  metaod db add --store my.db --data datasets/
     """
-    from metaod.database.build import record_of
-    from metaod.database.store import Store
-    from metaod.datasets.folder import iter_folder
+    from metaod.history import iter_folder
+    from metaod.store import Store, record_of
 
     entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
     with Store(store) as opened, opened.writer_lock():
@@ -112,7 +102,7 @@ def list_(
 
     Examples:  metaod db list --store my.db  ·  metaod db list models --store my.db --json
     """
-    from metaod.database.store import Store
+    from metaod.store import Store
 
     if what not in ("datasets", "models"):
         raise BadParameter("metaod db list", "WHAT", ("datasets", "models"), what)
@@ -135,8 +125,8 @@ def show(
 
     Example:  metaod db show odds/wine --store my.db
     """
-    from metaod.database.store import Store
-    from metaod.detectors.kernels.base import CellState
+    from metaod.models import CellState
+    from metaod.store import Store
 
     with Store(store, read_only=True) as opened:
         record = _find(opened.datasets(), name, store)
@@ -185,8 +175,7 @@ def export_(
 
     Example:  metaod db export out/ --store my.db
     """
-    from metaod.database.exchange import export_parquet
-    from metaod.database.store import Store
+    from metaod.store import Store, export_parquet
 
     with Store(store, read_only=True) as opened:
         written = export_parquet(opened, folder, decimals=decimals, evaluations=evaluations)
@@ -205,8 +194,7 @@ def import_(
 
     Example:  metaod db import out/ --store my.db
     """
-    from metaod.database.exchange import import_parquet
-    from metaod.database.store import Store
+    from metaod.store import Store, import_parquet
 
     with Store(store, create=True) as opened:
         report = import_parquet(opened, folder, prefer=_prefer(prefer))
@@ -224,8 +212,8 @@ def merge(
 
     Example:  metaod db merge theirs.db --store mine.db
     """
-    from metaod.database.merging import merge as merge_stores
-    from metaod.database.store import Store
+    from metaod.store import Store
+    from metaod.store import merge as merge_stores
 
     with Store(source, read_only=True) as other, Store(store) as opened:
         report = merge_stores(opened, other, prefer=_prefer(prefer))
@@ -248,11 +236,10 @@ def verify(
 
     Example:  metaod db verify --store my.db --data datasets/
     """
-    from metaod.database.consistency import find_faults
-    from metaod.database.store import Store
-    from metaod.database.verification import verify as recompute
-    from metaod.datasets.folder import iter_folder
-    from metaod.detectors.kernels.base import Mode
+    from metaod.history import iter_folder
+    from metaod.models import Mode
+    from metaod.store import Store, find_faults
+    from metaod.store import verify as recompute
 
     entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
     with Store(store, read_only=True) as opened:

@@ -25,8 +25,8 @@ from metaod.cli.tables import (
 from metaod.errors import BadParameter
 
 if TYPE_CHECKING:
-    from metaod.datasets import PreparedTable
     from metaod.metafeatures import Feature, MetaFeatures
+    from metaod.tables import PreparedTable
 
 __all__ = ["describe"]
 
@@ -63,8 +63,8 @@ def describe(
     """
     if json and csv:
         raise BadParameter("metaod describe", "--csv", "given without --json", "both")
-    from metaod.datasets import prepare
     from metaod.metafeatures import extract
+    from metaod.tables import prepare
 
     table = open_table(
         "metaod describe", file, example=example, label=label, delimiter=delimiter,
@@ -131,7 +131,7 @@ def _by_statistic(
     features: Iterable[tuple["Feature", float]],
 ) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     """Summaries of one statistic as a row; and the features that are none."""
-    from metaod.metafeatures.summaries import statistic_and_summary
+    from metaod.metafeatures import statistic_and_summary
 
     rows: dict[str, dict[str, float]] = {}
     others: dict[str, float] = {}

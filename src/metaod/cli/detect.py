@@ -162,7 +162,7 @@ def detect(
 
 
 def _share(text: str) -> Any:
-    from metaod.selection.threshold import check_contamination
+    from metaod.selection import check_contamination
 
     try:
         value: Any = text if text == "auto" else float(text)

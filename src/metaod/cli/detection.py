@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from metaod.datasets import Table
     from metaod.selection import MetaOD, Selection
+    from metaod.tables import Table
 
 __all__ = ["Detection", "detected", "rescored", "saved_pick"]
 
@@ -64,7 +64,7 @@ class Detection:
 
 def detected(table: "Table", *, save: str | None = None, **options: Any) -> Detection:
     """Pick a model for the table, fit it and score; save the fitted pick where asked."""
-    from metaod.learners.artifact_format import check_target
+    from metaod.artifacts import check_target
     from metaod.selection import MetaOD
 
     if save is not None:
@@ -88,7 +88,7 @@ def saved_pick(path: str) -> "MetaOD":
 
 def rescored(table: "Table", model: "MetaOD") -> Detection:
     """Score the table's rows with a saved pick, each against the table that it was fitted to."""
-    from metaod.selection.table_notes import table_notes
+    from metaod.selection import table_notes
 
     # by name and in any order, where scikit-learn's predict insists on the same columns
     prepared = model.preparation_.transform(table)

@@ -12,9 +12,7 @@ from metaod.cli.steps import Steps
 from metaod.errors import BadParameter, MissingExtra, UserError
 
 if TYPE_CHECKING:
-    from metaod.evaluation.evaluating import Protocol
-    from metaod.evaluation.results import Results
-    from metaod.evaluation.testbed_data import TestbedData
+    from metaod.lab import Protocol, Results, TestbedData
 
 __all__ = ["evaluate"]
 
@@ -57,10 +55,8 @@ def evaluate(
 
     Examples:  metaod evaluate poc --store t.db --testbed poc/ --out results/poc --jobs 2
     """
-    from metaod.database import Store
-    from metaod.evaluation.evaluating import PROTOCOLS
-    from metaod.evaluation.testbed_data import TestbedData
-    from metaod.evaluation.testbeds import read_manifest
+    from metaod.lab import PROTOCOLS, TestbedData, read_manifest
+    from metaod.store import Store
 
     if testbed not in PROTOCOLS:
         raise BadParameter("metaod evaluate", "TESTBED", PROTOCOLS, testbed)
@@ -113,15 +109,18 @@ def _one(
 ) -> "Results":
     import pandas as pd
 
-    from metaod.evaluation.evaluating import evaluate_testbed, groups_of, splits_of
-    from metaod.evaluation.publication import write_all
-    from metaod.evaluation.sensitivity import (
+    from metaod.lab import (
+        add_times,
+        evaluate_testbed,
+        groups_of,
+        measure_times,
         run_sensitivity,
         sensitivity_splits,
+        splits_of,
+        write_all,
         write_sensitivity,
+        write_table,
     )
-    from metaod.evaluation.timing import add_times, measure_times
-    from metaod.evaluation.writing import write_table
 
     journal = out / JOURNALS
     with Steps() as steps:
@@ -167,7 +166,7 @@ def _write_run(out: Path, data: "TestbedData", protocol: str, seeds: int) -> Non
     """Say what the results were made with; the testbed's manifest says what of."""
     from importlib.metadata import version
 
-    from metaod.learners.manifest import library_versions
+    from metaod.artifacts import library_versions
 
     drawn = {name: version(name) for name in ("matplotlib", "scikit-posthocs")}
     run = {
@@ -183,8 +182,7 @@ def _write_run(out: Path, data: "TestbedData", protocol: str, seeds: int) -> Non
 
 
 def _show(results: "Results", data: "TestbedData", protocol: str, out: Path) -> None:
-    from metaod.evaluation.publication import unit_of
-    from metaod.evaluation.tables import summary_table
+    from metaod.lab import summary_table, unit_of
 
     summary = summary_table(results, unit_of(data.testbed))
     table = grid("method", "MAP", "average rank", right=("MAP", "average rank"))

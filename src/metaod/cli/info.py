@@ -6,7 +6,7 @@ from metaod.cli.picking import Learner, picking
 from metaod.cli.screen import Json, console, grid, print_json, visible
 
 if TYPE_CHECKING:
-    from metaod.learners.artifact import Artifact
+    from metaod.artifacts import Artifact
 
 __all__ = ["info"]
 
@@ -35,8 +35,8 @@ def info(learner: Learner = "default", *, json: Json = False) -> None:
 
     Examples:  metaod info  ·  metaod info --learner mine.metaod --json
     """
-    from metaod.learners.manifest import library_versions
-    from metaod.pretrained.learners import find_artifact
+    from metaod.artifacts import library_versions
+    from metaod.history import find_artifact
 
     with picking("metaod info", learner):
         artifact = find_artifact(learner)

@@ -22,7 +22,7 @@ from metaod.cli.tables import (
 )
 
 if TYPE_CHECKING:
-    from metaod.datasets import PreparedTable, Table
+    from metaod.tables import PreparedTable, Table
 
 __all__ = ["inspect"]
 
@@ -52,7 +52,7 @@ def inspect(
 
     Examples:  metaod inspect table.csv  ·  metaod inspect t.csv --label fraud --decimal ,
     """
-    from metaod.datasets import prepare
+    from metaod.tables import prepare
 
     table = open_table(
         "metaod inspect", file, example=example, label=label, delimiter=delimiter,

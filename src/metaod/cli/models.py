@@ -8,7 +8,7 @@ from metaod.cli.screen import Json, console, grid, print_json
 from metaod.errors import BadParameter
 
 if TYPE_CHECKING:
-    from metaod.detectors import ModelSpec
+    from metaod.models import ModelSpec
 
 __all__ = ["models"]
 
@@ -55,7 +55,7 @@ def models(
 
     Examples:  metaod models  ·  metaod models --family LOF  ·  metaod models --rows 40 --all
     """
-    from metaod.detectors import SPACES, model_space
+    from metaod.models import SPACES, model_space
 
     if space not in SPACES:
         raise BadParameter("metaod models", "--space", SPACES, space)
@@ -75,7 +75,7 @@ def models(
 
 def _named(family: list[str] | None, space: str) -> list[str] | None:
     """The families' own spelling of the names given, whatever their case."""
-    from metaod.detectors import model_space
+    from metaod.models import model_space
 
     if not family:
         return None
@@ -127,7 +127,7 @@ def _print_families(chosen: "list[ModelSpec]") -> None:
 
 def _values_in(specs: "list[ModelSpec]") -> str:
     """What the models of a family differ in or share, a line a hyperparameter."""
-    from metaod.detectors.spec import DEFAULT_SCALING
+    from metaod.models import DEFAULT_SCALING
 
     values: dict[str, dict[str, None]] = {name: {} for name in specs[0].family.grid}
     for spec in specs:

@@ -17,8 +17,8 @@ from metaod.errors import BadFile, BadParameter, UserError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metaod.datasets import Table
     from metaod.selection import Selection
+    from metaod.tables import Table
 
 __all__ = [
     "Exclude",
@@ -96,7 +96,7 @@ def open_tables(
 @contextmanager
 def picking(command: str, learner: str) -> Iterator[None]:
     """While a command picks: its own names in errors, and a word where it takes long."""
-    from metaod.pretrained.learners import will_train
+    from metaod.history import will_train
 
     if will_train(learner):
         tell(f"training {learner} on the shipped performance matrix, once; it is kept")

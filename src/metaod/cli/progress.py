@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from metaod.database.build import Plan
-    from metaod.database.tasks import TaskResult
+    from metaod.store import Plan, TaskResult
 
 __all__ = ["BuildProgress"]
 

@@ -36,8 +36,8 @@ from metaod.cli.tables import (
 )
 
 if TYPE_CHECKING:
-    from metaod.datasets import Table
     from metaod.selection import Selection
+    from metaod.tables import Table
 
 __all__ = ["select"]
 
@@ -110,7 +110,7 @@ def select(
 
 
 def _print(selection: "Selection", table: "Table", top: int) -> None:
-    from metaod.selection.table_notes import table_notes
+    from metaod.selection import table_notes
 
     out = console()
     print_pick(out, selection)
@@ -147,7 +147,7 @@ def _print(selection: "Selection", table: "Table", top: int) -> None:
 
 def _model(model: str, width: int) -> str:
     """A model as the ranking shows it: of a long average, one member a line."""
-    from metaod.detectors.averages import member_ids, title_of
+    from metaod.models import member_ids, title_of
 
     title = title_of(model)
     return title if len(title) <= width - _BESIDE else " +\n".join(member_ids(model))

@@ -7,7 +7,7 @@ import typer
 from metaod.errors import UserError
 
 if TYPE_CHECKING:
-    from metaod.datasets import Table
+    from metaod.tables import Table
 
 __all__ = [
     "Decimal",
@@ -86,7 +86,7 @@ def open_table(command: str, file: str | None, *, example: bool, **options: Any)
     **options
         Options of :func:`metaod.read_table`; those that are None are left to it.
     """
-    from metaod.datasets import load_example, read_table
+    from metaod.tables import load_example, read_table
 
     given = {name: value for name, value in options.items() if value is not None}
     if file is None and not example:

@@ -11,9 +11,7 @@ from metaod.errors import BadFile, BadParameter, UserError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from metaod.datasets.childsets import Motherset
-    from metaod.datasets.childsets.mothersets import Task
-    from metaod.evaluation.testbeds import Manifest, Member
+    from metaod.lab import Manifest, Member, Motherset, Task
 
 __all__ = ["app"]
 
@@ -51,7 +49,7 @@ def poc(
 
     Example:  metaod testbed poc --mothersets mothersets/ --out poc/
     """
-    from metaod.evaluation.testbeds import build_poc
+    from metaod.lab import build_poc
 
     _check_folder("--data", data)
     manifest = build_poc(out, mothersets=mothersets, archive=archive, seed=seed, on_motherset=_tell)
@@ -84,7 +82,7 @@ def st(
 
     Example:  metaod testbed st --mothersets mothersets/ --data datasets/ --out st/
     """
-    from metaod.evaluation.testbeds import build_st
+    from metaod.lab import build_st
 
     manifest = build_st(
         out,
@@ -139,8 +137,7 @@ def childsets(
 
     Example:  metaod testbed childsets wine.csv --target quality --frequency 0.05 --out wine/
     """
-    from metaod.datasets.childsets import Recipe
-    from metaod.evaluation.testbeds.own_childsets import build_childsets
+    from metaod.lab import Recipe, build_childsets
 
     values: dict[str, Any] = {
         "difficulty": difficulty,
@@ -162,7 +159,7 @@ def _read_mothersets(
 ) -> "Iterator[Motherset]":
     from dataclasses import replace
 
-    from metaod.datasets.childsets import list_mothersets, make_synthetic, read_motherset
+    from metaod.lab import list_mothersets, make_synthetic, read_motherset
 
     if not source.expanduser().is_dir():
         yield read_motherset(
@@ -181,7 +178,7 @@ def _read_mothersets(
 
 
 def _task(text: str | None) -> "Task | None":
-    from metaod.datasets.childsets.mothersets import TASKS
+    from metaod.lab import TASKS
 
     if text is None:
         return None

@@ -11,7 +11,7 @@ from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.cli.steps import Steps
 
 if TYPE_CHECKING:
-    from metaod.learners.artifact import Artifact
+    from metaod.artifacts import Artifact
 
 __all__ = ["learners", "train"]
 
@@ -88,12 +88,10 @@ def train(
 
     Examples:  metaod train --store my.db --learner metaod --out my.metaod
     """
-    from metaod.database.store import Store
-    from metaod.learners import learner_class, make_learner
-    from metaod.learners.artifact_format import check_target
-    from metaod.learners.parameters import read_parameters
-    from metaod.learners.training_data import TrainingData
-    from metaod.learners.training_data import train as run_training
+    from metaod.artifacts import check_target
+    from metaod.history import train as run_training
+    from metaod.learners import learner_class, make_learner, read_parameters
+    from metaod.store import Store, training_data
 
     kind = learner_class(learner)
     parameters = read_parameters(kind, set_ or ())
@@ -102,7 +100,7 @@ def train(
     made = make_learner(learner, **parameters)
     target = check_target(out)
     with Store(store, read_only=True) as opened:
-        data = TrainingData.from_store(opened, schema or ("paper",), measure=measure)
+        data = training_data(opened, schema or ("paper",), measure=measure)
     if exclude_origin:
         data = data.without(exclude_origin)
     with Steps(lines=False) as progress:

@@ -1,6 +1,37 @@
-"""Learners: ``fit`` on a performance matrix and meta-features, ``predict`` scores over models."""
+"""Learners: fit on a performance matrix and meta-features, then predict a score for every model."""
 
-from metaod.learners.base import Choice, Learner
-from metaod.learners.registry import learner_class, learner_classes, make_learner
+from metaod.learners._base import Choice, Learner, Matrix, Progress
+from metaod.learners._cleaning import Cleaning
+from metaod.learners._out_of_fold import origin_folds, out_of_fold_scores
+from metaod.learners._packing import Arrays, pack, plain, unpack
+from metaod.learners._parameters import read_parameters
+from metaod.learners._registry import (
+    ENTRY_POINTS,
+    learner_class,
+    learner_classes,
+    learner_names,
+    make_learner,
+)
+from metaod.learners._state import State, StateReader
 
-__all__ = ["Choice", "Learner", "learner_class", "learner_classes", "make_learner"]
+__all__ = [
+    "ENTRY_POINTS",
+    "Arrays",
+    "Choice",
+    "Cleaning",
+    "Learner",
+    "Matrix",
+    "Progress",
+    "State",
+    "StateReader",
+    "learner_class",
+    "learner_classes",
+    "learner_names",
+    "make_learner",
+    "origin_folds",
+    "out_of_fold_scores",
+    "pack",
+    "plain",
+    "read_parameters",
+    "unpack",
+]

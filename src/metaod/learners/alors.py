@@ -6,12 +6,12 @@ from typing import ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from metaod.learners.base import Learner, Matrix, Progress
-from metaod.learners.checks import check_count, check_forest
-from metaod.learners.completion import completed, least_to_unknown
-from metaod.learners.meta_regression import MetaRegression
-from metaod.learners.state import State, StateReader
-from metaod.learners.training import Training
+from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._checks import check_count, check_forest
+from metaod.learners._completion import completed, least_to_unknown
+from metaod.learners._meta_regression import MetaRegression
+from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training
 
 __all__ = ["ALORS", "factorised"]
 
@@ -26,7 +26,7 @@ def factorised(P: Matrix, rank: int) -> tuple[Matrix, Matrix]:
 
     A truncated singular value decomposition, repeated with the missing cells set to the last
     product's until none of them moves by more than 0.0001 of the range of P, 50 times at most; at
-    first they are estimated by :func:`~metaod.learners.completion.completed`.
+    first they are estimated by :func:`~metaod.learners._completion.completed`.
 
     Parameters
     ----------

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners.base import Learner, Matrix, Progress
-from metaod.learners.cleaning import Cleaning
-from metaod.learners.completion import below_known, completed
-from metaod.learners.state import State, StateReader
-from metaod.learners.training import Training
+from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._cleaning import Cleaning
+from metaod.learners._completion import below_known, completed
+from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training
 
 __all__ = ["ARGOSMART"]
 
@@ -20,7 +20,7 @@ class ARGOSMART(Learner):
 
     Nearest by Euclidean distance between cleaned meta-features; among equally near datasets the
     first. A model that has no value on that dataset is scored by its estimate there (see
-    :func:`~metaod.learners.completion.completed`), and always below the best that has one.
+    :func:`~metaod.learners._completion.completed`), and always below the best that has one.
 
     References
     ----------

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter
-from metaod.learners.base import Choice, Learner, Matrix, Progress
-from metaod.learners.state import State, StateReader
-from metaod.learners.training import Training
+from metaod.learners._base import Choice, Learner, Matrix, Progress
+from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training
 
 __all__ = ["FixedChoice"]
 

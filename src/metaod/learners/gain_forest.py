@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.learners.base import Learner, Matrix, Progress
-from metaod.learners.checks import check_count, check_forest
-from metaod.learners.meta_regression import MetaRegression
-from metaod.learners.state import State, StateReader
-from metaod.learners.training import Training
+from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._checks import check_count, check_forest
+from metaod.learners._meta_regression import MetaRegression
+from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training
 
 __all__ = ["GainForest"]
 

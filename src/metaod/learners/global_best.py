@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners.base import Learner, Matrix, Progress
-from metaod.learners.state import State, StateReader
-from metaod.learners.training import Training
+from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training
 
 __all__ = ["GlobalBest", "GlobalBestRank", "mean_performance"]
 
@@ -27,7 +27,7 @@ class GlobalBest(Learner):
     """Picks the model with the largest mean performance over the historical datasets.
 
     The mean is over the datasets on which the model has a value. Unlike where missing cells are
-    estimated (see :func:`~metaod.learners.completion.completed`), a model that fails on hard
+    estimated (see :func:`~metaod.learners._completion.completed`), a model that fails on hard
     datasets gains by it.
 
     Examples

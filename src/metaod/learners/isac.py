@@ -8,11 +8,11 @@ import numpy.typing as npt
 from scipy.special import log_ndtr
 
 from metaod.errors import BadParameter
-from metaod.learners.base import Learner, Matrix, Progress
-from metaod.learners.cleaning import Cleaning
-from metaod.learners.completion import below_known, completed
-from metaod.learners.state import State, StateReader
-from metaod.learners.training import Training
+from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._cleaning import Cleaning
+from metaod.learners._completion import below_known, completed
+from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training
 
 __all__ = ["ISAC", "anderson_darling", "g_means"]
 
@@ -125,7 +125,7 @@ class ISAC(Learner):
 
     Clusters are found by g-means in cleaned meta-features, each normalised to [-1, 1] on the
     training datasets. A cell that is missing counts as its estimate (see
-    :func:`~metaod.learners.completion.completed`); a model that has no value on a cluster is
+    :func:`~metaod.learners._completion.completed`); a model that has no value on a cluster is
     always below the best that has one.
 
     Parameters

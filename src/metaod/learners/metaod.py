@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from metaod.learners.rank_based import RankBased
-from metaod.learners.regressed import Regressed
+from metaod.learners._rank_based import RankBased
+from metaod.learners._regressed import Regressed
 
 __all__ = ["MetaODLearner"]
 
@@ -22,13 +22,13 @@ class MetaODLearner(Regressed, RankBased):
     ----------
     k, intercept, epochs, learning_rate, lowest_rate, cycle, schedule, initialisation,
     tolerance
-        Factorisation: see :class:`~metaod.learners.latent.LatentLearner`.
+        Factorisation: see :class:`~metaod.learners._latent.LatentLearner`.
     early_stopping, held_out, patience
         When it stops: see there.
     base, alpha, relevance
-        Smoothed DCG: see :class:`~metaod.learners.rank_based.RankBased`.
+        Smoothed DCG: see :class:`~metaod.learners._rank_based.RankBased`.
     n_estimators, min_samples_leaf
-        Forest: see :class:`~metaod.learners.regressed.Regressed`.
+        Forest: see :class:`~metaod.learners._regressed.Regressed`.
     phi, f
         Embedding and regressor in place of PCA and the forest.
     random_state : int, default=0

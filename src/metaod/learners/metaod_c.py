@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners.base import Learner, Matrix, Progress
-from metaod.learners.checks import check_count
-from metaod.learners.cleaning import Cleaning
-from metaod.learners.completion import least_to_unknown
+from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._checks import check_count
+from metaod.learners._cleaning import Cleaning
+from metaod.learners._completion import least_to_unknown
+from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training
 from metaod.learners.global_best import mean_performance
-from metaod.learners.state import State, StateReader
-from metaod.learners.training import Training
 
 __all__ = ["MetaODC"]
 

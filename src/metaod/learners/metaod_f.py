@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from metaod.learners.rank_based import RankBased
+from metaod.learners._rank_based import RankBased
 
 __all__ = ["MetaODF"]
 

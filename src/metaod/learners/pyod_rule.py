@@ -7,13 +7,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaod.detectors import ModelSpec
-from metaod.detectors.spec import DEFAULT_SCALING, Value
 from metaod.errors import BadParameter
-from metaod.learners.base import Learner, Matrix, Progress
+from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training
 from metaod.learners.global_best import mean_performance
-from metaod.learners.state import State, StateReader
-from metaod.learners.training import Training
+from metaod.models import DEFAULT_SCALING, ModelSpec, Value
 
 __all__ = ["PyODRule"]
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners.base import Learner, Matrix, Progress
-from metaod.learners.state import State, StateReader
-from metaod.learners.training import Training
+from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training
 
 __all__ = ["RandomSelection"]
 

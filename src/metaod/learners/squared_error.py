@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners.base import Matrix
-from metaod.learners.regressed import Regressed
+from metaod.learners._base import Matrix
+from metaod.learners._regressed import Regressed
 
 __all__ = ["SquaredErrorFactorisation"]
 

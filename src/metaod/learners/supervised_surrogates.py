@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from metaod.learners.base import Learner, Matrix, Progress
-from metaod.learners.checks import check_forest
-from metaod.learners.completion import completed
-from metaod.learners.meta_regression import MetaRegression
-from metaod.learners.state import State, StateReader
-from metaod.learners.training import Training
+from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._checks import check_forest
+from metaod.learners._completion import completed
+from metaod.learners._meta_regression import MetaRegression
+from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training
 
 __all__ = ["SupervisedSurrogates"]
 
@@ -19,7 +19,7 @@ class SupervisedSurrogates(Learner):
 
     One forest has all models as its outputs: its leaves hold mean rows of the performance matrix.
     They are kept in single precision. Missing cells are estimated beforehand (see
-    :func:`~metaod.learners.completion.completed`); a model without any value is always last.
+    :func:`~metaod.learners._completion.completed`); a model without any value is always last.
 
     Parameters
     ----------

@@ -1,38 +1,19 @@
-"""What a table looks like, as a named vector: the only thing that the selector sees.
+"""Meta-features: a table described by a named vector."""
 
-The names below are imported when they are first used.
-"""
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from metaod.metafeatures.extraction import MetaFeatures, extract, extract_many
-    from metaod.metafeatures.landmarkers.runs import LandmarkerRuns
-    from metaod.metafeatures.schema import SCHEMAS, Feature, Schema
+from metaod.metafeatures._extraction import MetaFeatures, extract, extract_many
+from metaod.metafeatures._landmarker_runs import LandmarkerRuns
+from metaod.metafeatures._schema import SCHEMA_VERSIONS, SCHEMAS, Feature, Schema, schema
+from metaod.metafeatures._summaries import statistic_and_summary
 
 __all__ = [
     "SCHEMAS",
+    "SCHEMA_VERSIONS",
     "Feature",
     "LandmarkerRuns",
     "MetaFeatures",
     "Schema",
     "extract",
     "extract_many",
+    "schema",
+    "statistic_and_summary",
 ]
-
-_HOMES = {
-    "SCHEMAS": "schema",
-    "Feature": "schema",
-    "LandmarkerRuns": "landmarkers.runs",
-    "MetaFeatures": "extraction",
-    "Schema": "schema",
-    "extract": "extraction",
-    "extract_many": "extraction",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from metaod.detectors import ModelSpec, family, specs_of
-from metaod.detectors.detector import SpecDetector, UndefinedScores
 from metaod.errors import BadParameter, UserError
+from metaod.models import ModelSpec, SpecDetector, UndefinedScores, family, specs_of
 
 __all__ = ["Check", "ContractViolation", "check_detector", "detector_contract"]
 

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.errors import UserError
-from metaod.learners import Learner
-from metaod.learners.state import StateReader
+from metaod.learners import Learner, StateReader
 from metaod.testing.detectors import Check, ContractViolation
 from metaod.testing.states import damaged_states, leaves
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from metaod.learners.state import State
+from metaod.learners import State
 
 __all__ = ["damaged_states", "leaves"]
 

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from metaod.database import (
+from metaod.errors import UserError
+from metaod.history import Evaluation
+from metaod.models import CellState, Mode, ModelSpec
+from metaod.store import (
     Cell,
     DatasetRecord,
     MetaFeatureRecord,
@@ -21,10 +24,6 @@ from metaod.database import (
     performance_matrix,
     summarise,
 )
-from metaod.detectors import ModelSpec
-from metaod.detectors.kernels.base import CellState, Mode
-from metaod.errors import UserError
-from metaod.performance import Evaluation
 from metaod.testing.detectors import Check, ContractViolation
 
 __all__ = ["check_store", "store_contract"]

@@ -1,6 +1,0 @@
-"""Any table in: one file a kind of source, and ``read_table``, which knows whom to ask."""
-
-from metaod.datasets.readers.options import ReadOptions
-from metaod.datasets.readers.reading import read_table
-
-__all__ = ["ReadOptions", "read_table"]

@@ -1,0 +1,150 @@
+"""How every requested model does on one labelled table: scores in, measures out."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod._version import __version__
+from metaod.errors import BadParameter
+from metaod.history._averages import Averaging
+from metaod.history._metrics import MEASURES, measure
+from metaod.history._references import Gathering, Reference
+from metaod.models import Budget, CellState, Mode, ModelSpec, Scored, is_average, score_models
+
+__all__ = ["ENGINE_VERSION", "Evaluation", "evaluate_models"]
+
+ENGINE_VERSION = f"metaod {__version__}"
+"""What is noted as the maker of an evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How one model did on one dataset in one trial.
+
+    Parameters
+    ----------
+    model : str
+        The model's id.
+    trial : int
+        Number of the trial, from 0.
+    mode : Mode
+        How faithful to PyOD's own bits the scores are.
+    state : CellState
+        How it ended.
+    ap, roc_auc, precision_at_n : float
+        The measures, each in [0, 1]; NaN unless the state is ok.
+    seconds : float
+        What the model alone would have taken.
+    seed : int or None
+        The seed; None for a model that is not random.
+    reason : str
+        Why it did not end well, or the repair that was made to its scores.
+    engine_version : str
+        Version of what computed it.
+    """
+
+    model: str
+    trial: int
+    mode: Mode
+    state: CellState
+    ap: float = math.nan
+    roc_auc: float = math.nan
+    precision_at_n: float = math.nan
+    seconds: float = 0.0
+    seed: int | None = None
+    reason: str = ""
+    engine_version: str = ENGINE_VERSION
+
+    def __post_init__(self) -> None:
+        if self.trial < 0:
+            raise BadParameter("Evaluation", "trial", "at least 0", self.trial)
+        if not 0.0 <= self.seconds < math.inf:
+            raise BadParameter("Evaluation", "seconds", "finite and at least 0", self.seconds)
+        for name in MEASURES:
+            value = getattr(self, name)
+            there = self.state == CellState.OK
+            if not (0.0 <= value <= 1.0 if there else math.isnan(value)):
+                legal = "in [0, 1]" if there else "NaN, as there is no such figure"
+                raise BadParameter("Evaluation", name, legal, value)
+
+
+def evaluate_models(
+    X: npt.NDArray[np.float64],
+    y: npt.NDArray[np.int8],
+    specs: Iterable[ModelSpec],
+    *,
+    trials: int = 5,
+    mode: Mode | str = Mode.FAST,
+    budget: Budget | None = None,
+    references: Sequence[Reference] = (),
+    keep: Callable[[Scored], None] | None = None,
+) -> Iterator[Evaluation]:
+    """Score the models on one table and measure each against the labels.
+
+    Parameters
+    ----------
+    X : ndarray of float
+        The prepared table.
+    y : ndarray of {0, 1}
+        Its labels; both values must occur.
+    specs : iterable of ModelSpec
+        The models, and averages of models, be these among the models or not.
+    trials : int, default=5
+        Trials of a random model; trial t uses seed t.
+    mode : {"fast", "exact"}, default="fast"
+        How faithful to PyOD's own bits the scores must be.
+    budget : Budget, optional
+        What one cell may cost.
+    references : sequence of Reference, optional
+        Reference models, evaluated from the same scores.
+    keep : callable, optional
+        Called with each model's scores before they are dropped.
+
+    Yields
+    ------
+    Evaluation
+        One a model and trial, in no particular order.
+    """
+    mode = Mode(mode)
+    labels = np.ascontiguousarray(y, dtype=np.int8)
+    wanted = dict.fromkeys(specs)
+    others = [item for item in references if not is_average(item.spec)]
+    gathering = Gathering(others, trials)
+    averaging = Averaging(
+        filter(is_average, [*wanted, *(item.spec for item in references)]), trials
+    )
+    models = [spec for spec in wanted if not is_average(spec)]
+    everything = list(dict.fromkeys([*models, *gathering.members, *sorted(averaging.members)]))
+    for scored in score_models(X, everything, trials=trials, mode=mode, budget=budget or Budget()):
+        gathering.take(scored)
+        averaging.take(scored)
+        if scored.spec in wanted:
+            if keep is not None:
+                keep(scored)
+            yield _evaluate(scored, labels, mode, seeded=scored.spec.is_random)
+    made = ((scored, reference.is_random) for reference, scored in gathering.scored())
+    averaged = ((scored, scored.spec.is_random) for scored in averaging.scored())
+    for scored, seeded in chain(made, averaged):
+        if keep is not None:
+            keep(scored)
+        yield _evaluate(scored, labels, mode, seeded=seeded)
+
+
+def _evaluate(scored: Scored, y: npt.NDArray[np.int8], mode: Mode, *, seeded: bool) -> Evaluation:
+    measures = {}
+    if scored.state == CellState.OK and scored.scores is not None:
+        measures = measure(y, scored.scores)._asdict()
+    return Evaluation(
+        scored.spec.id,
+        scored.trial,
+        mode,
+        scored.state,
+        **measures,
+        seconds=scored.seconds,
+        seed=scored.trial if seeded else None,
+        reason=scored.reason,
+    )

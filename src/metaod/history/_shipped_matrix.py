@@ -1,0 +1,120 @@
+"""The shipped performance matrix: the models of the spaces on the shared labelled datasets."""
+
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metaod.errors import BadParameter, UserError
+from metaod.history._metrics import MEASURES
+from metaod.metafeatures import SCHEMAS
+from metaod.models import candidate_averages, model_space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "final_origins",
+    "shipped_cells",
+    "shipped_datasets",
+    "shipped_folder",
+    "shipped_matrix",
+    "shipped_metafeatures",
+]
+
+_HERE = files("metaod.history").joinpath("shipped")
+
+
+def shipped_folder() -> Path:
+    """The folder of Parquet files; ``metaod db import`` reads it.
+
+    Examples
+    --------
+    >>> sorted(path.name for path in shipped_folder().glob("*.parquet"))
+    ['cells.parquet', 'datasets.parquet', 'metafeatures-...', 'metafeatures-...', 'models.parquet']
+    """
+    with as_file(_HERE.joinpath("performance")) as path:
+        return path
+
+
+def shipped_cells() -> "pd.DataFrame":
+    """All cells: mean and spread of every measure, seconds, state and reason."""
+    return _read("cells.parquet")
+
+
+def shipped_datasets() -> "pd.DataFrame":
+    """The datasets by fingerprint: name, collection, origin, shape."""
+    return _read("datasets.parquet").set_index("fingerprint")
+
+
+def shipped_matrix(
+    measure: str = "ap", *, space: str = "paper", averages: bool = False, references: bool = False
+) -> "pd.DataFrame":
+    """The performance matrix P: one row a dataset, by fingerprint, one column a model, by id.
+
+    Parameters
+    ----------
+    measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
+        What a cell holds; NaN where the model has no scores on the dataset.
+    space : {"paper", "extended"}, default="paper"
+        The models that are columns.
+    averages : bool, default=False
+        Whether the averages that may be picked are columns too.
+    references : bool, default=False
+        Whether the reference models, which can never be picked, are columns too.
+
+    Examples
+    --------
+    >>> shipped_matrix().shape[1]
+    302
+    """
+    if measure not in MEASURES:
+        raise BadParameter("shipped_matrix", "measure", MEASURES, measure)
+    models = _read("models.parquet").set_index("id")
+    wanted = {spec.id for spec in model_space(space)}
+    if averages:
+        wanted |= {spec.id for spec in candidate_averages()}
+    lacking = wanted - set(models.index)
+    if lacking:
+        raise UserError(
+            f"it lacks {len(lacking)} of the {len(wanted)} models asked for, as {min(lacking)}",
+            where="the shipped performance matrix",
+            remedy="ask for another space, or for no averages",
+        )
+    if references:
+        wanted |= set(models.index[models["is_reference"].astype(bool)])
+    matrix = shipped_cells().pivot(index="dataset", columns="model", values=measure)  # noqa: PD010 - each pair is there once, and pivot checks it
+    return matrix.reindex(columns=models.index[models.index.isin(wanted)])
+
+
+def shipped_metafeatures(schema: str = "paper") -> "pd.DataFrame":
+    """The meta-features M: one row a dataset, by fingerprint, one column a feature.
+
+    Parameters
+    ----------
+    schema : {"paper", "scores"}, default="paper"
+        Which features; NaN where one is undefined for a dataset.
+    """
+    found = list(shipped_folder().glob(f"metafeatures-{schema}-*.parquet"))
+    if schema not in SCHEMAS or not found:
+        raise BadParameter("shipped_metafeatures", "schema", sorted(SCHEMAS), schema)
+    return _read(found[0].name).set_index("dataset")
+
+
+@cache
+def final_origins() -> frozenset[str]:
+    """Origins set aside: nothing is chosen, tuned or calibrated on their datasets.
+
+    Examples
+    --------
+    >>> len(final_origins())
+    156
+    """
+    text = _HERE.joinpath("final_origins.txt").read_text("utf-8")
+    return frozenset(text.splitlines())
+
+
+def _read(name: str) -> "pd.DataFrame":
+    import pandas as pd  # noqa: PLC0415 - final_origins() does without
+
+    return pd.read_parquet(shipped_folder() / name)

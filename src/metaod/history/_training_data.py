@@ -1,0 +1,207 @@
+"""Historical datasets put together for training: P, M and origins, from a store or from frames."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from metaod.artifacts import Artifact, Calibration, History, UsedSchema
+from metaod.errors import BadParameter, UserError
+from metaod.history._metrics import MEASURES
+from metaod.learners import Learner, Progress, out_of_fold_scores
+from metaod.metafeatures import schema
+
+__all__ = ["REFERENCE", "TrainingData", "calibration_of", "train"]
+
+REFERENCE = "IForest()"
+"""The reference model that picks are measured against: PyOD's default iForest."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Historical datasets that have both performance and meta-features.
+
+    Parameters
+    ----------
+    P : DataFrame of shape (n_datasets, n_models)
+        Performance, NaN where there is none; rows are fingerprints, columns model ids.
+    M : DataFrame of shape (n_datasets, n_features)
+        Meta-features of the same datasets: those of the schemas that learning may use.
+    datasets : DataFrame
+        The same datasets: name, origin, n_rows and n_columns.
+    reference : Series of shape (n_datasets,)
+        Performance of PyOD's default iForest on them, NaN where it is not known.
+    schemas : tuple of UsedSchema
+        Where the columns of M come from.
+    measure : str
+        The measure in P.
+    """
+
+    P: pd.DataFrame
+    M: pd.DataFrame
+    datasets: pd.DataFrame
+    reference: "pd.Series[float]"
+    schemas: tuple[UsedSchema, ...]
+    measure: str
+
+    @classmethod
+    def from_frames(
+        cls,
+        P: pd.DataFrame,
+        metafeatures: Mapping[str, pd.DataFrame],
+        datasets: pd.DataFrame,
+        *,
+        reference: "pd.Series[float] | None" = None,
+        measure: str = "ap",
+    ) -> "TrainingData":
+        """Join frames by fingerprint; a dataset that is not in all of them is left out.
+
+        Parameters
+        ----------
+        P : DataFrame
+            Performance, in the order in which the datasets are to come.
+        metafeatures : mapping of str to DataFrame
+            By schema, of its present version: the meta-features, one column a feature. Several
+            schemas are put side by side.
+        datasets : DataFrame
+            The datasets: name, origin, n_rows and n_columns.
+        reference : Series, optional
+            Performance of PyOD's default iForest.
+        measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
+            The measure in P.
+        """
+        if measure not in MEASURES:
+            raise BadParameter("TrainingData", "measure", MEASURES, measure)
+        parts = []
+        for name, frame in metafeatures.items():
+            features = schema(name).learned
+            lost = [feature for feature in features if feature not in frame.columns]
+            if lost:
+                raise BadParameter(
+                    "TrainingData", "metafeatures", f"all features of {name!r}", f"no {lost[0]}"
+                )
+            parts.append(frame[list(features)])
+        if not parts:
+            raise BadParameter("TrainingData", "metafeatures", "of one schema at least", "none")
+        rows = P.index[P.notna().any(axis=1)]
+        for index in (datasets.index, *(part.index for part in parts)):
+            rows = rows[rows.isin(index)]
+        if rows.empty:
+            raise UserError(
+                "no dataset has both performance and meta-features",
+                remedy="evaluate models on labelled datasets with: metaod build",
+            )
+        return cls(
+            P.loc[rows],
+            pd.concat([part.loc[rows] for part in parts], axis=1),
+            datasets.loc[rows, ["name", "origin", "n_rows", "n_columns"]],
+            pd.Series(np.nan, index=rows) if reference is None else reference.reindex(rows),
+            tuple(
+                UsedSchema(name, schema(name).version, schema(name).learned)
+                for name in metafeatures
+            ),
+            measure,
+        )
+
+    @property
+    def origins(self) -> "pd.Series[str]":
+        """Origins of the datasets."""
+        return self.datasets["origin"]
+
+    @property
+    def n_origins(self) -> int:
+        """Number of origins."""
+        return int(self.origins.nunique())
+
+    def without(self, origins: Collection[str]) -> "TrainingData":
+        """All but the datasets of these origins."""
+        return self._subset(~self._of(origins), origins)
+
+    def only(self, origins: Collection[str]) -> "TrainingData":
+        """The datasets of these origins."""
+        return self._subset(self._of(origins), origins)
+
+    def _of(self, origins: Collection[str]) -> "pd.Series[bool]":
+        # a misspelt origin would silently train on what was to be left out
+        for name in sorted(set(origins) - set(self.origins)):
+            raise BadParameter("TrainingData", "origins", "origins of the datasets", name)
+        return self.origins.isin(list(origins))
+
+    def _subset(self, kept: "pd.Series[bool]", origins: Collection[str]) -> "TrainingData":
+        rows = kept.to_numpy()
+        if not np.any(rows):
+            raise BadParameter(
+                "TrainingData", "origins", "such that a dataset is left", sorted(origins)
+            )
+        return replace(
+            self,
+            P=self.P[rows],
+            M=self.M[rows],
+            datasets=self.datasets[rows],
+            reference=self.reference[rows],
+        )
+
+    def history(self) -> History:
+        """The datasets as an artifact carries them."""
+        return History.from_frames(self.P, self.M, self.datasets, self.reference)
+
+
+def train(
+    data: TrainingData,
+    learner: Learner,
+    *,
+    calibrate: int = 0,
+    progress: Progress | None = None,
+) -> Artifact:
+    """Fit a learner on historical datasets; the artifact says on which.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The datasets.
+    learner : Learner
+        The learner, with its parameters; it is fitted in place.
+    calibrate : int, default=0
+        Fits without a part of the origins from which it is learned how sure an answer is: 2 or
+        more, or 0 for none. With fewer origins than that the artifact has no calibration.
+    progress : callable, optional
+        Told of progress.
+    """
+    if calibrate < 0 or calibrate == 1:
+        raise BadParameter("train", "calibrate", "0 for none, or 2 or more", calibrate)
+    learner.fit(data.P, data.M, data.origins, progress=progress)
+    artifact = Artifact.of(
+        learner,
+        schemas=data.schemas,
+        measure=data.measure,
+        datasets=tuple(map(str, data.P.index)),
+        n_origins=data.n_origins,
+    )
+    history = data.history()
+    if calibrate == 0 or calibrate > data.n_origins:
+        return replace(artifact, history=history)
+    calibration = calibration_of(data, learner, n_folds=calibrate, progress=progress)
+    return replace(artifact, history=history, calibration=calibration)
+
+
+def calibration_of(
+    data: TrainingData, learner: Learner, *, n_folds: int, progress: Progress | None = None
+) -> Calibration:
+    """How sure a learner's answers are on origins that it has not seen.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The datasets.
+    learner : Learner
+        The learner, with its parameters; it is left as it is.
+    n_folds : int
+        Groups of origins, each left out once.
+    progress : callable, optional
+        Told of progress.
+    """
+    scores = out_of_fold_scores(
+        learner, data.P, data.M, data.origins, n_folds=n_folds, progress=progress
+    )
+    return Calibration.fit(scores, data.history())

@@ -1,0 +1,280 @@
+"""The paper's claims about stability, tested: MetaOD with one thing changed at a time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metaod.lab._protocols import Split, by_folds, grouped_folds
+from metaod.lab._running import Candidate, run_protocol
+from metaod.lab._statistics import bootstrap_intervals, wilcoxon_p
+from metaod.lab._testbed_data import TestbedData
+from metaod.lab._writing import write_table
+from metaod.lab.figures.curves import write_curve
+
+__all__ = [
+    "STUDIES",
+    "Setting",
+    "Study",
+    "run_sensitivity",
+    "sensitivity_splits",
+    "write_sensitivity",
+]
+
+_FOLDS = 10
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of a study.
+
+    Parameters
+    ----------
+    x : float or str
+        Its place on the figure's axis.
+    learner : str, default="metaod"
+        The learner.
+    params : dict
+        Parameters other than its defaults.
+    schema : str, default="paper"
+        The meta-features: a schema, or two joined by a plus sign.
+    origins : float, default=1
+        Share of the training side's origins that is used.
+    """
+
+    x: float | str
+    learner: str = "metaod"
+    params: dict[str, Any] = field(default_factory=dict)
+    schema: str = "paper"
+    origins: float = 1.0
+
+
+@dataclass(frozen=True)
+class Study:
+    """One thing that is varied.
+
+    Parameters
+    ----------
+    key : str
+        Name of its files.
+    label : str
+        What is varied, for the axis.
+    settings : tuple of Setting
+        The points.
+    default : float or str
+        The point that is MetaOD as it is by default, with which the others are compared.
+    log_x : bool, default=False
+        Whether the axis is one of ratios.
+    """
+
+    key: str
+    label: str
+    settings: tuple[Setting, ...]
+    default: float | str
+    log_x: bool = False
+
+
+STUDIES: tuple[Study, ...] = (
+    Study(
+        "loss",
+        "loss of the factorisation",
+        (Setting("DCG"), Setting("squared error", learner="squared_error")),
+        "DCG",
+    ),
+    Study(
+        "rank",
+        "rank k",
+        tuple(Setting(k, params={"k": k}) for k in (1, 2, 3, 5, 10, 20, 30)),
+        10,
+        log_x=True,
+    ),
+    Study(
+        "base",
+        "base b of the DCG",
+        tuple(Setting(b, params={"base": float(b)}) for b in (1.5, 2, 4, 10, 100, 1000)),
+        2,
+        log_x=True,
+    ),
+    Study(
+        "origins",
+        "share of the training origins",
+        tuple(Setting(share, origins=share) for share in (0.2, 0.4, 0.6, 0.8, 1.0)),
+        1.0,
+    ),
+    Study(
+        "schema",
+        "meta-features",
+        tuple(Setting(name, schema=name) for name in ("paper", "scores", "paper+scores")),
+        "paper",
+    ),
+    Study(
+        "initialisation",
+        "where U starts",
+        tuple(
+            Setting(name, params={"initialisation": name}) for name in ("metafeatures", "random")
+        ),
+        "metafeatures",
+    ),
+    Study(
+        "schedule",
+        "learning rate",
+        tuple(Setting(name, params={"schedule": name}) for name in ("cyclical", "constant")),
+        "cyclical",
+    ),
+    Study(
+        "stopping",
+        "early stopping",
+        (Setting("on held-out"), Setting("none", params={"early_stopping": False})),
+        "on held-out",
+    ),
+)
+"""What the paper claims or leaves open, one thing at a time, all else at its default."""
+
+
+def sensitivity_splits(data: TestbedData) -> list[Split]:
+    """POC's folds; of ST ten groups of origins, left out in turn: a training an origin is too many.
+
+    With fewer than ten origins each is left out by itself.
+    """
+    if data.testbed == "poc":
+        return by_folds(data.datasets["fold"])
+    origins = data.datasets["origin"]
+    return grouped_folds(origins, min(_FOLDS, origins.nunique()))
+
+
+def run_sensitivity(
+    data: TestbedData,
+    splits: Sequence[Split],
+    groups: Sequence[str],
+    *,
+    studies: Sequence[Study] = STUDIES,
+    seeds: int = 5,
+    n_jobs: int = 1,
+    journal: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> pd.DataFrame:
+    """Run every setting of every study.
+
+    Parameters
+    ----------
+    data : TestbedData
+        The testbed.
+    splits : sequence of Split
+        The protocol.
+    groups : sequence of str
+        What the protocol leaves out together.
+    studies : sequence of Study
+        What is varied.
+    seeds, n_jobs, journal, progress
+        As for :func:`~metaod.lab._evaluating.evaluate_testbed`; progress counts settings.
+
+    Returns
+    -------
+    DataFrame
+        One row per (study, x, seed, dataset): what the pick reached, as ``ap``.
+    """
+    origins = list(data.datasets["origin"])
+    parts, done = [], 0
+    total = sum(len(study.settings) for study in studies)
+    for study in studies:
+        for setting in study.settings:
+            names = setting.schema.split("+")
+            M = pd.concat([data.metafeatures[name] for name in names], axis=1)
+            candidate = Candidate("metaod", setting.learner, M, setting.params)
+            picks = run_protocol(
+                data.P,
+                groups,
+                [
+                    _thinned(split, np.array(origins), setting.origins, seed=place)
+                    for place, split in enumerate(splits)
+                ],
+                [candidate],
+                seeds=seeds,
+                n_jobs=n_jobs,
+                journal=journal,
+            )
+            found = picks[["seed", "dataset", "performance"]]
+            found = found.rename(columns={"performance": "ap"})
+            found.insert(0, "x", setting.x)
+            found.insert(0, "study", study.key)
+            parts.append(found)
+            done += 1
+            if progress is not None:
+                progress(done, total)
+    return pd.concat(parts, ignore_index=True)
+
+
+def write_sensitivity(
+    found: pd.DataFrame,
+    data: TestbedData,
+    folder: Path,
+    *,
+    studies: Sequence[Study] = STUDIES,
+) -> list[Path]:
+    """Write a table of all settings and a figure of each study.
+
+    A dataset counts with the mean over its seeds, where iForest has a value too. ``Δ`` is the mean
+    difference to the default, with a bootstrap interval over origins and the p-value of the
+    signed-rank test; the figures show it. ``seed SD`` is the standard deviation of MAP from seed to
+    seed, and ``changed`` the share of datasets whose pick's AP differs between the first and
+    the last.
+    """
+    # where iForest has no value there is nothing to compare with
+    level = data.references["IForest()"].dropna()
+    found = found[found["dataset"].isin(level.index)]
+    origins = data.datasets["origin"]
+    written: list[Path] = []
+    rows = []
+    for study in studies:
+        reached = {setting.x: _by_seed(found, study, setting) for setting in study.settings}
+        default = reached[study.default].mean(axis=1)
+        points = []
+        for x, by_seed in reached.items():
+            mean = by_seed.mean(axis=1)
+            difference = mean - default
+            low, high = bootstrap_intervals(difference.to_frame(), origins.loc[mean.index])[0]
+            points.append({"x": x, "mean": difference.mean(), "low": low, "high": high})
+            several = by_seed.shape[1] > 1
+            changed = (by_seed.iloc[:, 0] != by_seed.iloc[:, -1]).mean() if several else np.nan
+            rows.append(
+                {
+                    "study": study.label,
+                    "setting": f"{x} (default)" if x == study.default else str(x),
+                    "MAP": mean.mean(),
+                    "Δ": difference.mean(),
+                    "low": low,
+                    "high": high,
+                    "p": 1.0 if x == study.default else wilcoxon_p(mean, default),
+                    "seed SD": by_seed.mean(axis=0).std(ddof=1) if several else np.nan,
+                    "changed": changed,
+                    "MAP - iForest": mean.mean() - level[mean.index].mean(),
+                }
+            )
+        written += write_curve(
+            pd.DataFrame(points),
+            folder,
+            f"sensitivity-{study.key}",
+            x_label=study.label,
+            y_label="MAP less that of the default",
+            reference=("iForest", float((level[default.index] - default).mean())),
+            log_x=study.log_x,
+        )
+    return [*write_table(pd.DataFrame(rows), folder, "sensitivity"), *written]
+
+
+def _by_seed(found: pd.DataFrame, study: Study, setting: Setting) -> pd.DataFrame:
+    """Average precision, datasets × seeds."""
+    here = found[(found["study"] == study.key) & (found["x"] == setting.x)]
+    return here.pivot(index="dataset", columns="seed", values="ap")  # noqa: PD010 - checks that each is there once
+
+
+def _thinned(split: Split, origins: Any, share: float, *, seed: int) -> Split:
+    """The split with a share of its training origins: each split has a draw of its own."""
+    if share >= 1:
+        return split
+    there = np.unique(origins[split.train])
+    drawn = np.random.default_rng(seed).permutation(there)[: max(2, round(share * len(there)))]
+    return Split(split.name, split.train[np.isin(origins[split.train], drawn)], split.test)

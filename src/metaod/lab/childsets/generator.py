@@ -1,0 +1,192 @@
+"""A motherset and a recipe in, a childset out."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.errors import BadParameter, UserError
+from metaod.history import fingerprint
+from metaod.lab.childsets.difficulty import normal_probability, of_difficulty
+from metaod.lab.childsets.irrelevance import append_irrelevant
+from metaod.lab.childsets.mothersets import Motherset
+from metaod.lab.childsets.recipe import Recipe
+from metaod.lab.childsets.sampling import MAX_ROWS, choose_outliers, count_rows
+from metaod.lab.childsets.splitting import split
+
+__all__ = ["Childset", "ChildsetGenerator", "make_childset"]
+
+
+@dataclass(frozen=True)
+class Childset:
+    """A labelled dataset drawn from a motherset, and how it was drawn.
+
+    Parameters
+    ----------
+    X : numpy.ndarray of shape (n_rows, n_columns)
+        The rows, in no order.
+    y : numpy.ndarray of int8
+        1 for an outlier, 0 otherwise.
+    motherset, origin : str
+        The motherset's name and origin.
+    recipe : Recipe
+        The setting.
+    replicate : int
+        Which of the siblings, from 1.
+    seed : int
+        Of the draws.
+    """
+
+    X: npt.NDArray[np.float64]
+    y: npt.NDArray[np.int8]
+    motherset: str
+    origin: str
+    recipe: Recipe
+    replicate: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """``motherset_recipe_replicate``."""
+        return f"{self.motherset}_{self.recipe.name}_{self.replicate}"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of X and y; see :func:`~metaod.history.fingerprint`."""
+        return fingerprint(self.X, self.y)
+
+    def __repr__(self) -> str:
+        n_rows, n_columns = self.X.shape
+        return (
+            f"Childset({self.name!r}: {n_rows} rows × {n_columns} columns, "
+            f"{int(self.y.sum())} outliers)"
+        )
+
+
+class ChildsetGenerator:
+    """Makes childsets of one motherset; what belongs to the motherset is computed once.
+
+    Parameters
+    ----------
+    motherset : Motherset
+        Where the rows come from.
+    seed : int, default=0
+        Of the draws. The same seed gives the same bytes; the split into normal and anomalous
+        rows and their difficulty do not depend on it.
+
+    Examples
+    --------
+    >>> from metaod.lab import Recipe, make_synthetic
+    >>> generator = ChildsetGenerator(make_synthetic())
+    >>> generator.make(Recipe("easy", 0.05, "scattered", 1.2), 1)
+    Childset('synthetic_easy-0.05-scattered-1.2_1': 3790 rows × 14 columns, 190 outliers)
+    """
+
+    def __init__(self, motherset: Motherset, *, seed: int = 0) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise BadParameter("ChildsetGenerator", "seed", "an int in [0, inf)", seed)
+        self.motherset = motherset
+        self.seed = seed
+
+    @cached_property
+    def is_normal(self) -> npt.NDArray[np.bool_]:
+        """Whether each row of the motherset is normal."""
+        return split(self.motherset)
+
+    @cached_property
+    def probability(self) -> npt.NDArray[np.float64]:
+        """P(normal | x) of each row of the motherset."""
+        return normal_probability(self._standardised, self.is_normal)
+
+    @cached_property
+    def _standardised(self) -> npt.NDArray[np.float64]:
+        X = self.motherset.X
+        spread = X.std(axis=0)
+        standardised: npt.NDArray[np.float64] = (X - X.mean(axis=0)) / np.where(
+            spread > 0, spread, 1.0
+        )
+        return standardised
+
+    def candidates(self, recipe: Recipe) -> npt.NDArray[np.intp]:
+        """The anomalous rows of the recipe's difficulty."""
+        anomalous = ~self.is_normal
+        if recipe.difficulty != "any":
+            anomalous &= of_difficulty(self.probability, recipe.difficulty)
+        return np.flatnonzero(anomalous)
+
+    def make(self, recipe: Recipe, replicate: int = 1, *, max_rows: int = MAX_ROWS) -> Childset:
+        """Draw a childset.
+
+        Parameters
+        ----------
+        recipe : Recipe
+            The setting.
+        replicate : int, default=1
+            Which of the siblings, from 1.
+        max_rows : int, default=6000
+            The most rows.
+
+        Raises
+        ------
+        UserError
+            If no anomalous row has the recipe's difficulty.
+        """
+        if isinstance(replicate, bool) or not isinstance(replicate, int) or replicate < 1:
+            raise BadParameter("make_childset", "replicate", "an int in [1, inf)", replicate)
+        if max_rows < 2:
+            raise BadParameter("make_childset", "max_rows", "an int in [2, inf)", max_rows)
+        normal, candidates = np.flatnonzero(self.is_normal), self.candidates(recipe)
+        if not candidates.size:
+            raise UserError(
+                f"no anomalous row is {recipe.difficulty}",
+                where=f"motherset {self.motherset.name}",
+                remedy="choose another difficulty",
+            )
+        n_normal, n_outliers = count_rows(
+            len(normal), len(candidates), recipe.share, max_rows=max_rows
+        )
+        rng = _generator(self.seed, self.motherset.name, recipe.name, replicate)
+        chosen = choose_outliers(
+            self._standardised[candidates], n_outliers, recipe.clusteredness, rng
+        )
+        rows = np.concatenate([rng.permutation(normal)[:n_normal], candidates[chosen]])
+        rng.shuffle(rows)
+        X = self.motherset.X[rows]
+        return Childset(
+            append_irrelevant(X, recipe.columns(X.shape[1]), rng),
+            np.where(self.is_normal[rows], 0, 1).astype(np.int8),
+            self.motherset.name,
+            self.motherset.origin,
+            recipe,
+            replicate,
+            self.seed,
+        )
+
+    def siblings(self, recipe: Recipe, n_siblings: int) -> Iterator[Childset]:
+        """Draw so many replicates of one setting."""
+        return (self.make(recipe, replicate) for replicate in range(1, n_siblings + 1))
+
+
+def make_childset(
+    motherset: Motherset, recipe: Recipe, replicate: int = 1, *, seed: int = 0
+) -> Childset:
+    """Draw one childset; for several of one motherset use :class:`ChildsetGenerator`.
+
+    Examples
+    --------
+    >>> from metaod.lab import Recipe, make_synthetic
+    >>> childset = make_childset(make_synthetic(), Recipe(frequency=0.01))
+    >>> int(childset.y.sum()), len(childset.y)
+    (37, 3637)
+    """
+    return ChildsetGenerator(motherset, seed=seed).make(recipe, replicate)
+
+
+def _generator(*parts: Any) -> np.random.Generator:
+    """A generator of its own for every childset, whatever was drawn before."""
+    digest = hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "little"))

@@ -1,0 +1,103 @@
+"""t-SNE of the meta-features of a testbed, to see whether siblings form clusters."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from metaod.errors import BadParameter
+from metaod.lab.figures.style import COLUMN, GREY, looks, write_figure
+from metaod.learners import Cleaning
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["embed", "write_embedding"]
+
+
+def embed(metafeatures: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
+    """Place datasets in the plane, by t-SNE of their cleaned meta-features.
+
+    Parameters
+    ----------
+    metafeatures : DataFrame of shape (n_datasets, n_features)
+        Raw; NaN and infinities are cleaned.
+    seed : int, default=0
+        Of the embedding.
+
+    Returns
+    -------
+    DataFrame
+        ``x`` and ``y`` by dataset.
+    """
+    from sklearn.manifold import TSNE  # noqa: PLC0415 - slow to import
+
+    n = len(metafeatures)
+    if n < 5:
+        raise BadParameter("embed", "metafeatures", "of five datasets at least", n)
+    raw = metafeatures.to_numpy(dtype=np.float64)
+    clean = Cleaning.fit(raw).transform(raw)
+    # as many neighbours as are usual, but fewer than there are datasets
+    perplexity = min(30.0, (n - 1) / 4)
+    method = TSNE(n_components=2, perplexity=perplexity, init="pca", random_state=seed)
+    placed = method.fit_transform(clean)
+    return pd.DataFrame(placed, index=metafeatures.index, columns=["x", "y"])
+
+
+def write_embedding(
+    metafeatures: pd.DataFrame,
+    groups: pd.Series,
+    folder: Path,
+    stem: str = "embedding",
+    *,
+    others: str = "the only one of its origin",
+) -> tuple[Path, Path, Path]:
+    """Draw the embedding of a testbed's datasets.
+
+    Parameters
+    ----------
+    metafeatures : DataFrame
+        One row a dataset.
+    groups : Series
+        By dataset, the motherset or origin; datasets that are alone in theirs are grey.
+    folder : Path
+        Where the files go.
+    stem : str, default="embedding"
+        Name of the files.
+    others : str
+        What the legend calls the grey ones.
+    """
+    data = embed(metafeatures).assign(group=groups.reindex(metafeatures.index).to_numpy())
+    data = data.rename_axis("dataset").reset_index()
+    counts = data["group"].value_counts()
+    named = sorted(counts.index[counts > 1], key=str.casefold)
+    lines = -(-(len(named) + 1) // 3)
+    size = (COLUMN, 2.75 + 0.13 * lines)
+    return write_figure(lambda figure: _draw(figure, data, named, others), size, data, folder, stem)
+
+
+def _draw(figure: "Figure", data: pd.DataFrame, named: list[str], others: str) -> None:
+    axes = figure.add_subplot()
+    alone = data[~data["group"].isin(named)]
+    if len(alone):
+        axes.scatter(
+            alone["x"], alone["y"], s=14, facecolors="none", edgecolors=GREY, lw=0.7, label=others
+        )
+    for name, (colour, marker) in zip(named, looks(len(named)), strict=True):
+        rows = data[data["group"] == name]
+        axes.scatter(
+            rows["x"], rows["y"], s=17, color=colour, marker=marker, lw=0, label=name, alpha=0.9
+        )
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_xlabel("t-SNE 1")
+    axes.set_ylabel("t-SNE 2")
+    axes.margins(0.05)
+    figure.legend(
+        loc="outside lower center",
+        ncols=3,
+        handletextpad=0.1,
+        columnspacing=0.9,
+        labelspacing=0.25,
+    )

@@ -1,0 +1,134 @@
+"""How figures look and how they are saved: the same bytes on every run."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from metaod.errors import MissingExtra
+from metaod.lab._methods import Category
+from metaod.lab._writing import write_csv
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "CATEGORY_LOOKS",
+    "COLUMN",
+    "GREY",
+    "ORANGE",
+    "VERMILLION",
+    "looks",
+    "write_figure",
+]
+
+COLUMN = 3.5
+"""Width of a printed column, in inches."""
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+GREY = "#7F7F7F"
+"""The palette of Okabe and Ito, told apart by all common kinds of colour vision, and a grey."""
+
+CATEGORY_LOOKS: dict[Category, tuple[str, str]] = {
+    "no selection": (GREY, "s"),
+    "simple": (ORANGE, "^"),
+    "optimisation": (BLUE, "o"),
+    "reference": (BLACK, "D"),
+}
+"""Colour and marker of each category of methods."""
+
+# yellow and black are left out: one is faint on white, the other is that of axes and text
+_COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
+_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p")
+
+_SETTINGS: dict[str, Any] = {
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib: the same on every machine
+    "font.size": 7.5,
+    "axes.labelsize": 7.5,
+    "axes.titlesize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.0,
+    "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
+    "svg.hashsalt": "metaod",
+}
+
+
+def looks(count: int) -> list[tuple[str, str]]:
+    """So many pairs of colour and marker, all different up to 60; then they begin again.
+
+    Examples
+    --------
+    >>> len(set(looks(20)))
+    20
+    """
+    pairs = [(colour, marker) for marker, colour in product(_MARKERS, _COLOURS)]
+    return [pairs[place % len(pairs)] for place in range(count)]
+
+
+def write_figure(
+    draw: Callable[["Figure"], None],
+    size: tuple[float, float],
+    data: pd.DataFrame,
+    folder: Path,
+    stem: str,
+) -> tuple[Path, Path, Path]:
+    """Draw and write ``stem.png``, ``stem.svg`` and what is drawn as ``stem.csv``.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws into the empty figure that it is given.
+    size : tuple of float
+        Width and height in inches.
+    data : DataFrame
+        What is drawn.
+    folder : Path
+        Where; made if it is not there.
+    stem : str
+        Name of the files, without suffix.
+
+    Returns
+    -------
+    tuple of Path
+        The three files.
+    """
+    with _settings():
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, checked above
+
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        csv = write_csv(data, folder, stem)
+        png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"
+        # neither a date nor a version: a file changes when its picture does
+        figure.savefig(png, dpi=200, metadata={"Software": None})
+        figure.savefig(svg, metadata={"Date": None, "Creator": None})
+    return png, svg, csv
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    try:
+        import matplotlib as mpl  # noqa: PLC0415 - an extra, needed here only
+    except ImportError as error:
+        raise MissingExtra(
+            "matplotlib", extra="evaluation", needed_for="drawing figures"
+        ) from error
+    with mpl.rc_context():
+        mpl.rcdefaults()  # a user's own settings must not change the figures
+        current: Any = mpl.rcParams  # its keys are typed one by one, ours are not
+        current.update(_SETTINGS)
+        yield

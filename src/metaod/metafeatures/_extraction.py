@@ -1,0 +1,204 @@
+"""Extraction: a table in, its named vector of meta-features out."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.errors import BadParameter, UserError
+from metaod.metafeatures._landmarker_runs import LandmarkerRuns
+from metaod.metafeatures._paper_features import paper_values
+from metaod.metafeatures._schema import SCHEMAS, Feature, Schema, schema
+from metaod.metafeatures._score_features import score_values
+from metaod.tables import PreparedTable, Table, prepare
+
+__all__ = ["Describable", "MetaFeatures", "extract", "extract_many"]
+
+Describable = PreparedTable | Table | pd.DataFrame | npt.NDArray[Any]
+"""What can be described."""
+
+_EXTRACTORS: Mapping[str, Callable[[LandmarkerRuns, float], npt.NDArray[np.float64]]] = {
+    "paper": paper_values,
+    "scores": lambda runs, _: score_values(runs),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class MetaFeatures:
+    """The meta-features of one table.
+
+    Parameters
+    ----------
+    schemas : tuple of Schema
+        The schemas, in the order of the vector.
+    values : ndarray of float
+        One number a feature; NaN where it is undefined, never infinite.
+    """
+
+    schemas: tuple[Schema, ...]
+    values: npt.NDArray[np.float64]
+
+    @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """What each value is."""
+        return tuple(feature for part in self.schemas for feature in part.features)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Name of each value."""
+        return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def groups(self) -> Mapping[str, Mapping[str, float]]:
+        """Names and values by group."""
+        groups: dict[str, dict[str, float]] = {}
+        for feature, value in zip(self.features, self.values.tolist(), strict=True):
+            groups.setdefault(feature.group, {})[feature.name] = value
+        return groups
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """Version of each schema; vectors of two versions do not mix."""
+        return {part.name: part.version for part in self.schemas}
+
+    def to_dict(self) -> dict[str, float]:
+        """Values by name; NaN where a feature is undefined."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+    def to_series(self) -> "pd.Series[float]":
+        """Values as a series, by name."""
+        return pd.Series(self.values, index=pd.Index(self.names), name="meta-features")
+
+    def __getitem__(self, name: str) -> float:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            legal = " or ".join(f"a feature of schema {part.name!r}" for part in self.schemas)
+            raise BadParameter("MetaFeatures", "name", legal, name) from None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        parts = " + ".join(f"{part.name} {part.version}" for part in self.schemas)
+        undefined = int(np.isnan(self.values).sum())
+        return f"MetaFeatures({parts}: {len(self)} features, {undefined} undefined)"
+
+    @cached_property
+    def _by_name(self) -> dict[str, float]:
+        return self.to_dict()
+
+
+def extract(
+    X: Describable,
+    schema: "str | Sequence[str]" = "paper",
+    *,
+    random_state: int = 0,
+    runs: LandmarkerRuns | None = None,
+) -> MetaFeatures:
+    """Extract the meta-features of a table.
+
+    Parameters
+    ----------
+    X : PreparedTable, Table, pandas.DataFrame or numpy.ndarray
+        The table. A table or frame is prepared first. An array must be of finite numbers and is
+        taken as it is; its share of categorical columns is 0.
+    schema : {"paper", "scores"} or sequence of them, default="paper"
+        What to extract; several schemas share their landmarkers.
+    random_state : int, default=0
+        Seeds the random landmarkers, and the sample they run on where the table is large.
+    runs : LandmarkerRuns, optional
+        Runs on the same prepared matrix, to share them with what comes before or after;
+        `random_state` is then theirs.
+
+    Returns
+    -------
+    MetaFeatures
+
+    Examples
+    --------
+    >>> features = extract(np.array([[1.0, 2.0], [2.0, 4.0], [9.0, 1.0]]))
+    >>> features["n_columns"], round(features["sample_mean"], 3)
+    (2.0, 3.167)
+    """
+    parts = _schemas(schema)
+    matrix, categorical_share = _prepared(X)
+    if runs is None:
+        runs = LandmarkerRuns(matrix, random_state=random_state)
+    elif runs.X is not matrix and not np.array_equal(runs.X, matrix):
+        raise BadParameter("extract", "runs", "runs on the prepared matrix of X", runs.X.shape)
+    values = [_EXTRACTORS[part.name](runs, categorical_share) for part in parts]
+    return MetaFeatures(parts, np.concatenate(values))
+
+
+def extract_many(
+    tables: Iterable[Describable],
+    schema: "str | Sequence[str]" = "paper",
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> list[MetaFeatures]:
+    """Extract the meta-features of many tables, several at a time.
+
+    Parameters
+    ----------
+    tables : iterable of PreparedTable, Table, pandas.DataFrame or numpy.ndarray
+        The tables; each is taken when its turn comes.
+    schema, random_state
+        As for :func:`extract`.
+    n_jobs : int, optional
+        Processes; one unless told, -1 for one a core.
+
+    Examples
+    --------
+    >>> tables = [np.eye(3), np.arange(8.0).reshape(4, 2)]
+    >>> [features["n_rows"] for features in extract_many(tables)]
+    [3.0, 4.0]
+    """
+    from joblib import Parallel, delayed  # noqa: PLC0415 - one table needs none of it
+
+    _schemas(schema)
+    results: list[MetaFeatures] = Parallel(n_jobs=n_jobs)(
+        delayed(extract)(table, schema, random_state=random_state) for table in tables
+    )
+    return results
+
+
+def _schemas(names: "str | Sequence[str]") -> tuple[Schema, ...]:
+    chosen = (names,) if isinstance(names, str) else tuple(names)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise BadParameter("extract", "schema", "one or more different schemas", names)
+    for name in chosen:
+        if name not in SCHEMAS:
+            raise BadParameter("extract", "schema", SCHEMAS, name)
+    return tuple(schema(name) for name in chosen)
+
+
+def _prepared(X: Describable) -> tuple[npt.NDArray[np.float64], float]:
+    """The prepared matrix, and the share of columns that held categories or text."""
+    if isinstance(X, Table | pd.DataFrame):
+        X = prepare(X)
+    if isinstance(X, PreparedTable):
+        return X.X, X.record.categorical_share
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or X.ndim != 2 or X.size == 0:
+        shown = (X.shape, X.dtype) if isinstance(X, np.ndarray) else type(X)
+        raise BadParameter(
+            "extract",
+            "X",
+            "a PreparedTable, a Table, a pandas DataFrame or a matrix of numbers",
+            shown,
+            remedy="Read other things with metaod.read_table first",
+        )
+    matrix = np.ascontiguousarray(X, dtype=np.float64)
+    # the extremes of a matrix with NaN are NaN: they tell without a copy
+    if not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
+        raise UserError(
+            "the matrix holds missing or infinite values",
+            where="extract",
+            remedy="give a DataFrame, which is prepared first, or fill them",
+        )
+    return matrix, 0.0

@@ -1,0 +1,166 @@
+"""The landmarkers' runs on one table, each made when first asked for and then kept."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.errors import BadParameter, UserError
+from metaod.models import (
+    ECODRun,
+    HBOSRun,
+    IForestRun,
+    KNNRun,
+    LODARun,
+    LOFRun,
+    Matrix,
+    NeighbourRun,
+    PCARun,
+    fit_scaling,
+    run_ecod,
+    run_hbos,
+    run_iforest,
+    run_knn,
+    run_loda,
+    run_lof,
+    run_neighbours,
+    run_pca,
+)
+
+__all__ = ["MAX_ROWS", "MAX_VALUES", "LandmarkerRuns"]
+
+MAX_ROWS = 10_000
+"""Rows that landmarkers run on, at most, unless told otherwise."""
+MAX_VALUES = 2**22
+"""Values that landmarkers run on, at most: 32 MiB; wider tables are sampled more sparsely."""
+_FEWEST_ROWS = 256  # that a wide table is sampled down to; an isolation tree takes no more
+
+Rows = npt.NDArray[np.intp]
+_Run = TypeVar("_Run")
+
+
+class LandmarkerRuns:
+    """Landmarkers on the z-scored columns of one table, with default parameters.
+
+    Above `max_rows` rows or 4,194,304 values they run on a sample of the rows, drawn without
+    replacement from `random_state`, as if it were the table. Neighbours are searched within a
+    smaller sample of that, whose rows the run names.
+
+    Parameters
+    ----------
+    X : ndarray of float, shape (n_rows, n_columns)
+        The prepared table: finite, not scaled.
+    random_state : int, default=0
+        What sample is drawn, and which seeds the random landmarkers take.
+    n_seeds : int, default=3
+        How many seeds the random landmarkers are run with; features are averaged over them.
+    max_rows : int, default=10,000
+        The most rows that landmarkers run on.
+
+    Attributes
+    ----------
+    X : ndarray of float
+        The table.
+    Z : ndarray of float or None
+        Z-scores of the sampled rows, without the columns that are constant in them. None where all
+        are: then there are no runs, and every feature of a landmarker is NaN.
+    rows : ndarray of int
+        The rows of `X` that are in `Z`, ascending.
+    seeds : tuple of int
+        Seeds for the random landmarkers, others for every `random_state`.
+
+    Examples
+    --------
+    >>> runs = LandmarkerRuns(np.array([[0.0, 1.0], [1.0, 1.0], [5.0, 1.0]]))
+    >>> runs.Z.shape, runs.seeds
+    ((3, 1), (0, 1, 2))
+    >>> int(runs.hbos().scores.argmax())
+    2
+    """
+
+    def __init__(
+        self, X: Matrix, *, random_state: int = 0, n_seeds: int = 3, max_rows: int = MAX_ROWS
+    ) -> None:
+        for name, value, least in (
+            ("random_state", random_state, 0), ("n_seeds", n_seeds, 1), ("max_rows", max_rows, 2),
+        ):  # fmt: skip
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                legal = f"an int in the range [{least}, inf)"
+                raise BadParameter("LandmarkerRuns", name, legal, value)
+        self.X = X
+        self.random_state = int(random_state)
+        first = self.random_state * int(n_seeds)
+        # numpy's seeds end at 2**32: beyond, they start again
+        self.seeds = tuple((first + place) % 2**32 for place in range(int(n_seeds)))
+        by_width = max(_FEWEST_ROWS, MAX_VALUES // max(1, X.shape[1]))
+        self.rows = _sample(len(X), min(max_rows, by_width), self.random_state)
+        self._made: dict[tuple[str, int | None], object] = {}
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether landmarkers run on fewer rows than the table has."""
+        return len(self.rows) < len(self.X)
+
+    @cached_property
+    def Z(self) -> Matrix | None:  # noqa: N802 - the name of z-scores
+        """Z-scores of the sampled rows; None where every column is constant in them."""
+        sampled = self.X[self.rows] if self.is_sampled else self.X
+        try:
+            return fit_scaling("zscore", sampled).transform(sampled)
+        except UserError:
+            return None
+
+    def iforest(self, seed: int) -> IForestRun:
+        """Isolation forest with that seed."""
+        return self._once("iforest", lambda: run_iforest(self._z_scores, seed), seed)
+
+    def hbos(self) -> HBOSRun:
+        """Histogram-based outlier scores."""
+        return self._once("hbos", lambda: run_hbos(self._z_scores))
+
+    def loda(self, seed: int) -> LODARun:
+        """LODA with that seed."""
+        return self._once("loda", lambda: run_loda(self._z_scores, seed), seed)
+
+    def pca(self) -> PCARun:
+        """Principal components and reconstruction errors."""
+        return self._once("pca", lambda: run_pca(self._z_scores))
+
+    def ecod(self) -> ECODRun:
+        """Scores from the empirical distribution of each column."""
+        return self._once("ecod", lambda: run_ecod(self._z_scores))
+
+    def neighbours(self) -> NeighbourRun:
+        """The nearest neighbours of each row, or of each row of a sample."""
+        return self._once(
+            "neighbours", lambda: run_neighbours(self._z_scores, random_state=self.random_state)
+        )
+
+    def knn(self) -> KNNRun:
+        """Distances to neighbours, as scores of the rows that were searched."""
+        return self._once("knn", lambda: run_knn(self.neighbours()))
+
+    def lof(self) -> LOFRun:
+        """Local outlier factors of the rows that were searched."""
+        return self._once("lof", lambda: run_lof(self.neighbours()))
+
+    @property
+    def _z_scores(self) -> Matrix:
+        if self.Z is None:
+            raise AssertionError("no landmarker runs where every column is constant")
+        return self.Z
+
+    def _once(self, landmarker: str, run: Callable[[], _Run], seed: int | None = None) -> _Run:
+        key = (landmarker, seed)
+        if key not in self._made:
+            self._made[key] = run()
+        return cast("_Run", self._made[key])
+
+
+def _sample(n_rows: int, most: int, seed: int) -> Rows:
+    if n_rows <= most:
+        return np.arange(n_rows)
+    drawn = np.random.default_rng(seed).choice(n_rows, size=most, replace=False, shuffle=False)
+    return np.sort(drawn).astype(np.intp)

@@ -1,1 +1,0 @@
-"""Landmarkers: quick detectors whose structure and scores describe a table."""

@@ -1,0 +1,246 @@
+"""Isolation trees as scikit-learn grows them, from a generator of our own, in flat arrays.
+
+A tree of depth D is complete: node i has the children 2i and 2i + 1, nodes 1 ... 2^D - 1 split and
+the following 2^D are leaves. A branch that ends early goes on to the left, past infinite
+thresholds, so that every row takes D steps and no step needs a test for a leaf.
+
+Thresholds are drawn in float64 between the float32 values of a column, as scikit-learn does, and
+then rounded down to float32: no float32 value lies between the two, so that they split alike.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from metaod.models._draws import below, draw_first, put_back, seed_tree, uniform
+
+__all__ = ["MAX_SAMPLES", "Trees", "add_path_lengths", "average_path_length", "grow_trees"]
+
+MAX_SAMPLES = 256
+"""Rows that a tree is grown on, unless the table has fewer."""
+
+Floats32 = npt.NDArray[np.float32]
+Floats64 = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.uint32]
+Trees = tuple[Integers, Floats32, Floats64]
+"""Columns and thresholds of the splits, path lengths of the leaves; one row a tree."""
+
+_EULER = 0.5772156649015329
+# scikit-learn calls a column constant in a node whose values differ by no more
+_CONSTANT = np.float32(1e-7)
+_INFINITY = np.float32(np.inf)
+
+_ONE = np.uint64(1)
+
+
+@njit(cache=True)
+def average_path_length(n: int) -> float:
+    """Depth that a leaf of n rows would still have had: that of a failed search in a tree.
+
+    Examples
+    --------
+    >>> average_path_length(2)
+    1.0
+    """
+    if n <= 1:
+        return 0.0
+    if n == 2:
+        return 1.0
+    return float(2.0 * (np.log(n - 1.0) + _EULER) - 2.0 * (n - 1.0) / n)
+
+
+@njit(cache=True)
+def _split(X: Any, rows: Any, start: int, end: int, column: int, threshold: Any, spare: Any) -> int:
+    """Move rows above the threshold behind the others; return where they start."""
+    # written without branches: which way a row goes cannot be foreseen
+    left = start
+    right = 0
+    for i in range(start, end):
+        row = rows[i]
+        above = X[row, column] > threshold
+        rows[left] = row
+        spare[right] = row
+        right += above
+        left += not above
+    for i in range(right):
+        rows[left + i] = spare[i]
+    return left
+
+
+@njit(cache=True)
+def _grow(
+    X: Any,
+    rows: Any,
+    columns: Any,
+    n_columns: int,
+    depth: int,
+    state: Any,
+    lengths_of: Any,
+    spare: Any,
+    stack: Any,
+    tree: Any,
+) -> None:
+    """Grow one tree on the given rows and the first ``n_columns`` of the columns, depth first."""
+    features, thresholds, lengths = tree
+    n_leaves = 1 << depth
+    stack[0] = (1, 0, rows.shape[0], 0, 0)
+    top = 1
+    while top > 0:
+        top -= 1
+        node, start, end, level, n_constant = stack[top]
+        found = False
+        if level < depth and end - start > 1:
+            # the first n_constant columns are constant in this node, as in all nodes below it,
+            # which only ever reorder the others
+            while n_constant < n_columns:
+                place = n_constant + below(state, n_columns - n_constant)
+                column = columns[place]
+                low = X[rows[start], column]
+                high = low
+                for i in range(start + 1, end):
+                    value = X[rows[i], column]
+                    low = min(low, value)
+                    high = max(high, value)
+                if high > low + _CONSTANT:
+                    found = True
+                    break
+                columns[place] = columns[n_constant]
+                columns[n_constant] = column
+                n_constant += 1
+        if not found:
+            length = level + lengths_of[end - start]
+            for _ in range(level, depth):
+                features[node] = 0
+                thresholds[node] = _INFINITY
+                node *= 2
+            lengths[node - n_leaves] = length
+            continue
+        exact = uniform(state, np.float64(low), np.float64(high))
+        if exact >= high:
+            exact = np.float64(low)
+        threshold = np.float32(exact)
+        if threshold > exact:
+            threshold = np.nextafter(threshold, -_INFINITY)
+        features[node] = column
+        thresholds[node] = threshold
+        middle = _split(X, rows, start, end, column, threshold, spare)
+        stack[top] = (2 * node + 1, middle, end, level + 1, n_constant)
+        stack[top + 1] = (2 * node, start, middle, level + 1, n_constant)
+        top += 2
+
+
+@njit(cache=True)
+def grow_trees(
+    X: Floats32, seed: int, first: int, last: int, n_columns: int, n_samples: int, depth: int
+) -> Trees:
+    """Grow trees ``first`` ... ``last - 1`` of the forest of that seed.
+
+    Tree t depends on the table, the seed, t and ``n_columns`` alone, so that the first trees of a
+    forest are the smaller forest.
+
+    Parameters
+    ----------
+    X : ndarray of float32
+        The table, C-ordered.
+    seed, first, last : int
+        The forest's seed and the trees wanted.
+    n_columns, n_samples : int
+        Columns and rows drawn for each tree, without replacement.
+    depth : int
+        Splits from the root to a leaf, at most.
+
+    Returns
+    -------
+    Trees
+        Columns, thresholds and path lengths of the trees.
+    """
+    n_rows, n_all = X.shape
+    n_trees = last - first
+    features = np.empty((n_trees, 1 << depth), np.uint32)
+    thresholds = np.empty((n_trees, 1 << depth), np.float32)
+    lengths = np.empty((n_trees, 1 << depth), np.float64)
+    lengths_of = np.empty(n_samples + 1, np.float64)
+    for count in range(n_samples + 1):
+        lengths_of[count] = average_path_length(count)
+    all_rows = np.arange(n_rows).astype(np.uint32)
+    rows = np.empty(n_samples, np.uint32)
+    spare = np.empty(n_samples, np.uint32)
+    columns = np.empty(n_all, np.uint32)
+    swapped = np.empty(max(n_samples, n_columns), np.int64)
+    stack = [(0, 0, 0, 0, 0) for _ in range(depth + 2)]
+    state = np.empty(1, np.uint64)
+    for t in range(first, last):
+        seed_tree(state, seed, n_columns, t)
+        for column in range(n_all):
+            columns[column] = column
+        if n_columns < n_all:
+            draw_first(state, columns, n_columns, swapped)
+        if n_samples < n_rows:
+            draw_first(state, all_rows, n_samples, swapped)
+            rows[:] = all_rows[:n_samples]
+            put_back(all_rows, n_samples, swapped)
+        else:
+            rows[:] = all_rows
+        i = t - first
+        tree = (features[i], thresholds[i], lengths[i])
+        _grow(X, rows, columns, n_columns, depth, state, lengths_of, spare, stack, tree)
+    return features, thresholds, lengths
+
+
+@njit(cache=True)
+def _step(row: Any, features: Any, thresholds: Any, node: Any) -> Any:
+    return (node << _ONE) | np.uint64(row[features[node]] > thresholds[node])
+
+
+@njit(cache=True)
+def add_path_lengths(X: Floats32, trees: Trees, depth: int, sums: Floats64) -> None:
+    """Add to ``sums`` each row's path lengths in the trees, tree by tree.
+
+    Parameters
+    ----------
+    X : ndarray of float32
+        The table, C-ordered.
+    trees : Trees
+        As :func:`grow_trees` gives them.
+    depth : int
+        Their depth.
+    sums : ndarray of float64
+        One number a row, added to in place.
+    """
+    n_rows, n_columns = X.shape
+    n_leaves = np.uint64(1 << depth)
+    # rows that stay in the cache while all trees pass over them
+    block = max(8, (1 << 17) // (4 * n_columns) // 8 * 8)
+    for begin in range(0, n_rows, block):
+        end = min(begin + block, n_rows)
+        for t in range(trees[0].shape[0]):
+            f, h, lengths = trees[0][t], trees[1][t], trees[2][t]
+            # eight rows at a time: a step waits for the one before it, the eight do not
+            for r in range(begin, end - 7, 8):
+                x0, x1, x2, x3 = X[r], X[r + 1], X[r + 2], X[r + 3]
+                x4, x5, x6, x7 = X[r + 4], X[r + 5], X[r + 6], X[r + 7]
+                i0 = i1 = i2 = i3 = i4 = i5 = i6 = i7 = _ONE
+                for _ in range(depth):
+                    i0 = _step(x0, f, h, i0)
+                    i1 = _step(x1, f, h, i1)
+                    i2 = _step(x2, f, h, i2)
+                    i3 = _step(x3, f, h, i3)
+                    i4 = _step(x4, f, h, i4)
+                    i5 = _step(x5, f, h, i5)
+                    i6 = _step(x6, f, h, i6)
+                    i7 = _step(x7, f, h, i7)
+                sums[r] += lengths[i0 - n_leaves]
+                sums[r + 1] += lengths[i1 - n_leaves]
+                sums[r + 2] += lengths[i2 - n_leaves]
+                sums[r + 3] += lengths[i3 - n_leaves]
+                sums[r + 4] += lengths[i4 - n_leaves]
+                sums[r + 5] += lengths[i5 - n_leaves]
+                sums[r + 6] += lengths[i6 - n_leaves]
+                sums[r + 7] += lengths[i7 - n_leaves]
+            for r in range(end - (end - begin) % 8, end):
+                node = _ONE
+                for _ in range(depth):
+                    node = _step(X[r], f, h, node)
+                sums[r] += lengths[node - n_leaves]

@@ -1,0 +1,274 @@
+"""Isolation trees whose splits are hyperplanes: SCiForest's and the extended isolation forest's.
+
+A node splits at ``sum of weight * value over some columns >= threshold``; such rows go to the
+right. Both kinds share the columns' choice: among those that are not constant in the node, so that
+no split is wasted on a column that cannot part the rows.
+
+*SCiForest* (Liu, Ting and Zhou, 2010) tries several hyperplanes a node, over ``n_dims`` columns
+each of which is divided by its standard deviation in the node and weighted by a number in [-1, 1].
+It takes the hyperplane and the threshold with the largest gain
+``(sd - (sd of the left + sd of the right) / 2) / sd``, puts the threshold half way between two
+rows, and splits until two rows are left. A step counts in the path length only where a row lies
+within an acceptable range: no further from the threshold than the node's rows reach from end to
+end.
+
+The *extended isolation forest* (Hariri, Carrasco Kind and Brunner, 2019) draws a normal vector
+from the normal distribution and a point from the box around the node's rows, to the depth that
+``n_samples`` rows need on average. A side may stay empty.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from metaod.models._draws import draw_first, put_back, seed_tree
+from metaod.models._hyperplanes import Known, Room, best_hyperplane, project, random_hyperplane
+from metaod.models._isolation_trees import average_path_length
+
+__all__ = ["ObliqueTrees", "add_path_lengths", "grow_trees", "n_bytes"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int32]
+
+
+class ObliqueTrees(NamedTuple):
+    """Trees in flat arrays, one row a tree; node 0 is the root.
+
+    Parameters
+    ----------
+    children : ndarray of int, shape (n_trees, n_nodes)
+        The left child; the right one follows it. 0 marks a leaf.
+    values : ndarray of float, shape (n_trees, n_nodes)
+        The threshold of a split; the path length that a leaf adds.
+    ranges : ndarray of float, shape (n_trees, n_nodes)
+        How far from the threshold a step still counts; infinite where every step does.
+    columns : ndarray of int, shape (n_trees, n_splits, n_dims)
+        Columns of the hyperplanes of the splits, which are numbered by ``children // 2``.
+    weights : ndarray of float, shape (n_trees, n_splits, n_dims)
+        Weights of these columns; 0 where fewer were left that are not constant.
+    """
+
+    children: Integers
+    values: Floats
+    ranges: Floats
+    columns: Integers
+    weights: Floats
+
+
+# a column whose values in a node lie this close, as a share of its range in the table, is constant
+# there: what is left are rounding errors, which a division by their spread would blow up
+_ROUNDING = 1e-12
+# rows that are scored together, so that their columns stay in the cache
+_BLOCK = 1024
+# reciprocals of narrower ranges are not numbers
+_TINY = 1e-290
+
+
+def n_bytes(n_trees: int, n_dims: int, n_samples: int) -> int:
+    """Memory that so many trees take, at most."""
+    n_nodes = _n_nodes(n_samples)
+    return n_trees * (20 * n_nodes + 12 * n_dims * (n_nodes // 2))
+
+
+@njit(cache=True)
+def _n_nodes(n_samples: int) -> int:
+    # those of a complete tree of the depth that isolates a row on average, whose sides may stay
+    # empty; a tree of any depth without empty sides has no more
+    n_leaves = 1
+    while n_leaves < n_samples:
+        n_leaves *= 2
+    return 2 * n_leaves - 1
+
+
+@njit(cache=True)
+def _split(rows: Any, projected: Any, threshold: float, spare: Any) -> int:
+    """Move rows at or above the threshold behind the others; return where they start."""
+    left = right = 0
+    for i in range(len(rows)):
+        row = rows[i]
+        above = projected[i] >= threshold
+        rows[left] = row
+        spare[right] = row
+        right += above
+        left += not above
+    rows[left:] = spare[:right]
+    return left
+
+
+@njit(cache=True)
+def _grow(
+    sample: Any, grains: Any, n_trials: int, depth: int, state: Any, lengths_of: Any, rows: Any,
+    tree: Any,
+) -> None:  # fmt: skip
+    """Grow one tree on a sample, of which each column is one row here, depth first."""
+    children, values, ranges, columns, weights = tree
+    n_columns, n_samples = sample.shape
+    known = Known(
+        np.arange(n_columns),
+        np.full(n_columns, -1),
+        np.empty(n_columns),
+        np.empty(n_columns),
+        np.empty(n_columns),
+        grains,
+    )
+    room = Room(
+        np.empty(n_samples),
+        np.empty(n_samples),
+        np.empty(n_samples + 1, np.int32),
+        1.0 / np.maximum(np.arange(n_samples + 1), 1),
+        np.empty((3, n_samples)),
+        np.empty(columns.shape[1]),
+    )
+    projected = room.projected
+    spare = np.empty(n_samples, rows.dtype)
+    smallest = 2 if n_trials > 0 else 1
+    stack = [(0, 0, n_samples, 0, 0)]
+    n_nodes = 1
+    while len(stack) > 0:
+        node, start, end, level, n_constant = stack.pop()
+        inside = rows[start:end]
+        # the left child's number, halved, numbers the splits without a gap
+        split = n_nodes // 2
+        threshold = np.inf
+        if len(inside) > smallest and level < depth:
+            if n_trials > 0:
+                threshold, ranges[node], n_constant = best_hyperplane(
+                    state, sample, inside, node, n_constant, n_trials, known, room,
+                    columns[split], weights[split],
+                )  # fmt: skip
+            else:
+                threshold, ranges[node], n_constant = random_hyperplane(
+                    state, sample, inside, node, n_constant, known, columns[split], weights[split]
+                )
+        if threshold == np.inf:
+            values[node] = lengths_of[len(inside)]
+            continue
+        project(sample, inside, columns[split], weights[split], projected)
+        middle = start + _split(inside, projected, threshold, spare)
+        children[node] = n_nodes
+        values[node] = threshold
+        stack.append((n_nodes + 1, middle, end, level + 1, n_constant))
+        stack.append((n_nodes, start, middle, level + 1, n_constant))
+        n_nodes += 2
+
+
+@njit(cache=True)
+def grow_trees(
+    X: Floats,
+    seed: int,
+    first: int,
+    last: int,
+    n_dims: int,
+    n_trials: int,
+    n_samples: int,
+    depth: int,
+) -> ObliqueTrees:
+    """Grow trees ``first`` ... ``last - 1`` of the forest of that seed.
+
+    Tree t depends on the table, the seed, t and the hyperparameters alone, so that the first trees
+    of a forest are the smaller forest.
+
+    Parameters
+    ----------
+    X : ndarray of float64
+        The table, C-ordered.
+    seed, first, last : int
+        The forest's seed and the trees wanted.
+    n_dims : int
+        Columns of a hyperplane, at most as many as the table has.
+    n_trials : int
+        Hyperplanes tried at a node by SCiForest; 0 for the extended isolation forest.
+    n_samples : int
+        Rows drawn for each tree, without replacement.
+    depth : int
+        Splits from the root to a leaf, at most.
+    """
+    n_rows, n_columns = X.shape
+    n_trees = last - first
+    n_nodes = _n_nodes(n_samples)
+    trees = ObliqueTrees(
+        np.zeros((n_trees, n_nodes), np.int32),
+        np.zeros((n_trees, n_nodes)),
+        np.full((n_trees, n_nodes), np.inf),
+        np.zeros((n_trees, n_nodes // 2, n_dims), np.int32),
+        np.zeros((n_trees, n_nodes // 2, n_dims)),
+    )
+    lengths_of = np.empty(n_samples + 1)
+    for count in range(n_samples + 1):
+        lengths_of[count] = average_path_length(count)
+    grains = np.empty(n_columns)
+    for column in range(n_columns):
+        width = X[:, column].max() - X[:, column].min()
+        grains[column] = max(_ROUNDING * width, _TINY)
+    all_rows = np.arange(n_rows)
+    swapped = np.empty(n_samples, np.int64)
+    sample = np.empty((n_columns, n_samples))
+    rows = np.empty(n_samples, np.int32)
+    state = np.empty(1, np.uint64)
+    for t in range(first, last):
+        seed_tree(state, seed, (n_trials << 32) + n_dims, t)
+        if n_samples < n_rows:
+            draw_first(state, all_rows, n_samples, swapped)
+        for i in range(n_samples):
+            rows[i] = i
+            sample[:, i] = X[all_rows[i]]
+        if n_samples < n_rows:
+            put_back(all_rows, n_samples, swapped)
+        i = t - first
+        tree = (
+            trees.children[i], trees.values[i], trees.ranges[i], trees.columns[i], trees.weights[i]
+        )  # fmt: skip
+        _grow(sample, grains, n_trials, depth, state, lengths_of, rows, tree)
+    return trees
+
+
+@njit(cache=True)
+def add_path_lengths(X: Floats, trees: ObliqueTrees, sums: Floats) -> None:
+    """Add to ``sums`` each row's path lengths in the trees, tree by tree.
+
+    Parameters
+    ----------
+    X : ndarray of float64
+        The table, C-ordered.
+    trees : ObliqueTrees
+        As :func:`grow_trees` gives them.
+    sums : ndarray of float64
+        One number a row, added to in place.
+    """
+    n_rows, n_columns = X.shape
+    size = min(_BLOCK, n_rows)
+    block = np.empty((n_columns, size))
+    rows, spare = np.empty(size, np.int32), np.empty(size, np.int32)
+    projected = np.empty(size)
+    # all rows of a block go down a tree together, node by node: faster than one after the other,
+    # for a row's next step has to wait for the one before it
+    for begin in range(0, n_rows, size):
+        count = min(size, n_rows - begin)
+        for i in range(count):
+            block[:, i] = X[begin + i]
+        for t in range(len(trees.children)):
+            for i in range(count):
+                rows[i] = i
+            stack = [(0, 0, count)]
+            while len(stack) > 0:
+                node, start, end = stack.pop()
+                inside = rows[start:end]
+                child = trees.children[t, node]
+                value = trees.values[t, node]
+                if child == 0:
+                    for row in inside:
+                        sums[begin + row] += value
+                    continue
+                split = child // 2
+                project(block, inside, trees.columns[t, split], trees.weights[t, split], projected)
+                reach = trees.ranges[t, node]
+                for i in range(len(inside)):
+                    beyond = projected[i] - value
+                    sums[begin + inside[i]] += -reach <= beyond < reach
+                middle = start + _split(inside, projected, value, spare)
+                if middle < end:
+                    stack.append((child + 1, middle, end))
+                if middle > start:
+                    stack.append((child, start, middle))

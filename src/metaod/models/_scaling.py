@@ -1,0 +1,185 @@
+"""Scalings of the columns before a detector sees them; part of what a model is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.errors import BadParameter, UserError
+
+__all__ = ["CLIP", "SCALINGS", "FittedScaling", "fit_scaling", "why_not_whitened"]
+
+SCALINGS = ("zscore", "robust", "signedlog", "whitened", "none")
+"""Known scalings; every model of the paper uses the first."""
+
+CLIP = 20.0
+"""Where robustly scaled values are cut, in units of the column's 10-90 % range; and white ones."""
+
+CORE = 0.75
+"""Share of the rows, the innermost, whose covariance whitening removes."""
+
+WIDEST = 300
+"""Columns that can be whitened: a covariance of more is mostly noise, and slow to take apart."""
+
+Matrix = npt.NDArray[np.float64]
+
+# a column whose spread is below this share of its largest value is constant up to rounding, and a
+# z-score would blow the rounding up into data
+_ROUNDING = 16 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class FittedScaling:
+    """Columns kept, and the shift and factor of each: ``(x * unit - center) / scale``.
+
+    The robust scaling then cuts the values at ±20; whitening also turns them so that the columns
+    of the innermost rows no longer correlate, and cuts them again; the signed log takes
+    ``sign(v) * log(1 + |v|)`` and standardises the result.
+
+    Parameters
+    ----------
+    name : str
+        The scaling.
+    n_columns : int
+        Columns of the matrix it was fitted on.
+    kept : ndarray of int
+        Indices of the columns that are not constant.
+    unit : ndarray of float
+        A power of two a column that keeps sums and squares of huge or tiny values in range.
+    center, scale : ndarray of float
+        Shift and divisor in those units.
+    log_center, log_scale : ndarray of float or None
+        Mean and standard deviation of the signed logs; None for the other scalings.
+    turn_center, turn : ndarray of float, shapes (n_kept,) and (n_kept, n_kept), or None
+        Centre of the robust values, and what they are multiplied with to be white; None for the
+        other scalings.
+    """
+
+    name: str
+    n_columns: int
+    kept: npt.NDArray[np.intp]
+    unit: Matrix
+    center: Matrix
+    scale: Matrix
+    log_center: Matrix | None = None
+    log_scale: Matrix | None = None
+    turn_center: Matrix | None = None
+    turn: Matrix | None = None
+
+    def transform(self, X: Matrix) -> Matrix:
+        """Scale a matrix with the columns that it was fitted on."""
+        if X.ndim != 2 or X.shape[1] != self.n_columns:
+            raise BadParameter(
+                "FittedScaling.transform", "X", f"a matrix of {self.n_columns} columns", X.shape
+            )
+        result = X[:, self.kept] * self.unit
+        result -= self.center
+        result /= self.scale
+        if self.name in {"robust", "whitened"}:
+            np.clip(result, -CLIP, CLIP, out=result)
+        if self.turn is not None and self.turn_center is not None:
+            result = np.clip((result - self.turn_center) @ self.turn, -CLIP, CLIP)
+        if self.log_center is not None and self.log_scale is not None:
+            result = _signed_log(result)
+            result -= self.log_center
+            result /= self.log_scale
+        return np.ascontiguousarray(result)
+
+
+def fit_scaling(name: str, X: Matrix) -> FittedScaling:
+    """Learn a scaling from a finite matrix; constant columns are dropped by every scaling.
+
+    Parameters
+    ----------
+    name : {"zscore", "robust", "signedlog", "whitened", "none"}
+        ``zscore`` brings every column to mean 0 and standard deviation 1. ``robust`` puts the
+        median at 0, divides by the 10-90 % range and cuts at ±20; where that range is 0, as in a
+        column that is almost always the same, the standard deviation stands for it. ``signedlog``
+        takes the signed logarithm of what ``robust`` has before the cut, and z-scores it.
+        ``whitened`` turns and stretches what ``robust`` gives so that the innermost 75 % of the
+        rows, by robust Mahalanobis distance, have uncorrelated columns of variance 1, and cuts at
+        ±20; it takes at most 300 columns, and two rows more than twice as many as there are.
+    X : ndarray of float, shape (n_rows, n_columns)
+        The matrix.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 5.0], [3.0, 5.0]])
+    >>> fit_scaling("zscore", X).transform(X)
+    array([[-1.],
+           [ 1.]])
+    >>> X = np.append(np.arange(10.0), 1e9)[:, np.newaxis]
+    >>> fit_scaling("robust", X).transform(X)[[0, 5, 10], 0]
+    array([-0.625,  0.   , 20.   ])
+    """
+    if name not in SCALINGS:
+        raise BadParameter("ModelSpec", "scaling", SCALINGS, name)
+    largest = np.abs(X).max(axis=0, initial=0.0)
+    # exact in floating point, so that ordinary data gives the same z-scores with or without it
+    outside = (largest > 1e100) | ((largest < 1e-100) & (largest > 0))
+    exponent = np.where(outside, np.frexp(largest)[1], 0)
+    unit = np.ldexp(1.0, -np.clip(exponent, -1000, 1000))
+    scaled = X * unit
+    center = scaled.mean(axis=0)
+    scale = scaled.std(axis=0)
+    rounding = _ROUNDING * np.abs(scaled).max(axis=0, initial=0.0)
+    kept = np.flatnonzero(scale > rounding)
+    if kept.size == 0:
+        raise UserError(
+            "every column is constant, there is nothing to compare rows by",
+            remedy="check that the table is the one you meant",
+        )
+    if name == "none":
+        unit, center, scale = np.ones_like(unit), np.zeros_like(center), np.ones_like(scale)
+    unit, center, scale = unit[kept], center[kept], scale[kept]
+    if name in {"zscore", "none"}:
+        return FittedScaling(name, X.shape[1], kept, unit, center, scale)
+    values = scaled[:, kept]
+    low, center, high = np.quantile(values, [0.1, 0.5, 0.9], axis=0)
+    scale = np.where(high - low > rounding[kept], high - low, scale)
+    if name == "robust":
+        return FittedScaling(name, X.shape[1], kept, unit, center, scale)
+    if name == "whitened":
+        robust = np.clip((values - center) / scale, -CLIP, CLIP)
+        turn_center, turn = _whitening(robust)
+        return FittedScaling(
+            name, X.shape[1], kept, unit, center, scale, turn_center=turn_center, turn=turn
+        )
+    logs = _signed_log((values - center) / scale)
+    return FittedScaling(
+        name, X.shape[1], kept, unit, center, scale, logs.mean(axis=0), logs.std(axis=0)
+    )
+
+
+def why_not_whitened(n_rows: int, n_columns: int) -> str | None:
+    """Why a table of that size cannot be whitened; None where it can.
+
+    Examples
+    --------
+    >>> why_not_whitened(9, 4)
+    'whitening 4 columns takes at least 10 rows, the table has 9'
+    """
+    if n_columns > WIDEST:
+        return f"whitening takes at most {WIDEST} columns, the table has {n_columns}"
+    needed = 2 * n_columns + 2
+    if n_rows < needed:
+        return f"whitening {n_columns} columns takes at least {needed} rows, the table has {n_rows}"
+    return None
+
+
+def _whitening(values: Matrix) -> tuple[Matrix, Matrix]:
+    """Centre of robust values, and what they are multiplied with to be white."""
+    from metaod.models._robust_covariance import core_gaussian  # noqa: PLC0415 - slow to import
+
+    reason = why_not_whitened(*values.shape)
+    if reason is not None:
+        raise UserError(reason, remedy="choose another scaling")
+    spread = values.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    gaussian, _ = core_gaussian(values / spread, CORE)
+    return gaussian.centre * spread, gaussian.whitening / spread[:, np.newaxis]
+
+
+def _signed_log(values: Matrix) -> Matrix:
+    logs: Matrix = np.copysign(np.log1p(np.abs(values)), values)
+    return logs

@@ -1,0 +1,205 @@
+"""One kernel matrix serves every nu of the one-class SVMs with that kernel."""
+
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import OneClassSVM
+
+from metaod.models._base import Budget, CellState, Matrix, Mode, Scored, Scores
+from metaod.models._budget import why_over_budget
+from metaod.models._smo import minimise, offset, starts
+from metaod.models._spec import ModelSpec
+
+__all__ = ["KERNELS", "OCSVMKernel"]
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid")
+
+# kernels with which most decisions lie within the solver's tolerance of zero, so close together
+# that the single precision of the gradient would mix them up
+_WITHIN_ROUNDING = {"linear", "poly"}
+
+_BLOCK = 2**18  # kernel values computed at a time: 2 MiB, what a core's own cache holds
+
+
+class OCSVMKernel:
+    """One-class SVMs of any nu with PyOD's other defaults.
+
+    Memory beyond the table: 4 bytes a pair of rows, so 2 GiB allow 23,000 rows.
+
+    Notes
+    -----
+    LIBSVM stops within a tolerance of the optimum, at a point that depends on the order of rows.
+    On ten public tables, three values of nu and five orders of the rows, the average precision of
+    PyOD's own detector moved by (median, largest): linear 0.15, 0.66; poly 0.0003, 0.12; rbf 0,
+    0.06; sigmoid 0.0006, 0.17. With z-scores every linear problem has the optimum 0, so that its
+    scores are what rounding and the order of rows make of it. The fast mode follows LIBSVM's path
+    for the order given. On the same tables its average precision differed from PyOD's by at most
+    0 (linear), 0.012 (poly: badly conditioned ones are finished in another way), 0.00003 (rbf) and
+    0.0002 (sigmoid); its rbf scores differ by about 1e-7 of their spread.
+    """
+
+    families = frozenset({"OCSVM"})
+
+    def serves(self, spec: ModelSpec) -> bool:
+        """Whether only the kernel and nu are set."""
+        params = dict(spec.params)
+        kernel, nu = params.pop("kernel", "rbf"), params.pop("nu", 0.5)
+        return not params and kernel in KERNELS and isinstance(nu, float) and 0 < nu < 1
+
+    def score(
+        self,
+        X: Matrix,
+        specs: Sequence[ModelSpec],
+        *,
+        trials: int,  # noqa: ARG002 - not random
+        mode: Mode,
+        budget: Budget,
+    ) -> Iterator[Scored]:
+        """Score the specs, one kernel after the other."""
+        by_kernel: dict[str, dict[float, list[ModelSpec]]] = defaultdict(lambda: defaultdict(list))
+        over = _why_over_budget(X, mode, budget)
+        for spec in specs:
+            if over is not None:
+                yield Scored(spec, 0, CellState.OVER_BUDGET, reason=over)
+                continue
+            params: dict[str, Any] = dict(spec.params)
+            by_kernel[params.get("kernel", "rbf")][params.get("nu", 0.5)].append(spec)
+        if not by_kernel:
+            return
+        if mode == Mode.EXACT:
+            yield from _each_with_libsvm(X, by_kernel, budget)
+            return
+        K = np.empty((len(X), len(X)), dtype=np.float32)
+        for kernel, by_nu in by_kernel.items():
+            yield from _from_matrix(X, kernel, K, by_nu, budget)
+
+
+def _from_matrix(
+    X: Matrix,
+    kernel: str,
+    K: npt.NDArray[np.float32],
+    by_nu: dict[float, list[ModelSpec]],
+    budget: Budget,
+) -> Iterator[Scored]:
+    """Solve for each nu on the one kernel matrix, for which K is the space."""
+    start = perf_counter()
+    diagonal = _diagonal(X, kernel)
+    if not diagonal.max() < np.finfo(np.float32).max:
+        reason = f"OverflowError: the {kernel} kernel exceeds the range of single precision"
+        for spec in (spec for alike in by_nu.values() for spec in alike):
+            yield Scored(spec, 0, CellState.FAILED, reason=reason)
+        return
+    _fill(X, kernel, K)
+    shared = perf_counter() - start
+    solutions = []
+    for nu, alpha, gradient in starts(K, list(by_nu)):
+        start = perf_counter()
+        solved = minimise(K, diagonal, alpha, gradient, until=start + budget.seconds - shared)
+        solutions.append((nu, solved, alpha, gradient, perf_counter() - start))
+    if kernel in _WITHIN_ROUNDING:
+        start = perf_counter()
+        alphas = np.column_stack([alpha for _, _, alpha, _, _ in solutions])
+        decisions = _times_matrix(X, kernel, alphas)
+        shared += perf_counter() - start
+    for s, (nu, solved, alpha, gradient, own) in enumerate(solutions):
+        seconds = shared + own
+        for spec in by_nu[nu]:
+            if solved:
+                decision = decisions[:, s] if kernel in _WITHIN_ROUNDING else gradient
+                scores = offset(alpha, gradient) - decision
+                yield Scored(spec, 0, CellState.OK, scores, seconds)
+            else:
+                reason = "not solved within the budget: the problem is badly conditioned"
+                yield Scored(spec, 0, CellState.OVER_BUDGET, None, seconds, reason)
+
+
+def _each_with_libsvm(
+    X: Matrix, by_kernel: dict[str, dict[float, list[ModelSpec]]], budget: Budget
+) -> Iterator[Scored]:
+    """LIBSVM itself for each kernel and nu."""
+    # an iteration looks at every row a few times; LIBSVM counts in 32 bits
+    most = min(int(budget.seconds / (2e-9 * len(X))) + 1, 2**31 - 1)
+    for kernel, by_nu in by_kernel.items():
+        for nu, alike in by_nu.items():
+            start = perf_counter()
+            model = OneClassSVM(kernel=kernel, nu=nu, gamma="auto", max_iter=most)
+            with warnings.catch_warnings():
+                # said in the reason instead
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(X)
+            scores: Scores | None = None
+            reason = ""
+            if model.n_iter_ >= most:
+                reason = f"not solved within {most} iterations, which the budget allows"
+            else:
+                scores = -model.decision_function(X)
+            seconds = perf_counter() - start
+            state = CellState.OVER_BUDGET if scores is None else CellState.OK
+            for spec in alike:
+                yield Scored(spec, 0, state, scores, seconds, reason)
+
+
+def _fill(X: Matrix, kernel: str, K: npt.NDArray[np.float32]) -> None:
+    """Keep the kernel matrix in single precision, as LIBSVM does."""
+    for rows, block in _blocks(X, kernel):
+        K[rows] = block
+
+
+def _times_matrix(X: Matrix, kernel: str, alphas: Matrix) -> Matrix:
+    """The kernel matrix in double precision, times one column for each nu."""
+    result = np.empty_like(alphas)
+    for rows, block in _blocks(X, kernel):
+        np.matmul(block, alphas, out=result[rows])
+    return result
+
+
+def _blocks(X: Matrix, kernel: str) -> Iterator[tuple[slice, Matrix]]:
+    """The kernel matrix in double precision, some rows at a time."""
+    n_rows, n_columns = X.shape
+    squares = np.einsum("ij,ij->i", X, X)
+    step = max(1, _BLOCK // n_rows)
+    space = np.empty((min(step, n_rows), n_rows))
+    for first in range(0, n_rows, step):
+        rows = slice(first, min(first + step, n_rows))
+        block = space[: rows.stop - rows.start]
+        np.matmul(X[rows], X.T, out=block)
+        if kernel == "rbf":
+            block *= -2.0
+            block += squares
+            block += squares[rows, np.newaxis]
+            block /= -n_columns
+            np.exp(block, out=block)
+        elif kernel != "linear":
+            block /= n_columns
+            if kernel == "poly":
+                block *= block * block
+            else:
+                np.tanh(block, out=block)
+        yield rows, block
+
+
+def _diagonal(X: Matrix, kernel: str) -> Scores:
+    if kernel == "rbf":
+        return np.ones(len(X))
+    with np.errstate(over="ignore"):
+        squares: Scores = np.einsum("ij,ij->i", X, X)
+        if kernel == "poly":
+            return np.asarray((squares / X.shape[1]) ** 3)
+    return squares if kernel == "linear" else np.tanh(squares / X.shape[1])
+
+
+def _why_over_budget(X: Matrix, mode: Mode, budget: Budget) -> str | None:
+    n_rows, n_columns = X.shape
+    if mode == Mode.EXACT:
+        # LIBSVM evaluates the kernel for most pairs twice, and keeps 200 MB of values
+        seconds = n_rows**2 * (2e-8 + 2e-9 * n_columns)
+        return why_over_budget(budget, seconds=seconds, n_bytes=2e8)
+    # the matrix, and some hundred to thousand steps over all rows
+    seconds = n_rows**2 * (1.2e-8 + 2e-10 * n_columns)
+    return why_over_budget(budget, seconds=seconds, n_bytes=4 * n_rows**2 + 2**23)

@@ -1,0 +1,304 @@
+"""The build: finds what a store lacks, computes it task by task, and can stop at any moment."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from metaod.errors import BadColumn, BadParameter
+from metaod.history import FIXED_REFERENCES, FolderEntry, Reference, mega_ensemble
+from metaod.metafeatures import schema
+from metaod.models import Budget, CellState, Mode, ModelSpec, candidate_averages, model_space
+from metaod.store._executors import Executor, SerialExecutor
+from metaod.store._planning import missing
+from metaod.store._records import DatasetRecord
+from metaod.store._score_cache import ScoreCache
+from metaod.store._store import Store
+from metaod.store._tasks import BuildTask, TaskResult, run_task
+
+__all__ = ["BuildOptions", "BuildReport", "Plan", "build", "plan_build", "record_of"]
+
+
+def _silent(*_: object) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What to compute on every dataset.
+
+    Parameters
+    ----------
+    space : str, default="paper"
+        Name of the model space.
+    detectors : tuple of str, optional
+        Only these families of it; the Mega Ensemble, which needs all, is then left out.
+    averages : bool, default=False
+        Whether all averages of two or three representatives among the models are evaluated too.
+    trials : int, default=5
+        Trials of a random model; trial t uses seed t.
+    mode : Mode, default="fast"
+        How faithful to PyOD's own bits the scores are.
+    budget : Budget
+        What one cell may cost.
+    references : bool, default=True
+        Whether the reference models are evaluated too.
+    schemas : tuple of str, default=("paper", "scores")
+        Schemas of the meta-features that are extracted too.
+    retry : frozenset of CellState
+        Trials that ended so are made again.
+    keep_scores : frozenset of str
+        Ids of models whose scores are kept in a folder beside the store.
+    """
+
+    space: str = "paper"
+    detectors: tuple[str, ...] | None = None
+    averages: bool = False
+    trials: int = 5
+    mode: Mode = Mode.FAST
+    budget: Budget = field(default_factory=Budget)
+    references: bool = True
+    schemas: tuple[str, ...] = ("paper", "scores")
+    retry: frozenset[CellState] = frozenset()
+    keep_scores: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.trials < 1:
+            raise BadParameter("build", "trials", "an int in the range [1, inf)", self.trials)
+        for name in self.schemas:
+            schema(name)
+
+    def specs(self) -> tuple[ModelSpec, ...]:
+        """The models, averages included."""
+        models = self._models()
+        if not self.averages:
+            return models
+        averages = candidate_averages(models)
+        if not averages:
+            legal = "False where the models have fewer than two representatives among them"
+            remedy = "Build with the space 'extended', and all of its families"
+            raise BadParameter("build", "averages", legal, self.averages, remedy=remedy)
+        return (*models, *averages)
+
+    def _models(self) -> tuple[ModelSpec, ...]:
+        return model_space(self.space, detectors=self.detectors)
+
+    def reference_models(self) -> tuple[Reference, ...]:
+        """The reference models."""
+        if not self.references:
+            return ()
+        if self.detectors is not None:
+            return FIXED_REFERENCES
+        return (*FIXED_REFERENCES, mega_ensemble(self._models(), self.space))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a build will do.
+
+    Parameters
+    ----------
+    tasks : tuple of BuildTask
+        What is missing, the most costly first.
+    datasets : tuple of DatasetRecord
+        All datasets, whether anything is missing or not.
+    duplicates : tuple of (str, str)
+        Names of datasets with the content of another, which are left out, and that other.
+    """
+
+    tasks: tuple[BuildTask, ...]
+    datasets: tuple[DatasetRecord, ...]
+    duplicates: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def cost(self) -> float:
+        """Relative cost of all tasks."""
+        return sum(task.cost for task in self.tasks)
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What a build did.
+
+    Parameters
+    ----------
+    plan : Plan
+        What it set out to do.
+    states : Counter of CellState
+        How the evaluations ended.
+    seconds : float
+        How long it took.
+    """
+
+    plan: Plan
+    states: "Counter[CellState]"
+    seconds: float
+
+
+def plan_build(
+    store: Store,
+    entries: Sequence[FolderEntry],
+    options: BuildOptions,
+    *,
+    on_read: Callable[[int, int], None] = _silent,
+) -> Plan:
+    """Read every dataset once for its fingerprint and find which trials the store lacks."""
+    specs, references = options.specs(), options.reference_models()
+    cache = _score_cache(store, options)
+    records: dict[str, DatasetRecord] = {}
+    sources: dict[str, FolderEntry] = {}
+    duplicates = []
+    for done, entry in enumerate(entries, start=1):
+        record = record_of(entry)
+        if record.fingerprint in records:
+            duplicates.append((entry.full_name, records[record.fingerprint].name))
+        else:
+            records[record.fingerprint] = record
+            sources[record.fingerprint] = entry
+        on_read(done, len(entries))
+    wanted = {spec.id: options.trials if spec.is_random else 1 for spec in specs}
+    wanted |= {item.spec.id: options.trials if item.is_random else 1 for item in references}
+    tasks = []
+    lacking = missing(store, records, wanted, options.mode, retry=options.retry)
+    described = _lacking_schemas(store, records, options.schemas)
+    for fingerprint, record in records.items():
+        models, schemas = dict(lacking.get(fingerprint, {})), described[fingerprint]
+        for item in references:
+            # an average of what there is changes when one of its members comes in
+            if not item.all_needed and any(member.id in models for member in item.members):
+                models[item.spec.id] = tuple(range(wanted[item.spec.id]))
+        kept = {model: wanted[model] for model in options.keep_scores}
+        uncached = cache.lacks(fingerprint, kept) if cache is not None else set()
+        if not models and not schemas and not uncached:
+            continue
+        scored = {*models, *uncached}
+        tasks.append(
+            BuildTask(
+                entry=sources[fingerprint],
+                fingerprint=fingerprint,
+                specs=tuple(spec for spec in specs if spec.id in scored),
+                references=tuple(item for item in references if item.spec.id in scored),
+                lacking=frozenset(
+                    (model, trial) for model, trials in models.items() for trial in trials
+                ),
+                schemas=schemas,
+                trials=options.trials,
+                mode=options.mode,
+                budget=options.budget,
+                cost=_cost(record),
+                scores=None if cache is None else cache.folder,
+                keep=frozenset(uncached),
+            )
+        )
+    tasks.sort(key=lambda task: (-task.cost, task.fingerprint))
+    return Plan(tuple(tasks), tuple(records.values()), tuple(duplicates))
+
+
+def build(
+    store: Store,
+    entries: Sequence[FolderEntry],
+    options: BuildOptions | None = None,
+    *,
+    executor: Executor | None = None,
+    on_read: Callable[[int, int], None] = _silent,
+    on_plan: Callable[[Plan], None] = _silent,
+    on_task: Callable[[TaskResult], None] = _silent,
+) -> BuildReport:
+    """Compute what the store lacks and write each finished task in one transaction.
+
+    Parameters
+    ----------
+    store : Store
+        Where finished tasks go. One builder at a time may write to it.
+    entries : sequence of FolderEntry
+        The labelled datasets; see :func:`metaod.history._folder.iter_folder`.
+    options : BuildOptions, optional
+        What to compute.
+    executor : Executor, optional
+        Who runs the tasks; this process when left out.
+    on_read, on_plan, on_task : callable, optional
+        Told about each dataset read (how many of how many), the plan, and each finished task.
+
+    Returns
+    -------
+    BuildReport
+        What was done. Whenever the process ends, however it ends, calling again with the same
+        arguments goes on where it stopped, and the store ends up the same, timings apart.
+    """
+    options = options or BuildOptions()
+    executor = executor or SerialExecutor()
+    start = time.perf_counter()
+    states: Counter[CellState] = Counter()
+    with store.writer_lock():
+        plan = plan_build(store, entries, options, on_read=on_read)
+        on_plan(plan)
+        if plan.tasks:
+            store.add_models(options.specs())
+            store.add_models([item.spec for item in options.reference_models()], is_reference=True)
+            for record in plan.datasets:
+                store.add_dataset(record)
+        for result in executor.run(run_task, plan.tasks):
+            store.record_task(result.task.fingerprint, result.evaluations, result.metafeatures)
+            states.update(evaluation.state for evaluation in result.evaluations)
+            on_task(result)
+    return BuildReport(plan, states, time.perf_counter() - start)
+
+
+def _lacking_schemas(
+    store: Store, fingerprints: Iterable[str], schemas: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """The schemas that each dataset lacks in the version of today."""
+    stored = {record.fingerprint for record in store.datasets()}
+    lacking = {}
+    for fingerprint in fingerprints:
+        there = store.metafeatures(fingerprint) if fingerprint in stored else []
+        known = {(record.schema, record.version) for record in there}
+        lacking[fingerprint] = tuple(
+            name for name in schemas if (name, schema(name).version) not in known
+        )
+    return lacking
+
+
+def record_of(entry: FolderEntry) -> DatasetRecord:
+    """Read a dataset and describe it; refuse one in which nothing can be ranked."""
+    dataset = entry.load()
+    outliers = int(dataset.y.sum())
+    if outliers in (0, len(dataset.y)):
+        raise BadColumn(
+            entry.label,
+            f"has {outliers} outliers among {len(dataset.y)} rows, and nothing can be ranked",
+            path=entry.path,
+            remedy="leave the dataset out, or name the right label",
+        )
+    return DatasetRecord(
+        fingerprint=dataset.fingerprint,
+        name=entry.full_name,
+        origin=entry.origin,
+        n_rows=dataset.X.shape[0],
+        n_columns=dataset.X.shape[1],
+        n_outliers=outliers,
+        collection=entry.collection,
+        source=entry.source or entry.path.name,
+        licence=entry.licence or "unknown",
+    )
+
+
+def _cost(record: DatasetRecord) -> float:
+    # measured: support vectors grow with the square of the rows until the budget ends it, the rest
+    # about linearly
+    return min(record.n_rows, 25_000) ** 2 + 4_000.0 * record.n_rows
+
+
+def _score_cache(store: Store, options: BuildOptions) -> ScoreCache | None:
+    if not options.keep_scores:
+        return None
+    if store.place.path is None:
+        raise BadParameter(
+            "build", "keep_scores", "empty for a store that is no file", options.keep_scores
+        )
+    known = {spec.id for spec in options.specs()}
+    known |= {item.spec.id for item in options.reference_models()}
+    for model in options.keep_scores:
+        if model not in known:
+            raise BadParameter("build", "keep_scores", "the id of a model that is built", model)
+    return ScoreCache.beside(store.place.path)

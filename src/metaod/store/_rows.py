@@ -1,0 +1,287 @@
+"""Records to rows and back, inside a transaction that the caller has open.
+
+Rows are replaced by deleting and inserting in one transaction, which every database understands.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import numpy as np
+from sqlalchemy import (
+    Connection,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    select,
+)
+
+from metaod.errors import UserError
+from metaod.history import MEASURES, Evaluation
+from metaod.models import CellState, Mode, ModelSpec
+from metaod.store import _schema as schema
+from metaod.store._cells import aggregate
+from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
+
+__all__ = [
+    "dataset_keys",
+    "insert_datasets",
+    "insert_models",
+    "model_keys",
+    "read_cells",
+    "read_datasets",
+    "read_evaluations",
+    "read_metafeatures",
+    "read_models",
+    "read_schemas",
+    "replace_cells",
+    "replace_evaluations",
+    "replace_metafeatures",
+    "trial_of",
+]
+
+_FIGURES = {*MEASURES, *(f"{name}_std" for name in MEASURES), "seconds"}
+Trials = TypeVar("Trials", Evaluation, Cell)
+
+_FIELDS: dict[type, tuple[str, ...]] = {
+    kind: tuple(item.name for item in fields(kind)) for kind in (DatasetRecord, Evaluation, Cell)
+}
+
+
+# datasets and models
+
+
+def dataset_keys(connection: Connection) -> dict[str, int]:
+    """The key of every dataset, by fingerprint."""
+    table = schema.datasets
+    found = connection.execute(select(table.c.fingerprint, table.c.key))
+    return {row.fingerprint: row.key for row in found}
+
+
+def model_keys(connection: Connection) -> dict[str, int]:
+    """The key of every model, by id."""
+    table = schema.models
+    return {row.id: row.key for row in connection.execute(select(table.c.id, table.c.key))}
+
+
+def read_datasets(connection: Connection) -> list[DatasetRecord]:
+    """All datasets, by collection and name."""
+    table = schema.datasets
+    rows = connection.execute(
+        select(*(table.c[name] for name in _FIELDS[DatasetRecord])).order_by(
+            table.c.collection, table.c.name, table.c.fingerprint
+        )
+    )
+    return [DatasetRecord(**row) for row in rows.mappings()]
+
+
+def insert_datasets(connection: Connection, records: Iterable[DatasetRecord]) -> int:
+    """Add the datasets that are not there yet; say how many."""
+    known = set(dataset_keys(connection))
+    new = {record.fingerprint: record for record in records if record.fingerprint not in known}
+    _insert(
+        connection,
+        schema.datasets,
+        [{name: getattr(item, name) for name in _FIELDS[DatasetRecord]} for item in new.values()],
+    )
+    return len(new)
+
+
+def read_models(connection: Connection) -> list[ModelRecord]:
+    """All models, in the order of specs."""
+    table = schema.models
+    rows = connection.execute(
+        select(table.c.family, table.c.params, table.c.scaling, table.c.is_reference)
+    )
+    records = (
+        ModelRecord(ModelSpec(family, json.loads(params), scaling), is_reference)
+        for family, params, scaling, is_reference in rows
+    )
+    return sorted(records, key=lambda record: record.spec)
+
+
+def insert_models(connection: Connection, records: Iterable[ModelRecord]) -> int:
+    """Add the models that are not there yet; say how many."""
+    known = set(model_keys(connection))
+    new = {record.id: record for record in records if record.id not in known}
+    rows = [
+        {
+            "id": record.id,
+            "family": record.spec.detector,
+            "params": json.dumps(dict(record.spec.params)),
+            "scaling": record.spec.scaling,
+            "is_reference": record.is_reference,
+        }
+        for record in new.values()
+    ]
+    _insert(connection, schema.models, rows)
+    return len(new)
+
+
+# evaluations and cells
+
+
+def trial_of(item: Evaluation) -> tuple[str, str, int]:
+    """An evaluation's identity within a dataset: mode, model and trial."""
+    return (item.mode, item.model, item.trial)
+
+
+def read_evaluations(connection: Connection, dataset: int) -> list[Evaluation]:
+    """One dataset's evaluations, by mode, model and trial."""
+    found = _read(connection, dataset, schema.evaluations, Evaluation)
+    return sorted(found, key=trial_of)
+
+
+def replace_evaluations(
+    connection: Connection,
+    dataset: int,
+    evaluations: Iterable[Evaluation],
+    models: Mapping[str, int],
+) -> None:
+    """Write one dataset's evaluations over those of the same mode, model and trial.
+
+    The cells that they belong to are computed anew from all their trials; but an imported cell
+    of more trials than are there stays until there are as many.
+    """
+    new = {trial_of(item): item for item in evaluations}
+    if not new:
+        return
+    known = {trial_of(item): item for item in read_evaluations(connection, dataset)}
+    rows = {place: _to_row(item, dataset, models) for place, item in new.items()}
+    _delete(connection, schema.evaluations, [rows[place] for place in new if place in known])
+    _insert(connection, schema.evaluations, list(rows.values()))
+    touched = {(item.mode, item.model) for item in new.values()}
+    trials = (item for item in (known | new).values() if (item.mode, item.model) in touched)
+    imported = {
+        cell.place: cell.n_trials for cell in read_cells(connection, dataset) if cell.imported
+    }
+    cells = [cell for cell in aggregate(trials) if cell.n_trials >= imported.get(cell.place, 0)]
+    replace_cells(connection, dataset, cells, models)
+
+
+def read_cells(connection: Connection, dataset: int) -> list[Cell]:
+    """One dataset's cells, by mode and model."""
+    found = _read(connection, dataset, schema.cells, Cell)
+    return sorted(found, key=lambda item: item.place)
+
+
+def replace_cells(
+    connection: Connection, dataset: int, cells: Iterable[Cell], models: Mapping[str, int]
+) -> None:
+    """Write one dataset's cells over those of the same mode and model."""
+    rows = [_to_row(item, dataset, models) for item in cells]
+    _delete(connection, schema.cells, rows)
+    _insert(connection, schema.cells, rows)
+
+
+def _to_row(record: Evaluation | Cell, dataset: int, models: Mapping[str, int]) -> dict[str, Any]:
+    row = {name: getattr(record, name) for name in _FIELDS[type(record)]}
+    for name in _FIGURES & row.keys():
+        if math.isnan(row[name]):
+            row[name] = None
+    row["mode"], row["state"] = record.mode.value, record.state.value
+    row["dataset"], row["model"] = dataset, models[record.model]
+    return row
+
+
+def _read(connection: Connection, dataset: int, table: Table, kind: type[Trials]) -> list[Trials]:
+    # columns in the order of the record's fields, the model by its id
+    names = _FIELDS[kind]
+    query = (
+        select(*(schema.models.c.id if name == "model" else table.c[name] for name in names))
+        .join_from(table, schema.models)
+        .where(table.c.dataset == dataset)
+    )
+    mode, state = names.index("mode"), names.index("state")
+    figures = [names.index(name) for name in names if name in _FIGURES]
+    records = []
+    for row in connection.execute(query):
+        values = list(row)
+        values[mode], values[state] = Mode(row[mode]), CellState(row[state])
+        for k in figures:
+            if row[k] is None:
+                values[k] = math.nan
+        records.append(kind(*values))
+    return records
+
+
+# meta-features
+
+
+def read_metafeatures(connection: Connection, dataset: int) -> list[MetaFeatureRecord]:
+    """One dataset's meta-features, by schema and version."""
+    names, vectors = schema.metafeature_schemas, schema.metafeatures
+    rows = connection.execute(
+        select(names.c.name, names.c.version, names.c.features, vectors.c.vector)
+        .join(vectors, vectors.c.schema == names.c.key)
+        .where(vectors.c.dataset == dataset)
+        .order_by(names.c.name, names.c.version)
+    )
+    return [
+        MetaFeatureRecord(name, version, json.loads(features), np.frombuffer(vector, "<f8"))
+        for name, version, features, vector in rows
+    ]
+
+
+def replace_metafeatures(
+    connection: Connection, dataset: int, records: Iterable[MetaFeatureRecord]
+) -> None:
+    """Write one dataset's meta-features over those of the same schema and version."""
+    rows = [
+        {
+            "dataset": dataset,
+            "schema": _schema_key(connection, record),
+            "vector": record.values.astype("<f8").tobytes(),
+        }
+        for record in records
+    ]
+    _delete(connection, schema.metafeatures, rows)
+    _insert(connection, schema.metafeatures, rows)
+
+
+def read_schemas(connection: Connection) -> dict[tuple[str, int], tuple[int, tuple[str, ...]]]:
+    """The key and the features of every schema, by name and version."""
+    table = schema.metafeature_schemas
+    return {
+        (row.name, row.version): (row.key, tuple(json.loads(row.features)))
+        for row in connection.execute(select(table).order_by(table.c.name, table.c.version))
+    }
+
+
+def _schema_key(connection: Connection, record: MetaFeatureRecord) -> int:
+    known = read_schemas(connection)
+    if (record.schema, record.version) not in known:
+        row = {"name": record.schema, "version": record.version}
+        features = json.dumps(record.features)
+        _insert(connection, schema.metafeature_schemas, [row | {"features": features}])
+        known = read_schemas(connection)
+    key, stored = known[record.schema, record.version]
+    if stored != record.features:
+        raise UserError(
+            f"meta-features of schema {record.schema!r}, version {record.version}, are stored "
+            "with other names",
+            remedy="features that change need a new version of the schema",
+        )
+    return key
+
+
+# rows
+
+
+def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(insert(table), rows)
+
+
+def _delete(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        keys = [column.name for column in table.primary_key]
+        found = and_(*(table.c[name] == bindparam(f"key_{name}") for name in keys))
+        connection.execute(
+            delete(table).where(found),
+            [{f"key_{name}": row[name] for name in keys} for row in rows],
+        )

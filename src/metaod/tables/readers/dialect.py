@@ -1,0 +1,243 @@
+"""How a delimited text is written, decided by looking at its beginning."""
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from metaod.errors import BadFile
+from metaod.tables.readers.headers import check_names, default_names, has_header
+from metaod.tables.readers.options import ReadOptions, is_delimiter
+from metaod.tables.readers.source import Source
+from metaod.tables.readers.words import CODE, NUMBER
+
+__all__ = ["Dialect", "collapse_blanks", "look"]
+
+# in order of preference where several fit, as commas also stand inside numbers
+_DELIMITERS = "\t;|,"
+_HEAD_BYTES = 2**20
+_HEAD_RECORDS = 1000
+_SEPARATOR_LINE = re.compile(r"sep=(.)(?:\r\n|\r|\n)", re.IGNORECASE)
+_BLANK_LINES = re.compile(r"(?:\r\n|\r|\n)*")
+_BLANK_LINES_OF_BLANKS = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
+_DECIMALS = {mark: re.compile(rf"\s*[+-]?[0-9]*[{mark}][0-9]+\s*") for mark in ".,"}
+_CODE = re.compile(rf"\s*{CODE}\s*")
+_BEFORE_CODES = "0+- \t"
+_NUMBER = re.compile(NUMBER["."])
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited text is written.
+
+    Parameters
+    ----------
+    delimiter, decimal : str
+        The characters between fields and before decimals.
+    names : tuple of str
+        The columns' names; an empty first one is that of the rows' index.
+    header : bool
+        Whether the first record holds the names.
+    skip_lines : int
+        Lines before the first record.
+    coded : tuple of str
+        Columns that show whole numbers with leading zeros in the text's beginning.
+    warnings : tuple of str
+        What was guessed and may be otherwise.
+    """
+
+    delimiter: str
+    decimal: str
+    names: tuple[str, ...]
+    header: bool
+    skip_lines: int
+    coded: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def look(source: Source, options: ReadOptions, missing: Collection[str]) -> Dialect:
+    """Decide how a UTF-8 text is written; what the options say is not questioned.
+
+    The delimiter is the one of tab, semicolon, bar and comma (the first of equals) that splits
+    most records of the beginning, the first among them, into the same number of fields, more than
+    one; where none does, blanks, if they do so for every record. The decimal mark is a comma where
+    more fields look like ``1,5`` than like ``1.5``.
+    """
+    text, whole = _beginning(source)
+    delimiter, skip_lines = options.delimiter, 0
+    told = _SEPARATOR_LINE.match(text)  # Excel's hint to itself
+    if told and is_delimiter(told[1]):
+        delimiter = delimiter or told[1]
+        skip_lines, text = 1, text[told.end() :]
+    if delimiter is None:
+        candidates = "\t" if source.suffix in (".tsv", ".tab") else _DELIMITERS
+        candidates = "".join(mark for mark in candidates if mark != options.decimal)
+        delimiter = _sniff_delimiter(text, candidates, whole)
+    blank_lines = _BLANK_LINES_OF_BLANKS if delimiter == " " else _BLANK_LINES
+    if blank := blank_lines.match(text):
+        skip_lines += len(blank[0].splitlines())
+        text = text[blank.end() :]
+    records = _records(text, delimiter, whole)
+    if not records or (len(records) == 1 and text.count('"') % 2):
+        raise _no_record(source, text, skip_lines)
+    _refuse_comment(source, records, skip_lines)
+
+    header, of_header = options.header, None
+    if header is None:
+        header, of_header = has_header(records[0], records[1:], missing)
+    if header and whole and len(records) == 1:
+        raise BadFile(
+            source.name,
+            "holds a header but no rows",
+            remedy="check the export, or say header=False (--no-header) if the line is data",
+        )
+    decimal, of_decimal = options.decimal, None
+    if decimal is None:
+        decimal, of_decimal = _sniff_decimal(records[1:] if header else records, delimiter)
+    names = default_names(len(records[0]))
+    if header:
+        names = check_names(records[0], source.name, skip_lines + 1)
+    return Dialect(
+        delimiter,
+        decimal,
+        names,
+        header,
+        skip_lines,
+        _coded(names, records[1:] if header else records),
+        warnings=tuple(warning for warning in (of_header, of_decimal) if warning),
+    )
+
+
+def collapse_blanks(text: bytes) -> bytes:
+    r"""Make every run of blanks outside quotes one blank, and none at the ends of lines.
+
+    Examples
+    --------
+    >>> collapse_blanks(b'  1   2 \t 3\n 4 "a  b" 5  ')
+    b'1 2 3\n4 "a  b" 5'
+    """
+    outside_and_inside = text.split(b'"')
+    for part in range(0, len(outside_and_inside), 2):
+        outside = outside_and_inside[part].replace(b"\t", b" ")
+        while b"  " in outside:
+            outside = outside.replace(b"  ", b" ")
+        for end in (b"\n", b"\r"):
+            outside = outside.replace(b" " + end, end).replace(end + b" ", end)
+        outside_and_inside[part] = outside
+    return b'"'.join(outside_and_inside).strip(b" ")
+
+
+def _beginning(source: Source) -> tuple[str, bool]:
+    """Return the first text, two lines of it at least, and whether it is the whole."""
+    n_bytes = _HEAD_BYTES
+    while True:
+        head = source.head(n_bytes)
+        whole = len(head) < n_bytes
+        if whole or len(head.splitlines()) > 2:
+            break
+        n_bytes *= 8
+    text = codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=whole)
+    return text, whole
+
+
+def _records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
+    """Split the beginning of a text; its last record counts only where the text is whole."""
+    if delimiter == " ":
+        text = collapse_blanks(text.encode()).decode()
+    records: list[list[str]] = []
+    try:
+        for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if record:
+                records.append(record)
+            if len(records) > _HEAD_RECORDS:
+                return records[:-1]
+    except csv.Error:  # a field too long, most likely for want of a closing quote
+        return records
+    return records if whole else records[:-1]
+
+
+def _sniff_delimiter(text: str, candidates: str, whole: bool) -> str:
+    fits = {mark: _fit(_records(text, mark, whole)) for mark in candidates}
+    best = max(candidates, key=lambda mark: fits[mark])  # the first of equals
+    if fits[best] >= (True, 0.0):
+        return best
+    if len(candidates) > 1 and _fit(_records(text, " ", whole)) == (True, 1.0):
+        return " "
+    return best if fits[best] > (False, 0.0) else candidates[-1]
+
+
+def _fit(records: Sequence[Sequence[str]]) -> tuple[bool, float]:
+    """Tell how well a delimiter fits: whether to the first record, and to what share of all.
+
+    It fits records of the usual number of fields, if that is more than one and found in most.
+    """
+    [(width, count)] = Counter(map(len, records)).most_common(1) or [(1, 0)]
+    share = count / max(1, len(records))
+    if width == 1 or share <= 0.5:
+        return False, 0.0
+    return len(records[0]) == width, share
+
+
+def _sniff_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
+    if delimiter == ",":
+        return ".", None
+    fields = [field for record in records for field in record]
+    with_comma = [field for field in fields if _DECIMALS[","].fullmatch(field)]
+    with_point = sum(bool(_DECIMALS["."].fullmatch(field)) for field in fields)
+    if len(with_comma) <= with_point:
+        return ".", None
+    if all(_THOUSANDS.fullmatch(field) for field in with_comma):
+        return ",", (
+            f"numbers such as {with_comma[0].strip()!r} were read with a decimal comma "
+            "(decimal='.', --decimal ., if the comma groups thousands)"
+        )
+    return ",", None
+
+
+def _coded(names: Sequence[str], records: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    columns = zip_longest(*records, fillvalue="")
+    return tuple(
+        name
+        for name, column in zip(names, columns, strict=False)  # a ragged record is told later
+        if any(field[:1] in _BEFORE_CODES and _CODE.fullmatch(field) for field in column)
+    )
+
+
+def _refuse_comment(source: Source, records: Sequence[Sequence[str]], skip_lines: int) -> None:
+    """Refuse a first line that begins as comments do, unless it may well hold names.
+
+    It may where records below have as many fields. Numbers with nothing but blanks between them
+    count as several: numpy writes a comment above such lines.
+    """
+    rest = [record for record in records[1:] if not record[0].startswith("#")]
+    widths = {
+        len(record[0].split()) if len(record) == 1 and _are_numbers(record[0]) else len(record)
+        for record in rest
+    }
+    if records[0][0].startswith("#") and rest and len(records[0]) not in widths:
+        raise BadFile(
+            source.name,
+            "begins with a comment",
+            line=skip_lines + 1,
+            remedy="comment lines are not read: remove them",
+        )
+
+
+def _are_numbers(field: str) -> bool:
+    return all(_NUMBER.fullmatch(word) for word in field.split())
+
+
+def _no_record(source: Source, text: str, skip_lines: int) -> BadFile:
+    if not text.strip():
+        return BadFile(source.name, "holds nothing but blank lines", remedy="check the export")
+    return BadFile(
+        source.name,
+        "the first record does not end",
+        line=skip_lines + 1,
+        remedy="look for a quote that is never closed",
+    )

@@ -1,0 +1,135 @@
+"""Tables that are in memory already: arrays, frames, sparse matrices, lists and dicts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import scipy.sparse
+
+from metaod.errors import BadColumn, BadParameter
+from metaod.tables.readers.arrays import frame_from_array
+from metaod.tables.readers.arrow import frame_from_arrow
+from metaod.tables.readers.content import Content
+from metaod.tables.readers.headers import check_columns, default_names
+from metaod.tables.readers.objects import ObjectJudge
+from metaod.tables.readers.options import ReadOptions
+from metaod.tables.readers.sparse import densify
+from metaod.tables.readers.words import MISSING_WORDS
+
+__all__ = ["read"]
+
+_ROW = (list, tuple, np.ndarray)
+_COLUMN = (list, tuple, np.ndarray, pd.Series)
+
+_LEGAL = (
+    "a path, '-' or a file object, a numpy array, a pandas, polars or pyarrow table, a scipy "
+    "sparse matrix, a list of rows or a dict of columns"
+)
+
+
+def read(source: object, options: ReadOptions) -> Content:
+    """Make a table of what is in memory; a frame's index and order of rows are kept."""
+    if isinstance(source, pd.Series):
+        source = source.to_frame("x1" if source.name is None else source.name)
+    if isinstance(source, pd.DataFrame):
+        return _from_pandas(source, options)
+    if scipy.sparse.issparse(source):
+        dense = densify(source, options.max_bytes, f"the {type(source).__name__}")
+        return _from_array(dense, options)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _from_arrow(source)
+    if isinstance(source, Mapping):
+        return _from_columns({str(name): column for name, column in source.items()}, options)
+    if isinstance(source, list | tuple):
+        return _from_rows(source, options)
+    if hasattr(source, "__array__"):
+        return _from_array(np.asanyarray(source), options)
+    raise BadParameter("read_table", "source", _LEGAL, source)
+
+
+def _from_array(array: npt.NDArray[Any], options: ReadOptions) -> Content:
+    if array.ndim not in (1, 2) or (array.dtype.names is not None and array.ndim != 1):
+        raise BadParameter(
+            "read_table", "source", "an array of 1 or 2 axes", f"one of shape {array.shape}"
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(np.float64), np.nan)
+    if array.size == 0:
+        return Content(pd.DataFrame(index=range(len(array))))
+    frame, warnings = frame_from_array(np.asarray(array), options)
+    return Content(frame, tuple(warnings))
+
+
+def _from_arrow(source: object) -> Content:
+    try:
+        table = pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise BadParameter("read_table", "source", _LEGAL, source) from error
+    check_columns(table.column_names)
+    frame, warnings = frame_from_arrow(table, None)
+    return Content(frame, tuple(warnings))
+
+
+def _from_pandas(source: pd.DataFrame, options: ReadOptions) -> Content:
+    """Keep columns as they are typed; only those of Python objects are looked into."""
+    frame = source.set_axis([str(name) for name in source.columns], axis="columns")
+    check_columns(list(frame.columns))
+    warnings: list[str] = []
+    judge = ObjectJudge(frozenset(options.na))
+    for name in frame.columns:
+        column = frame[name]
+        if isinstance(column.dtype, pd.SparseDtype):
+            frame[name] = column.astype(column.dtype.subtype)
+        elif column.dtype.kind == "c":
+            raise BadColumn(name, "holds complex numbers", remedy="leave it out")
+        elif column.dtype == object and not _is_text(column):
+            as_text = name in options.text or name == options.label
+            judged = judge.judge(name, column.tolist(), as_text=as_text, warnings=warnings)
+            frame[name] = judged.set_axis(frame.index)
+    return Content(frame, tuple(warnings))
+
+
+def _is_text(column: "pd.Series[Any]") -> bool:
+    return pd.api.types.infer_dtype(column, skipna=True) == "string"
+
+
+def _from_rows(rows: Sequence[Any], options: ReadOptions) -> Content:
+    """Make a table of a list of rows, each a sequence, a dict or a single value."""
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        names = dict.fromkeys(name for row in rows for name in row)
+        by_name = {str(name): [row.get(name) for row in rows] for name in names}
+        return _from_columns(by_name, options)
+    if not any(isinstance(row, _ROW) for row in rows):
+        rows = [(value,) for value in rows]
+    width = len(rows[0]) if rows and isinstance(rows[0], _ROW) else 0
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, _ROW) or len(row) != width:
+            raise BadParameter(
+                "read_table",
+                "source",
+                f"a list of rows of one length (the first has {width})",
+                row,
+                remedy=f"Mend row {number}",
+            )
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return _from_columns(dict(zip(default_names(width), columns, strict=True)), options)
+
+
+def _from_columns(columns: Mapping[str, Any], options: ReadOptions) -> Content:
+    for name, column in columns.items():
+        if not isinstance(column, _COLUMN):
+            raise BadParameter("read_table", f"source[{name!r}]", "a list of values", column)
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise BadParameter("read_table", "source", "a dict of columns of one length", lengths)
+    warnings: list[str] = []
+    judge = ObjectJudge(MISSING_WORDS.union(options.na))
+    as_text = {*options.text, options.label}
+    series = {
+        name: judge.judge(name, list(column), as_text=name in as_text, warnings=warnings)
+        for name, column in columns.items()
+    }
+    return Content(pd.DataFrame(series), tuple(warnings))

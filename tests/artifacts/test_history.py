@@ -1,0 +1,215 @@
+"""Historical datasets: distances, estimates and the way into a file and back."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from made_history import history
+
+from metaod.artifacts import History, normalised, read_container, write_container
+from metaod.learners import StateReader, pack, unpack
+from metaod.learners._state import DamagedState
+
+CELLS = st.one_of(st.just(np.nan), st.floats(0, 1, width=32))
+
+
+def made(n=24, *, seed=0, missing=0.1, names=None):
+    P, M, origins = history(n, seed=seed, missing=missing)
+    rng = np.random.default_rng(seed + 1)
+    datasets = pd.DataFrame(
+        {
+            "name": names or [f"d{place}" for place in range(n)],
+            "origin": origins,
+            "n_rows": rng.integers(20, 500, n),
+            "n_columns": 4,
+        },
+        index=P.index,
+    )
+    reference = pd.Series(np.where(rng.random(n) < 0.2, np.nan, rng.random(n)), P.index)
+    return History.from_frames(P, M, datasets, reference)
+
+
+def slow_normalised(row):
+    known = [value for value in row if not np.isnan(value)]
+    if not known:
+        return [np.nan] * len(row)
+    low, high = min(known), max(known)
+    return [
+        np.nan if np.isnan(value) else (value - low) / (high - low) if high > low else 1.0
+        for value in row
+    ]
+
+
+def slow_estimate(found, distances):
+    """The docstring, word for word."""
+    truth = [slow_normalised(row) for row in found.P.astype(float).tolist()]
+    usable = [place for place, distance in enumerate(distances) if np.isfinite(distance)]
+    nearest = sorted(usable, key=lambda place: distances[place])[:20]
+    width = distances[nearest[-1]]
+    estimates = []
+    for model in range(len(found.models)):
+        known = [truth[place][model] for place in usable if not np.isnan(truth[place][model])]
+        mean = sum(known) / len(known) if known else 0.0
+        top, bottom = 5 * mean, 5.0
+        for place in nearest:
+            if not np.isnan(truth[place][model]):
+                weight = np.exp(-((distances[place] / width) ** 2) / 2)
+                top += weight * truth[place][model]
+                bottom += weight
+        estimates.append(top / bottom)
+    return estimates
+
+
+def reader_of(state, tmp_path):
+    packed, found = pack({"history": state})
+    write_container(tmp_path / "h.metaod", {"state": packed}, found)
+    document, found = read_container(tmp_path / "h.metaod")
+    return StateReader(unpack(document["state"], found), "h.metaod").part("history")
+
+
+# performance from the worst to the best
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(P=arrays(np.float64, (3, 4), elements=CELLS))
+def test_normalised_is_what_it_says(P):
+    np.testing.assert_allclose(normalised(P), list(map(slow_normalised, map(list, P))), rtol=1e-12)
+
+
+def test_normalised_keeps_the_order_and_what_is_missing():
+    P = np.array([[0.2, np.nan, 0.4, 0.3], [np.nan, np.nan, 0.7, np.nan], [np.nan] * 4])
+    expected = [[0, np.nan, 1, 0.5], [np.nan, np.nan, 1, np.nan], [np.nan] * 4]
+    np.testing.assert_allclose(normalised(P), expected)
+
+
+# distances
+
+
+def test_distances_are_symmetric_and_zero_to_oneself():
+    found = made()
+    _, M, origins = history()
+    raw = M.to_numpy(dtype=float)
+    D = np.array([found.distances(row) for row in raw])
+    np.testing.assert_allclose(D, D.T, atol=1e-5)
+    np.testing.assert_allclose(np.diag(D), 0, atol=1e-5)
+    assert (D[~np.eye(len(D), dtype=bool)] > 0).all()
+    own = np.array([found.own_distances(place) for place in range(len(raw))])
+    same = origins.to_numpy()[:, None] == origins.to_numpy()[None, :]
+    assert np.isinf(own[same]).all()
+    np.testing.assert_allclose(own[~same], D[~same], atol=1e-5)
+
+
+def test_distances_are_over_all_clean_features():
+    found = made()
+    _, M, _ = history(1, seed=9)
+    clean = found.cleaning.transform(M.to_numpy(dtype=float))[0]
+    expected = [np.sqrt(np.mean((row - clean) ** 2)) for row in found.M]
+    np.testing.assert_allclose(found.distances(M.to_numpy(dtype=float)[0]), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308])
+def test_odd_features_have_finite_distances(value):
+    assert np.isfinite(made().distances(np.full(5, value))).all()
+
+
+# estimates
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1, 0.6])
+@pytest.mark.parametrize("n", [2, 19, 20, 21, 60])
+def test_an_estimate_is_what_it_says(n, missing):
+    found = made(n, missing=missing, seed=n)
+    _, M, _ = history(3, seed=n + 1)
+    for row in M.to_numpy(dtype=float):
+        distances = found.distances(row)
+        np.testing.assert_allclose(
+            found.estimate(distances), slow_estimate(found, distances), rtol=1e-9
+        )
+    distances = found.own_distances(0)
+    if np.isfinite(distances).any():
+        np.testing.assert_allclose(
+            found.estimate(distances), slow_estimate(found, distances), rtol=1e-9
+        )
+
+
+def test_an_estimate_never_rests_on_the_own_origin():
+    P, M, origins = history(30, missing=0.0)
+    datasets = pd.DataFrame(
+        {"name": P.index, "origin": origins, "n_rows": 9, "n_columns": 2}, index=P.index
+    )
+    reference = pd.Series(0.5, P.index)
+    before = History.from_frames(P, M, datasets, reference)
+    own = (origins == "origin 3").to_numpy()
+    P.loc[own] = np.random.default_rng(1).random((own.sum(), P.shape[1]))
+    after = History.from_frames(P, M, datasets, reference)
+    for place in range(30):
+        a, b = (found.estimate(found.own_distances(place)) for found in (before, after))
+        assert np.array_equal(a, b) == own[place]
+
+
+def test_estimates_without_anything_to_go_by():
+    found = made(2)  # of one origin
+    assert (found.estimate(found.own_distances(0)) == 0).all()
+    assert np.isfinite(found.estimate(np.zeros(2))).all()
+    single = made(1, missing=0.0)
+    np.testing.assert_allclose(
+        single.estimate(np.zeros(1)), normalised(single.P.astype(float))[0], rtol=1e-12
+    )
+
+
+def test_a_model_that_was_never_run_is_estimated_at_nothing():
+    P, M, origins = history(12)
+    P.iloc[:, 2] = np.nan
+    datasets = pd.DataFrame(
+        {"name": P.index, "origin": origins, "n_rows": 9, "n_columns": 2}, index=P.index
+    )
+    found = History.from_frames(P, M, datasets, pd.Series(np.nan, P.index))
+    estimate = found.estimate(found.own_distances(0))
+    assert estimate[2] == 0
+    assert np.isfinite(estimate).all()
+
+
+# files
+
+
+def test_a_history_comes_back_from_a_file(tmp_path):
+    # datasets of two sources may share a name
+    found = made(names=["same", "same", *(f"d{place}" for place in range(22))])
+    assert np.isnan(found.P).any()
+    assert np.isnan(found.reference).any()
+    back = History.restore(reader_of(found.state(), tmp_path))
+    for name in ("names", "origins", "models", "features"):
+        assert getattr(back, name) == getattr(found, name)
+    for name in ("M", "P", "reference", "shapes"):
+        one, other = getattr(found, name), getattr(back, name)
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    distances = found.own_distances(3)
+    np.testing.assert_array_equal(back.own_distances(3), distances)
+    np.testing.assert_array_equal(back.estimate(distances), found.estimate(distances))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state.pop("P"),
+        lambda state: state.update(P=state["P"][1:]),
+        lambda state: state.update(P=state["P"][:, 1:]),
+        lambda state: state.update(M=state["M"][:, 1:]),
+        lambda state: state.update(M=state["M"].astype(int)),
+        lambda state: state.update(origins=state["origins"][1:]),
+        lambda state: state.update(origins=[1] * 24),
+        lambda state: state.update(names=[]),
+        lambda state: state.update(models=state["models"][:1] * len(state["models"])),
+        lambda state: state.update(shapes=state["shapes"].astype(float)),
+        lambda state: state.update(reference=state["reference"] + np.nan),
+        lambda state: state["cleaning"].update(kept=state["cleaning"]["kept"] + 5),
+    ],
+)
+def test_a_damaged_history_is_refused(change):
+    state = made().state()
+    change(state)
+    with pytest.raises(DamagedState, match=r"h\.metaod"):
+        History.restore(StateReader(state, "h.metaod"))

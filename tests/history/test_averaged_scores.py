@@ -1,0 +1,121 @@
+"""Averages from the scores of their members: as the detector has them, as the references did."""
+
+import numpy as np
+import pytest
+from scipy.stats import zscore
+
+from metaod.history import FIXED_REFERENCES, evaluate_models, measure
+from metaod.history._averages import Averaging
+from metaod.models import AverageDetector, CellState, ModelSpec, Scored, average_of
+from metaod.models._averages import averages_of
+
+A, B, R = ModelSpec("HBOS"), ModelSpec("COF"), ModelSpec("LODA")
+RNG = np.random.default_rng(0)
+X = np.vstack([RNG.normal(size=(110, 3)), RNG.normal(0, 4, size=(10, 3))])
+Y = np.repeat([0, 1], [110, 10]).astype(np.int8)
+
+MEMBERS = tuple(
+    map(
+        ModelSpec.parse,
+        [
+            "KNN(n_neighbors=10, method=largest, scaling=robust)",
+            "HBOS(n_bins=10, alpha=0.1)",
+            "IForest(n_estimators=20)",
+            "SCiForest(n_dims=2, n_estimators=10, n_trials=3, max_depth=32)",
+        ],
+    )
+)
+
+
+def ok(spec, scores, trial=0, seconds=1.0):
+    return Scored(spec, trial, CellState.OK, scores, seconds)
+
+
+def averaged(average, items, trials=2):
+    averaging = Averaging([average], trials)
+    for item in items:
+        averaging.take(item)
+    return list(averaging.scored())
+
+
+def test_the_average_is_of_clipped_standard_scores_in_each_trial():
+    a, r0, r1 = RNG.normal(size=50), RNG.normal(size=50), RNG.normal(size=50)
+    a[0] = 500.0
+    # what is no member is of no concern
+    items = [ok(A, a), ok(B, r0 * np.nan), ok(R, r0), ok(R, r1, trial=1)]
+    found = averaged(average_of(A, R), items)
+    assert [scored.trial for scored in found] == [0, 1]
+    for scored, r in zip(found, (r0, r1), strict=True):
+        expected = (np.clip(zscore(a), -3, 6) + np.clip(zscore(r), -3, 6)) / 2
+        np.testing.assert_allclose(scored.scores, expected, atol=1e-12)
+        assert scored.seconds == 2.0
+
+
+def test_averages_leave_what_they_share_as_it_is():
+    scores = {spec: RNG.normal(size=40) for spec in (A, B)}
+    scores[R] = RNG.normal(size=40)
+    averages = averages_of([A, B, R])
+    averaging = Averaging([*averages, averages[0]], 1)
+    for spec, own in scores.items():
+        averaging.take(ok(spec, own))
+    once = [item.scores for item in averaging.scored()]
+    again = [item.scores for item in averaging.scored()]
+    assert len(once) == len(averages) == 4
+    np.testing.assert_array_equal(once, again)
+
+
+def test_one_member_without_scores_leaves_its_averages_without():
+    lost = Scored(R, 1, CellState.OVER_BUDGET, None, 0.0, "would take an hour")
+    items = [ok(A, RNG.normal(size=9)), ok(R, RNG.normal(size=9)), lost]
+    first, second = averaged(average_of(A, R), items)
+    assert first.state == CellState.OK
+    assert (second.state, second.scores) == (CellState.OVER_BUDGET, None)
+    assert second.reason == "LODA(): would take an hour"
+
+
+@pytest.mark.parametrize("mode", ["exact", "fast"])
+def test_evaluations_of_averages_are_the_detectors(mode):
+    averages = averages_of(MEMBERS)
+    found = list(evaluate_models(X, Y, averages, trials=2, mode=mode))
+    assert {item.model for item in found} == {average.id for average in averages}
+    by_cell = {(item.model, item.trial): item for item in found}
+    for average in averages:
+        assert sum(item.model == average.id for item in found) == (2 if average.is_random else 1)
+        if mode == "fast" and "IForest(n" in average.id.replace("SCiForest", ""):
+            continue  # equal to PyOD's in distribution alone
+        for trial in range(2 if average.is_random else 1):
+            item = by_cell[average.id, trial]
+            scores = average.to_pyod(random_state=trial).fit(X).decision_scores_
+            assert (item.ap, item.roc_auc, item.precision_at_n) == pytest.approx(
+                tuple(measure(Y, scores)), abs=1e-9
+            )
+            assert item.seed == (trial if average.is_random else None)
+
+
+def test_scores_are_those_of_the_detector():
+    kept = {}
+    specs = [MEMBERS[1], average_of(*MEMBERS[:3])]
+    list(
+        evaluate_models(
+            X, Y, specs, trials=2, mode="exact", keep=lambda s: kept.update({(s.spec, s.trial): s})
+        )
+    )
+    assert set(kept) == {(specs[0], 0), (specs[1], 0), (specs[1], 1)}
+    for trial in range(2):
+        expected = AverageDetector(MEMBERS[:3], random_state=trial).fit(X).decision_scores_
+        np.testing.assert_allclose(kept[specs[1], trial].scores, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_an_average_is_one_whether_asked_for_as_model_or_as_reference():
+    references = [item for item in FIXED_REFERENCES if item.spec.detector == "ZAverage"]
+    assert len(references) == 2
+    specs = [item.spec for item in references]
+    as_reference = list(evaluate_models(X, Y, [], trials=2, references=references))
+    as_model = list(evaluate_models(X, Y, specs, trials=2))
+    both = list(evaluate_models(X, Y, specs, trials=2, references=references))
+
+    def figures(items):
+        return {(item.model, item.trial): (item.ap, item.seed) for item in items}
+
+    assert figures(as_reference) == figures(as_model) == figures(both)
+    assert len(both) == len(figures(both)) == 4

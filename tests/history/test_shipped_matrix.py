@@ -1,0 +1,143 @@
+"""The shipped matrix: complete, small, and importable."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaod.errors import BadParameter, UserError
+from metaod.history import _shipped_matrix as matrix
+from metaod.history import (
+    final_origins,
+    shipped_cells,
+    shipped_datasets,
+    shipped_folder,
+    shipped_matrix,
+    shipped_metafeatures,
+)
+from metaod.lab import catalogue
+from metaod.metafeatures import SCHEMAS, schema
+from metaod.models import ModelSpec, candidate_averages, model_space
+from metaod.store import Store, import_parquet, performance_matrix, summarise
+
+STATES = {"ok", "failed", "not applicable", "over budget"}
+
+
+def test_every_model_of_the_paper_on_every_dataset():
+    matrix = shipped_matrix("ap")
+    assert {ModelSpec.parse(name) for name in matrix.columns} == set(model_space("paper"))
+    assert matrix.columns.is_unique
+    assert set(matrix.index) == set(shipped_datasets().index)
+    assert len(matrix) == 838
+    assert np.nanmin(matrix) >= 0
+    assert np.nanmax(matrix) <= 1
+
+
+def test_a_cell_has_figures_or_a_reason():
+    cells = shipped_cells()
+    assert set(cells["state"]) <= STATES
+    ok = cells["state"] == "ok"
+    assert cells.loc[ok, ["ap", "roc_auc", "precision_at_n", "seconds"]].notna().all().all()
+    assert cells.loc[~ok, ["ap", "roc_auc", "precision_at_n"]].isna().all().all()
+    assert (cells.loc[~ok, "reason"] != "").all()
+    assert ok.mean() > 0.95
+
+
+def test_references_are_columns_only_when_asked_for():
+    extra = set(shipped_matrix(references=True).columns) - set(shipped_matrix().columns)
+    assert {"IForest()", "LOF()", "IForest(n_estimators=200)", "MegaEnsemble(space=paper)"} < extra
+    assert len(extra) == 6
+
+
+def test_every_catalogued_set_is_there():
+    known = set(shipped_datasets().index)
+    for entry in catalogue():
+        assert entry.fingerprint is None or entry.fingerprint in known, entry.name
+
+
+def test_files_are_small_enough_to_ship():
+    for path in shipped_folder().iterdir():
+        assert path.stat().st_size < 8_000_000, path.name
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+def test_meta_features_of_every_dataset(name):
+    features = shipped_metafeatures(name)
+    assert list(features.columns) == list(schema(name).names)
+    assert set(features.index) == set(shipped_datasets().index)
+    assert not np.isinf(features.to_numpy()).any()
+    assert features.notna().mean().mean() > 0.9
+
+
+def test_final_origins_are_a_fifth_and_never_in_st():
+    origins = shipped_datasets()["origin"]
+    assert final_origins() <= set(origins)
+    assert len(final_origins()) == round(0.2 * origins.nunique())
+    assert not final_origins() & {entry.origin for entry in catalogue() if entry.in_st}
+
+
+def test_the_files_become_a_store(tmp_path):
+    with Store(tmp_path / "my.db", create=True) as store:
+        report = import_parquet(store, shipped_folder())
+        assert report.n_conflicts == 0
+        facts = summarise(store)
+        models = {*model_space("paper"), *model_space("extended"), *candidate_averages()}
+        assert (facts["datasets"], facts["references"]) == (838, 6)
+        assert facts["models"] == len(models) == 790
+        matrix = performance_matrix(store, "ap")
+    shipped = shipped_matrix()
+    shared = matrix.reindex(index=shipped.index, columns=shipped.columns)
+    np.testing.assert_allclose(shared, shipped, equal_nan=True)
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """A matrix of two spaces, their averages and a reference, on two datasets."""
+    models = [*model_space("paper"), *model_space("extended"), *candidate_averages()]
+    ids = [*dict.fromkeys(spec.id for spec in models), "IForest()"]
+    cells = pd.DataFrame(
+        [(f"fp{n}", name, n + place / 1e4) for n in (0, 1) for place, name in enumerate(ids)],
+        columns=["dataset", "model", "ap"],
+    )
+    frames = {
+        "models.parquet": pd.DataFrame(
+            {"id": ids, "is_reference": [name == "IForest()" for name in ids]}
+        ),
+        "cells.parquet": cells,
+    }
+    monkeypatch.setattr(matrix, "_read", frames.__getitem__)
+    return frames
+
+
+@pytest.mark.parametrize("space", ["paper", "extended"])
+@pytest.mark.parametrize("averages", [False, True])
+@pytest.mark.parametrize("references", [False, True])
+def test_columns_are_those_asked_for(made, space, averages, references):
+    found = shipped_matrix(space=space, averages=averages, references=references)
+    wanted = {spec.id for spec in model_space(space)}
+    wanted |= {spec.id for spec in candidate_averages()} if averages else set()
+    wanted |= {"IForest()"} if references else set()
+    assert set(found.columns) == wanted
+    assert found.columns.is_unique
+    # in the order of the file, each with its own values
+    order = [name for name in made["models.parquet"]["id"] if name in wanted]
+    assert list(found.columns) == order
+    cells = made["cells.parquet"].set_index(["dataset", "model"])["ap"]
+    assert found.loc["fp1", order[-1]] == cells["fp1", order[-1]]
+
+
+def test_models_that_are_not_there_are_said(made):
+    lost = candidate_averages()[3].id
+    made["models.parquet"] = made["models.parquet"].query("id != @lost")
+    assert shipped_matrix(space="extended").shape[1] == len(model_space("extended"))
+    with pytest.raises(UserError, match="it lacks 1 of the") as caught:
+        shipped_matrix(space="extended", averages=True)
+    assert lost in str(caught.value)
+    with pytest.raises(BadParameter, match="name"):
+        shipped_matrix(space="larger")
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(BadParameter):
+        shipped_matrix("f1")
+    with pytest.raises(BadParameter):
+        shipped_metafeatures("landmarks")

@@ -1,0 +1,146 @@
+import re
+from urllib.parse import urlsplit
+
+import pytest
+
+from metaod.errors import BadParameter
+from metaod.history import FINGERPRINT_FORM
+from metaod.lab import Catalogue, CatalogueEntry, catalogue
+from metaod.lab._cataloguing import Source
+
+# typed from the paper's table of the ST testbed: rows, columns, percent of outliers
+PAPER = {
+    "odds/annthyroid": (7200, 6, "7.4167"),
+    "odds/arrhythmia": (452, 274, "14.6018"),
+    "odds/mnist": (7603, 100, "9.2069"),
+    "odds/shuttle": (49097, 9, "7.1511"),
+    "odds/smtp_n": (95156, 3, "0.0315"),
+    "odds/speech": (3686, 400, "1.6549"),
+    "odds/wine": (129, 13, "7.7519"),
+    "dami/Annthyroid": (7129, 21, "7.4905"),
+    "dami/Glass": (214, 7, "4.2056"),
+    "dami/PenDigits": (9868, 16, "0.2027"),
+    "dami/SpamBase": (4207, 57, "39.9097"),
+    "dami/WPBC": (198, 33, "23.7374"),
+    "adbench/ALOI": (49534, 27, "3.0444"),
+    "adbench/InternetAds": (1966, 1555, "18.7182"),
+}
+
+
+def entry(name, **changes):
+    values = {"rows": 10, "columns": 2, "outliers": 1, "origin": "made up"} | changes
+    return CatalogueEntry(name, name.partition("/")[0], **values)
+
+
+@pytest.fixture
+def small():
+    return Catalogue(
+        [
+            entry("first/pima", in_st=True),
+            entry("second/Pima", in_st=True),
+            entry("second/glass"),
+            entry("second/waveform"),
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_shapes_are_the_papers(name):
+    rows, columns, percent = PAPER[name]
+    found = catalogue()[name]
+    assert (found.rows, found.columns) == (rows, columns)
+    assert float(f"{100 * found.outlier_share:.4f}") == float(percent)
+    assert found.in_st
+
+
+def test_holds_the_whole_st_testbed_but_its_childsets():
+    in_st = catalogue().filter(in_st=True)
+    assert len(in_st) == 42
+    by_collection = {name: len(in_st.filter(collection=name)) for name in in_st.collections}
+    # the paper has 23 of ODDS and 19 of DAMI; two of the latter are taken from ADBench
+    assert by_collection == {"odds": 23, "dami": 17, "adbench": 2}
+
+
+def test_names_are_unique():
+    names = [name.casefold() for name in catalogue().names]
+    assert len(set(names)) == len(names) == 59
+
+
+@pytest.mark.parametrize("found", catalogue(), ids=lambda found: found.name)
+def test_every_entry_is_complete(found):
+    assert found.name == f"{found.collection}/{found.short_name}"
+    assert found.rows > found.outliers > 0
+    assert found.columns > 0
+    assert found.origin
+    assert found.licence
+    assert found.citation
+    assert urlsplit(found.homepage).scheme == "https"
+    assert found.sources
+    for source in found.sources:
+        assert source.status == "untested"
+        assert urlsplit(source.address).scheme == "https"
+        assert source.kind in ("npz", "mat", "tar.gz")
+        assert (source.member is not None) == (source.kind == "tar.gz")
+        assert urlsplit(source.address).path.endswith("." + source.kind)
+    if found.name == "odds/speech":
+        assert found.fingerprint is None
+        assert "no fingerprint" in found.note
+    else:
+        assert re.fullmatch(FINGERPRINT_FORM, found.fingerprint)
+
+
+def test_sets_of_the_same_content_have_one_origin():
+    known = {found.fingerprint: found for found in catalogue() if found.fingerprint}
+    for found in catalogue():
+        if found.fingerprint:
+            assert found.origin == known[found.fingerprint].origin
+    # DAMI's Pima and ODDS's are the same rows in the same order
+    assert catalogue()["odds/pima"].fingerprint == catalogue()["dami/Pima"].fingerprint
+    assert len(known) == 57
+
+
+def test_short_names_work_where_one_collection_has_them(small):
+    assert small["GLASS"].name == "second/glass"
+    assert small["second/pima"].name == "second/Pima"
+    assert "glass" in small
+    assert "pima" not in small
+    with pytest.raises(BadParameter, match="first/pima and second/Pima"):
+        small["Pima"]
+
+
+def test_an_unknown_name_brings_close_ones(small):
+    with pytest.raises(BadParameter, match=r"Got 'wavform' instead.*second/waveform"):
+        small["wavform"]
+    with pytest.raises(BadParameter, match=r"close to it: second/waveform\b"):
+        small["first/waveform"]
+    with pytest.raises(BadParameter, match="metaod datasets list"):
+        small["zzzzzz"]
+
+
+def test_filters(small):
+    assert small.filter(collection="second").names == (
+        "second/Pima", "second/glass", "second/waveform",
+    )  # fmt: skip
+    assert small.filter(in_st=False).names == ("second/glass", "second/waveform")
+    assert small.filter(collection="second", in_st=True).names == ("second/Pima",)
+    with pytest.raises(BadParameter, match="'first', 'second'"):
+        small.filter(collection="third")
+
+
+def test_is_a_collection(small):
+    assert len(small) == 4
+    assert [found.short_name for found in small] == ["pima", "Pima", "glass", "waveform"]
+    assert repr(small) == "Catalogue(4 sets of first, second)"
+
+
+def test_gives_a_frame(small):
+    frame = small.to_frame()
+    assert list(frame.index) == list(small.names)
+    assert frame.loc["second/glass", "outlier_share"] == 0.1
+    assert frame["in_st"].tolist() == [True, True, False, False]
+
+
+def test_entries_are_values():
+    first, second = entry("a/b", sources=(Source("x", "npz"),)), entry("a/b")
+    assert first != second
+    assert len({first, entry("a/b", sources=(Source("x", "npz"),))}) == 1

@@ -1,0 +1,250 @@
+"""Figures: the files, the words in them, the same bytes on every run."""
+
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaod.errors import BadColumn, BadParameter, MissingExtra, UserError
+from metaod.lab import Results, summary_table
+from metaod.lab._methods import method
+from metaod.lab._publication import write_testbed_embedding
+from metaod.lab._statistics import friedman_nemenyi
+from metaod.lab._tables import pairwise_table
+from metaod.lab.figures.average_rank import write_average_rank
+from metaod.lab.figures.critical_difference import write_critical_difference
+from metaod.lab.figures.curves import write_curve
+from metaod.lab.figures.embedding import embed, write_embedding
+from metaod.lab.figures.pairwise import write_pairs
+from metaod.lab.figures.style import looks
+from metaod.lab.figures.timing import timing_table, write_largest, write_selection_time
+
+CURVE = pd.DataFrame(
+    {
+        "x": [1, 2, 4, 1, 2, 4],
+        "mean": [0.2, 0.3, 0.35, 0.25, np.nan, 0.26],
+        "low": [0.1, 0.2, 0.3, np.nan, np.nan, 0.2],
+        "high": [0.3, 0.4, 0.4, np.nan, np.nan, 0.3],
+        "series": ["MetaOD"] * 3 + ["GB"] * 3,
+    }
+)
+
+
+def rank_data(results):
+    table = summary_table(results, "motherset")
+    return table[["method", "category", "MAP"]].assign(rank=table["rank of all"])
+
+
+def titled(results):
+    return results.matrix("motherset").rename(columns=lambda key: method(key).title)
+
+
+def draw(kind, evaluation, folder):
+    """Write one figure of each kind, from the same evaluation."""
+    results, _, M = evaluation
+    if kind == "average-rank":
+        return write_average_rank(rank_data(results), folder)
+    if kind == "critical-difference":
+        return write_critical_difference(friedman_nemenyi(titled(results)), folder)
+    if kind == "pairs":
+        return write_pairs(pairwise_table(results, "motherset"), folder)
+    if kind == "embedding":
+        return write_embedding(M, results.datasets["motherset"], folder)
+    if kind == "time":
+        return write_selection_time(timing_table(results), folder)
+    if kind == "largest":
+        return write_largest(timing_table(results), folder)
+    return write_curve(CURVE, folder, "curve", x_label="rank k", reference=("iForest", 0.28))
+
+
+KINDS = (
+    "average-rank",
+    "critical-difference",
+    "pairs",
+    "embedding",
+    "time",
+    "largest",
+    "curve",
+)
+OF_METHODS = ("average-rank", "critical-difference", "pairs")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_figures_name_all_methods_and_are_the_same_bytes_on_every_run(tmp_path, poc, kind):
+    first = draw(kind, poc, tmp_path / "first")
+    second = draw(kind, poc, tmp_path / "second")
+    assert [path.suffix for path in first] == [".png", ".svg", ".csv"]
+    for one, other in zip(first, second, strict=True):
+        assert one.name == other.name
+        assert one.read_bytes() == other.read_bytes()
+    assert first[0].read_bytes().startswith(b"\x89PNG")
+    assert b"<dc:date>" not in first[1].read_bytes()
+    if kind in OF_METHODS:
+        words = first[1].read_text(), first[2].read_text()
+        for key in poc[0].methods:
+            assert all(method(key).title in text for text in words)
+
+
+def test_a_users_own_settings_neither_matter_nor_change(tmp_path, poc):
+    plain = draw("average-rank", poc, tmp_path / "plain")
+    with mpl.rc_context({"font.size": 30, "svg.fonttype": "path", "lines.linewidth": 9}):
+        changed = draw("average-rank", poc, tmp_path / "changed")
+        assert mpl.rcParams["font.size"] == 30
+    assert plain[1].read_bytes() == changed[1].read_bytes()
+    assert (
+        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    )
+
+
+def test_mean_ap_stands_on_the_lines_and_the_best_on_top(tmp_path):
+    data = pd.DataFrame(
+        {
+            "method": ["LOF", "MetaOD", "GB", "EUB"],
+            "category": ["no selection", "optimisation", "simple", "reference"],
+            "MAP": [0.12821, 0.2035, np.nan, 0.3],
+            "rank": [3.0, 1.5, 2.0, np.nan],
+        }
+    )
+    _, svg, csv = write_average_rank(data, tmp_path)
+    text = svg.read_text()
+    assert "0.1282" in text
+    assert "0.2035" in text
+    assert "EUB" not in text
+    assert pd.read_csv(csv)["method"].tolist() == ["MetaOD", "GB", "LOF"]
+    assert text.index(">MetaOD<") < text.index(">GB<") < text.index(">LOF<")
+
+
+def test_critical_difference_prints_its_numbers(tmp_path, poc):
+    results, _, _ = poc
+    found = friedman_nemenyi(titled(results))
+    _, svg, csv = write_critical_difference(found, tmp_path, unit="motherset")
+    text = svg.read_text()
+    assert f"critical difference {found.critical_difference:.2f}" in text
+    assert "over 6 mothersets" in text
+    for name, rank in found.average_ranks.items():
+        assert f"{name}  {rank:.2f}" in text or f"{rank:.2f}  {name}" in text
+    data = pd.read_csv(csv)
+    assert data["p against LOF"].to_numpy() == pytest.approx(found.nemenyi["LOF"].to_numpy())
+
+
+# embedding
+
+
+def test_siblings_are_embedded_near_each_other(poc):
+    results, _, M = poc
+    placed = embed(M)
+    assert np.isfinite(placed.to_numpy()).all()
+    mothersets = results.datasets["motherset"].loc[M.index].to_numpy()
+    points = placed.to_numpy()
+    distance = np.linalg.norm(points[:, None] - points[None], axis=2)
+    np.fill_diagonal(distance, np.inf)
+    assert (mothersets[distance.argmin(axis=1)] == mothersets).mean() > 0.8
+
+
+def test_mothersets_are_named_and_single_ones_are_grey(tmp_path, poc):
+    results, _, M = poc
+    groups = results.datasets["motherset"].copy()
+    groups.loc[M.index[0]] = "lonely"
+    _, svg, csv = write_embedding(M, groups, tmp_path)
+    text = svg.read_text()
+    for name in set(groups) - {"lonely"}:
+        assert name in text
+    assert "lonely" not in text
+    assert "the only one of its origin" in text
+    assert len(pd.read_csv(csv)) == len(M)
+
+
+def test_twenty_mothersets_look_different():
+    assert len(set(looks(20))) == 20
+    assert len(looks(100)) == 100
+
+
+def test_too_few_datasets_or_missing_metafeatures_are_refused(tmp_path, poc):
+    results, _, M = poc
+    with pytest.raises(BadParameter, match="five datasets"):
+        embed(M.iloc[:4])
+    with pytest.raises(UserError, match="meta-features"):
+        write_testbed_embedding(results, M.iloc[1:], tmp_path, "poc")
+
+
+# time
+
+
+def test_times_are_means_over_seeds_with_their_share(poc):
+    results, _, _ = poc
+    table = timing_table(results)
+    assert len(table) == 30
+    own = results.frame[(results.frame["method"] == "metaod")]
+    own = own[own["name"] == table["name"].iloc[4]]
+    assert table["select_seconds"].iloc[4] == pytest.approx(own["select_seconds"].mean())
+    assert table["share"].iloc[4] == pytest.approx(
+        own["select_seconds"].mean() / own["train_seconds"].mean()
+    )
+
+
+def test_medians_are_printed(tmp_path, poc):
+    table = timing_table(poc[0])
+    text = write_selection_time(table, tmp_path)[1].read_text()
+    assert f"median {table['select_seconds'].median():.2g} s (30 datasets)" in text
+    assert f"median {100 * table['share'].median():.2g} % (30 datasets)" in text
+
+
+def test_times_may_be_missing(tmp_path, poc):
+    frame = poc[0].frame.copy()
+    frame["train_seconds"] = np.nan
+    frame.loc[frame["name"] == "mother_a_0", "select_seconds"] = np.nan
+    table = timing_table(Results(frame))
+    assert len(table) == 29
+    text = write_selection_time(table, tmp_path)[1].read_text()
+    assert "(29 datasets)" in text
+    assert "training" not in text
+    with pytest.raises(BadParameter, match="training"):
+        write_largest(table, tmp_path)
+    with pytest.raises(BadParameter, match="selection"):
+        write_selection_time(table.iloc[:0], tmp_path)
+
+
+def test_one_dataset_alone_has_a_box_too(tmp_path, poc):
+    assert write_selection_time(timing_table(poc[0]).iloc[:1], tmp_path)[0].is_file()
+
+
+def test_the_ten_largest_are_shown(tmp_path, poc):
+    _, svg, csv = write_largest(timing_table(poc[0]), tmp_path)
+    names = pd.read_csv(csv)["name"].tolist()
+    assert len(names) == 10
+    assert {name[:8] for name in names} == {"mother_f", "mother_e"}
+    text = svg.read_text()
+    assert all(name in text for name in names)
+    assert "mother_d" not in text
+
+
+# curves
+
+
+def test_curves_name_their_lines_and_axes(tmp_path):
+    text = write_curve(
+        CURVE, tmp_path, "c", x_label="rank k", reference=("iForest", 0.3), log_x=True
+    )[1].read_text()
+    for word in ("MetaOD", "GB", "iForest", "rank k", "mean average precision"):
+        assert word in text
+
+
+def test_words_can_stand_on_the_axis(tmp_path):
+    words = ["paper schema", "scores schema", "a rather long name", "another long name"]
+    data = pd.DataFrame({"x": words, "mean": 0.3, "low": 0.2, "high": [0.4, 0.4, np.nan, 0.4]})
+    text = write_curve(data, tmp_path, "words", x_label="schema")[1].read_text()
+    assert all(word in text for word in words)
+
+
+def test_a_curve_without_a_band_is_refused(tmp_path):
+    with pytest.raises(BadColumn, match="'low'"):
+        write_curve(CURVE.drop(columns="low"), tmp_path, "c", x_label="k")
+
+
+def test_without_the_extra_the_remedy_is_told(tmp_path, poc, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"metaod\[evaluation\]"):
+        draw("average-rank", poc, tmp_path)
+    assert not list(tmp_path.iterdir())

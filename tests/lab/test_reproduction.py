@@ -1,0 +1,159 @@
+"""The whole way on generated data: mothersets, testbeds, store, evaluation, every file."""
+
+import csv
+import os
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaod.cli import main as command
+from metaod.lab import Results
+from metaod.lab import _sensitivity as sensitivity
+from metaod.lab._methods import METHODS
+from metaod.lab._running import Journal, Task
+
+# name among the paper's mothersets, origin, task, rows, columns
+MOTHERSETS = (
+    ("landsat", "satimage", "multiclass", 520, 5),
+    ("pageb", "pageblocks", "binary", 200, 5),
+    ("skin", "skin", "binary", 420, 3),
+    ("synthetic", "synthetic", "binary", 1100, 4),
+    ("yeast", "yeast", "multiclass", 260, 4),
+)
+TABLES = ("datasets", "performance-paper", "performance-all", "summary", "pairwise", "qth-best")
+FIGURES = (
+    "average-rank-paper", "average-rank-all", "critical-difference-paper",
+    "critical-difference-all", "pairwise-matrix", "embedding",
+)  # fmt: skip
+STUDIES = tuple(study.key for study in sensitivity.STUDIES)
+TIMES = ("selection-time", "largest-datasets")
+BOTH = ("leave-one-out", "leave-one-origin-out")
+
+
+def make_mothersets(folder):
+    """Overlapping classes, so that there are outliers of every difficulty."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    with (folder / "catalog.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("name", "origin", "task", "file"))
+        for name, origin, task, rows, columns in MOTHERSETS:
+            classes = 2 if task == "binary" else 4
+            shares = [0.7, 0.3] if classes == 2 else [0.25] * 4
+            y = rng.choice(classes, size=rows, p=shares)
+            X = rng.normal(size=(rows, columns)) + 1.2 * rng.normal(size=(classes, columns))[y]
+            np.savez(folder / f"{name}.npz", X=X, y=y)
+            writer.writerow((name, origin, task, f"{name}.npz"))
+
+
+def metaod(*arguments):
+    with pytest.raises(SystemExit) as stop:
+        command.main([str(argument) for argument in arguments])
+    assert stop.value.code == 0, arguments
+
+
+def test_the_whole_way(tmp_path, monkeypatch):
+    """The steps of ``make reproduce``, smaller; one test, so that they are taken once."""
+    prepare(tmp_path)
+    shorten_studies(monkeypatch)
+    for testbed in ("poc", "st"):
+        evaluate(tmp_path, testbed)
+    results = tmp_path / "results"
+    assert files(results / "poc") == promised(varied=True, timed=True)
+    for protocol in BOTH:
+        varied = protocol == "leave-one-origin-out"
+        assert files(results / "st" / protocol) == promised(varied=varied, timed=False)
+    for part in ("poc", *(f"st/{protocol}" for protocol in BOTH)):
+        assert_read_back(results / part, is_poc=part == "poc")
+    assert_times_are_of_the_picks(results / "poc")
+    assert_again_from_the_journal(tmp_path, monkeypatch)
+
+
+def prepare(place):
+    make_mothersets(place / "mothersets")
+    (place / "datasets").mkdir()
+    metaod("testbed", "poc", "--mothersets", place / "mothersets", "--out", place / "poc")
+    metaod("testbed", "st", "--mothersets", place / "mothersets", "--data", place / "datasets",
+           "--out", place / "st")  # fmt: skip
+    metaod("build", "--store", place / "t.db", "--data", place / "poc", "--data", place / "st",
+           "--trials", 1)  # fmt: skip
+
+
+def shorten_studies(monkeypatch):
+    """The first point of each study and its default do for the way; all take minutes."""
+    short = tuple(
+        replace(
+            study,
+            settings=tuple(
+                setting
+                for place, setting in enumerate(study.settings)
+                if place == 0 or setting.x == study.default
+            ),
+        )
+        for study in sensitivity.STUDIES
+    )
+    for function in (sensitivity.run_sensitivity, sensitivity.write_sensitivity):
+        monkeypatch.setitem(function.__kwdefaults__, "studies", short)
+
+
+def evaluate(place, testbed):
+    metaod("evaluate", testbed, "--store", place / "t.db", "--testbed", place / testbed,
+           "--out", place / "results" / testbed, "--seeds", 1)  # fmt: skip
+
+
+def files(folder):
+    return {path.name for path in folder.iterdir() if path.is_file()}
+
+
+def promised(*, varied, timed):
+    tables = [*TABLES, *(["sensitivity"] if varied else [])]
+    figures = [*FIGURES, *(TIMES if timed else ())]
+    figures += [f"sensitivity-{key}" for key in STUDIES] if varied else []
+    return (
+        {"results.parquet", "run.json"}
+        | {f"{stem}.{kind}" for stem in tables for kind in ("csv", "md")}
+        | {f"{stem}.{kind}" for stem in figures for kind in ("csv", "png", "svg")}
+    )
+
+
+def assert_read_back(folder, *, is_poc):
+    results = Results.read(folder / "results.parquet")
+    other = "st" if is_poc else "poc"
+    assert results.methods == [item.key for item in METHODS if item.testbed != other]
+    assert len(results.datasets) == (25 if is_poc else 5)
+    assert results.left_out().empty
+    summary = pd.read_csv(folder / "summary.csv").set_index("method")
+    for item in METHODS:
+        if item.key in results.methods:
+            mean = results.by_dataset[item.key].mean()
+            assert summary.loc[item.title, "MAP"] == pytest.approx(mean)
+    assert summary["MAP"].idxmax() == "Oracle"
+
+
+def assert_times_are_of_the_picks(folder):
+    frame = Results.read(folder / "results.parquet").frame
+    timed = frame[frame["select_seconds"].notna()].set_index("dataset")
+    assert set(timed["method"]) == {"metaod"}
+    assert len(timed) == 25
+    kept = Journal(folder / ".journal" / "times.jsonl").done
+    picks = {digest.split(" ")[-1]: entry["pick"] for digest, entry in kept.items()}
+    assert picks == timed["pick"].to_dict()
+
+
+def assert_again_from_the_journal(place, monkeypatch):
+    paths = sorted((place / "results").rglob("*.*"))
+    before = {path: path.read_bytes() for path in paths if path.suffix in (".csv", ".md", ".svg")}
+    journals = {path: path.read_bytes() for path in (place / "results").rglob("*.jsonl")}
+    assert len(journals) == 6
+    monkeypatch.setattr(Task, "fit", lambda *_: pytest.fail("was fitted again"))
+    for path in before:
+        os.utime(path, (0, 0))
+    for testbed in ("poc", "st"):
+        evaluate(place, testbed)
+    for path, content in before.items():
+        assert path.stat().st_mtime > 0, f"{path} was not written again"
+        assert path.read_bytes() == content, path
+    for path, content in journals.items():
+        assert path.read_bytes() == content, path

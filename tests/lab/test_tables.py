@@ -1,0 +1,219 @@
+"""Tables: what they say, and how they are written."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaod.lab import Results, summary_table, unit_of, write_all, write_table
+from metaod.lab._publication import write_datasets, write_times
+from metaod.lab._statistics import average_ranks, ranks, wilcoxon_p
+from metaod.lab._tables import (
+    dataset_table,
+    matching_table,
+    pairwise_table,
+    performance_table,
+    show_pairwise,
+    show_performance,
+)
+from metaod.lab._writing import markdown
+
+
+def test_dataset_table_shows_shapes_and_percent(st):
+    results, _, _ = st
+    table = dataset_table(results)
+    assert table.columns.tolist() == [
+        "dataset",
+        "origin",
+        "motherset",
+        "fold",
+        "rows",
+        "columns",
+        "% outliers",
+    ]
+    assert len(table) == 12
+    assert table["% outliers"].tolist() == [5.0] * 12
+    assert table["dataset"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize(("testbed", "rows"), [("poc", 6), ("st", 12)])
+def test_performance_table_has_a_row_a_unit_and_two_below(request, testbed, rows):
+    results, _, _ = request.getfixturevalue(testbed)
+    by = unit_of(testbed)
+    table = performance_table(results, by)
+    matrix = results.matrix(by)
+    assert table.columns[0] == by
+    assert len(table) == rows + 2
+    assert table[by].tolist()[-2:] == ["average", "standard deviation"]
+    assert table["MetaOD"].to_numpy()[:-2] == pytest.approx(matrix["metaod"].to_numpy())
+    assert table["MetaOD"].iloc[-2] == pytest.approx(matrix["metaod"].mean())
+    assert table["MetaOD"].iloc[-1] == pytest.approx(matrix["metaod"].std(ddof=1))
+    assert table["MetaOD rank"].iloc[-2] == pytest.approx(ranks(matrix)["metaod"].mean())
+    assert (table["Oracle rank"].iloc[:-2] <= 2).all()
+
+
+def test_ranks_of_a_choice_of_methods_are_among_themselves(poc):
+    results, _, _ = poc
+    table = performance_table(results, "motherset", ["lof", "metaod"])
+    assert table.columns.tolist() == ["motherset", "LOF", "LOF rank", "MetaOD", "MetaOD rank"]
+    assert (table["LOF rank"] + table["MetaOD rank"]).iloc[:-1].tolist() == [3.0] * 7
+
+
+def test_performance_is_shown_with_the_best_in_bold():
+    table = pd.DataFrame(
+        {
+            "dataset": ["x", "average", "standard deviation"],
+            "LOF": [0.25, 0.25, 0.1],
+            "LOF rank": [1.5, 1.5, np.nan],
+            "GB": [0.25, 0.2, 0.1],
+            "GB rank": [1.5, 1.75, np.nan],
+        }
+    )
+    assert show_performance(table).to_numpy().tolist() == [
+        ["x", "**0.2500 (1.5)**", "**0.2500 (1.5)**"],
+        ["average", "**0.2500 (1.5)**", "0.2000 (1.75)"],
+        ["standard deviation", "0.1000", "0.1000"],
+    ]
+
+
+def test_summary_ranks_among_the_papers_and_among_all(poc):
+    results, _, _ = poc
+    table = summary_table(results, "motherset").set_index("method")
+    matrix = results.matrix("motherset")
+    assert len(table) == 18
+    papers = table["rank of paper's"].dropna()
+    assert len(papers) == 12
+    assert papers.sum() == pytest.approx(12 * 13 / 2)
+    assert table["rank of all"].sum() == pytest.approx(18 * 19 / 2)
+    assert table.loc["AS", "rank of all"] == pytest.approx(average_ranks(matrix)["argosmart"])
+    assert table.loc["MetaOD", "MAP"] == pytest.approx(matrix["metaod"].mean())
+    assert table.loc["MetaOD", "seeds"] == 2
+    assert table.loc["LOF", "seeds"] == 1
+    assert np.isnan(table.loc["LOF", "seed SD"])
+    seeds = results.frame.query("method == 'metaod'").groupby("seed")["ap"].mean()
+    assert table.loc["MetaOD", "seed SD"] == pytest.approx(seeds.std())
+
+
+def test_summary_counts_what_is_missing(st):
+    results, _, _ = st
+    frame = results.frame.copy()
+    frame.loc[frame.index[frame["method"] == "isac"][:2], "ap"] = np.nan
+    table = summary_table(Results(frame), "dataset").set_index("method")
+    assert table.loc["ISAC", "without AP"] == 2
+    assert table.loc["LOF", "without AP"] == 0
+    assert set(table["n"]) == {10}
+
+
+def test_pairwise_table_holds_every_pair_once(st):
+    results, _, _ = st
+    table = pairwise_table(results, "dataset")
+    count = len(results.methods)
+    assert len(table) == count * (count - 1) / 2
+    matrix = results.matrix()
+    row = table[(table["method 1"] == "iForest") & (table["method 2"] == "MetaOD")].iloc[0]
+    assert row["p"] == wilcoxon_p(matrix["iforest"], matrix["metaod"])
+    assert row["ΔMAP"] == pytest.approx(row["MAP 1"] - row["MAP 2"])
+    assert ((table["p"] < 0.05) == (table["better"] != "")).all()
+
+
+def test_pairs_are_shown_as_in_the_paper():
+    table = pd.DataFrame(
+        {
+            "method 1": ["LOF", "LOF"],
+            "method 2": ["GB", "MetaOD_C"],
+            "MAP 1": [0.1, 0.1],
+            "MAP 2": [0.12, 0.3],
+            "p": [0.2, 0.00001],
+            "better": ["", "MetaOD_C"],
+            "ΔMAP": [-0.02, -0.2],
+            "low": [-0.05, -0.3],
+            "high": [0.01, -0.1],
+            "wins": [3, 0],
+            "losses": [5, 8],
+            "ties": [0, 0],
+            "n": [8, 8],
+        }
+    )
+    text = markdown(show_pairwise(table)).splitlines()
+    assert text[2].startswith("| **LOF (0.1000)** | **GB (0.1200)** | 0.2000 | -0.0200 [")
+    assert text[3].startswith("| LOF (0.1000) | **MetaOD\\_C (0.3000)** | <0.0001 | -0.2000 [")
+    assert text[3].endswith("| 0-8-0 |")
+
+
+def test_matching_table_puts_the_oracle_at_one(poc):
+    results, P, _ = poc
+    table = matching_table(results, P, "motherset").set_index("method")
+    assert table.loc["Oracle", "q, two-sided"] == 1
+    assert table.loc["Oracle", "MAP of it, two-sided"] == pytest.approx(P.max(axis=1).mean())
+    assert (table["q, one-sided"] >= table["q, two-sided"]).all()
+    assert (table["p, two-sided"] >= 0.05).all()
+
+
+# writing
+
+
+def test_markdown_formats_and_escapes():
+    table = pd.DataFrame(
+        {
+            "name": ["a|b", "c_d"],
+            "n": [3, 40],
+            "MAP": [0.123456, np.nan],
+            "p": [0.00001, 0.5],
+            "q": pd.array([1, None], dtype="Int64"),
+        }
+    )
+    assert markdown(table).splitlines() == [
+        "| name | n | MAP | p | q |",
+        "|:--|--:|--:|--:|--:|",
+        "| a\\|b | 3 | 0.1235 | <0.0001 | 1 |",
+        "| c\\_d | 40 | – | 0.5000 | – |",
+    ]
+    assert "| 0.1 |" in markdown(pd.DataFrame({"MAP": [0.123]}), {"MAP": ".1f"})
+
+
+def test_tables_are_written_twice_with_the_same_bytes(tmp_path):
+    table = pd.DataFrame({"x": [1 / 3], "name": ["é"]})
+    csv, page = write_table(table, tmp_path / "new", "t")
+    assert csv.read_bytes() == "x,name\n0.3333333333,é\n".encode()
+    assert page.read_bytes() == "| x | name |\n|--:|:--|\n| 0.3333 | é |\n".encode()
+
+
+def test_everything_is_written(tmp_path, st):
+    results, P, M = st
+    some = ["lof", "global_best", "metaod", "random_selection", "squared_error", "oracle"]
+    results = Results(results.frame[results.frame["method"].isin(some)])
+    written = write_all(results, P, M, tmp_path, "st")
+    assert all(path.is_file() for path in written)
+    assert len(set(written)) == len(written)
+    stems = {path.stem for path in written}
+    assert stems == {
+        "average-rank-all",
+        "average-rank-paper",
+        "critical-difference-all",
+        "critical-difference-paper",
+        "datasets",
+        "embedding",
+        "largest-datasets",
+        "pairwise",
+        "pairwise-matrix",
+        "performance-all",
+        "performance-paper",
+        "qth-best",
+        "selection-time",
+        "summary",
+    }
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in written}
+
+
+def test_what_was_not_measured_is_left_out_and_what_is_missing_is_named(tmp_path, poc):
+    results, _, _ = poc
+    frame = results.frame.drop(columns=["select_seconds", "train_seconds"])
+    frame.loc[frame.index[frame["method"] == "isac"][0], "ap"] = np.nan
+    assert write_times(Results(frame), tmp_path) == []
+    written = write_datasets(Results(frame), tmp_path)
+    assert [path.name for path in written] == [
+        "datasets.csv",
+        "datasets.md",
+        "left-out.csv",
+        "left-out.md",
+    ]
+    assert "ISAC" in (tmp_path / "left-out.md").read_text()

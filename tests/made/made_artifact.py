@@ -1,0 +1,60 @@
+"""A made-up learner, and artifacts of it, for the tests of artifacts."""
+
+import zipfile
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from made_history import history
+
+from metaod.artifacts import Artifact
+from metaod.learners import Learner
+from metaod.learners._forests import FlatForest
+
+
+@dataclass
+class Foresting(Learner):
+    """A small learner with nested state, a forest and parameters."""
+
+    name: ClassVar[str] = "foresting"
+    title: ClassVar[str] = "Foresting"
+    summary: ClassVar[str] = "for tests"
+
+    n_trees: int = 5
+    random_state: int = 0
+
+    def _fit(self, training, progress):
+        X = np.nan_to_num(training.M)
+        self.forest_ = FlatForest.fit(
+            X, np.nan_to_num(training.P), random_state=self.random_state,
+            n_estimators=self.n_trees, max_depth=3,
+        )  # fmt: skip
+
+    def _predict(self, M):
+        return self.forest_.predict(np.nan_to_num(M))
+
+    def _state(self):
+        return {"forests": [self.forest_.state()], "note": "é", "none": None}
+
+    def _restore(self, reader):
+        (self.forest_,) = [FlatForest.restore(part) for part in reader.parts("forests")]
+        if self.forest_.n_features != reader.size("d"):
+            raise reader.damaged("the forest takes other features")
+
+
+def fitted(kind=Foresting, **parameters):
+    return Artifact.of(
+        kind(**parameters).fit(*history()), measure="ap", n_origins=12,
+        datasets=tuple(history()[0].index),
+    )  # fmt: skip
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewrite(path, members, compression=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in members.items() if isinstance(members, dict) else members:
+            archive.writestr(name, data)

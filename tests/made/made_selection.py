@@ -1,0 +1,105 @@
+"""A pick without a learner: the models in the order that a test names."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from metaod.learners import Choice
+from metaod.models import ModelSpec
+from metaod.selection._picks import resolved
+from metaod.tables import PreparedTable, Table, prepare, read_table
+
+MODELS = (
+    "KNN(n_neighbors=5, method=largest)",
+    "IForest(n_estimators=20, max_features=0.5)",
+    "HBOS(n_bins=10, alpha=0.1)",
+)
+
+
+@dataclass
+class MadeTrust:
+    warnings: tuple[str, ...] = ("the table is made up",)
+
+    def to_dict(self):
+        return {"predicted": 0.7, "warnings": list(self.warnings)}
+
+    def __str__(self):
+        return "Expected to reach 0.70.\nWarning: the table is made up"
+
+
+@dataclass
+class MadeExplanation:
+    pick: str = ""
+
+    def to_dict(self):
+        return {"pick": self.pick}
+
+    def __str__(self):
+        return "It is also the pick for a table with ordinary meta-features."
+
+
+@dataclass
+class MadeSelection:
+    """What `Selection` offers, of what fitting and the commands use."""
+
+    prepared: PreparedTable
+    models: tuple[str, ...] = MODELS
+    weights: dict[str, float] | None = None
+    random_state: int = 0
+    asked: dict[str, Any] = field(default_factory=dict)
+    passed_over: dict[ModelSpec, str] = field(default_factory=dict)
+
+    @property
+    def answer(self):
+        return Choice(self.weights or {self.models[0]: 1.0})
+
+    @property
+    def choice(self):
+        return resolved(self.answer)
+
+    @property
+    def best(self):
+        return ModelSpec.parse(self.answer.best)
+
+    @property
+    def ranking(self):
+        n = len(self.models)
+        predicted = [0.7 - 0.1 * place for place in range(n)]
+        return pd.DataFrame(
+            {
+                "model": list(self.models),
+                "predicted": predicted,
+                "low": [value - 0.3 for value in predicted],
+                "high": [value + 0.2 for value in predicted],
+                "seconds": [0.01, 0.3, float("nan"), 1.0][:n],
+                "score": predicted,
+            }
+        )
+
+    @property
+    def trust(self):
+        return MadeTrust()
+
+    def specs(self):
+        return map(ModelSpec.parse, self.models)
+
+    def explain(self, *, top=5):
+        return MadeExplanation(self.answer.best)
+
+    def to_dict(self, *, top=None):
+        rows = self.ranking.head(len(self.models) if top is None else top)
+        plain = rows.astype(object).where(rows.notna(), None)
+        return {
+            "pick": dict(self.choice.weights),
+            "ranking": plain.to_dict("records"),
+            "trust": self.trust.to_dict(),
+            "why": self.explain().to_dict(),
+        }
+
+
+def made_select(X, *, models=MODELS, random_state=0, **asked):
+    """As `metaod.select`."""
+    if not isinstance(X, PreparedTable):
+        X = prepare(X if isinstance(X, Table | pd.DataFrame) else read_table(X))
+    return MadeSelection(X, models, random_state=random_state, asked=asked)

@@ -1,0 +1,182 @@
+"""The paper's 302 models exactly, as corrected; the extended space beside them."""
+
+import inspect
+from collections import Counter
+
+import pytest
+
+from metaod.errors import BadParameter
+from metaod.models import (
+    ModelSpec,
+    model_space,
+    register_family,
+    registered_families,
+    specs_of,
+    unregister_family,
+)
+from metaod.models._scaling import SCALINGS
+
+NEIGHBOURS = [1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100]
+TENTHS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+SIZES = [10, 20, 30, 40, 50, 75, 100, 150, 200]
+
+
+def test_302_models_by_family():
+    space = model_space("paper")
+    assert len(space) == len(set(space)) == 302
+    assert Counter(spec.detector for spec in space) == {
+        "LOF": 36, "KNN": 36, "OCSVM": 36, "COF": 7,
+        "ABOD": 12, "IForest": 81, "HBOS": 40, "LODA": 54,
+    }  # fmt: skip
+
+
+def _expected():
+    for k in NEIGHBOURS:
+        for metric in ("manhattan", "euclidean", "minkowski"):
+            yield f"LOF(n_neighbors={k}, metric={metric})"
+        for method in ("largest", "mean", "median"):
+            yield f"KNN(n_neighbors={k}, method={method})"
+    for nu in TENTHS:
+        for kernel in ("linear", "poly", "rbf", "sigmoid"):
+            yield f"OCSVM(kernel={kernel}, nu={nu})"
+    for k in (3, 5, 10, 15, 20, 25, 50):
+        yield f"COF(n_neighbors={k})"
+    for k in (3, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100):
+        yield f"ABOD(n_neighbors={k})"
+    for trees in SIZES:
+        for share in TENTHS:
+            yield f"IForest(n_estimators={trees}, max_features={share})"
+    for bins in (5, 10, 20, 30, 40, 50, 75, 100):
+        for alpha in (0.1, 0.2, 0.3, 0.4, 0.5):
+            yield f"HBOS(n_bins={bins}, alpha={alpha})"
+    for bins in (5, 10, 15, 20, 25, 30):
+        for cuts in SIZES:
+            yield f"LODA(n_bins={bins}, n_random_cuts={cuts})"
+
+
+def test_every_model_of_the_paper_and_no_other():
+    assert {spec.id for spec in model_space("paper")} == set(_expected())
+
+
+def test_models_of_several_names_are_computed_once():
+    space = model_space("paper")
+    classes = Counter(spec.equivalence for spec in space)
+    assert len(classes) == 288
+    doubled = {spec for spec, count in classes.items() if count == 2}
+    assert doubled == {
+        ModelSpec("LOF", {"n_neighbors": k, "metric": "euclidean"}) for k in NEIGHBOURS
+    }
+    tripled = {spec for spec, count in classes.items() if count == 3}
+    assert tripled == {ModelSpec("KNN", {"n_neighbors": 1, "method": "largest"})}
+
+
+def test_what_the_detector_refuses_is_equivalent_to_nothing_else():
+    spec = ModelSpec("KNN", {"n_neighbors": 1, "method": "x"})
+    assert spec.equivalence == spec
+
+
+def test_only_forests_and_projections_are_random():
+    random_families = {spec.detector for spec in model_space("paper") if spec.is_random}
+    assert random_families == {"IForest", "LODA"}
+
+
+@pytest.mark.parametrize(
+    "spec", [s for s in model_space("paper") if "n_neighbors" in dict(s.params)]
+)
+def test_k_must_be_below_the_number_of_rows(spec):
+    k = dict(spec.params)["n_neighbors"]
+    assert spec.applies(k + 1, 3)
+    assert not spec.applies(k, 3)
+    if k > 1:
+        assert f"n_neighbors={k}" in spec.why_not(k, 3)
+
+
+@pytest.mark.parametrize("name", ["LOF", "KNN", "COF", "ABOD"])
+def test_the_default_k_is_pyods(name):
+    k = inspect.signature(registered_families()[name].load()).parameters["n_neighbors"].default
+    assert ModelSpec(name).applies(k + 1, 2)
+    assert ModelSpec(name).why_not(k, 2) == (
+        f"n_neighbors={k} needs at least {k + 1} rows, the table has {k}"
+    )
+
+
+def test_no_model_applies_to_one_row_or_no_column():
+    for spec in model_space("paper"):
+        assert spec.why_not(1, 3) == "needs at least 2 rows, the table has 1"
+        assert spec.why_not(200, 0) == "needs at least 1 column, the table has none"
+
+
+def test_space_can_be_narrowed_to_families():
+    assert {s.detector for s in model_space(detectors=["COF", "ABOD"])} == {"COF", "ABOD"}
+    assert model_space(detectors="COF") == model_space(detectors=["COF"])
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: model_space("papers"), lambda: model_space(detectors=["KDE"])]
+)
+def test_unknown_names_are_refused(call):
+    with pytest.raises(BadParameter):
+        call()
+
+
+def test_all_adds_registered_families_and_paper_does_not():
+    register_family("TestECOD", "pyod.models.ecod:ECOD")
+    try:
+        assert ModelSpec("TestECOD") in model_space("all")
+        assert ModelSpec("TestECOD") not in model_space("paper")
+        assert "TestECOD" in registered_families()
+    finally:
+        unregister_family("TestECOD")
+    grids = {spec for item in registered_families().values() for spec in specs_of(item)}
+    assert set(model_space("all")) == {*model_space("paper"), *model_space("extended"), *grids}
+    # families that left the extended space can still be had
+    assert ModelSpec("ECOD") in grids - set(model_space("extended"))
+
+
+def test_the_extended_space_by_family():
+    space = model_space("extended")
+    assert len(space) == len(set(space)) == 40
+    assert Counter(spec.detector for spec in space) == {
+        "KDE": 8, "KNN": 11, "LOF": 3, "OCSVM": 2, "IForest": 4, "HBOS": 1, "SCiForest": 3,
+        "ExtendedIForest": 1, "MCD": 3, "PCA": 2, "COPOD": 1, "CBLOF": 1,
+    }  # fmt: skip
+    assert {spec.detector for spec in space if spec.is_random} == {
+        "IForest", "SCiForest", "ExtendedIForest", "CBLOF",
+    }  # fmt: skip
+
+
+def test_the_extended_space_is_on_several_scalings():
+    space = model_space("extended")
+    # nothing is gained by leaving columns as they are
+    assert {spec.scaling for spec in space} == set(SCALINGS) - {"none"}
+    assert {spec.id for spec in space if spec.scaling == "whitened"} == {
+        "KDE(gamma_scale=0.3, scaling=whitened)",
+        "KDE(gamma_scale=1.0, scaling=whitened)",
+        "KNN(n_neighbors=100, method=largest, scaling=whitened)",
+        "KNN(n_neighbors=300, method=largest, scaling=whitened)",
+    }
+    assert {spec.id for spec in space if spec.detector == "KDE"} == {
+        f"KDE(gamma_scale={scale}{scaling})"
+        for scale in (0.3, 1.0)
+        for scaling in ("", ", scaling=robust", ", scaling=signedlog", ", scaling=whitened")
+    }
+    assert {spec.id for spec in space if spec.detector == "MCD"} == {
+        "MCD(scaling=robust)",
+        "MCD(scaling=signedlog)",
+        "MCD(core=0.75, scaling=robust)",
+    }
+    # PyOD's default forest, which every other choice is measured against
+    assert ModelSpec.parse("IForest(n_estimators=100, max_features=1.0)") in space
+
+
+@pytest.mark.parametrize("spec", model_space("extended"), ids=str)
+def test_every_extended_model_reads_back_and_can_be_built(spec):
+    assert ModelSpec.parse(spec.id) == spec
+    assert spec.equivalence == spec
+    assert spec.to_pyod().spec == spec
+    assert spec.applies(401, 3)
+
+
+def test_families_of_the_package_cannot_be_replaced():
+    with pytest.raises(BadParameter):
+        register_family("KDE", "pyod.models.kde:KDE", replace=True)

@@ -1,0 +1,417 @@
+"""The build: resumable whatever happens to it, and the same result however it went."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sqlalchemy import event
+
+from metaod.errors import BadColumn, BadFile, BadParameter, UserError
+from metaod.history import iter_folder
+from metaod.metafeatures import extract
+from metaod.models import (
+    Budget,
+    CellState,
+    Mode,
+    ModelSpec,
+    model_space,
+    register_family,
+    unregister_family,
+)
+from metaod.store import BuildOptions, Store, build, make_executor, verify
+from metaod.store._build import plan_build
+from metaod.store._executors import JoblibExecutor
+from metaod.store._score_cache import ScoreCache
+from metaod.tables import prepare
+
+SMALL = BuildOptions(detectors=("HBOS", "COF", "LODA"), trials=2, references=False, schemas=())
+
+
+def make_folder(folder, count=4, rows=90):
+    folder.mkdir(exist_ok=True)
+    for number in range(count):
+        rng = np.random.default_rng(number)
+        X = rng.normal(size=(rows + 10 * number, 3))
+        y = np.zeros(len(X), dtype=np.int8)
+        y[:6] = 1
+        X[:6] += rng.normal(0, 4, size=(6, 3))
+        np.savez(folder / f"set{number:02d}.npz", X=X, y=y)
+    return folder
+
+
+def content(path):
+    """All that a store holds, in one order, but for timings and dates."""
+    with Store(path, read_only=True) as store:
+        return [
+            (
+                record,
+                [
+                    (e.model, e.trial, e.seed, e.state, repr(e.ap), repr(e.roc_auc),
+                     repr(e.precision_at_n), e.reason)
+                    for e in store.evaluations(record.fingerprint)
+                ],
+                [
+                    (c.model, c.n_trials, c.state, repr(c.ap), repr(c.ap_std), c.reason)
+                    for c in store.cells(record.fingerprint)
+                ],
+                [(m.schema, m.values.tobytes()) for m in store.metafeatures(record.fingerprint)],
+            )
+            for record in store.datasets()
+        ]  # fmt: skip
+
+
+def run(path, folder, options=SMALL, **keywords):
+    with Store(path, create=True) as store:
+        return build(store, iter_folder(folder), options, **keywords)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return make_folder(tmp_path / "data")
+
+
+def test_every_model_on_every_dataset(tmp_path, folder):
+    report = run(tmp_path / "a.db", folder)
+    wanted = 40 + 7 + 54 * 2
+    assert report.states == {CellState.OK: 4 * wanted}
+    for record, evaluations, cells, _ in content(tmp_path / "a.db"):
+        assert len(evaluations) == wanted
+        assert len(cells) == 101
+        assert record.n_outliers == 6
+
+
+def test_the_second_run_finds_nothing_to_do(tmp_path, folder):
+    run(tmp_path / "a.db", folder)
+    report = run(tmp_path / "a.db", folder)
+    assert report.plan.tasks == ()
+    assert not report.states
+
+
+def test_processes_and_serial_agree_bit_for_bit(tmp_path, folder):
+    run(tmp_path / "serial.db", folder)
+    run(tmp_path / "joblib.db", folder, executor=make_executor(2))
+    assert content(tmp_path / "serial.db") == content(tmp_path / "joblib.db")
+
+
+def test_only_what_is_missing_is_computed(tmp_path, folder):
+    run(tmp_path / "a.db", folder, BuildOptions(detectors=("HBOS",), references=False, schemas=()))
+    with Store(tmp_path / "a.db") as store:
+        plan = plan_build(store, iter_folder(folder), SMALL)
+    for task in plan.tasks:
+        assert {spec.detector for spec in task.specs} == {"COF", "LODA"}
+    # more trials: the random models again, of which only the new trials are written
+    run(tmp_path / "a.db", folder)
+    more = BuildOptions(detectors=SMALL.detectors, trials=3, references=False, schemas=())
+    with Store(tmp_path / "a.db") as store:
+        plan = plan_build(store, iter_folder(folder), more)
+    assert {model.partition("(")[0] for task in plan.tasks for model, _ in task.lacking} == {"LODA"}
+    assert {trial for task in plan.tasks for _, trial in task.lacking} == {2}
+    run(tmp_path / "a.db", folder, more)
+    run(tmp_path / "b.db", folder, more)
+    assert content(tmp_path / "a.db") == content(tmp_path / "b.db")
+
+
+def test_a_task_order_that_starts_with_the_costly(tmp_path, folder):
+    with Store(tmp_path / "a.db", create=True) as store:
+        plan = plan_build(store, iter_folder(folder), SMALL)
+    assert [task.entry.name for task in plan.tasks] == ["set03", "set02", "set01", "set00"]
+
+
+def test_references_and_the_mega_ensemble(tmp_path):
+    folder = make_folder(tmp_path / "data", count=1, rows=130)
+    options = BuildOptions(trials=1, schemas=())
+    run(tmp_path / "a.db", folder, options)
+    with Store(tmp_path / "a.db") as store:
+        (record,) = store.datasets()
+        cells = {cell.model: cell for cell in store.cells(record.fingerprint)}
+        references = {item.id for item in store.models() if item.is_reference}
+    assert len(cells) == 302 + 6
+    assert len(references) == 6
+    assert all(cells[name].state == CellState.OK for name in references)
+    states = [cell.state for cell in cells.values()]
+    assert states.count(CellState.OK) == 308
+    # LOF's default is one of the 302 under another name
+    assert cells["LOF()"].ap == cells["LOF(n_neighbors=20, metric=euclidean)"].ap
+
+
+def test_meta_features_come_with_the_matrix(tmp_path, folder):
+    options = BuildOptions(detectors=("COF",), references=False)
+    run(tmp_path / "a.db", folder, options)
+    with Store(tmp_path / "a.db") as store:
+        for record, entry in zip(store.datasets(), iter_folder(folder), strict=True):
+            found = store.metafeatures(record.fingerprint)
+            assert [item.schema for item in found] == ["paper", "scores"]
+            expected = extract(prepare(entry.load().table), ("paper", "scores"))
+            values = np.concatenate([item.values for item in found])
+            np.testing.assert_array_equal(values, expected.values)
+        assert plan_build(store, iter_folder(folder), options).tasks == ()
+    # a store that has the cells alone gets the meta-features later
+    run(tmp_path / "b.db", folder, replace(options, schemas=()))
+    run(tmp_path / "b.db", folder, replace(options, schemas=("paper",)))
+    with Store(tmp_path / "b.db") as store:
+        plan = plan_build(store, iter_folder(folder), options)
+    assert [(task.schemas, task.specs) for task in plan.tasks] == [(("scores",), ())] * 4
+    report = run(tmp_path / "b.db", folder, options)
+    assert report.states == {}
+    assert content(tmp_path / "a.db") == content(tmp_path / "b.db")
+
+
+def test_models_that_do_not_apply_are_no_zeros(tmp_path):
+    folder = make_folder(tmp_path / "data", count=1, rows=20)
+    run(tmp_path / "a.db", folder, BuildOptions(detectors=("COF",), references=False, schemas=()))
+    ((_, evaluations, *_),) = content(tmp_path / "a.db")
+    states = {model: (state, ap) for model, _, _, state, ap, *_ in evaluations}
+    assert states["COF(n_neighbors=50)"] == (CellState.NOT_APPLICABLE, "nan")
+    assert states["COF(n_neighbors=3)"][0] == CellState.OK
+
+
+def test_over_budget_is_skipped_and_can_be_made_again(tmp_path, folder):
+    mean = BuildOptions(
+        detectors=("COF",), references=False, schemas=(), budget=Budget(seconds=0.0)
+    )
+    report = run(tmp_path / "a.db", folder, mean)
+    assert report.states == {CellState.OVER_BUDGET: 28}
+    fair = BuildOptions(detectors=("COF",), references=False, schemas=())
+    assert run(tmp_path / "a.db", folder, fair).states == {}
+    again = BuildOptions(
+        detectors=("COF",), references=False, schemas=(), retry=frozenset({CellState.OVER_BUDGET})
+    )
+    assert run(tmp_path / "a.db", folder, again).states == {CellState.OK: 28}
+
+
+def test_the_mega_ensemble_follows_its_members(tmp_path):
+    folder = make_folder(tmp_path / "data", count=1, rows=130)
+    mean = BuildOptions(trials=1, schemas=(), budget=Budget(bytes=50_000))
+    run(tmp_path / "a.db", folder, mean)
+    run(tmp_path / "a.db", folder, BuildOptions(
+        trials=1, schemas=(), retry=frozenset({CellState.OVER_BUDGET})))  # fmt: skip
+    run(tmp_path / "b.db", folder, BuildOptions(trials=1, schemas=()))
+    assert content(tmp_path / "a.db") == content(tmp_path / "b.db")
+
+
+class Breaking:
+    def fit(self, X):
+        raise ArithmeticError("no such luck")
+
+
+class Nan:
+    def fit(self, X):
+        self.decision_scores_ = np.full(len(X), np.nan)
+
+
+def test_a_failing_detector_is_a_failed_cell_with_its_reason(tmp_path, folder):
+    register_family("Breaking", Breaking)
+    register_family("Nan", Nan)
+    try:
+        options = BuildOptions("all", ("Breaking", "Nan"), references=False, schemas=())
+        report = run(tmp_path / "a.db", folder, options)
+    finally:
+        unregister_family("Breaking")
+        unregister_family("Nan")
+    assert report.states == {CellState.FAILED: 8}
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        reasons = {row[0] for row in connection.execute("select reason from evaluations")}
+    assert any("ArithmeticError: no such luck" in reason for reason in reasons)
+    assert any("NaN" in reason for reason in reasons)
+
+
+def test_a_table_that_cannot_be_prepared_fails_its_cells_and_not_the_build(tmp_path, folder):
+    np.savez(folder / "constant.npz", X=np.ones((30, 2)), y=np.arange(30) < 3)
+    report = run(tmp_path / "a.db", folder)
+    assert report.states[CellState.FAILED] == 155
+    assert report.states[CellState.OK] == 4 * 155
+
+
+def test_a_copy_of_a_dataset_is_left_out_by_name(tmp_path, folder):
+    (folder / "copy.npz").write_bytes((folder / "set01.npz").read_bytes())
+    report = run(tmp_path / "a.db", folder)
+    assert report.plan.duplicates == (("set01", "copy"),)
+    assert len(report.plan.datasets) == 4
+
+
+def test_a_dataset_without_outliers_is_refused(tmp_path, folder):
+    np.savez(folder / "none.npz", X=np.eye(30), y=np.zeros(30, dtype=int))
+    with pytest.raises((BadColumn, UserError), match=r"none\.npz"):
+        run(tmp_path / "a.db", folder)
+
+
+def test_scores_are_kept_where_asked(tmp_path, folder):
+    spec = "LODA(n_bins=10, n_random_cuts=10)"
+    options = BuildOptions(
+        detectors=("LODA",), trials=2, references=False, schemas=(), keep_scores=frozenset({spec})
+    )
+    run(tmp_path / "a.db", folder, options)
+    cache = ScoreCache.beside(tmp_path / "a.db")
+    with Store(tmp_path / "a.db") as store:
+        for record in store.datasets():
+            kept = cache.read(record.fingerprint)
+            assert set(kept) == {(spec, 0), (spec, 1)}
+            assert all(row.shape == (record.n_rows,) for row in kept.values())
+            assert all(row.dtype == np.float32 for row in kept.values())
+    whole = cache.path(record.fingerprint).read_bytes()
+    for damaged in (b"junk", whole[:100], whole[:-50]):
+        cache.path(record.fingerprint).write_bytes(damaged)
+        with pytest.raises(BadFile):
+            cache.read(record.fingerprint)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"trials": 0},
+        {"detectors": ("PCA",)},
+        {"keep_scores": frozenset({"LOF"})},
+        {"space": "x"},
+        {"schemas": ("x",)},
+    ],
+)
+def test_bad_options_are_refused(tmp_path, folder, options):
+    with pytest.raises(BadParameter):
+        run(tmp_path / "a.db", folder, BuildOptions(**options))
+
+
+def test_a_second_builder_on_the_same_store_is_told(tmp_path, folder):
+    telling = pytest.raises(UserError, match=str(os.getpid()))
+    with Store(tmp_path / "a.db", create=True) as store, store.writer_lock(), telling:
+        run(tmp_path / "a.db", folder)
+
+
+def test_a_read_only_store_is_told_before_work_starts(tmp_path, folder):
+    Store(tmp_path / "a.db", create=True).close()
+    with Store(tmp_path / "a.db", read_only=True) as store, pytest.raises(UserError):
+        build(store, iter_folder(folder), SMALL)
+
+
+def test_a_file_that_changes_while_building_is_told(tmp_path, folder):
+    with Store(tmp_path / "a.db", create=True) as store:
+        entries = iter_folder(folder)
+
+        def change(plan):
+            make_folder(folder, count=4, rows=50)
+
+        with pytest.raises(BadFile, match="changed"):
+            build(store, entries, SMALL, on_plan=change)
+
+
+def test_a_full_disk_keeps_what_was_finished(tmp_path, folder):
+    run(tmp_path / "whole.db", folder)
+    path = tmp_path / "a.db"
+    with Store(path, create=True) as store:
+
+        def fill(result):
+            limit = path.stat().st_size // 4096 + 2
+            event.listen(
+                store.engine,
+                "connect",
+                lambda connection, _: connection.execute(f"pragma max_page_count = {limit}"),
+            )
+
+        with pytest.raises(UserError, match=r"(?i)full|space"):
+            build(store, iter_folder(folder), SMALL, on_task=fill)
+    finished = [item for item in content(path) if item[1]]
+    assert finished
+    assert all(item in content(tmp_path / "whole.db") for item in finished)
+    run(path, folder)
+    assert content(path) == content(tmp_path / "whole.db")
+
+
+def count_tasks(path, mode="ro"):
+    """How many tasks a store holds; a reader that may not write cannot mend a killed writer's."""
+    try:
+        with sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=5) as connection:
+            rows = connection.execute("select count(distinct dataset) from evaluations")
+            return rows.fetchone()[0]
+    except sqlite3.Error:
+        return 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_kill_and_resume_equals_an_uninterrupted_run(tmp_path, jobs):
+    # every family, the references and the meta-features
+    folder = make_folder(tmp_path / "data", count=10, rows=130)
+    options = BuildOptions(trials=1)
+    run(tmp_path / "whole.db", folder, options)
+    path = tmp_path / "killed.db"
+    command = [sys.executable, "-m", "metaod", "build", "--store", str(path), "--data", str(folder),
+               "--trials", "1", "--jobs", str(jobs)]  # fmt: skip
+    moments = random.Random(jobs)
+    kills = 0
+    for _ in range(3):
+        before = count_tasks(path, "rw")
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+        while process.poll() is None and count_tasks(path) < min(before + 1, 9):
+            time.sleep(0.005)
+        time.sleep(moments.uniform(0, 0.3))
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            kills += 1
+        process.wait()
+        assert count_tasks(path, "rw") >= before, "a finished task was lost"
+    assert kills >= 2, "the build was over before it could be killed"
+    finished = count_tasks(path, "rw")
+    with Store(path) as store:
+        plan = plan_build(store, iter_folder(folder), options)
+    assert len(plan.tasks) == 10 - finished, "a finished task would be computed again"
+    subprocess.run(command, stderr=subprocess.DEVNULL, check=True, timeout=300)
+    assert content(path) == content(tmp_path / "whole.db")
+
+
+def test_verify_recomputes_a_sample_and_finds_a_forged_cell(tmp_path, folder):
+    run(tmp_path / "a.db", folder)
+    with Store(tmp_path / "a.db") as store:
+        found = verify(store, iter_folder(folder), sample=30)
+        assert (found.n_cells, found.differences) == (30, ())
+        with pytest.raises(UserError, match="no cell"):
+            verify(store, iter_folder(folder), mode=Mode.EXACT)
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("update cells set ap = 0.123 where model in (select key from models "
+                           "where id like 'COF%')")  # fmt: skip
+    with Store(tmp_path / "a.db") as store:
+        found = verify(store, iter_folder(folder), sample=10_000)
+    assert {item.model for item in found.differences} == {
+        spec.id for spec in model_space(detectors=["COF"])
+    }
+    assert "0.123" in str(found.differences[0])
+
+
+def test_verify_knows_a_changed_file_and_a_table_that_cannot_be_prepared(tmp_path, folder):
+    np.savez(folder / "constant.npz", X=np.ones((30, 2)), y=np.arange(30) < 3)
+    run(tmp_path / "a.db", folder)
+    make_folder(folder, count=1, rows=50)
+    run(tmp_path / "a.db", folder)
+    with Store(tmp_path / "a.db") as store:
+        found = verify(store, iter_folder(folder), sample=10_000)
+        assert plan_build(store, iter_folder(folder), SMALL).tasks == ()
+    assert (found.n_datasets, found.differences) == (5, ())
+
+
+def test_no_room_for_scores_ends_the_build_and_records_nothing(tmp_path, folder):
+    (tmp_path / "a.db.scores").write_text("in the way")
+    options = replace(SMALL, keep_scores=frozenset({"COF(n_neighbors=3)"}))
+    with pytest.raises(UserError, match="cannot be kept"):
+        run(tmp_path / "a.db", folder, options)
+    assert not any(evaluations for _, evaluations, *_ in content(tmp_path / "a.db"))
+    (tmp_path / "a.db.scores").unlink()
+    assert run(tmp_path / "a.db", folder, options).states == {CellState.OK: 4 * 155}
+    # scores asked for later are made later, and nothing else is
+    options = replace(SMALL, keep_scores=frozenset({"HBOS(n_bins=10, alpha=0.1)"}))
+    assert run(tmp_path / "a.db", folder, options).states == {}
+    with Store(tmp_path / "a.db") as store:
+        for record in store.datasets():
+            kept = ScoreCache.beside(tmp_path / "a.db").read(record.fingerprint)
+            assert {model for model, _ in kept} == {"COF(n_neighbors=3)", *options.keep_scores}
+
+
+def test_executors_refuse_nonsense():
+    with pytest.raises(BadParameter):
+        make_executor(0)
+    assert isinstance(make_executor(-1), JoblibExecutor)
+    assert ModelSpec("LOF").id == "LOF()"

@@ -1,0 +1,367 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from made_store import (
+    ENSEMBLE,
+    HBOS,
+    IFOREST,
+    LOF,
+    bad,
+    content,
+    dataset,
+    filled_store,
+    fingerprint,
+    new_store,
+    ok,
+    vector,
+)
+from sqlalchemy import update
+from sqlalchemy.exc import IntegrityError
+
+from metaod.errors import BadParameter, UserError
+from metaod.history import MEASURES
+from metaod.models import CellState, Mode, ModelSpec, model_space
+from metaod.store import (
+    Cell,
+    MetaFeatureRecord,
+    Store,
+    cells_frame,
+    datasets_frame,
+    find_faults,
+    metafeature_matrix,
+    missing,
+    performance_matrix,
+    summarise,
+)
+from metaod.store import _schema as schema
+from metaod.store._cells import aggregate
+
+# records
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"fingerprint": "0123"},
+        {"name": ""},
+        {"origin": ""},
+        {"n_rows": 0},
+        {"n_columns": 0},
+        {"n_outliers": -1},
+        {"n_outliers": 201},
+    ],
+)
+def test_a_dataset_that_cannot_be_is_refused(changes):
+    with pytest.raises(BadParameter, match=f"'{next(iter(changes))}' parameter of DatasetRecord"):
+        dataset(1, **changes)
+
+
+def test_outlier_share():
+    assert dataset(1, n_rows=8, n_outliers=2).outlier_share == 0.25
+
+
+@pytest.mark.parametrize("name", [*MEASURES, "seconds"])
+def test_a_cell_that_is_not_ok_has_no_figures(name):
+    with pytest.raises(BadParameter, match=name):
+        Cell("HBOS()", Mode.FAST, 1, CellState.FAILED, **{name: 0.0})
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"ap": math.nan}, "ap"),
+        ({"ap": 1.01}, "ap"),
+        ({"roc_auc": math.inf}, "roc_auc"),
+        ({"n_trials": 0}, "n_trials"),
+        ({"ap_std": 0.1}, "ap_std"),
+        ({"n_trials": 2}, "ap_std"),
+        ({"seconds": -1.0}, "seconds"),
+        ({"seconds": math.inf}, "seconds"),
+    ],
+)
+def test_a_cell_that_cannot_be_is_refused(changes, named):
+    figures = {"ap": 0.5, "roc_auc": 0.5, "precision_at_n": 0.5, "seconds": 1.0, "n_trials": 1}
+    Cell("HBOS()", Mode.FAST, state=CellState.OK, **figures)
+    with pytest.raises(BadParameter, match=f"'{named}'"):
+        Cell("HBOS()", Mode.FAST, state=CellState.OK, **(figures | changes))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("Paper!", 1, ["a"], [1.0]), "schema"),
+        (("paper", -1, ["a"], [1.0]), "version"),
+        (("paper", 1, ["a", "a"], [1.0, 2.0]), "features"),
+        (("paper", 1, ["dataset"], [1.0]), "features"),
+        (("paper", 1, ["a"], [1.0, 2.0]), "values"),
+        (("paper", 1, ["a"], [math.inf]), "values"),
+    ],
+)
+def test_meta_features_that_cannot_be_are_refused(arguments, named):
+    with pytest.raises(BadParameter, match=f"'{named}'"):
+        MetaFeatureRecord(*arguments)
+
+
+# the rule of cells
+
+
+def test_mean_and_spread_over_trials():
+    values = [0.1, 0.4, 0.7]
+    (cell,) = aggregate([ok(IFOREST, t, ap) for t, ap in enumerate(values)])
+    assert cell.n_trials == 3
+    assert cell.state == CellState.OK
+    assert cell.ap == pytest.approx(np.mean(values), abs=1e-15)
+    assert cell.ap_std == pytest.approx(np.std(values, ddof=1), abs=1e-15)
+    assert cell.seconds == pytest.approx(0.5)
+
+
+def test_a_single_trial_has_no_spread():
+    (cell,) = aggregate([ok(IFOREST, 3, 0.25)])
+    assert (cell.n_trials, cell.ap) == (1, 0.25)
+    assert math.isnan(cell.ap_std)
+
+
+def test_the_order_of_trials_does_not_matter():
+    trials = [ok(IFOREST, t, ap) for t, ap in enumerate([0.1, 0.2, 0.3, 1e-17, 0.7])]
+    assert repr(aggregate(trials)) == repr(aggregate(reversed(trials)))
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        ("ok ok", "ok"),
+        ("ok failed", "failed"),
+        ("over budget,ok", "over budget"),
+        ("not applicable,over budget", "over budget"),
+        ("not applicable,over budget,failed,ok", "failed"),
+    ],
+)
+def test_the_gravest_state_is_the_cells(states, expected):
+    names = states.split(",") if "," in states else states.split()
+    trials = [
+        ok(IFOREST, t) if name == "ok" else bad(IFOREST, t, CellState(name), f"because of {name}")
+        for t, name in enumerate(names)
+    ]
+    (cell,) = aggregate(trials)
+    assert cell.state == expected
+    assert cell.reason == ("" if expected == "ok" else f"because of {expected}")
+    assert math.isnan(cell.ap) == math.isnan(cell.seconds) == (expected != "ok")
+
+
+def test_a_repair_is_told_in_the_cell():
+    (cell,) = aggregate([ok(IFOREST, 0), ok(IFOREST, 1, reason="2 scores were NaN")])
+    assert (cell.state, cell.reason) == (CellState.OK, "2 scores were NaN")
+
+
+def test_modes_have_their_own_cells():
+    cells = aggregate([ok(HBOS, ap=0.25), ok(HBOS, ap=0.75, mode=Mode.EXACT)])
+    assert [(cell.mode, cell.ap) for cell in cells] == [("exact", 0.75), ("fast", 0.25)]
+
+
+# writing
+
+
+def test_the_first_record_of_a_dataset_stays():
+    with new_store(numbers=[1]) as store:
+        assert store.add_dataset(dataset(1, origin="elsewhere")) is False
+        assert store.add_dataset(dataset(2)) is True
+        assert [item.origin for item in store.datasets()] == ["origin1", "origin2"]
+
+
+def test_datasets_are_ordered_by_collection_and_name():
+    with Store("sqlite://", create=True) as store:
+        for number, (collection, name) in enumerate([("b", "a"), ("a", "z"), ("a", "B")]):
+            store.add_dataset(dataset(number, collection=collection, name=name))
+        assert [item.name for item in store.datasets()] == ["B", "z", "a"]
+
+
+def test_all_models_of_the_paper_come_back():
+    space = model_space("paper")
+    with Store("sqlite://", create=True) as store:
+        assert store.add_models(space) == 302
+        assert store.add_models([*space, ModelSpec("HBOS", scaling="none")]) == 1
+        assert {item.spec for item in store.models()} >= set(space)
+        assert all(item.spec.params == ModelSpec.parse(item.id).params for item in store.models())
+
+
+def test_a_trial_given_twice_is_refused():
+    with new_store(numbers=[1]) as store:
+        with pytest.raises(BadParameter, match="distinct trials"):
+            store.record_task(fingerprint(1), [ok(HBOS), ok(HBOS, ap=0.1)])
+        assert store.evaluations(fingerprint(1)) == []
+
+
+def test_unknown_dataset_and_model():
+    with new_store(numbers=[1]) as store:
+        with pytest.raises(UserError, match=r"the dataset fp1:0.*2 is not in the store; add it"):
+            store.record_task(fingerprint(2), [ok(HBOS)])
+        with pytest.raises(UserError, match=r"the model COF\(\) is not in the store; add it"):
+            store.record_task(fingerprint(1), [ok(ModelSpec("COF"))])
+        with pytest.raises(UserError, match="not in the store"):
+            store.cells(fingerprint(2))
+
+
+def test_features_may_not_change_within_a_version():
+    with new_store(numbers=[1, 2]) as store:
+        store.record_task(fingerprint(1), (), [vector(1.0, 2.0)])
+        before = content(store)
+        with pytest.raises(UserError, match="schema 'made', version 1, are stored with other"):
+            store.record_task(fingerprint(2), [ok(HBOS)], [vector(1.0, 2.0, 3.0)])
+        assert content(store) == before
+        store.record_task(fingerprint(2), (), [vector(1.0, 2.0, 3.0, version=2)])
+
+
+def test_an_error_in_a_transaction_undoes_it():
+    def stumble(store):
+        with store.writing() as connection:
+            connection.execute(schema.models.delete())
+            raise ZeroDivisionError
+
+    with new_store(numbers=[1]) as store:
+        before = content(store)
+        with pytest.raises(ZeroDivisionError):
+            stumble(store)
+        assert content(store) == before
+
+
+@pytest.mark.parametrize("table", [schema.evaluations, schema.cells])
+def test_the_database_itself_refuses_a_zero_for_a_failure(table):
+    with filled_store() as store, pytest.raises(IntegrityError), store.writing() as connection:
+        connection.execute(update(table).where(table.c.state != "ok").values(ap=0.0))
+
+
+def test_faults_are_found():
+    with filled_store() as store:
+        with store.writing() as connection:
+            connection.execute(update(schema.cells).where(schema.cells.c.ap > 0.8).values(ap=0.7))
+        (fault,) = find_faults(store)
+        assert "fp1:00000000000000000000000000000001" in fault
+        assert f"the fast cell of {ENSEMBLE.id} is not what its trials give" in fault
+        with store.writing() as connection:
+            connection.execute(schema.evaluations.delete().where(schema.evaluations.c.trial == 1))
+            connection.execute(schema.cells.delete().where(schema.cells.c.mode == "exact"))
+            connection.execute(update(schema.metafeatures).values(vector=b"1234567"))
+        faults = find_faults(store)
+        assert len(faults) == 2
+        assert all("buffer size" in fault for fault in faults)
+
+
+def test_cells_without_trials_and_trials_without_cells_are_faults():
+    with filled_store() as store:
+        with store.writing() as connection:
+            connection.execute(schema.cells.delete().where(schema.cells.c.mode == "exact"))
+            connection.execute(schema.evaluations.delete().where(schema.evaluations.c.ap == 0.9))
+        one = f"{fingerprint(1)}: the"
+        assert find_faults(store) == [
+            f"{one} exact cell of {HBOS.id} is lacking, although there are trials",
+            f"{one} fast cell of {ENSEMBLE.id} is there without its trials",
+        ]
+
+
+# reading
+
+
+def test_performance_matrix():
+    with filled_store() as store:
+        P = performance_matrix(store)
+        assert list(P.index) == [fingerprint(1), fingerprint(2)]
+        assert list(P.columns) == [HBOS.id, IFOREST.id, LOF.id]
+        expected = [[1 / 3, 0.25, np.nan], [np.nan, np.nan, np.nan]]
+        np.testing.assert_allclose(P.to_numpy(), expected, rtol=1e-15)
+        chosen = performance_matrix(store, "roc_auc", models=[ENSEMBLE.id, IFOREST.id])
+        np.testing.assert_allclose(chosen.to_numpy()[0], [0.95, 0.625], rtol=1e-15)
+        assert list(chosen.columns) == [ENSEMBLE.id, IFOREST.id]
+        exact = performance_matrix(store, mode=Mode.EXACT)
+        assert list(exact.index) == [fingerprint(1)]
+        assert exact.loc[fingerprint(1), HBOS.id] == 0.25
+        assert performance_matrix(store, "seconds").loc[fingerprint(1), IFOREST.id] == 0.375
+
+
+def test_performance_matrix_refuses_what_it_does_not_know():
+    with filled_store() as store:
+        with pytest.raises(BadParameter, match="'measure'"):
+            performance_matrix(store, "accuracy")
+        with pytest.raises(BadParameter, match=r"'COF\(\)'"):
+            performance_matrix(store, models=["COF()"])
+
+
+def test_cells_frame():
+    with filled_store() as store:
+        frame = cells_frame(store)
+        assert len(frame) == 7
+        assert (frame[list(MEASURES)].isna().any(axis=1) == (frame["state"] != "ok")).all()
+        assert frame["ap"].dtype == float
+        assert list(cells_frame(store, mode=Mode.EXACT)["ap"]) == [0.25]
+        assert frame[["dataset", "mode", "model"]].apply(tuple, axis=1).is_monotonic_increasing
+
+
+def test_frames_of_an_empty_store():
+    with Store("sqlite://", create=True) as store:
+        assert cells_frame(store).columns.tolist()[:3] == ["dataset", "mode", "model"]
+        assert datasets_frame(store).columns.tolist()[-3:] == ["outlier_share", "source", "licence"]
+        assert performance_matrix(store).empty
+
+
+def test_datasets_frame():
+    with new_store(numbers=[2, 1]) as store:
+        frame = datasets_frame(store)
+        assert frame["name"].tolist() == ["set1", "set2"]
+        assert frame["outlier_share"].tolist() == [0.05, 0.05]
+
+
+def test_metafeature_matrix():
+    with filled_store() as store:
+        M = metafeature_matrix(store, "made")
+        assert M.columns.tolist() == ["f0", "f1"]
+        np.testing.assert_array_equal(M.to_numpy(), [[1.0, np.nan], [-2.0, 1e300]])
+        store.record_task(fingerprint(3), (), [vector(9.0, version=2)])
+        assert metafeature_matrix(store, "made").to_numpy().tolist() == [[9.0]]
+        assert len(metafeature_matrix(store, "made", 1)) == 2
+        with pytest.raises(BadParameter, match=r"'made 1', 'made 2', 'other 3'.*Got 'made 7'"):
+            metafeature_matrix(store, "made", 7)
+
+
+def test_summary():
+    with filled_store() as store:
+        known = summarise(store)
+    assert json.loads(json.dumps(known)) == known
+    assert (known["datasets"], known["origins"], known["collections"]) == (3, 3, {"made": 3})
+    assert (known["models"], known["references"]) == (3, 1)
+    assert known["cells"] == {
+        "exact": {"ok": 1},
+        "fast": {"failed": 1, "not applicable": 1, "ok": 3, "over budget": 1},
+    }
+    assert (known["evaluations"], known["imported_cells"], known["most_trials"]) == (9, 0, 2)
+    assert known["engine_versions"] == {"1.0": 9}
+    assert known["metafeatures"] == [
+        {"schema": "made", "version": 1, "datasets": 2},
+        {"schema": "other", "version": 3, "datasets": 1},
+    ]
+
+
+def test_missing_in_a_store_of_many_datasets():
+    wanted = {HBOS.id: 1, IFOREST.id: 2, "COF()": 1}
+    with new_store(numbers=range(70)) as store:
+        for number in range(0, 70, 2):
+            store.record_task(fingerprint(number), [ok(HBOS), ok(IFOREST, 0), ok(IFOREST, 1)])
+        found = missing(store, map(fingerprint, range(71)), wanted)
+        everything = {HBOS.id: (0,), IFOREST.id: (0, 1), "COF()": (0,)}
+        assert found == {
+            fingerprint(number): {"COF()": (0,)} if number % 2 == 0 and number < 70 else everything
+            for number in range(71)
+        }
+        assert missing(store, [fingerprint(0)], {HBOS.id: 1}, Mode.EXACT) != {}
+
+
+def test_retry_asks_for_the_trials_that_ended_so():
+    wanted = {HBOS.id: 1, IFOREST.id: 2, LOF.id: 1}
+    with filled_store() as store:
+        two = [fingerprint(2)]
+        assert missing(store, two, wanted) == {}
+        assert missing(store, two, wanted, retry=[CellState.OVER_BUDGET]) == {
+            fingerprint(2): {IFOREST.id: (0,)}
+        }
+        again = missing(store, two, wanted, retry=set(CellState))[fingerprint(2)]
+        assert again == {HBOS.id: (0,), IFOREST.id: (0, 1), LOF.id: (0,)}

@@ -1,0 +1,419 @@
+"""Files that are no stores, cannot be written, are full, or were left by a killed writer."""
+
+import hashlib
+import os
+import shutil
+import sqlite3
+from contextlib import closing, contextmanager
+from tempfile import gettempdir
+
+import pytest
+from made_store import (
+    HBOS,
+    IFOREST,
+    content,
+    dataset,
+    filled_store,
+    fingerprint,
+    new_store,
+    ok,
+    vector,
+)
+from sqlalchemy import event, text
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+from metaod.errors import BadFile, BadParameter, UserError
+from metaod.store import Place, Store, find_faults, summarise
+from metaod.store import _migrations as migrations
+from metaod.store import _schema as schema
+from metaod.store._sqlite import APPLICATION_ID
+
+
+def listing(folder):
+    """Names, contents and times of everything in a folder."""
+    return {
+        path.name: (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+        for path in folder.iterdir()
+        if path.is_file()
+    }
+
+
+@contextmanager
+def ordinary_user(*folders):
+    """The superuser may write everywhere; be somebody else for a while."""
+    if os.name != "posix" or (os.geteuid() == 0 and not hasattr(os, "setresuid")):
+        pytest.skip("permissions cannot be tried here")
+    for folder in folders:
+        for parent in folder.parents:
+            if parent.stat().st_uid == os.getuid() and parent.is_relative_to(gettempdir()):
+                parent.chmod(parent.stat().st_mode | 0o055)
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+# what is no store
+
+
+def other_programs_database(path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("CREATE TABLE meta (key, value); CREATE TABLE t (x);")
+
+
+def marked_but_empty(path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(f"PRAGMA application_id = {APPLICATION_ID}; CREATE TABLE t (x);")
+
+
+def marked_with_another_meta(path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            f"PRAGMA application_id = {APPLICATION_ID}; CREATE TABLE meta (key, value);"
+        )
+
+
+def without_a_column(path):
+    filled_store(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("ALTER TABLE datasets DROP COLUMN licence")
+
+
+NO_STORES = {
+    "zero bytes": (lambda path: path.touch(), "is an empty file, not a store"),
+    "text": (lambda path: path.write_text("a,b\n1,2\n" * 100), "is not a store: file is not"),
+    "zeros": (lambda path: path.write_bytes(bytes(8192)), "is not a store: file is not"),
+    "one byte": (lambda path: path.write_bytes(b"S"), "is not a store"),
+    "a folder": (lambda path: path.mkdir(), "is a folder"),
+    "another program's": (other_programs_database, "another program's SQLite database"),
+    "marked, empty": (marked_but_empty, "it lacks the table 'meta'"),
+    "marked, other meta": (marked_with_another_meta, "its table 'meta' is another program's"),
+    "without a column": (without_a_column, "its table 'datasets' lacks licence"),
+}
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("kind", NO_STORES)
+def test_a_foreign_file_is_refused_and_not_altered(tmp_path, kind, create):
+    make, words = NO_STORES[kind]
+    path = tmp_path / "file.db"
+    make(path)
+    before = listing(tmp_path)
+    for keywords in ({"create": create}, {"read_only": True}):
+        with pytest.raises(BadFile, match=words):
+            Store(path, **keywords)
+    assert listing(tmp_path) == before
+
+
+def test_a_truncated_store_is_refused_and_not_altered(tmp_path):
+    filled_store(tmp_path / "whole.db").close()
+    whole = (tmp_path / "whole.db").read_bytes()
+    for size in (1, 15, 16, 50, 99, 100, 511, 512, 1000, 4095, 4096, 8192, len(whole) - 4096,
+                 len(whole) - 1):  # fmt: skip
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        (folder / "cut.db").write_bytes(whole[:size])
+        before = listing(folder)
+        with pytest.raises(BadFile):
+            Store(folder / "cut.db")
+        assert listing(folder) == before
+
+
+def test_damage_inside_is_a_bad_file_when_it_is_met(tmp_path):
+    path = tmp_path / "a.db"
+    filled_store(path).close()
+    data = bytearray(path.read_bytes())
+    pages = len(data) // 4096
+    for page in range(2, pages):
+        data[page * 4096 : (page + 1) * 4096] = b"\xa5" * 4096
+    path.write_bytes(data)
+    with pytest.raises(BadFile, match=r"a\.db: is damaged: .*; go back to a copy"):
+        content(Store(path, read_only=True))
+
+
+def test_there_is_no_such_store(tmp_path):
+    with pytest.raises(UserError, match=r"a\.db: there is no such store; make it with: metaod db"):
+        Store(tmp_path / "a.db")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(UserError, match="the folder does not exist"):
+        Store(tmp_path / "no" / "a.db", create=True)
+    with pytest.raises(BadFile, match="lacks the table 'meta'"):
+        Store("sqlite://")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "postgres//x", "sqlite:///file:a.db?mode=ro&uri=true", "sqlite+aiosqlite:///a.db",
+     "nonsense://host/db", "://"],
+)  # fmt: skip
+def test_urls_that_are_none(url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError):
+        Store(url)
+    with pytest.raises(BadParameter, match="'create' parameter"):
+        Store("sqlite://", create=True, read_only=True)
+
+
+def test_the_driver_of_a_server_is_named_and_its_password_is_not():
+    place = Place.locate("postgresql+pg8000://me:secret@localhost/db")
+    assert "secret" not in str(place)
+    try:
+        place.engine(read_only=False, timeout=1.0)
+    except UserError as error:
+        assert "'pg8000' is not installed; install it with: pip install pg8000" in str(error)
+        assert "secret" not in str(error)
+
+
+def test_what_a_server_answers_is_told():
+    place = Place.locate("postgresql://me:secret@localhost/db")
+
+    def ask(error):
+        with place.plain_words():
+            raise error
+
+    with pytest.raises(UserError, match=r"localhost/db: the database server answered: no route"):
+        ask(OperationalError("SELECT 1", {}, Exception("no route")))
+    with pytest.raises(IntegrityError):
+        ask(IntegrityError("SELECT 1", {}, Exception("a defect of ours")))
+
+
+def test_a_path_that_cannot_be(tmp_path):
+    with pytest.raises(UserError, match=r"cannot be looked at \(File name too long\); check the"):
+        Store(tmp_path / ("x" * 300), create=True)
+
+
+# making one
+
+
+def test_a_store_at_rest_is_one_file(tmp_path):
+    store = filled_store(tmp_path / "a.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+    store.close()
+    assert summarise(Store(tmp_path / "a.db"))["size_bytes"] == (tmp_path / "a.db").stat().st_size
+
+
+def test_what_a_killed_maker_left_does_not_hurt(tmp_path):
+    for name in ("a.db.new", "a.db.new-journal", "a.db.lock"):
+        (tmp_path / name).write_bytes(b"half of a file")
+    with Store(tmp_path / "a.db", create=True) as store:
+        assert find_faults(store) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_a_link_leads_to_the_same_store(tmp_path):
+    filled_store(tmp_path / "a.db").close()
+    (tmp_path / "sub").mkdir()
+    try:
+        (tmp_path / "sub" / "link.db").symlink_to(tmp_path / "a.db")
+    except OSError:
+        pytest.skip("no links here")
+    with Store(tmp_path / "sub" / "link.db") as store, store.writer_lock():
+        assert (tmp_path / "a.db.lock").exists()
+
+
+# versions
+
+
+def set_version(path, version):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", [version])
+
+
+def test_a_newer_store_is_refused(tmp_path):
+    path = tmp_path / "a.db"
+    filled_store(path).close()
+    set_version(path, "12")
+    before = listing(tmp_path)
+    with pytest.raises(UserError, match="schema version 12, newer than version 1 of this package"):
+        Store(path)
+    assert listing(tmp_path) == before
+
+
+def test_an_older_store_without_a_way_is_refused(tmp_path):
+    path = tmp_path / "a.db"
+    filled_store(path).close()
+    set_version(path, "0")
+    with pytest.raises(UserError, match="schema version 0, from which there is no way"):
+        Store(path)
+
+
+def licence_was_terms(connection):
+    connection.execute(text("ALTER TABLE datasets RENAME COLUMN terms TO licence"))
+
+
+def test_an_older_store_is_migrated(tmp_path, monkeypatch):
+    path = tmp_path / "a.db"
+    with filled_store(path) as store:
+        expected = content(store)
+    set_version(path, "0")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE datasets RENAME COLUMN licence TO terms")
+    monkeypatch.setitem(migrations.MIGRATIONS, 0, licence_was_terms)
+    before = listing(tmp_path)
+    with pytest.raises(UserError, match="opened for reading only; open it once for writing"):
+        Store(path, read_only=True)
+    assert listing(tmp_path) == before
+    with Store(path) as store:
+        assert content(store) == expected
+        assert summarise(store)["schema_version"] == schema.SCHEMA_VERSION
+    Store(path, read_only=True)
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "a.db"
+    filled_store(path).close()
+    set_version(path, "0")
+
+    def fails(connection):
+        connection.execute(text("DROP TABLE cells"))
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(migrations.MIGRATIONS, 0, fails)
+    before = path.read_bytes()
+    with pytest.raises(ZeroDivisionError):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_migrations_run_in_order(tmp_path, monkeypatch):
+    path = tmp_path / "a.db"
+    filled_store(path).close()
+    steps = []
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
+    for version in (1, 2):
+        monkeypatch.setitem(
+            migrations.MIGRATIONS, version, lambda _, version=version: steps.append(version)
+        )
+    with Store(path) as store:
+        assert summarise(store)["schema_version"] == 3
+    assert steps == [1, 2]
+
+
+# full, read-only, locked
+
+
+def test_a_full_disk_loses_nothing_that_was_finished(tmp_path):
+    path = tmp_path / "a.db"
+    with new_store(path, [1, 2]) as store:
+        store.record_task(fingerprint(1), [ok(HBOS)])
+        before = content(store)
+
+        @event.listens_for(store.engine, "connect")
+        def full(connection, _record):
+            (pages,) = connection.execute("PRAGMA page_count").fetchone()
+            connection.execute(f"PRAGMA max_page_count = {pages}")
+
+        task = [ok(IFOREST, trial, reason="x" * 2000) for trial in range(20)]
+        with pytest.raises(UserError, match=r"a\.db: the disk is full; nothing .* is lost; free"):
+            store.record_task(fingerprint(2), task, [vector(1.0)])
+        assert content(store) == before
+        event.remove(store.engine, "connect", full)
+        store.record_task(fingerprint(2), task, [vector(1.0)])
+        assert find_faults(store) == []
+        assert len(store.evaluations(fingerprint(2))) == 20
+
+
+def test_a_store_that_cannot_be_written_is_refused_at_once(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path = folder / "a.db"
+    with filled_store(path) as store:
+        expected = content(store)
+    path.chmod(0o444)
+    folder.chmod(0o555)
+    try:
+        with ordinary_user(path):
+            with pytest.raises(UserError, match=r"cannot be written; allow writing, or work on"):
+                Store(path)
+            with pytest.raises(UserError, match="the folder cannot be written"):
+                Store(folder / "new.db", create=True)
+            with Store(path, read_only=True) as store:
+                assert content(store) == expected
+                with pytest.raises(UserError, match="opened for reading only"):
+                    store.add_dataset(dataset(9))
+    finally:
+        folder.chmod(0o755)
+    assert [item.name for item in folder.iterdir()] == ["a.db"]
+
+
+def test_a_store_that_becomes_read_only_says_so(tmp_path):
+    with new_store(tmp_path / "a.db", [1]) as store:
+
+        @event.listens_for(store.engine, "connect")
+        def read_only(connection, _record):
+            connection.execute("PRAGMA query_only = ON")
+
+        with pytest.raises(UserError, match=r"a\.db: the store is read-only; allow writing"):
+            store.record_task(fingerprint(1), [ok(HBOS)])
+
+
+def test_a_file_that_may_not_be_read(tmp_path):
+    path = tmp_path / "a.db"
+    filled_store(path).close()
+    path.chmod(0o000)
+    with (
+        ordinary_user(path),
+        pytest.raises(BadFile, match=r"a\.db: cannot be opened; check who may read it"),
+    ):
+        Store(path, read_only=True)
+
+
+def test_a_second_writer_waits_and_then_says_why_it_cannot(tmp_path):
+    path = tmp_path / "a.db"
+    with new_store(path, [1]) as one, Store(path, timeout=0.05) as two:
+        with one.writing():
+            assert len(two.datasets()) == 1
+            with pytest.raises(UserError, match=r"a\.db: another process is writing .*; wait"):
+                two.record_task(fingerprint(1), [ok(HBOS)])
+        two.record_task(fingerprint(1), [ok(HBOS)])
+
+
+# what a killed writer leaves
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """The two files as they are in the middle of a transaction that has reached the disk."""
+    path = tmp_path / "alive.db"
+    with filled_store(path) as store:
+        expected = content(store)
+        store.engine.dispose()
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA cache_size = 1")
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("UPDATE evaluations SET ap = 0.125 WHERE state = 'ok'")
+        writer.execute("UPDATE datasets SET name = printf('%.5000c', 'x')")
+        for name in ("alive.db", "alive.db-journal"):
+            shutil.copy(tmp_path / name, folder / name)
+        writer.execute("ROLLBACK")
+    return folder / "alive.db", expected
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_an_unfinished_transaction_is_undone(killed, read_only):
+    path, expected = killed
+    with Store(path, read_only=read_only) as store:
+        assert content(store) == expected
+        assert find_faults(store) == []
+    assert [item.name for item in path.parent.iterdir()] == ["alive.db"]
+
+
+def test_an_unfinished_transaction_on_a_read_only_medium(killed):
+    path, _ = killed
+    for item in path.parent.iterdir():
+        item.chmod(0o444)
+    path.parent.chmod(0o555)
+    try:
+        with (
+            ordinary_user(path),
+            pytest.raises(UserError, match="cannot be undone in a read-only place; copy it"),
+        ):
+            Store(path, read_only=True)
+    finally:
+        path.parent.chmod(0o755)

@@ -1,0 +1,256 @@
+"""One builder at a time, across processes, and a kill at any moment."""
+
+import errno
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from made_store import HBOS, IFOREST, dataset, fingerprint, new_store, ok
+from sqlalchemy import insert
+
+from metaod.errors import UserError
+from metaod.store import Store, find_faults, missing
+from metaod.store import _locking as locking
+from metaod.store import _schema as schema
+from metaod.store._locking import Holder, file_lock
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+
+WRITER = textwrap.dedent("""
+    import sys
+    sys.path.insert(0, sys.argv[2])
+    from made_store import HBOS, IFOREST, dataset, fingerprint, ok, vector
+    from metaod.store import Store, missing
+    with Store(sys.argv[1], create=True) as store, store.writer_lock():
+        store.add_models([HBOS, IFOREST])
+        print("ready", flush=True)
+        for number in range(100_000):
+            if missing(store, [fingerprint(number)], {IFOREST.id: 40}):
+                store.add_dataset(dataset(number))
+                trials = [ok(IFOREST, t, t / 40, reason="x" * 400) for t in range(40)]
+                store.record_task(fingerprint(number), trials, [vector(*range(100))])
+                print(number, flush=True)
+""")
+
+
+def start_writer(path):
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), str(Path(__file__).parents[1] / "made")],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def kill(process):
+    process.kill()
+    told = process.stdout.read().split()
+    process.wait()
+    process.stdout.close()
+    return told
+
+
+def test_killed_at_random_moments_every_finished_task_is_there(tmp_path):
+    path = tmp_path / "a.db"
+    finished = set()
+    draw = random.Random(3)
+    for _ in range(3):
+        process = start_writer(path)
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(draw.uniform(0.0, 0.25))
+        finished |= {int(word) for word in kill(process)}
+        with Store(path) as store:
+            assert find_faults(store) == []
+            there = store.datasets()
+            whole = 0
+            for record in there:
+                n_trials = len(store.evaluations(record.fingerprint))
+                n_vectors = len(store.metafeatures(record.fingerprint))
+                assert (n_trials, n_vectors) in {(0, 0), (40, 1)}
+                whole += n_trials > 0
+            # a task may be finished without having had the time to say so
+            assert whole >= len(finished)
+            assert missing(store, map(fingerprint, finished), {IFOREST.id: 40}) == {}
+    assert finished
+
+
+@needs_fork
+def test_killed_while_it_is_made(tmp_path):
+    for number in range(12):
+        path = tmp_path / f"{number}.db"
+        child = get_context("fork").Process(target=Store, args=(path,), kwargs={"create": True})
+        child.start()
+        time.sleep(0.002 * number)
+        child.kill()
+        child.join()
+        # it is there whole or not at all
+        if path.exists():
+            Store(path, read_only=True).close()
+        with Store(path, create=True) as store, store.writer_lock():
+            assert find_faults(store) == []
+        assert {item.name for item in tmp_path.iterdir()} == {f"{k}.db" for k in range(number + 1)}
+
+
+def make_and_add(path, number):
+    with Store(path, create=True) as store:
+        store.add_dataset(dataset(number))
+
+
+@needs_fork
+def test_many_may_make_it_at_once(tmp_path):
+    path = tmp_path / "a.db"
+    makers = [
+        get_context("fork").Process(target=make_and_add, args=(path, number)) for number in range(6)
+    ]
+    for maker in makers:
+        maker.start()
+    for maker in makers:
+        maker.join()
+    assert [maker.exitcode for maker in makers] == [0] * 6
+    with Store(path) as store:
+        assert len(store.datasets()) == 6
+    assert [item.name for item in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_the_second_builder_hears_who_is_first(tmp_path):
+    path = tmp_path / "a.db"
+    process = start_writer(path)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        with Store(path) as store:
+            words = (
+                rf"a\.db: process {process.pid} on {socket.gethostname()}, since 20.*, is writing"
+            )
+            with pytest.raises(UserError, match=words), store.writer_lock():
+                pass
+            # reading goes on meanwhile
+            assert isinstance(store.datasets(), list)
+    finally:
+        kill(process)
+    with Store(path) as store, store.writer_lock():
+        holder = json.loads((tmp_path / "a.db.lock").read_text())
+        assert holder["pid"] == os.getpid()
+    assert not (tmp_path / "a.db.lock").exists()
+
+
+PARENT = textwrap.dedent("""
+    import os, sys, time
+    from metaod.store import Store
+    with Store(sys.argv[1], create=True) as store, store.writer_lock():
+        child = os.fork()
+        if child:
+            print(child, flush=True)
+        time.sleep(60)
+""")
+
+
+@needs_fork
+def test_a_child_does_not_keep_the_lock_of_its_killed_parent(tmp_path):
+    path = tmp_path / "a.db"
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        child = int(process.stdout.readline())
+        process.kill()
+    try:
+        os.kill(child, 0)
+        with Store(path) as store, store.writer_lock():
+            pass
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_an_unreadable_holder_is_another_process(tmp_path):
+    lock = tmp_path / "x.lock"
+    with file_lock(lock, "x"):
+        for text in (b"", b"{}", b"[1]", b"\xff\xfe"):
+            lock.write_bytes(text)
+            with (
+                pytest.raises(UserError, match="x: another process is writing to this store"),
+                file_lock(lock, "x"),
+            ):
+                pass
+
+
+def test_a_file_system_without_locks(tmp_path, monkeypatch):
+    def refuses(_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locking, "_lock", refuses)
+    words = r"refuses to lock a file \(No locks available\); keep the store on a local disk"
+    with pytest.raises(UserError, match=words):
+        Store(tmp_path / "a.db", create=True)
+
+
+def test_waiting_for_the_lock(tmp_path):
+    path = tmp_path / "a.db"
+    process = start_writer(path)
+    assert process.stdout.readline() == "ready\n"
+    with Store(path) as store:
+        process.kill()
+        with store.writer_lock(wait=30.0):
+            pass
+    process.wait()
+    process.stdout.close()
+
+
+def test_an_error_inside_releases_the_lock(tmp_path):
+    with new_store(tmp_path / "a.db") as store:
+        with pytest.raises(ZeroDivisionError), store.writer_lock():
+            raise ZeroDivisionError
+        with store.writer_lock():
+            pass
+
+
+# a lock that is a row
+
+
+def ended_process():
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as process:
+        process.wait()
+    return process.pid
+
+
+def test_a_row_left_by_a_killed_process_is_taken_over():
+    with new_store() as store:
+        gone = Holder(ended_process(), socket.gethostname(), "2020-01-01T00:00:00+00:00")
+        with store.writing() as connection:
+            connection.execute(insert(schema.meta).values(key="writer", value=gone.to_json()))
+        if os.name != "posix":
+            pytest.skip("processes of others cannot be seen here")
+        with store.writer_lock():
+            store.add_models([HBOS])
+
+
+@pytest.mark.parametrize("value", ['{"pid": 1, "host": "elsewhere", "since": "then"}', "nonsense"])
+def test_a_row_of_somebody_else_is_not(value):
+    with new_store() as store:
+        with store.writing() as connection:
+            connection.execute(insert(schema.meta).values(key="writer", value=value))
+        who = "process 1 on elsewhere, since then," if "pid" in value else "another process"
+        with (
+            pytest.raises(UserError, match=f"{who} is writing .*; wait; if it is gone, delete"),
+            store.writer_lock(),
+        ):
+            pass
+
+
+def test_threads_may_share_a_store(tmp_path):
+    with new_store(tmp_path / "a.db", range(12)) as store:
+        with ThreadPoolExecutor(4) as pool:
+            list(
+                pool.map(
+                    lambda number: store.record_task(fingerprint(number), [ok(HBOS)]), range(12)
+                )
+            )
+        assert missing(store, map(fingerprint, range(12)), {HBOS.id: 1}) == {}
+        assert find_faults(store) == []

@@ -1,0 +1,134 @@
+"""Whatever is written, in whatever order: cells are what their trials give."""
+
+import math
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from made_store import HBOS, IFOREST, LOF, bad, content, fingerprint, new_store, ok
+
+from metaod.models import CellState, Mode
+from metaod.store import Cell, find_faults, merge, performance_matrix
+from metaod.store import _rows as rows
+from metaod.store._rows import trial_of
+
+SETTINGS = settings(derandomize=True, deadline=None, max_examples=25, stateful_step_count=12)
+NUMBERS = (1, 2)
+
+figures = st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 1.0])
+places = st.tuples(
+    st.sampled_from([HBOS, IFOREST, LOF]), st.integers(0, 2), st.sampled_from(list(Mode))
+)
+
+
+@st.composite
+def evaluations(draw):
+    chosen = draw(st.lists(places, max_size=5, unique=True))
+    made = []
+    for spec, trial, mode in chosen:
+        state = draw(st.sampled_from([CellState.OK] * 3 + list(CellState)))
+        if state == CellState.OK:
+            made.append(ok(spec, trial, draw(figures), mode=mode))
+        else:
+            failure = bad(spec, trial, state, draw(st.sampled_from(["", "why"])))
+            made.append(failure if mode == Mode.FAST else ok(spec, trial, mode=mode))
+    return made
+
+
+class TwoStores(RuleBasedStateMachine):
+    """Two stores beside dictionaries of what they should hold."""
+
+    def __init__(self):
+        super().__init__()
+        self.stores = [new_store(numbers=NUMBERS), new_store(numbers=NUMBERS)]
+        self.expected = [{}, {}]
+
+    @rule(which=st.integers(0, 1), number=st.sampled_from(NUMBERS), made=evaluations())
+    def record(self, which, number, made):
+        self.stores[which].record_task(fingerprint(number), made)
+        self.expected[which] |= {(number, *trial_of(item)): item for item in made}
+
+    @rule(which=st.integers(0, 1), prefer=st.sampled_from(["target", "source"]))
+    def merge(self, which, prefer):
+        merge(self.stores[which], self.stores[1 - which], prefer=prefer)
+        mine, theirs = self.expected[which], self.expected[1 - which]
+        for place, item in theirs.items():
+            known = mine.get(place)
+            differs = known is not None and (known.state, str(known.ap)) != (
+                item.state,
+                str(item.ap),
+            )
+            if known is None or (differs and prefer == "source"):
+                mine[place] = item
+
+    @rule(which=st.integers(0, 1), number=st.sampled_from(NUMBERS), place=places, ap=figures)
+    def add_imported_cell(self, which, number, place, ap):
+        spec, _, mode = place
+        numbers = dict.fromkeys(("ap", "roc_auc", "precision_at_n", "seconds"), ap)
+        cell = Cell(spec.id, mode, 1, CellState.OK, **numbers, imported=True)
+        with self.stores[which].writing() as connection:
+            key = rows.dataset_keys(connection)[fingerprint(number)]
+            if cell.place not in {item.place for item in rows.read_cells(connection, key)}:
+                rows.replace_cells(connection, key, [cell], rows.model_keys(connection))
+
+    @invariant()
+    def evaluations_are_as_expected(self):
+        for store, expected in zip(self.stores, self.expected, strict=True):
+            for number in NUMBERS:
+                found = {
+                    (number, *trial_of(item)): item
+                    for item in store.evaluations(fingerprint(number))
+                }
+                wanted = {place: item for place, item in expected.items() if place[0] == number}
+                assert repr(sorted(found.items())) == repr(sorted(wanted.items()))
+
+    @invariant()
+    def cells_are_what_trials_give(self):
+        for store in self.stores:
+            assert find_faults(store) == []
+
+    @invariant()
+    def the_matrix_has_figures_only_where_cells_are_ok(self):
+        for store in self.stores:
+            P = performance_matrix(store)
+            for number in NUMBERS:
+                states = {
+                    cell.model: cell.state
+                    for cell in store.cells(fingerprint(number))
+                    if cell.mode == Mode.FAST
+                }
+                for model in (HBOS.id, IFOREST.id, LOF.id):
+                    value = P[model].get(fingerprint(number), math.nan)
+                    assert math.isnan(value) == (states.get(model) != CellState.OK)
+
+    def teardown(self):
+        for store in self.stores:
+            store.close()
+
+
+TestTwoStores = TwoStores.TestCase
+TestTwoStores.settings = SETTINGS
+
+
+@SETTINGS
+@given(
+    made=st.lists(st.tuples(st.sampled_from(NUMBERS), evaluations()), max_size=4),
+    side=st.lists(st.integers(0, 2), min_size=40, max_size=40),
+)
+def test_without_conflicts_merging_commutes(made, side):
+    # every trial is what its place says, so that two stores cannot disagree
+    unique = {(number, *trial_of(item)): item for number, items in made for item in items}
+    contents = []
+    for order in ((0, 1), (1, 0)):
+        stores = [new_store(numbers=NUMBERS), new_store(numbers=NUMBERS)]
+        for (place, item), where in zip(unique.items(), side, strict=False):
+            for which in {0: [0], 1: [1], 2: [0, 1]}[where]:
+                stores[which].record_task(fingerprint(place[0]), [item])
+        target, source = (stores[which] for which in order)
+        assert merge(target, source).n_conflicts == 0
+        assert find_faults(target) == []
+        once = content(target)
+        assert merge(target, source).added.total() == 0
+        assert content(target) == once
+        contents.append(once)
+    assert contents[0] == contents[1]

@@ -1,0 +1,318 @@
+import io
+import struct
+import zipfile
+import zlib
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.io
+import scipy.sparse
+from sample_files import X, Y, hdf5, mat, mat73, npy, npz
+
+from metaod.errors import BadColumn, BadFile
+from metaod.tables import read_table
+
+
+def read(data, **options):
+    return read_table(io.BytesIO(data), **options)
+
+
+WRITERS = {
+    "npz": npz,
+    "mat 4": lambda **arrays: mat("4", **arrays),
+    "mat 5": mat,
+    "mat 7.3": mat73,
+    "hdf5": hdf5,
+}
+
+
+@pytest.fixture(params=WRITERS)
+def write(request):
+    return WRITERS[request.param]
+
+
+def test_the_table_is_x_and_the_label_what_is_named(write):
+    table = read(write(X=X, y=Y, other=X), label="y")
+    np.testing.assert_array_equal(table.frame.to_numpy(), X)
+    assert list(table.frame) == ["x1", "x2", "x3"]
+    assert table.label.tolist() == Y.tolist()
+    assert table.label.dtype == np.int8
+    assert read(write(X=X, y=Y)).label is None
+
+
+def test_the_only_matrix_is_the_table(write):
+    table = read(write(data=X, y=Y.astype(float)), label="y")
+    np.testing.assert_array_equal(table.frame.to_numpy(), X)
+    assert table.label.tolist() == Y.tolist()
+
+
+def test_a_variable_may_be_named(write):
+    table = read(write(X=X, other=2 * X), variable="other")
+    np.testing.assert_array_equal(table.frame.to_numpy(), 2 * X)
+
+
+def test_which_array_cannot_be_told(write):
+    with pytest.raises(BadFile, match=r"cannot be told.*one: 12 × 3.*two: 12 × 3"):
+        read(write(one=X, two=X))
+    with pytest.raises(BadFile, match=r"no array 'three'.*one: 12 × 3"):
+        read(write(one=X, two=X), variable="three")
+
+
+def test_labels_that_do_not_fit(write):
+    with pytest.raises(BadFile, match=r"label 'y' is .*, but 'X' has 12 rows"):
+        read(write(X=X, y=Y[:5]), label="y")
+    with pytest.raises(BadColumn, match=r"neither a column of 'X' \(x1 to x3\) nor another array"):
+        read(write(X=X, y=Y), label="z")
+
+
+def test_a_column_may_be_the_label(write):
+    x = np.column_stack([X, Y])
+    table = read(write(X=x, y=1 - Y), label="x4")
+    assert table.label.tolist() == Y.tolist()
+    assert list(table.frame) == ["x1", "x2", "x3"]
+
+
+# NPY and NPZ
+
+
+@pytest.mark.parametrize(
+    ("array", "kinds"),
+    [
+        (np.arange(6, dtype=np.uint8).reshape(3, 2), "ii"),
+        (np.arange(3, dtype=">i4"), "i"),
+        (np.array([[True], [False]]), "b"),
+        (np.arange(4, dtype=np.float16).reshape(2, 2, order="F"), "ff"),
+        (np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), "M"),
+        (np.array([1, 2], dtype="timedelta64[h]"), "f"),
+        (np.array([(1, 2.5), (3, 4.5)], dtype=[("a", "i4"), ("b", "f4")]), "if"),
+    ],
+)
+def test_types_of_npy(array, kinds):
+    table = read(npy(array))
+    assert "".join(dtype.kind for dtype in table.frame.dtypes) == kinds
+    assert table.n_rows == len(array)
+
+
+def test_text_in_npy_is_looked_into():
+    frame = read(npy(np.array([["1", "a"], ["2", "b"]]))).frame
+    assert frame["x1"].tolist() == [1, 2]
+    assert frame["x2"].tolist() == ["a", "b"]
+
+
+def test_unsigned_numbers_beyond_64_bits():
+    table = read(npy(np.array([[2**64 - 1, 1]], dtype=np.uint64)))
+    assert table.frame["x1"].dtype == np.float64
+    assert "rounded" in table.warnings[0]
+    assert read(npy(np.array([[5]], dtype=np.uint64))).frame["x1"].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("array", "told"),
+    [
+        (np.zeros((2, 2, 2)), "3 axes"),
+        (np.float64(1), "0 axes"),
+        (np.zeros((0, 3)), "is empty"),
+        (np.zeros((3, 0)), "is empty"),
+        (np.array([["a", None]], dtype=object), "only pickle can read"),
+        (np.zeros(2, dtype=complex), "complex128"),
+    ],
+)
+def test_arrays_that_are_no_tables(array, told):
+    with pytest.raises((BadFile, BadColumn), match=told):
+        read(npy(array))
+
+
+def test_objects_in_npz_are_never_unpickled():
+    data = npz(X=X, y=np.array(["yes", "no"] * 6, dtype=object))
+    assert read(data).n_rows == 12
+    with pytest.raises(BadFile, match="only pickle can read"):
+        read(data, label="y")
+    with pytest.raises(BadFile, match="only pickle can read"):
+        read(npz(X=np.array([[1, "a"]], dtype=object)))
+
+
+def promising_npy(shape, dtype="<f8"):
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}}}".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + b"\0" * 64
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((10**9, 20), "<f8"), ((10**30, 2), "<f8"), ((10**12,), "<U0"), ((3, 3), "<f8")],
+)
+def test_promises_of_npy(shape, dtype):
+    with pytest.raises(BadFile, match="promises"):
+        read(promising_npy(shape, dtype))
+
+
+def test_promises_of_npz():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("X.npy", promising_npy((10**9, 20)))
+    with pytest.raises(BadFile, match=r"array 'X' promises 149\.0 GiB"):
+        read(buffer.getvalue())
+    bomb = npz(compressed=True, X=np.zeros((1000, 1000)))
+    with pytest.raises(BadFile, match="more than the 100,000 bytes allowed"):
+        read(bomb, max_bytes=100_000)
+
+
+def test_a_member_of_a_zip_that_claims_more_than_deflate_can_hold():
+    data = bytearray(npz(compressed=True, X=np.ones((100, 100))))
+    # the size before compression, in the directory at the end
+    at = data.rindex(b"PK\x01\x02") + 24
+    data[at : at + 4] = struct.pack("<I", 2**30)
+    with pytest.raises(BadFile, match=r"promises 1\.0 GiB"):
+        read(bytes(data))
+
+
+def test_npy_of_python_2_and_of_version_3():
+    with pytest.warns(UserWarning, match="Python 2"):
+        assert read(promising_npy("(2L, 2L)")).frame.shape == (2, 2)
+    with pytest.warns(UserWarning, match="format 3.0"):
+        new = npy(np.array([(1.0,)], dtype=[("größe €", "f8")]))
+    assert new[6] == 3
+    assert list(read(new).frame) == ["größe €"]
+
+
+# MATLAB
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(3, 2),
+        np.arange(6.0).reshape(3, 2) / 3,
+        np.arange(6, dtype=np.float32).reshape(3, 2) / 3,
+        *(
+            np.arange(6, dtype=f"{u}int{b}").reshape(3, 2)
+            for u in ("", "u")
+            for b in (8, 16, 32, 64)
+        ),
+        np.array([[True, False], [False, True]]),
+        scipy.sparse.csc_array([[0.0, 1.5], [2.5, 0.0], [0.0, 0.0]]),
+    ],
+)
+def test_matlab_5_agrees_with_scipy(array, compressed):
+    data = mat(compressed=compressed, X=array, name_longer_than_most=np.ones((2, 1)))
+    theirs = scipy.io.loadmat(io.BytesIO(data))["X"]
+    theirs = theirs.toarray() if scipy.sparse.issparse(theirs) else theirs
+    ours = read(data).frame.to_numpy()
+    np.testing.assert_array_equal(ours, theirs)
+    assert ours.dtype.kind == {"u": "i"}.get(array.dtype.kind, array.dtype.kind)
+
+
+def test_matlab_5_of_the_other_byte_order():
+    def part(kind, content):
+        return struct.pack(">II", kind, len(content)) + content + b"\0" * (-len(content) % 8)
+
+    numbers = struct.pack(">6d", 1, 2, 3, 4, 5, 6)  # column by column
+    body = part(6, struct.pack(">II", 6, 0)) + part(5, struct.pack(">ii", 3, 2))
+    body += part(1, b"X") + part(9, numbers)
+    header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI"
+    assert read(header + part(14, body)).frame.to_numpy().tolist() == [[1, 4], [2, 5], [3, 6]]
+    squeezed = zlib.compress(part(14, body))
+    data = header + struct.pack(">II", 15, len(squeezed)) + squeezed
+    assert read(data).frame.to_numpy().tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+def test_labels_of_matlab_may_be_words():
+    words = np.array(["normal", "anomaly"] * 6, dtype=object)
+    assert read(mat(X=X, y=words), label="y").label.tolist() == Y.tolist()
+    characters = np.array(["no", "yes"] * 6)
+    assert read(mat(X=X, y=characters), label="y").label.tolist() == Y.tolist()
+
+
+def test_other_things_in_matlab_files_are_passed_over():
+    data = mat(X=X, options={"a": 1, "b": "text"}, words=np.array(["a", "b"], dtype=object))
+    assert read(data).n_columns == 3
+    with pytest.raises(BadFile, match="'options' is 1 × 1 struct: no table of numbers"):
+        read(data, variable="options")
+    with pytest.raises(BadFile, match="complex"):
+        read(mat(X=X * 1j))
+
+
+def test_promises_of_matlab_5():
+    data = bytearray(mat(X=np.arange(6.0).reshape(3, 2) / 3))
+    at = data.index(struct.pack("<ii", 3, 2))
+    data[at : at + 8] = struct.pack("<ii", 2**30, 20)
+    with pytest.raises(BadFile, match=r"takes 160\.0 GiB"):
+        read(bytes(data))
+    data[at : at + 8] = struct.pack("<ii", 2**20, 20)
+    with pytest.raises(BadFile, match="6 numbers where the shape is"):
+        read(bytes(data))
+
+
+def test_promises_of_matlab_4():
+    data = bytearray(mat("4", X=X))
+    data[4:12] = struct.pack("<ii", 10**9, 3)
+    with pytest.raises(BadFile, match="1,000,000,000 × 3 is promised"):
+        read(bytes(data))
+
+
+def test_sparse_matlab_is_made_dense_within_bounds():
+    huge = scipy.sparse.csc_array(([1.0], ([5], [0])), shape=(10**7, 2))
+    with pytest.raises(BadFile, match="more than the 1,000,000 bytes allowed"):
+        read(mat(X=huge), max_bytes=10**6)
+
+
+def test_indices_outside_a_sparse_matrix():
+    data = bytearray(mat(X=scipy.sparse.csc_array([[0.0, 1.5], [2.5, 0.0], [0.0, 0.0]])))
+    at = data.index(struct.pack("<ii", 1, 0), 128 + 56)  # the rows of the two numbers
+    data[at : at + 4] = struct.pack("<i", 2**28)
+    with pytest.raises(BadFile, match="indices of a sparse matrix lie outside it"):
+        read(bytes(data))
+
+
+# HDF5
+
+
+def test_matlab_73_sparse_and_groups():
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        group = file.create_group("X")
+        group.attrs["MATLAB_sparse"] = np.uint64(3)
+        group.create_dataset("data", data=[2.5, 1.5])
+        group.create_dataset("ir", data=np.array([1, 0], dtype=np.uint64))
+        group.create_dataset("jc", data=np.array([0, 1, 2], dtype=np.uint64))
+        file.create_dataset("#refs#/a", data=X)
+    assert read(buffer.getvalue()).frame.to_numpy().tolist() == [[0, 1.5], [2.5, 0], [0, 0]]
+
+
+def test_nested_datasets():
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        file.create_dataset("group/table", data=X)
+        file.create_dataset("group/y", data=Y)
+    table = read(buffer.getvalue(), variable="group/table", label="group/y")
+    np.testing.assert_array_equal(table.frame.to_numpy(), X)
+
+
+def test_promises_of_hdf5():
+    def file(shape):
+        buffer = io.BytesIO()
+        with h5py.File(buffer, "w") as file:
+            file.create_dataset("X", shape=shape, dtype="f8", chunks=(1000, 2))
+        return buffer.getvalue()
+
+    with pytest.raises(BadFile, match=r"\(1,000,000,000 × 20\) takes 149\.0 GiB"):
+        read(file((10**9, 20)))
+    with pytest.raises(BadFile, match="promises 160,000,000 bytes, but 0 bytes are stored"):
+        read(file((10**6, 20)))
+
+
+def test_data_in_other_files_are_not_followed(tmp_path):
+    (tmp_path / "raw").write_bytes(np.arange(6.0).tobytes())
+    path = tmp_path / "t.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", (3, 2), "f8", external=[(str(tmp_path / "raw"), 0, 48)])
+    with pytest.raises(BadFile, match="lies in other files"):
+        read_table(path)
+
+
+def test_structured_hdf5():
+    records = pd.DataFrame({"a": [1, 2], "b": [1.5, 2.5]}).to_records(index=False)
+    table = read(hdf5(t=records), variable="t")
+    assert table.frame["b"].tolist() == [1.5, 2.5]

@@ -1,0 +1,360 @@
+import io
+from encodings.aliases import aliases
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from metaod.errors import BadFile, BadParameter, UserError
+from metaod.tables import read_table
+
+
+def read(content, **options):
+    stream = io.BytesIO(content) if isinstance(content, bytes) else io.StringIO(content)
+    return read_table(stream, **options)
+
+
+def columns(table):
+    return {name: column.tolist() for name, column in table.frame.items()}
+
+
+# delimiters and decimals
+
+
+@pytest.mark.parametrize("delimiter", list(",;\t|"))
+def test_delimiters_are_recognised(delimiter):
+    text = "a,b,c\n1,x,2.5\n2,y,3.5\n".replace(",", delimiter)
+    assert columns(read(text)) == {"a": [1, 2], "b": ["x", "y"], "c": [2.5, 3.5]}
+
+
+def test_runs_of_blanks_are_one_delimiter():
+    text = '  a   b \t c\n 1  2.5  "x  y" \n\n10 3.5 z\n'
+    assert columns(read(text)) == {"a": [1, 10], "b": [2.5, 3.5], "c": ["x  y", "z"]}
+
+
+def test_german_excel_csv():
+    text = "\ufeffGröße;Gewicht;Ort\r\n1,80;75;Köln\r\n1,75;;Münster\r\n".encode()
+    table = read(text)
+    assert columns(table)["Größe"] == [1.80, 1.75]
+    assert columns(table)["Ort"] == ["Köln", "Münster"]
+    assert np.isnan(table.frame["Gewicht"][1])
+    assert table.warnings == ()
+
+
+def test_semicolons_win_over_commas_in_numbers():
+    assert columns(read("1,5;2,5\n3,5;4,5\n")) == {"x1": [1.5, 3.5], "x2": [2.5, 4.5]}
+
+
+def test_blanks_between_decimal_commas():
+    assert columns(read("a b\n1,5 2\n2,5 3\n")) == {"a": [1.5, 2.5], "b": [2, 3]}
+
+
+def test_thousands_that_look_like_decimals_are_told():
+    table = read("a;b\n1,234;x\n2,500;y\n")
+    assert columns(table)["a"] == [1.234, 2.5]
+    assert "decimal comma" in table.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        ("a;b\n1.234,5;x\n2.345,5;y\n3;z\n", {"decimal": ","}, "thousands separators"),
+        ('a,b\n"1,234.5",x\n"2,345",y\n', {}, "thousands separators"),
+        ("a;b\n1,5;x\n2,5;y\n", {"decimal": "."}, "decimal=','"),
+    ],
+)
+def test_numbers_in_another_notation(text, options, told):
+    with pytest.raises(BadFile, match=told) as caught:
+        read(text, **options)
+    assert (caught.value.line, caught.value.column) == (2, "a")
+
+
+def test_hint_of_excel_names_the_delimiter():
+    assert columns(read("sep=|\r\na;b|c\r\n1|2\r\n")) == {"a;b": [1], "c": [2]}
+
+
+def test_a_tsv_is_split_at_tabs_alone(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("a;b\n1;2\n")
+    assert columns(read_table(path)) == {"a;b": ["1;2"]}
+
+
+def test_a_tab_may_be_spelled_out():
+    assert columns(read("a\tb\n1\t2\n", delimiter="\\t")) == {"a": [1], "b": [2]}
+
+
+# headers
+
+
+def test_header_above_values():
+    assert list(read("height,name\n1.5,Ann\n").frame) == ["height", "name"]
+
+
+def test_no_header_where_the_first_line_holds_values():
+    table = read("1.5,Ann\n1.7,Bo\n")
+    assert columns(table) == {"x1": [1.5, 1.7], "x2": ["Ann", "Bo"]}
+    assert "x1, x2" in table.warnings[0]
+
+
+def test_header_where_all_is_words():
+    assert columns(read("a,b\nx,y\n")) == {"a": ["x"], "b": ["y"]}
+
+
+def test_years_as_names_beside_a_word():
+    assert list(read("id,2019,2020\n1,5.5,6.5\n2,7.5,8.5\n").frame) == ["id", "2019", "2020"]
+
+
+@pytest.mark.parametrize(("header", "n_rows"), [(True, 1), (False, 2)])
+def test_header_may_be_said(header, n_rows):
+    assert read("1,2\n3,4\n", header=header).n_rows == n_rows
+
+
+def test_names_that_pandas_makes():
+    frame = pd.DataFrame(np.arange(6).reshape(2, 3) + 0.5)
+    for index in (True, False):
+        table = read(frame.to_csv(index=index))
+        assert list(table.frame) == ["0", "1", "2"]
+        assert any("0, 1, 2" in warning for warning in table.warnings)
+
+
+def test_an_unnamed_first_column_is_the_index():
+    table = read(',a,b\n"Mazda RX4",1,2\nDatsun,3,4\n')
+    assert columns(table) == {"a": [1, 3], "b": [2, 4]}
+    assert list(table.index) == ["Mazda RX4", "Datsun"]
+    assert table.index.name is None
+    assert "index" in table.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "told"),
+    [
+        ("a,b,a\n1,2,3\n", 3, "'a' is column 1's already"),
+        ("a, b,b \n1,2,3\n", 3, "'b' is column 2's already"),
+        ("a,b,\n1,2,3\n", 3, "has no name"),
+        ("\n\na,,c\n1,2,3\n", 2, "has no name"),
+    ],
+)
+def test_bad_names(text, column, told):
+    with pytest.raises(BadFile, match=told) as caught:
+        read(text)
+    assert caught.value.column == column
+    assert caught.value.line == text.count("\n") - 1
+
+
+# lines
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        ("a,b\n1,2\n3\n4,5\n", 3, "1 field where the header has 2"),
+        ("a,b\n1,2\n\n3,4,5\n", 4, "3 fields where the header has 2"),
+        ("1,2\n1,2\n3,4,5\n", 3, "3 fields where the first line has 2"),
+        ('a,b\n"x\ny",2\n"x\ny","z\nz",3\n', 4, "goes on to line 6"),
+        ("a;b\n1;2;3\n1;2;3\n1;2;3\n", 2, "row.names=FALSE"),
+        ("a\n1,5\n2,5\n3,5\n", 2, "--decimal ,"),
+        ('a,b\n1,2\n3,"x\n4,5\n', 3, "never closed"),
+        ('a,b\n1,2\n3,x"x\n4,"y\n5,6\n', 4, "never closed"),
+        ('a,"b\n1,2\n', 1, "does not end|never closed"),
+    ],
+)
+def test_faulty_lines(text, line, told):
+    with pytest.raises(BadFile, match=told) as caught:
+        read(text)
+    assert caught.value.line == line
+
+
+def test_the_line_is_found_far_into_the_file():
+    lines = ["a,b"] + ["1.5,text"] * 200_000
+    lines[123_456] = "1.5"
+    with pytest.raises(BadFile, match="line 123457: 1 field"):
+        read("\n".join(lines))
+
+
+def test_records_longer_than_a_block():
+    long = "x" * 100_000
+    table = read(f"a,b\n1,2\n{','.join(['1', long * 12])}\n")
+    assert table.frame["b"].str.len().tolist() == [1, 1_200_000]
+    names = ",".join(f"{i}{long}" for i in range(12))
+    assert read(f"{names}\n{','.join('0' * 12)}\n").n_columns == 12
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_ends_of_lines(end):
+    assert columns(read(f"a,b{end}{end}1,2{end}3,4".encode())) == {"a": [1, 3], "b": [2, 4]}
+
+
+# types and missing values
+
+
+def test_types():
+    table = read(
+        "i,f,b,gap,d,t,clock,s,none\n"
+        "1,1.5,true,True,2020-01-01,2020-01-01 10:00:00,12:30,x,\n"
+        "2,-inf,FALSE,,2020-01-02,2020-01-01T11:00:00,12:31:05,y,NA\n"
+    )
+    kinds = {name: dtype.kind for name, dtype in table.frame.drop(columns="s").dtypes.items()}
+    assert "".join(kinds.values()) == "ifbbMMff"
+    assert pd.api.types.is_string_dtype(table.frame["s"])
+    assert table.frame["clock"].tolist() == [45_000, 45_065]
+    assert table.frame["none"].isna().all()
+    assert pd.isna(table.frame["gap"][1])
+
+
+def test_times_with_a_zone_are_utc():
+    table = read("t\n2020-01-01 00:00:00+02:00\n2020-01-01 00:00:00Z\n")
+    assert table.frame["t"].astype(str).tolist()[0].startswith("2019-12-31 22:00:00")
+    assert table.frame["t"].dt.tz is None
+
+
+@pytest.mark.parametrize("word", ["", "NA", "N/A", "NaN", "null", "None", "?", "-", " ? ", '"NA"'])
+def test_missing_words(word):
+    table = read(f"a,b\n1.5,x\n{word},{word}\n")
+    assert table.frame.isna().to_numpy().tolist() == [[False, False], [True, True]]
+    assert table.frame["a"].dtype == np.float64
+
+
+def test_blanks_around_missing_words_beside_decimal_commas():
+    table = read("a;b\n 1,5 ;x\n ? ;y\n")
+    assert table.frame["a"].tolist()[0] == 1.5
+    assert table.frame["a"].isna().tolist() == [False, True]
+
+
+def test_own_missing_words():
+    table = read("a,b\n1,x\nunknown,unknown\n-999,y\n", na=["unknown", "-999"])
+    assert table.frame.isna().sum().tolist() == [2, 1]
+
+
+def test_a_word_among_numbers():
+    lines = ["a,b"] + [f"{i},{i}" for i in range(50)]
+    lines[30] = '5,"oops"'
+    with pytest.raises(
+        BadFile, match="'oops' is not a number, as 49 of this column's 50"
+    ) as caught:
+        read("\n".join(lines))
+    assert (caught.value.line, caught.value.column) == (31, "b")
+    assert "--na 'oops'" in str(caught.value)
+    assert "--text 'b'" in str(caught.value)
+    text = "\n".join(lines)
+    assert read(text, na="oops").frame["b"].dtype == np.float64
+    assert read(text, text="b").frame["b"].tolist()[29] == "oops"
+
+
+def test_numbers_and_words_are_text_with_a_warning():
+    table = read("a,b\n1,1\n2,x\n3,y\n")
+    assert table.frame["b"].tolist() == ["1", "x", "y"]
+    assert "1 of its 3 values" in table.warnings[0]
+
+
+def test_codes_stay_as_written_where_said():
+    assert read("zip,n\n01234,1\n", text=["zip"]).frame["zip"].tolist() == ["01234"]
+
+
+@pytest.mark.parametrize("numbers", ["18446744073709551617,5", "9007199254740993,"])
+def test_rounded_numbers_are_told(numbers):
+    first, second = numbers.split(",")
+    table = read(f"a,b\n{first},1\n{second},2\n")
+    assert table.frame["a"].dtype == np.float64
+    assert "rounded" in table.warnings[0]
+
+
+def test_large_floats_are_not_called_rounded():
+    assert read("a,b\n1e30,1\n2e30,2\n").warnings == ()
+
+
+# encodings
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252"])
+def test_encodings_that_are_said(encoding):
+    text = "náme,b\né,1\n"
+    assert columns(read(text.encode(encoding), encoding=encoding)) == {"náme": ["é"], "b": [1]}
+
+
+def test_western_text_is_guessed_with_a_warning():
+    table = read("a,b\n1,x\n2,café €\n".encode("cp1252"))
+    assert table.frame["b"][1] == "café €"
+    assert "line 3" in table.warnings[0]
+    assert "cp1252" in table.warnings[0]
+    assert "latin-1" in read(b"a,b\n1,\x81\xe9\n").warnings[0]
+
+
+def test_text_that_is_not_of_its_encoding():
+    with pytest.raises(BadFile, match=r"decoded as utf-8: byte 0xe9") as caught:
+        read(b"a,b\n1,x\n2,caf\xe9\n", encoding="utf-8")
+    assert caught.value.line == 3
+    with pytest.raises(BadFile, match="decoded as ascii") as caught:
+        read("a\n\n1\né\n".encode(), encoding="ascii")
+    assert caught.value.line == 4
+
+
+def test_binary_data_is_no_text():
+    with pytest.raises(BadFile, match="NUL byte") as caught:
+        read(b"a,b\n1,2\n3,\x00\n")
+    assert caught.value.line == 3
+    with pytest.raises(BadFile, match="binary data"):
+        read(bytes(range(1, 256)) * 4)
+    with pytest.raises(BadFile, match="utf-16-le"):
+        read("a,b\n1,2\n".encode("utf-16-le"))
+
+
+# what cannot be read
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is empty"),
+        ("\n\r\n\n", "nothing but blank lines"),
+        ("a,b\n", "a header but no rows"),
+        ("a,b", "a header but no rows"),
+    ],
+)
+def test_nothing_to_read(text, told):
+    with pytest.raises(BadFile, match=told):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"delimiter": ";;"}, "delimiter"),
+        ({"delimiter": ""}, "delimiter"),
+        ({"delimiter": '"'}, "delimiter"),
+        ({"delimiter": "a"}, "delimiter"),
+        ({"delimiter": "§"}, "delimiter"),
+        ({"decimal": "x"}, "decimal"),
+        ({"decimal": ",", "delimiter": ","}, "decimal"),
+        ({"encoding": "klingon"}, "encoding"),
+        ({"encoding": "hex"}, "encoding"),
+        ({"max_bytes": 0}, "max_bytes"),
+        ({"sheet": 0}, "sheet"),
+        ({"variable": "X"}, "variable"),
+    ],
+)
+def test_bad_options(options, name):
+    with pytest.raises(BadParameter, match=f"'{name}' parameter of read_table"):
+        read("a,b\n1,2\n", **options)
+
+
+def test_every_text_encoding_of_python_is_a_table_or_a_user_error():
+    for encoding in sorted(set(aliases.values())):
+        try:
+            assert read(b"a,b\n1,\x80\n", encoding=encoding).n_columns > 0
+        except UserError:
+            continue
+
+
+def test_an_error_names_the_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1\n")
+    with pytest.raises(BadFile) as caught:
+        read_table(path)
+    assert str(caught.value).startswith(f"{path}, line 2: ")
+
+
+def test_the_frame_is_as_pandas_reads_it():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.normal(size=500), "b": rng.integers(0, 9, 500), "c": "word"})
+    assert_frame_equal(read(frame.to_csv(index=False)).frame, frame)

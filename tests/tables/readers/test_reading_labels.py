@@ -1,0 +1,90 @@
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaod.errors import BadColumn
+from metaod.tables import read_table
+
+PAIRS = [
+    (0, 1),
+    (0.0, 1.0),
+    (False, True),
+    ("0", "1"),
+    ("1", "-1"),  # scikit-learn's way: -1 is the outlier
+    ("no", "YES"),
+    ("n", "o"),
+    ("n", "y"),
+    ("Inlier", "Outlier"),
+    ("normal", "anomaly"),
+    ("FALSE", "TRUE"),
+    (b"no", b"yes"),
+    (1, -1),
+    (" no", "yes "),
+]
+
+
+@pytest.mark.parametrize(("inlier", "outlier"), PAIRS, ids=repr)
+def test_pairs_in_memory(inlier, outlier):
+    frame = pd.DataFrame({"a": [1, 2, 3]})
+    frame["y"] = pd.Series([inlier, outlier, inlier], dtype=object)
+    table = read_table(frame, label="y")
+    assert table.label.tolist() == [0, 1, 0]
+    assert table.label.dtype == np.int8
+    assert list(table.frame) == ["a"]
+
+
+@pytest.mark.parametrize(("inlier", "outlier"), [p for p in PAIRS if p[0] != b"no"], ids=repr)
+def test_pairs_in_files(inlier, outlier):
+    text = f"a,y\n1,{inlier}\n2,{outlier}\n3,{inlier}\n"
+    assert read_table(io.StringIO(text), label="y").label.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "label"),
+    [([0, 0], [0, 0]), ([1, 1], [1, 1]), ([-1, -1], [1, 1]), (["o", "o"], [1, 1])],
+)
+def test_one_of_a_pair_alone(values, label):
+    assert read_table(pd.DataFrame({"a": [1, 2], "y": values}), label="y").label.tolist() == label
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([0, 1, 2], "'0', '1', '2'"),
+        ([0.5, 1.0, 0.0], "'0', '0.5', '1'"),
+        (["red", "blue", "red"], "'blue', 'red'"),
+        (["no", "1", "yes"], "'1', 'no', 'yes'"),
+        ([-1, 0, 1], "'-1', '0', '1'"),
+    ],
+)
+def test_other_values_are_listed(values, told):
+    with pytest.raises(BadColumn, match=f"'y': is no label of outliers; its values are: {told}"):
+        read_table(pd.DataFrame({"a": [1, 2, 3], "y": values}), label="y")
+
+
+def test_many_other_values_are_counted():
+    frame = pd.DataFrame({"a": range(50), "y": range(50)})
+    with pytest.raises(BadColumn, match=r"\.\.\. \(50 in all\)"):
+        read_table(frame, label="y")
+
+
+def test_missing_labels_name_their_place():
+    with pytest.raises(BadColumn, match="'y': row 2: the label is missing"):
+        read_table(pd.DataFrame({"a": [1, 2], "y": [1.0, None]}), label="y")
+    with pytest.raises(BadColumn, match=r"<StringIO>, column 'y': line 5: the label is missing"):
+        read_table(io.StringIO('a,y\n"1\n",0\n\n2,?\n'), label="y")
+
+
+def test_a_label_that_is_not_named_stays_a_column():
+    table = read_table(pd.DataFrame({"a": [1, 2], "y": [0, 1]}))
+    assert table.label is None
+    assert list(table.frame) == ["a", "y"]
+
+
+def test_a_label_is_not_judged_as_a_column():
+    # nearly all of it is numbers, which in another column would be a mistake
+    text = "a,y\n" + "1,0\n" * 30 + "1,anomaly\n"
+    with pytest.raises(BadColumn, match="'0', 'anomaly'"):
+        read_table(io.StringIO(text), label="y")

@@ -1,0 +1,235 @@
+"""Mistakes in a table, or in how it is asked for, are told plainly."""
+
+import datetime as dt
+import io
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaod.errors import BadColumn, BadFile, BadParameter, UserError
+from metaod.tables import read_table
+
+DAYS = [f"{day:%Y-%m-%d}" for day in pd.date_range("2024-01-01", periods=99)]
+
+
+def read(content, **options):
+    return read_table(io.StringIO(content), **options)
+
+
+def lines(*values):
+    return "\n".join(["v,w", *(f"{value},{row}" for row, value in enumerate(values))]) + "\n"
+
+
+# dates
+
+
+@pytest.mark.parametrize("value", ["unknown date", "2024-02-30", "2024-01-01 25:00", "7"])
+def test_a_value_that_is_no_date_among_dates_is_named(value):
+    with pytest.raises(BadFile) as caught:
+        read(lines(*DAYS, value))
+    error = caught.value
+    assert (error.line, error.column) == (101, "v")
+    assert f"{value!r} is not a date, as 99 of this column's 100 values are" in str(error)
+    assert f"--na {value!r}" in str(error)
+    assert "--text 'v'" in str(error)
+
+
+def test_what_the_error_recommends_works():
+    text = lines(*DAYS, "unknown date")
+    assert read(text, na="unknown date").frame["v"].dtype.kind == "M"
+    assert read(text, text="v").frame["v"].tolist() == [*DAYS, "unknown date"]
+
+
+def test_dates_and_words_are_text_with_a_warning():
+    table = read(lines(*DAYS[:5], *"abcde"))
+    assert table.frame["v"].tolist() == [*DAYS[:5], *"abcde"]
+    assert "5 of its 10 values are dates, the others words" in table.warnings[0]
+
+
+def test_few_dates_among_words_are_words():
+    assert read(lines(DAYS[0], *"abcdefghijklm")).warnings == ()
+
+
+def test_dates_with_blanks_around_missing_ones_are_no_mistake():
+    table = read(lines(*DAYS, " NA "))
+    assert table.warnings == ()
+    assert table.frame["v"].notna().sum() == 99
+
+
+@pytest.mark.parametrize("dates", [DAYS, [dt.date.fromisoformat(day) for day in DAYS]])
+def test_a_word_among_dates_in_memory_is_named(dates):
+    with pytest.raises(BadColumn, match=r"'v': row 100: 'unknown' is not a date, as 99 of"):
+        read_table({"v": [*dates, "unknown"]})
+
+
+# what the caller calls missing
+
+
+@pytest.mark.parametrize("na", ["-999", -999, -999.0, "-999.0", np.int64(-999), [-999, "x"]])
+@pytest.mark.parametrize("values", [[1, -999, 3], [1.5, -999.0, 3], ["1", "-999", "3"]])
+def test_na_counts_in_a_frame_by_value(na, values):
+    column = read_table(pd.DataFrame({"a": values}), na=na).frame["a"]
+    assert column.isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        np.array([[1, 2], [-999, 4]]),
+        [[1, 2], [-999, 4]],
+        {"x1": [1, -999], "x2": [2, 4]},
+        pd.DataFrame({"x1": pd.array([1, -999], dtype="Int64"), "x2": [2, 4]}),
+        pd.DataFrame({"x1": pd.Categorical([1, -999]), "x2": [2, 4]}),
+        pd.DataFrame({"x1": pd.Series([1, "-999"], dtype=object), "x2": [2, 4]}),
+    ],
+    ids=["array", "rows", "columns", "nullable", "categories", "objects"],
+)
+def test_na_counts_in_every_table_in_memory(source):
+    frame = read_table(source, na=-999).frame
+    assert frame["x1"].isna().tolist() == [False, True]
+    assert frame["x2"].tolist() == [2, 4]
+
+
+def test_na_counts_among_dates():
+    frame = pd.DataFrame({"d": pd.to_datetime(["1900-01-01", "2024-01-02"])})
+    for dates in (frame, frame.apply(lambda column: column.dt.tz_localize("UTC"))):
+        assert read_table(dates, na="1900-01-01").frame["d"].isna().tolist() == [True, False]
+    dates = [dt.date(2024, 1, day) for day in range(1, 21)]
+    assert read_table({"d": [*dates, -999]}, na=-999).frame["d"].isna().sum() == 1
+
+
+def test_na_leaves_the_callers_frame_truth_values_and_codes_alone():
+    frame = pd.DataFrame({"a": [1, 2], "b": [True, False], "c": ["001", "1"]})
+    read = read_table(frame, na=1).frame
+    assert frame["a"].tolist() == [1, 2]
+    assert read["b"].tolist() == [True, False]
+    assert read["c"].isna().tolist() == [False, True]
+
+
+def test_na_counts_by_value_in_text_files():
+    table = read("a,b\n-999.0,1\n2.5,-999\n3.5,-9.99e2\n", na="-999")
+    assert table.frame.isna().to_numpy().tolist() == [[True, False], [False, True], [False, True]]
+
+
+def test_whole_numbers_rounded_for_the_sake_of_a_gap_are_told():
+    table = read_table(pd.DataFrame({"a": [2**53 + 1, -999]}), na=-999)
+    assert "beyond 53 bits beside missing values" in table.warnings[0]
+
+
+# codes
+
+
+def test_whole_numbers_with_leading_zeros_stay_text_with_a_warning():
+    table = read("zip,n\n01000,1\n20095,2\n,3\n")
+    assert table.frame["zip"].tolist()[:2] == ["01000", "20095"]
+    assert table.frame["zip"].isna().tolist() == [False, False, True]
+    assert (
+        "'zip' is taken as text: whole numbers with leading zeros, as '01000'" in table.warnings[0]
+    )
+    assert table.frame["n"].dtype == np.int64
+
+
+@pytest.mark.parametrize("text", ["0,1,2", "0.5,0.25", "00.5,1.5", "0,-0,5"])
+def test_zeros_of_plain_numbers_lead_nothing(text):
+    table = read("v\n" + text.replace(",", "\n") + "\n", delimiter=",", header=True)
+    assert table.frame["v"].dtype.kind in "if"
+    assert table.warnings == ()
+
+
+def test_codes_in_memory_stay_text_too():
+    table = read_table({"zip": ["01000", "20095"]})
+    assert table.frame["zip"].tolist() == ["01000", "20095"]
+    assert "leading zeros" in table.warnings[0]
+
+
+# kinds of file that are no tables
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.csv", "t"])
+@pytest.mark.parametrize(
+    "content",
+    ['[{"a": 1}, {"a": 2}]', '{"a": [1, 2]}', '{"a": 1}\n{"a": 2}\n', "[[1, 2]]", "[1, 2]"],
+)
+def test_json_is_named(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(BadFile, match=r"JSON.*; .*pandas\.read_json"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("name", ["t.pkl", "t.csv", "t"])
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_is_never_read(tmp_path, name, protocol):
+    path = tmp_path / name
+    path.write_bytes(pickle.dumps({"a": np.arange(300)}, protocol))
+    with pytest.raises(BadFile, match=r"a pickle.*; .*never read"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# made today\na,b\n1,2\n",
+        "# made today\n# by me\na,b\n1,2\n",
+        "# a b\n1 2\n3 4\n",
+        "a,b\n1,2\n# the end\n",
+    ],
+)
+def test_comments_are_not_read(text):
+    with pytest.raises(BadFile, match="comment lines are not read: remove them") as caught:
+        read(text)
+    assert caught.value.line == (1 if text[0] == "#" else 3)
+
+
+def test_a_column_may_be_called_by_a_hash():
+    assert list(read("#,name\n1,x\n2,y\n").frame.columns) == ["#", "name"]
+    assert list(read("# of cities\n1\n2\n").frame.columns) == ["# of cities"]
+
+
+def test_an_empty_path_is_said_to_be_empty():
+    with pytest.raises(BadFile, match="the path is empty"):
+        read_table("")
+
+
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "t.csv").write_text("a\n1\n2\n")
+    assert read_table("~/t.csv").frame["a"].tolist() == [1, 2]
+
+
+# what the caller says
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("header", "x"),
+        ("header", 2),
+        ("text", 5),
+        ("text", [5]),
+        ("delimiter", 5),
+        ("encoding", 5),
+        ("max_bytes", "x"),
+        ("max_bytes", True),
+        ("na", True),
+        ("na", [None]),
+        ("na", b"x"),
+        ("na", None),
+        ("label", 5),
+        ("variable", []),
+        ("sheet", 1.5),
+    ],
+)
+def test_options_of_a_wrong_type_are_named(name, value):
+    with pytest.raises(BadParameter, match=f"The '{name}' parameter of read_table must be"):
+        read("a\n1\n", **{name: value})
+
+
+def test_labels_that_are_legal_are_all_listed():
+    with pytest.raises(
+        UserError, match="no/yes, n/y, n/o, inlier/outlier, normal/anomaly, normal/o"
+    ):
+        read("a,y\n1,p\n2,q\n", label="y")

@@ -1,0 +1,151 @@
+"""The package's structure: rooms, their interfaces, and no import cycles."""
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = {path.parent.name for path in (ROOT / "src" / "metaod").glob("*/__init__.py")}
+ABOVE_ALL = {"cli", "testing"}
+
+
+def module_name(path):
+    parts = path.relative_to(ROOT / "src").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {module_name(path): path for path in (ROOT / "src" / "metaod").rglob("*.py")}
+
+
+def imports(name, source, modules):
+    """Modules of the package that a module imports, imports inside functions included."""
+    found, for_types = set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            for_types |= {id(inner) for inner in ast.walk(node)}
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (inner & modules) or {node.module}
+            found |= {node.module} if inner - modules else set()
+    return {module for module in found if module in modules and module != name}
+
+
+def import_graph(files):
+    modules = set(files)
+    return {name: imports(name, path.read_text("utf-8"), modules) for name, path in files.items()}
+
+
+def cycles(graph):
+    """Sets of modules that import each other, directly or through others (Kosaraju)."""
+    order, seen = [], set()
+    for start in graph:
+        stack = [(start, iter(graph[start]))] if start not in seen else []
+        seen.add(start)
+        while stack:
+            node, rest = stack[-1]
+            following = next((other for other in rest if other not in seen), None)
+            if following is None:
+                order.append(stack.pop()[0])
+            else:
+                seen.add(following)
+                stack.append((following, iter(graph[following])))
+    reverse = defaultdict(set)
+    for node, others in graph.items():
+        for other in others:
+            reverse[other].add(node)
+    found, placed = [], set()
+    for start in reversed(order):
+        group, todo = set(), [start] if start not in placed else []
+        while todo:
+            node = todo.pop()
+            if node not in placed:
+                placed.add(node)
+                group.add(node)
+                todo += reverse[node]
+        if len(group) > 1:
+            found.append(sorted(group))
+    return found
+
+
+def room(module):
+    return module.split(".")[1] if module.count(".") else ""
+
+
+def bypasses(graph):
+    """Imports of a file of another room, which should go through the room's package."""
+    return sorted(
+        (name, other)
+        for name, others in graph.items()
+        for other in others
+        if name != "metaod"
+        and room(other) in ROOMS - ABOVE_ALL
+        and room(name) != room(other)
+        and other != f"metaod.{room(other)}"
+    )
+
+
+GRAPH = import_graph(FILES)
+
+
+def test_no_modules_import_each_other():
+    # TODO: none at all
+    known = {"models", "metafeatures", "selection"}
+    assert {room(module) for cycle in cycles(GRAPH) for module in cycle} <= known
+
+
+def test_a_cycle_through_a_late_import_is_found():
+    modules = {"metaod.a", "metaod.b", "metaod.c"}
+    sources = {
+        "metaod.a": "from metaod.b import x",
+        "metaod.b": "def f():\n    from metaod import c",
+        "metaod.c": "import metaod.a",
+    }
+    graph = {name: imports(name, source, modules) for name, source in sources.items()}
+    assert cycles(graph) == [["metaod.a", "metaod.b", "metaod.c"]]
+
+
+def test_rooms_import_each_other_through_their_packages():
+    assert bypasses(GRAPH) == []
+
+
+def test_an_import_of_another_rooms_file_is_found():
+    graph = {"metaod.lab": {"metaod.models._spec", "metaod.models"}}
+    assert bypasses(graph) == [("metaod.lab", "metaod.models._spec")]
+
+
+def test_what_a_package_exports_is_there():
+    for name in ROOMS:
+        package = __import__(f"metaod.{name}", fromlist=["__all__"])
+        for exported in getattr(package, "__all__", ()):
+            assert getattr(package, exported) is not None, (name, exported)
+
+
+@pytest.fixture(scope="module")
+def reached():
+    found, todo = set(), ["metaod.cli.detect"]
+    while todo:
+        module = todo.pop()
+        if module not in found:
+            found.add(module)
+            todo += GRAPH[module]
+    return found
+
+
+def test_detect_reaches_neither_the_store_nor_the_lab(reached):
+    assert {room(module) for module in reached} & {"store", "lab"} == set()
+
+
+def test_the_contracts_hold():
+    done = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()"],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
