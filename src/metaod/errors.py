@@ -18,6 +18,9 @@ __all__ = [
     "UserError",
 ]
 
+DISTRIBUTION = "metaod"
+"""The name that ``pip install`` takes, for messages."""
+
 
 class MetaODError(Exception):
     """Base of every exception that MetaOD raises on purpose."""
@@ -184,6 +187,15 @@ class BadParameter(UserError, ValueError):
 class MissingExtra(UserError, ImportError):
     """An optional dependency is needed and not installed.
 
+    Parameters
+    ----------
+    package : str
+        The library that cannot be imported.
+    extra : str
+        The extra of this distribution that installs it.
+    needed_for : str
+        What the user wanted to do.
+
     Examples
     --------
     >>> print(MissingExtra("openpyxl", extra="excel", needed_for="reading XLSX workbooks"))
@@ -195,7 +207,7 @@ class MissingExtra(UserError, ImportError):
         self.extra = extra
         super().__init__(
             f"{needed_for} needs {package}",
-            remedy=f'install it with: pip install "metaod[{extra}]"',
+            remedy=f'install it with: pip install "{DISTRIBUTION}[{extra}]"',
         )
 
 

@@ -1,5 +1,12 @@
 """The SQL store of evaluations: build, query, merge, export and import."""
 
+from metaod.errors import MissingExtra
+
+try:
+    import sqlalchemy  # noqa: F401 - checked once, for one clear message
+except ImportError as error:
+    raise MissingExtra("sqlalchemy", extra="lab", needed_for="the store") from error
+
 from metaod.store._build import BuildOptions, Plan, build, record_of
 from metaod.store._consistency import find_faults
 from metaod.store._exchange import export_parquet, import_parquet
