@@ -28,15 +28,15 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/run: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[store]"
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/dev: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[dev]"
-	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run $(STAMPS)/evaluation
+	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run $(STAMPS)/lab
 
-$(STAMPS)/evaluation: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[evaluation]"
+$(STAMPS)/lab: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[lab]"
 	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run
 
 demo: $(STAMPS)/run
@@ -70,7 +70,7 @@ test-oldest:
 #   make reproduce DATA=datasets MOTHERSETS=mothersets
 # DATA holds the sets of ODDS and DAMI, MOTHERSETS the tables that childsets are drawn from, each
 # with a catalog.csv (docs/testbeds.md). A run that was stopped goes on where it was.
-reproduce: $(STAMPS)/evaluation
+reproduce: $(STAMPS)/lab
 	@test -n "$(DATA)" && test -n "$(MOTHERSETS)" || \
 	  { echo "name two folders: make reproduce DATA=datasets MOTHERSETS=mothersets" >&2; exit 2; }
 	$(BIN)/metaod testbed poc --mothersets "$(MOTHERSETS)" --out "$(TESTBEDS)/poc"

@@ -50,4 +50,4 @@ def test_a_line_break_in_a_file_name_does_not_break_the_line():
 def test_missing_extra_is_an_import_error_with_the_command():
     error = errors.MissingExtra("openpyxl", extra="excel", needed_for="XLSX")
     assert isinstance(error, ImportError)
-    assert 'pip install "metaod[excel]"' in str(error)
+    assert 'pip install "metaod-next[excel]"' in str(error)

@@ -1,6 +1,10 @@
 """What the package declares about itself, kept true."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -14,7 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 REQUIREMENTS = [
     *PROJECT["dependencies"],
-    *(item for extra in EXTRAS.values() for item in extra if not item.startswith("metaod[")),
+    *(item for extra in EXTRAS.values() for item in extra if not item.startswith("metaod-next[")),
 ]
 
 
@@ -54,7 +58,21 @@ def test_every_pin_is_exact_and_no_address_is_given():
 
 
 def test_the_version_is_one():
-    assert metadata.version("metaod") == metaod.__version__
+    assert metadata.version("metaod-next") == metaod.__version__
+
+
+def test_the_original_distribution_in_the_same_folder_is_refused(tmp_path):
+    package = tmp_path / "metaod"
+    package.mkdir()
+    for name in ("__init__.py", "_version.py"):
+        shutil.copy(ROOT / "src" / "metaod" / name, package)
+    (package / "version.py").write_text("__version__ = '0.0.6'")
+    code = "try:\n    import metaod\nexcept ImportError as error:\n    print(error)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert "pip uninstall -y metaod metaod-next" in done.stdout
 
 
 def test_everything_offered_at_the_top_is_there():

@@ -1,9 +1,10 @@
-"""MetaOD: picks an outlier detector and its hyperparameters for a table without labels.
+"""MetaOD: selects an outlier detector and its hyperparameters for a table without labels.
 
-The names below are imported when they are first used, so that ``import metaod`` stays quick.
+The names below are imported when they are first used, so that ``import metaod`` is fast.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaod._version import __version__
@@ -34,6 +35,14 @@ _HOMES = {
     "register_family": "metaod.models",
     "select": "metaod.selection",
 }
+
+if (Path(__file__).parent / "version.py").exists():
+    # a file of the original implementation, which installs into the same folder
+    raise ImportError(
+        "the original 'metaod' distribution (0.0.6) is installed in the same folder as "
+        "'metaod-next', and each overwrites files of the other; run 'pip uninstall -y metaod "
+        "metaod-next', then 'pip install metaod-next'"
+    )
 
 __all__ = [
     "MetaOD",

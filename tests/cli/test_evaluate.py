@@ -81,7 +81,7 @@ def test_the_extra_is_asked_for_before_anything_runs(capsys, testbeds, monkeypat
         importlib.util, "find_spec", lambda name, *rest: None if name == module else found(name)
     )
     message = refused(capsys, "evaluate", "poc", *options(testbeds, "poc"))
-    assert 'pip install "metaod[evaluation]"' in message
+    assert 'pip install "metaod-next[lab]"' in message
 
 
 class FakeStore:

@@ -94,7 +94,7 @@ def _check_extra() -> None:
 
     for module, package in (("matplotlib", "matplotlib"), ("scikit_posthocs", "scikit-posthocs")):
         if find_spec(module) is None:
-            raise MissingExtra(package, extra="evaluation", needed_for="metaod evaluate")
+            raise MissingExtra(package, extra="lab", needed_for="metaod evaluate")
 
 
 def _one(

@@ -280,7 +280,7 @@ def friedman_nemenyi(performance: pd.DataFrame, *, level: float = LEVEL) -> Frie
         import scikit_posthocs  # noqa: PLC0415 - an extra, needed here only
     except ImportError as error:
         raise MissingExtra(
-            "scikit-posthocs", extra="evaluation", needed_for="the critical difference"
+            "scikit-posthocs", extra="lab", needed_for="the critical difference"
         ) from error
     n, k = performance.shape
     if k < 3 or n < 2:

@@ -124,9 +124,7 @@ def _settings() -> Iterator[None]:
     try:
         import matplotlib as mpl  # noqa: PLC0415 - an extra, needed here only
     except ImportError as error:
-        raise MissingExtra(
-            "matplotlib", extra="evaluation", needed_for="drawing figures"
-        ) from error
+        raise MissingExtra("matplotlib", extra="lab", needed_for="drawing figures") from error
     with mpl.rc_context():
         mpl.rcdefaults()  # a user's own settings must not change the figures
         current: Any = mpl.rcParams  # its keys are typed one by one, ours are not
