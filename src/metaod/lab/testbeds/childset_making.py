@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
+from metaod._version import __version__
 from metaod.errors import UserError
 from metaod.history import fingerprint
 from metaod.lab.childsets.generator import Childset, ChildsetGenerator
@@ -27,8 +28,8 @@ _MADE, _ORIGINAL = "childsets", "emmott"  # collections
 
 def versions() -> dict[str, str]:
     """What the bytes of a childset depend on, beside the seed."""
-    packages = ("metaod", "numpy", "scipy", "scikit-learn")
-    return {"python": platform.python_version()} | {name: version(name) for name in packages}
+    libraries = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    return {"python": platform.python_version(), "metaod": __version__, **libraries}
 
 
 @dataclass(frozen=True)
