@@ -18,7 +18,7 @@ __all__ = [
     "UserError",
 ]
 
-DISTRIBUTION = "metaod"
+DISTRIBUTION = "metaod-next"
 """The name that ``pip install`` takes, for messages."""
 
 
@@ -199,7 +199,7 @@ class MissingExtra(UserError, ImportError):
     Examples
     --------
     >>> print(MissingExtra("openpyxl", extra="excel", needed_for="reading XLSX workbooks"))
-    reading XLSX workbooks needs openpyxl; install it with: pip install "metaod[excel]"
+    reading XLSX workbooks needs openpyxl; install it with: pip install "metaod-next[excel]"
     """
 
     def __init__(self, package: str, *, extra: str, needed_for: str) -> None:
