@@ -8,13 +8,9 @@ from metaod.learners import _registry as registry
 
 @pytest.fixture
 def foresting(monkeypatch):
-    """Make the made-up learner one that is installed."""
-    known = registry.learner_class
-    for module in ("metaod.learners._registry", "metaod.artifacts._artifact"):
-        monkeypatch.setattr(
-            f"{module}.learner_class",
-            lambda name: Foresting if name == "foresting" else known(name),
-        )
+    """Register the made-up learner."""
+    place = f"{Foresting.__module__}:{Foresting.__name__}"
+    monkeypatch.setitem(registry._OURS, "foresting", place)
 
 
 @pytest.fixture(scope="module")

@@ -181,7 +181,7 @@ def test_residuals_are_of_coefficients_from_other_origins(monkeypatch):
         return np.zeros(4)
 
     monkeypatch.setattr(module, "_coefficients", told)
-    module._held_out(record, np.ones(len(record.pick), dtype=bool))
+    module._out_of_fold_predictions(record, np.ones(len(record.pick), dtype=bool))
     everything = set(record.origin)
     left_out = [everything - fit for fit in fits]
     assert len(fits) == 10

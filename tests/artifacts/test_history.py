@@ -9,7 +9,8 @@ from hypothesis.extra.numpy import arrays
 from made_history import history
 
 from metaod.artifacts import History, normalised, read_container, write_container
-from metaod.learners import StateReader, pack, unpack
+from metaod.artifacts._manifest import insert_arrays, separate_arrays
+from metaod.learners import StateReader
 from metaod.learners._state import DamagedState
 
 CELLS = st.one_of(st.just(np.nan), st.floats(0, 1, width=32))
@@ -63,10 +64,10 @@ def slow_estimate(found, distances):
 
 
 def reader_of(state, tmp_path):
-    packed, found = pack({"history": state})
+    packed, found = separate_arrays({"history": state})
     write_container(tmp_path / "h.metaod", {"state": packed}, found)
     document, found = read_container(tmp_path / "h.metaod")
-    return StateReader(unpack(document["state"], found), "h.metaod").part("history")
+    return StateReader(insert_arrays(document["state"], found), "h.metaod").part("history")
 
 
 # performance from the worst to the best

@@ -2,7 +2,7 @@
 
 from metaod.artifacts._artifact import Artifact
 from metaod.artifacts._calibration import Calibration
-from metaod.artifacts._format import (
+from metaod.artifacts._container import (
     BadArtifact,
     NewerArtifact,
     check_target,

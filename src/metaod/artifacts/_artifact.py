@@ -1,4 +1,4 @@
-"""Artifacts: a fitted learner in one file, without pickle."""
+"""A fitted learner in a file, with its history and its calibration."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from metaod.artifacts._calibration import Calibration
-from metaod.artifacts._format import (
+from metaod.artifacts._container import (
     BadArtifact,
     UnfitArtifact,
     read_container,
@@ -15,10 +15,17 @@ from metaod.artifacts._format import (
     write_container,
 )
 from metaod.artifacts._history import History
-from metaod.artifacts._manifest import Manifest, UsedSchema, library_versions
+from metaod.artifacts._manifest import (
+    Manifest,
+    UsedSchema,
+    insert_arrays,
+    library_versions,
+    separate_arrays,
+)
 from metaod.errors import BadParameter, UserError
-from metaod.learners import Learner, Matrix, StateReader, learner_class, make_learner, pack, unpack
+from metaod.learners import Learner, StateReader, learner_class, make_learner
 from metaod.metafeatures import SCHEMA_VERSIONS
+from metaod.models import Matrix
 
 if TYPE_CHECKING:
     from metaod.metafeatures import MetaFeatures
@@ -28,7 +35,7 @@ __all__ = ["Artifact", "read_manifest"]
 
 @dataclass(frozen=True)
 class Artifact:
-    """A fitted learner, and what it says of itself.
+    """A fitted learner with its manifest.
 
     Parameters
     ----------
@@ -37,9 +44,9 @@ class Artifact:
     manifest : Manifest
         How it was made.
     history : History, optional
-        The historical datasets, which explanations point to.
+        The historical datasets, for explanations.
     calibration : Calibration, optional
-        How sure its answers are; needs the history.
+        Predicts performance with intervals; needs the history.
 
     Examples
     --------
@@ -64,7 +71,7 @@ class Artifact:
         datasets: tuple[str, ...] = (),
         n_origins: int = 0,
     ) -> Self:
-        """The artifact of a learner that has just been fitted, with the versions used for it."""
+        """Make the artifact of a fitted learner, with the installed versions."""
         if not hasattr(learner, "models_"):
             raise UserError(
                 "the learner has not been fitted", where=learner.name, remedy="call fit first"
@@ -81,56 +88,45 @@ class Artifact:
         )
         return cls(learner, manifest)
 
-    # files
-
     def save(self, path: "str | PathLike[str]") -> None:
-        """Write it to one file, whole or not at all; an artifact that is there is replaced."""
-        parts = {"history": self.history, "calibration": self.calibration}
+        """Write the artifact to a file, completely or not at all; replaces an artifact."""
+        parts = {"learner": self.learner, "history": self.history, "calibration": self.calibration}
         states = {name: None if part is None else part.state() for name, part in parts.items()}
-        state, arrays = pack({"learner": self.learner.state(), **states})
+        state, arrays = separate_arrays(states)
         write_container(path, {**self.manifest.to_json(), "state": state}, arrays)
 
     @classmethod
     def load(cls, path: "str | PathLike[str]") -> Self:
-        """Read it from a file; nothing in the file is executed, everything in it is checked.
+        """Read an artifact; nothing in the file is executed, and everything is checked.
 
         Raises
         ------
         BadArtifact
-            The file is no artifact, or it is damaged.
+            The file is not an artifact, or it is damaged.
         NewerArtifact
-            It is of a format that this version of metaod does not know yet.
+            Only later versions of metaod can read its format.
         UnfitArtifact
-            It needs a learner, or a schema of meta-features or a version of it, that is not there.
+            It needs a learner or a schema of meta-features that is not installed.
         """
         document, arrays = read_container(path)
         manifest = _manifest(document, path)
-        kind = _learner_class(manifest.learner, path)
+        learner = _unfitted_learner(manifest, path)
         try:
-            learner = make_learner(manifest.learner, **manifest.parameters)
-        except (BadParameter, TypeError) as error:
-            raise UnfitArtifact(
-                path,
-                f"{kind.__name__} does not take its parameters: {error}",
-                remedy="update metaod, or train the learner again",
-            ) from error
-        try:
-            state = unpack(document.get("state"), arrays)
+            state = insert_arrays(document.get("state"), arrays)
             reader = StateReader({"state": state}, str(path)).part("state")
             learner.restore(reader.part("learner"))
-            history, calibration = _what_it_knows(reader, learner)
+            history, calibration = _restore_history(reader, learner)
         except UserError:
             raise
-        except Exception as error:  # a learner, of whatever package, met what it does not expect
+        except Exception as error:  # a learner of any package can fail in any way
             raise BadArtifact(
                 path,
-                f"does not fit {kind.__name__}: {type(error).__name__}: {error}",
+                f"does not fit {type(learner).__name__}: {type(error).__name__}: {error}",
                 remedy="train the learner again",
             ) from error
-        agree = learner.models_ == manifest.models
-        if manifest.schemas:
-            agree = agree and learner.features_ == manifest.features
-        if not agree:
+        if learner.models_ != manifest.models or (
+            manifest.schemas and learner.features_ != manifest.features
+        ):
             raise BadArtifact(
                 path,
                 "its manifest names other models or features than its learner",
@@ -138,20 +134,18 @@ class Artifact:
             )
         return cls(learner, manifest, history, calibration)
 
-    # answers
-
     @property
     def schema_names(self) -> tuple[str, ...]:
-        """The schemas to extract of a table, for :func:`metaod.extract`."""
+        """The schemas that :func:`metaod.extract` must extract."""
         return tuple(part.name for part in self.manifest.schemas)
 
     def vector(self, features: "MetaFeatures") -> Matrix:
-        """What the learner takes of a table's meta-features, in its order.
+        """Return the meta-features that the learner takes, in its order.
 
         Parameters
         ----------
         features : MetaFeatures
-            The table's meta-features by the artifact's schemas; others may be among them.
+            Meta-features of a table by at least the artifact's schemas.
         """
         if not self.manifest.schemas:
             raise UserError(
@@ -159,32 +153,51 @@ class Artifact:
                 where=self.manifest.learner,
                 remedy="call the learner's predict with them",
             )
-        found = features.to_dict()
+        values = features.to_dict()
         for part in self.manifest.schemas:
-            version = features.versions.get(part.name)
-            if version != part.version or not found.keys() >= set(part.features):
-                got = "none" if version is None else f"version {version}"
+            found = features.versions.get(part.name)
+            if found != part.version or not values.keys() >= set(part.features):
+                got = "none" if found is None else f"version {found}"
                 raise UserError(
                     f"needs meta-features of schema {part.name!r}, version {part.version}, "
                     f"got {got}",
                     where=f"learner {self.manifest.learner!r}",
                     remedy=(
                         "extract that schema too"
-                        if version is None
+                        if found is None
                         else "train the learner again with this version of metaod"
                     ),
                 )
-        return np.array([found[name] for name in self.manifest.features])
+        return np.array([values[name] for name in self.manifest.features])
 
 
-def _what_it_knows(
+def _unfitted_learner(manifest: Manifest, path: "str | PathLike[str]") -> Learner:
+    try:
+        learner_class(manifest.learner)
+    except BadParameter as error:
+        raise UnfitArtifact(
+            path,
+            f"holds the learner {manifest.learner!r}, which is not installed",
+            remedy="update metaod, or install the package that offers it",
+        ) from error
+    try:
+        return make_learner(manifest.learner, **manifest.parameters)
+    except (BadParameter, TypeError) as error:
+        raise UnfitArtifact(
+            path,
+            f"its learner {manifest.learner!r} does not take its parameters: {error}",
+            remedy="update metaod, or train the learner again",
+        ) from error
+
+
+def _restore_history(
     reader: StateReader, learner: Learner
 ) -> tuple[History | None, Calibration | None]:
     history = History.restore(reader.part("history")) if reader.has("history") else None
     if history is not None and (
         set(history.models) != set(learner.models_) or history.features != learner.features_
     ):
-        raise reader.damaged("its history is of other models or features than its learner")
+        raise reader.damaged("its history has other models or features than its learner")
     if not reader.has("calibration"):
         return history, None
     if history is None:
@@ -193,36 +206,25 @@ def _what_it_knows(
 
 
 def read_manifest(path: "str | PathLike[str]") -> Manifest:
-    """What an artifact says of itself, without reading its arrays or making its learner."""
+    """Read the manifest of an artifact, without its arrays."""
     return _manifest(read_document(path), path)
 
 
 def _manifest(document: dict[str, Any], path: "str | PathLike[str]") -> Manifest:
     manifest = Manifest.from_json(document, str(path))
     for part in manifest.schemas:
-        here = SCHEMA_VERSIONS.get(part.name)
-        if here is None:
+        known = SCHEMA_VERSIONS.get(part.name)
+        if known is None:
             raise UnfitArtifact(
                 path,
-                f"needs meta-features of schema {part.name!r}, which are not known here",
+                f"needs meta-features of the unknown schema {part.name!r}",
                 remedy="update metaod",
             )
-        if part.version != here:
+        if part.version != known:
             raise UnfitArtifact(
                 path,
                 f"needs meta-features of schema {part.name!r}, version {part.version}; this "
-                f"metaod extracts version {here}",
-                remedy="update metaod" if part.version > here else "train the learner again",
+                f"metaod extracts version {known}",
+                remedy="update metaod" if part.version > known else "train the learner again",
             )
     return manifest
-
-
-def _learner_class(name: str, path: "str | PathLike[str]") -> type[Learner]:
-    try:
-        return learner_class(name)
-    except BadParameter as error:
-        raise UnfitArtifact(
-            path,
-            f"holds the learner {name!r}, which is not installed",
-            remedy="update metaod, or install the package that offers it",
-        ) from error

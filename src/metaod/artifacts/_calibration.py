@@ -1,7 +1,6 @@
-"""How sure an answer is: predicted performance with an interval that keeps its promise.
+"""Calibration: predicted performance with an interval, and how far to trust it.
 
-Everything here is measured on scores that a learner gave to datasets of origins that it had not
-seen, so that nothing is claimed of a new table that did not hold on such tables.
+Everything is measured on scores for datasets whose origin the learner had not seen.
 """
 
 from dataclasses import dataclass
@@ -14,45 +13,46 @@ import pandas as pd
 from metaod.artifacts._history import History, normalised
 from metaod.errors import BadParameter
 from metaod.learners import State, StateReader, origin_folds
+from metaod.models import Matrix
 
 __all__ = ["LEVEL", "Calibration"]
 
-Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
 
 LEVEL = 0.8
-"""Share of tables on which the interval is to hold the truth."""
+"""Share of tables whose performance the interval should contain."""
 
 _BINS = 5
-"""Parts of the range of predictions, each with an interval of its own."""
+"""Number of bins of the predictions; each has its own interval."""
 
-_FEWEST = 20
-"""Origins without which a part has no interval of its own."""
+_MIN_ORIGINS = 20
+"""A bin with fewer origins uses the interval of all datasets."""
 
 _FOLDS = 10
-"""Groups of origins whose residuals are taken from a fit to the others."""
+"""Number of groups of origins; residuals of a group come from a fit to the other groups."""
 
 _TOP = 0.9
-"""Rank, from 0 to 1, from which a model is at the top of the ranking."""
+"""Rank, from 0 to 1, at which the top of the ranking begins."""
 
 _NEAREST = 5
-"""Historical datasets whose mean distance says how unlike a table is."""
+"""Number of nearest historical datasets whose mean distance is a table's unlikeness."""
 
 
 @dataclass(frozen=True)
 class _Record:
-    """What happened on every historical dataset, predicted without its origin."""
+    """Predictions for the historical datasets without their origins, and the truth."""
 
     level: Matrix  # (n, 1) of the history's estimates
     rank: Matrix  # (n, m) of the learner's scores, from 0 to 1 for the largest
     truth: Matrix  # (n, m) normalised performance, NaN where missing
-    pick: npt.NDArray[np.intp]  # (n,) the first in the ranking that has a value
-    origin: npt.NDArray[np.intp]  # (n,) numbers of the origins, from 0
+    pick: Indices  # (n,) the first model of the ranking that has a value
+    origin: Indices  # (n,) numbers of the origins, from 0
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Predicted performance of a model on a new table, with an interval and what it rests on.
+    """Predicts the performance of models on a new table, with intervals.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ class Calibration:
         Of 1, the level of the history's estimates, the rank among the learner's scores, and their
         product.
     edges : array of shape (bins - 1,)
-        Where the parts of the range of predictions meet.
+        Edges between the bins of predictions.
     low, high : array of shape (2, bins)
-        What to add to a prediction for the ends of the interval; first for a pick, then for any
-        other model.
+        Offsets from a prediction to the ends of its interval; the first row is for the pick, the
+        second for any other model.
     distances : array of shape (n,)
-        How unlike the others each historical dataset is, ascending.
+        Unlikeness of each historical dataset, ascending.
     figures : mapping of str to float
-        What was measured: coverage, how often picks beat iForest, regret near and far.
+        Measured coverage, wins over iForest, and regret near and far.
     """
 
     coefficients: Matrix
@@ -79,50 +79,49 @@ class Calibration:
 
     @classmethod
     def fit(cls, scores: pd.DataFrame, history: History) -> Self:
-        """Learn it from out-of-fold scores of the history's datasets.
+        """Fit to out-of-fold scores of the history's datasets.
 
         Parameters
         ----------
         scores : DataFrame of shape (n_datasets, n_models)
-            Scores of a learner that had not seen the dataset's origin.
+            Scores of learners that had not seen the dataset's origin.
         history : History
-            The same datasets in the same order, of two origins at least.
+            The same datasets in the same order, from at least two origins.
         """
         if len(set(history.origins)) < 2:
             legal = "of at least 2 origins"
             raise BadParameter("Calibration", "history", legal, f"only {history.origins[0]}")
         record = _record(scores[list(history.models)].to_numpy(), history)
-        everything = np.ones(len(history.names), dtype=bool)
-        far = np.array([_unlikeness(history.own_distances(i)) for i in range(len(everything))])
-        fitted = _fit_intervals(record, everything)
+        n = len(history.names)
+        distances = np.array([_unlikeness(history.own_distances(i)) for i in range(n)])
+        fitted = _fit_intervals(record, np.ones(n, dtype=bool))
         figures = _coverage(record, history) | _against_reference(record, history)
-        figures |= _regret_by_distance(record, history, far)
-        return cls(*fitted, np.sort(far), figures)
+        figures |= _regret_by_distance(record, history, distances)
+        return cls(*fitted, np.sort(distances), figures)
 
     def predict(
         self, scores: Matrix, estimate: Matrix, *, pick: int
     ) -> tuple[Matrix, Matrix, Matrix]:
-        """Predicted normalised performance and the ends of its interval, each (m,).
+        """Predict the normalised performance and the ends of its interval, each (m,).
 
         Parameters
         ----------
         scores : array of shape (m,)
-            The learner's.
+            Scores of the learner.
         estimate : array of shape (m,)
-            The history's.
+            Estimates of the history.
         pick : int
-            Place of the model that was picked.
+            Index of the picked model.
         """
         ranks = _ranks(scores)
         predicted = _predict(self.coefficients, _level(estimate, ranks), ranks)
-        part = np.searchsorted(self.edges, predicted)
+        bins = np.searchsorted(self.edges, predicted)
         stratum = np.ones(len(scores), dtype=np.intp)
         stratum[pick] = 0
-        ends = self.low[stratum, part], self.high[stratum, part]
-        return predicted, *_interval(predicted, *ends)
+        return predicted, *_interval(predicted, self.low[stratum, bins], self.high[stratum, bins])
 
     def unlikeness(self, distances: Matrix) -> float:
-        """Share of historical datasets that are less unlike the others than this one.
+        """Return the share of historical datasets that are closer to the others than this one.
 
         Parameters
         ----------
@@ -132,20 +131,19 @@ class Calibration:
         return float(np.mean(self.distances < _unlikeness(distances)))
 
     def state(self) -> State:
-        """Plain data and arrays; :meth:`restore` takes them back."""
-        names = ("coefficients", "edges", "low", "high", "distances", "figures")
-        return {name: getattr(self, name) for name in names}
+        """Return plain data and arrays for :meth:`restore`."""
+        return dict(vars(self))
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        """Take back what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         low = reader.array("low", (2, "bins"))
         edges = reader.array("edges", (reader.size("bins") - 1,))
         if (np.diff(edges) < 0).any():
             raise reader.damaged("edges are not ascending")
         distances = reader.array("distances", ("n",))
         if len(distances) == 0:
-            raise reader.damaged("it rests on no dataset")
+            raise reader.damaged("its history is empty")
         return cls(
             reader.array("coefficients", (4,)),
             edges,
@@ -163,14 +161,12 @@ def _unlikeness(distances: Matrix) -> float:
 
 
 def _ranks(scores: Matrix) -> Matrix:
-    """Ranks from 0 to 1 for the largest, equal scores sharing theirs, along the last axis."""
-    ordered = np.sort(scores, axis=-1)
-    # what scipy.stats.rankdata gives, which takes longer to import than all the rest
-    flat = zip(
-        ordered.reshape(-1, scores.shape[-1]), scores.reshape(-1, scores.shape[-1]), strict=True
-    )
+    """Ranks from 0 to 1 along the last axis; equal scores share their mean rank."""
+    # like scipy.stats.rankdata, whose import takes longer than everything else here
+    rows = scores.reshape(-1, scores.shape[-1])
     ends = [
-        [np.searchsorted(row, found, side) for side in ("left", "right")] for row, found in flat
+        [np.searchsorted(ordered, row, side) for side in ("left", "right")]
+        for ordered, row in zip(np.sort(rows, axis=1), rows, strict=True)
     ]
     ranks = (np.sum(ends, axis=1).reshape(scores.shape) - 1) / 2
     shares: Matrix = ranks / max(scores.shape[-1] - 1, 1)
@@ -178,22 +174,21 @@ def _ranks(scores: Matrix) -> Matrix:
 
 
 def _level(estimate: Matrix, ranks: Matrix) -> Matrix:
-    """What the history expects of the models at the top of the ranking, (..., 1).
+    """Mean estimate (..., 1) of the models at the top of the ranking.
 
-    It tells tables apart; models of one table are told apart by the learner alone, so that what is
-    predicted goes down the ranking with it.
+    The level distinguishes tables; only the learner's scores distinguish the models of a table,
+    so that predictions have the order of the ranking.
     """
-    # where scores are tied at the top, none reaches the rank
+    # tied models at the top may have a lower rank than _TOP
     top = ranks >= np.minimum(_TOP, ranks.max(axis=-1, keepdims=True))
-    found: Matrix = (estimate * top).sum(axis=-1, keepdims=True) / top.sum(axis=-1, keepdims=True)
-    return found
+    level: Matrix = (estimate * top).sum(axis=-1, keepdims=True) / top.sum(axis=-1, keepdims=True)
+    return level
 
 
 def _record(scores: Matrix, history: History) -> _Record:
     truth = normalised(history.P.astype(np.float64))
-    places = range(len(truth))
-    estimate = np.array([history.estimate(history.own_distances(place)) for place in places])
-    # among equal scores the first by id wins, as in a learner's choice
+    estimate = np.array([history.estimate(history.own_distances(i)) for i in range(len(truth))])
+    # among equal scores the first id wins, as in a learner's choice
     order = np.argsort(np.array(history.models), kind="stable")
     pick = order[np.where(np.isnan(truth), -np.inf, scores)[:, order].argmax(axis=1)]
     _, origin = np.unique(np.array(history.origins), return_inverse=True)
@@ -202,12 +197,11 @@ def _record(scores: Matrix, history: History) -> _Record:
 
 
 def _predict(coefficients: Matrix, level: Matrix, rank: Matrix) -> Matrix:
-    result: Matrix = np.clip(_design(level, rank) @ coefficients, 0, 1)
-    return result
+    predicted: Matrix = np.clip(_design(level, rank) @ coefficients, 0, 1)
+    return predicted
 
 
 def _design(level: Matrix, rank: Matrix) -> Matrix:
-    """What a prediction is linear in: 1, level, rank and their product, (..., 4)."""
     return np.stack(np.broadcast_arrays(1.0, level, rank, level * rank), axis=-1)
 
 
@@ -216,61 +210,62 @@ def _interval(predicted: Matrix, low: Matrix, high: Matrix) -> tuple[Matrix, Mat
     return np.minimum(bottom, predicted), np.maximum(top, predicted)
 
 
-def _coefficients(record: _Record, rows: npt.NDArray[np.intp]) -> Matrix:
+def _coefficients(record: _Record, rows: Indices) -> Matrix:
     truth, pick = record.truth[rows], record.pick[rows]
     known = ~np.isnan(truth)
-    # the top of the ranking is what users look at: it counts for as much as all the rest
+    # the pick weighs as much as all models together, because users look at the pick
     weight = np.where(known, 0.5 / known.sum(axis=1, keepdims=True), 0.0)
     weight[np.arange(len(pick)), pick] += 0.5
     root = np.sqrt(weight)
     design = _design(record.level[rows], record.rank[rows]) * root[..., None]
     targets = np.where(known, truth, 0.0) * root
-    found, *_ = np.linalg.lstsq(design.reshape(-1, 4), targets.ravel(), rcond=None)
-    result: Matrix = found
-    return result
+    coefficients: Matrix = np.linalg.lstsq(design.reshape(-1, 4), targets.ravel(), rcond=None)[0]
+    return coefficients
 
 
-def _held_out(record: _Record, rows: Rows) -> Matrix:
-    """Predictions for some of the datasets, each from coefficients of their other origins."""
-    places = np.flatnonzero(rows)
-    predicted = np.empty((len(places), record.truth.shape[1]))
-    n_folds = min(_FOLDS, len(np.unique(record.origin[places])))
-    folds = np.zeros(len(places), dtype=np.intp)
+def _out_of_fold_predictions(record: _Record, rows: Rows) -> Matrix:
+    """Predictions for some datasets, each from coefficients fitted to their other origins."""
+    indices = np.flatnonzero(rows)
+    predicted = np.empty((len(indices), record.truth.shape[1]))
+    n_folds = min(_FOLDS, len(np.unique(record.origin[indices])))
+    folds = np.zeros(len(indices), dtype=np.intp)
     if n_folds > 1:
-        folds = origin_folds(record.origin[places], n_folds, seed=2)
+        folds = origin_folds(record.origin[indices], n_folds, seed=2)
     for fold in range(n_folds):
-        held = places[folds == fold]
-        others = places[folds != fold] if n_folds > 1 else held
+        held_out = indices[folds == fold]
+        others = indices[folds != fold] if n_folds > 1 else held_out
         coefficients = _coefficients(record, others)
-        predicted[folds == fold] = _predict(coefficients, record.level[held], record.rank[held])
+        predicted[folds == fold] = _predict(
+            coefficients, record.level[held_out], record.rank[held_out]
+        )
     return predicted
 
 
 def _fit_intervals(record: _Record, rows: Rows) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     truth, pick = record.truth[rows], record.pick[rows]
-    predicted = _held_out(record, rows)
+    predicted = _out_of_fold_predictions(record, rows)
     known, picked = ~np.isnan(truth), (np.arange(len(pick)), pick)
     edges = np.quantile(predicted[picked], np.linspace(0, 1, _BINS + 1)[1:-1])
-    residual, part = truth - predicted, np.searchsorted(edges, predicted)
+    residual, bins = truth - predicted, np.searchsorted(edges, predicted)
     origin = np.broadcast_to(record.origin[rows][:, None], truth.shape)
     ends = [
-        [_ends(residual[cells], origin[cells], part[cells] == number) for number in range(_BINS)]
+        [_ends(residual[cells], origin[cells], bins[cells] == number) for number in range(_BINS)]
         for cells in (picked, known)
     ]
     low, high = np.moveaxis(np.array(ends), 2, 0)
     return _coefficients(record, np.flatnonzero(rows)), edges, low, high
 
 
-def _ends(residual: Matrix, origin: npt.NDArray[np.intp], inside: Rows) -> tuple[float, float]:
-    """What holds the residual of a new origin at :data:`LEVEL`."""
-    if len(np.unique(origin[inside])) < _FEWEST:
+def _ends(residual: Matrix, origin: Indices, inside: Rows) -> tuple[float, float]:
+    """Ends of an interval that contains the residual of a new origin with probability LEVEL."""
+    if len(np.unique(origin[inside])) < _MIN_ORIGINS:
         inside = np.ones_like(inside)
     n = len(np.unique(origin[inside]))
-    # a new value lies below the k-th of n like it with a chance of k / (n + 1); datasets and
-    # models of one origin resemble each other, so that only origins count
+    # a new value lies below the k-th of n values with probability k / (n + 1); datasets and models
+    # of one origin are not independent, so that only origins count
     below = (n + 1) * (1 - LEVEL) / 2 - 1
     if below < 0:
-        # too few to promise anything less than the whole range
+        # too few origins for an interval shorter than the whole range
         return -1.0, 1.0
     share = below / (n - 1)
     low, high = np.quantile(residual[inside], [share, 1 - share])
@@ -278,7 +273,7 @@ def _ends(residual: Matrix, origin: npt.NDArray[np.intp], inside: Rows) -> tuple
 
 
 def _coverage(record: _Record, history: History) -> dict[str, float]:
-    """Share of picks inside their interval, when it was made from other origins."""
+    """Coverage and width of the intervals of picks, fitted to other origins."""
     n_folds = min(5, len(set(history.origins)))
     folds = origin_folds(history.origins, n_folds, seed=1)
     inside, widths, errors, baseline = [], [], [], []
@@ -287,10 +282,10 @@ def _coverage(record: _Record, history: History) -> dict[str, float]:
         rows = np.flatnonzero(folds == fold)
         pick = record.pick[rows]
         found = _predict(coefficients, record.level[rows, 0], record.rank[rows, pick])
-        part = np.searchsorted(edges, found)
+        bins = np.searchsorted(edges, found)
         truth = record.truth[rows, pick]
-        bottom, top = _interval(found, low[0, part], high[0, part])
-        # a truth at the very end of its interval is inside, however it was rounded
+        bottom, top = _interval(found, low[0, bins], high[0, bins])
+        # tolerate rounding at the ends of the interval
         inside.append((truth >= bottom - 1e-9) & (truth <= top + 1e-9))
         widths.append(top - bottom)
         errors.append((truth - found) ** 2)
@@ -306,7 +301,7 @@ def _coverage(record: _Record, history: History) -> dict[str, float]:
 
 
 def _against_reference(record: _Record, history: History) -> dict[str, float]:
-    """How often a pick was better than PyOD's default iForest on an origin not seen before."""
+    """Compare picks with PyOD's default iForest, on origins that the learner had not seen."""
     reached = history.P[np.arange(len(record.pick)), record.pick].astype(np.float64)
     known = ~np.isnan(history.reference)
     difference = (reached - history.reference)[known]
@@ -322,21 +317,21 @@ def _against_reference(record: _Record, history: History) -> dict[str, float]:
     }
 
 
-def _regret_by_distance(record: _Record, history: History, far: Matrix) -> dict[str, float]:
-    """Whether picks miss more of what was possible where a dataset is unlike the others."""
+def _regret_by_distance(record: _Record, history: History, distances: Matrix) -> dict[str, float]:
+    """Compare the regret of picks on datasets near to and far from the others."""
     from scipy.stats import spearmanr  # noqa: PLC0415 - only when a calibration is made
 
     best = np.nanmax(history.P, axis=1)
     reached = history.P[np.arange(len(record.pick)), record.pick]
     regret = (best - reached).astype(np.float64)
-    cut = np.quantile(far, 0.9)
-    # without both kinds, or without any difference, there is nothing to tell
-    if len(regret) < _FEWEST or np.ptp(regret) == 0 or not (far > cut).any():
+    far = distances > np.quantile(distances, 0.9)
+    # no comparison is possible without both groups and some variation
+    if len(regret) < _MIN_ORIGINS or np.ptp(regret) == 0 or not far.any():
         return {}
-    found = spearmanr(far, regret)
+    found = spearmanr(distances, regret)
     return {
         "regret_distance_correlation": float(found.statistic),
         "regret_distance_p": float(found.pvalue),
-        "regret_near": float(regret[far <= cut].mean()),
-        "regret_far": float(regret[far > cut].mean()),
+        "regret_near": float(regret[~far].mean()),
+        "regret_far": float(regret[far].mean()),
     }

@@ -1,4 +1,4 @@
-"""The historical datasets that an answer can point to: what they looked like, how models did."""
+"""The historical datasets of a learner: their meta-features and the performance of the models."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -8,22 +8,21 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.learners import Cleaning, State, StateReader
+from metaod.models import Matrix
 
 __all__ = ["History", "normalised"]
 
-Matrix = npt.NDArray[np.float64]
-
 _NEIGHBOURS = 20
-"""Historical datasets that an estimate is made of."""
+"""Number of nearest datasets in an estimate."""
 
 _SHRINKAGE = 5.0
-"""Weight of the mean over all datasets, in nearest datasets."""
+"""Weight of the mean over all datasets; a nearest dataset weighs at most 1."""
 
 
 def normalised(P: Matrix) -> Matrix:
-    """Performance on a scale from 0, the worst model of the dataset, to 1, the best.
+    """Scale performance in each row from 0, the worst model, to 1, the best.
 
-    NaN stays; where all models do the same, all get 1. Nothing is known of a row of NaN.
+    NaN stays NaN; if all models of a row perform equally, all get 1.
 
     Examples
     --------
@@ -52,13 +51,13 @@ class History:
     features : tuple of str
         Names of the raw meta-features.
     cleaning : Cleaning
-        How raw meta-features become comparable.
+        Fitted on the raw meta-features.
     M : array of shape (n, d')
         Cleaned meta-features, in single precision.
     P : array of shape (n, m)
         Performance, in single precision; NaN where missing.
     reference : array of shape (n,)
-        Performance of PyOD's default iForest, NaN where missing.
+        Performance of PyOD's default iForest; NaN where missing.
     shapes : array of shape (n, 2)
         Rows and columns of the datasets.
     """
@@ -81,7 +80,7 @@ class History:
         datasets: pd.DataFrame,
         reference: "pd.Series[float]",
     ) -> Self:
-        """Make it from frames over the same datasets in the same order.
+        """Make a history from frames with the same datasets in the same order.
 
         Parameters
         ----------
@@ -107,22 +106,26 @@ class History:
         )
 
     def distances(self, m: Matrix) -> Matrix:
-        """Distance of one dataset, by its raw meta-features (d,), to every historical one."""
-        clean = self.cleaning.transform(m[None, :])[0]
-        return self._from_clean(clean)
+        """Distances (n,) from a dataset with raw meta-features (d,)."""
+        return self._distances(self.cleaning.transform(m[None, :])[0])
 
-    def own_distances(self, place: int) -> Matrix:
-        """Distance of a historical dataset to all; infinite to those of its own origin."""
-        found = self._from_clean(self.M[place].astype(np.float64))
-        found[np.array(self.origins) == self.origins[place]] = np.inf
-        return found
+    def own_distances(self, index: int) -> Matrix:
+        """Distances (n,) from a historical dataset; infinite to datasets of its origin."""
+        distances = self._distances(self.M[index].astype(np.float64))
+        distances[np.array(self.origins) == self.origins[index]] = np.inf
+        return distances
+
+    def _distances(self, clean: Matrix) -> Matrix:
+        width = max(self.cleaning.n_features, 1)
+        distances: Matrix = np.sqrt(((self.M - clean) ** 2).sum(axis=1) / width)
+        return distances
 
     def estimate(self, distances: Matrix) -> Matrix:
-        """Normalised performance of every model on a dataset at these distances, (m,).
+        """Estimate the normalised performance (m,) of every model on a dataset.
 
-        An average over the nearest datasets, weighted by a Gaussian whose width is the distance
-        of the last of them, and drawn towards the mean over all datasets. Datasets at an infinite
-        distance are left out; a model without a value on any of the others gets 0.
+        The estimate is an average over the nearest datasets, weighted by a Gaussian whose width is
+        the distance of the last of them, and shrunk to the mean over all datasets. Datasets at an
+        infinite distance are left out; a model without a value on any other gets 0.
         """
         values = normalised(self.P.astype(np.float64))
         known = ~np.isnan(values)
@@ -136,13 +139,8 @@ class History:
         result: Matrix = (weights @ values[nearest] + _SHRINKAGE * overall) / (total + _SHRINKAGE)
         return result
 
-    def _from_clean(self, clean: Matrix) -> Matrix:
-        width = max(self.cleaning.n_features, 1)
-        found: Matrix = np.sqrt(((self.M - clean) ** 2).sum(axis=1) / width)
-        return found
-
     def state(self) -> State:
-        """Plain data and arrays; :meth:`restore` takes them back."""
+        """Return plain data and arrays for :meth:`restore`."""
         return {
             "names": list(self.names),
             "origins": list(self.origins),
@@ -150,7 +148,7 @@ class History:
             "features": list(self.features),
             "cleaning": self.cleaning.state(),
             "M": self.M,
-            # what is missing is marked by a number that no measure takes
+            # -1 marks a missing value; no performance measure is negative
             "P": np.where(np.isnan(self.P), np.float32(-1), self.P),
             "reference": np.where(np.isnan(self.reference), np.float32(-1), self.reference),
             "shapes": self.shapes,
@@ -158,17 +156,17 @@ class History:
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        """Take back what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         # datasets of two sources may have the same name
         names, origins = (reader.texts(name, distinct=False) for name in ("names", "origins"))
         models, features = reader.texts("models"), reader.texts("features")
-        sizes = {"n": len(names), "m": len(models), "d": len(features)}
-        cleaning = Cleaning.restore(reader.part("cleaning", **sizes))
-        P = reader.array("P", (sizes["n"], sizes["m"]))
-        reference = reader.array("reference", (sizes["n"],))
-        M = reader.array("M", (sizes["n"], cleaning.n_features))
-        if len(origins) != len(names):
-            raise reader.damaged("there are not as many origins as names")
+        n = len(names)
+        cleaning = Cleaning.restore(reader.part("cleaning", d=len(features)))
+        M = reader.array("M", (n, cleaning.n_features))
+        P = reader.array("P", (n, len(models)))
+        reference = reader.array("reference", (n,))
+        if len(origins) != n:
+            raise reader.damaged("the numbers of origins and names differ")
         return cls(
             tuple(names),
             tuple(origins),
@@ -178,5 +176,5 @@ class History:
             M.astype(np.float32),
             np.where(P < 0, np.nan, P).astype(np.float32),
             np.where(reference < 0, np.nan, reference).astype(np.float32),
-            reader.array("shapes", (sizes["n"], 2), "i").astype(np.int64),
+            reader.array("shapes", (n, 2), "i").astype(np.int64),
         )

@@ -1,17 +1,35 @@
-"""What an artifact says of itself: which learner, made how, from what, for which tables."""
+"""The JSON of an artifact: its manifest, and nested states without their arrays."""
 
+import math
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from metaod._version import __version__
-from metaod.learners import StateReader, plain
+from metaod.artifacts._container import Arrays
+from metaod.errors import UserError
+from metaod.learners import StateReader
 
-__all__ = ["Manifest", "UsedSchema", "library_versions"]
+__all__ = [
+    "Manifest",
+    "UsedSchema",
+    "insert_arrays",
+    "library_versions",
+    "separate_arrays",
+    "to_json",
+]
 
 _LIBRARIES = ("numba", "numpy", "pandas", "pyod", "scikit-learn", "scipy")
+
+_ARRAY_KEY = "$array"
+"""The only key of the object that replaces an array in JSON; its value is the array's name."""
+_NAME_PART = re.compile(r"[A-Za-z0-9_]+")
+"""A part of an array's name, which becomes a file name in the zip."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +39,11 @@ class UsedSchema:
     Parameters
     ----------
     name : str
-        The schema's name.
+        Name of the schema.
     version : int
-        Its version: vectors of two versions do not mix.
+        Its version; vectors of two versions cannot be mixed.
     features : tuple of str
-        Those of its features that the learner takes, in the learner's order.
+        The features of this schema that the learner takes, in the learner's order.
     """
 
     name: str
@@ -35,30 +53,26 @@ class UsedSchema:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an artifact says of itself.
+    """Which learner an artifact holds and how it was made.
 
     Parameters
     ----------
     learner : str
         Name of the learner.
     parameters : mapping of str to object
-        The parameters it was made with.
+        Its parameters.
     models : tuple of str
         Ids of the models that it can pick.
     schemas : tuple of UsedSchema
-        The meta-features it takes, in order; empty where they belong to no schema of ours.
+        The meta-features it takes, in order; empty if they belong to no schema.
     measure : str or None
-        The measure of performance it was fitted on.
+        The performance measure it was fitted on.
     datasets : tuple of str
         Fingerprints of the training datasets.
     n_origins : int
-        Number of origins that they come from.
+        Number of their origins.
     versions : mapping of str to str
-        Versions of the libraries it was made with.
-    figures : mapping of str to object, optional
-        What is known of how well it does.
-    made : str, optional
-        The day it was made; left out where the same training is to give the same bytes.
+        Versions of the libraries used for training.
     """
 
     learner: str
@@ -69,24 +83,22 @@ class Manifest:
     datasets: tuple[str, ...] = ()
     n_origins: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    made: str | None = None
 
     @property
     def seed(self) -> int | None:
-        """The seed of the fitting, where the learner takes one."""
+        """The seed of the training, if the learner takes one."""
         return self.parameters.get("random_state")
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of the features of all schemas, in the order of a vector."""
+        """Names of the features of all schemas, in the learner's order."""
         return tuple(name for part in self.schemas for name in part.features)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; :meth:`from_json` takes it back."""
+        """Return plain data for :meth:`from_json`."""
         return {
             "learner": self.learner,
-            "parameters": plain(dict(self.parameters), "parameters"),
+            "parameters": to_json(dict(self.parameters), "parameters"),
             "models": list(self.models),
             "schemas": [
                 {"name": part.name, "version": part.version, "features": list(part.features)}
@@ -97,39 +109,36 @@ class Manifest:
             "n_origins": self.n_origins,
             "seed": self.seed,
             "versions": dict(self.versions),
-            "figures": plain(dict(self.figures), "figures"),
-            "made": self.made,
+            # unused; metaod 0.1 requires them
+            "figures": {},
+            "made": None,
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], where: str) -> "Manifest":
-        """Take back what :meth:`to_json` gave; refuses what is of another kind."""
+    def from_json(cls, data: Mapping[str, Any], where: str) -> Self:
+        """Restore a manifest; refuse values of a wrong type."""
         reader = StateReader(data, where)
-        schemas = []
-        for part in reader.parts("schemas"):
-            name, features = part.text("name"), part.texts("features")
-            schemas.append(UsedSchema(name, _count(part, "version"), tuple(features)))
-        found: dict[str, dict[str, Any]] = {}
-        for name in ("parameters", "versions", "figures"):
-            reader.part(name)
-            found[name] = data[name]
-        versions = [reader.part("versions").text(name) for name in found["versions"]]
+        schemas = tuple(
+            UsedSchema(part.text("name"), part.count("version"), tuple(part.texts("features")))
+            for part in reader.parts("schemas")
+        )
+        # only checks that both are mappings
+        reader.part("parameters")
+        versions = reader.part("versions")
         return cls(
             learner=reader.text("learner"),
-            parameters=found["parameters"],
+            parameters=data["parameters"],
             models=tuple(reader.texts("models")),
-            schemas=tuple(schemas),
+            schemas=schemas,
             measure=reader.text("measure") if reader.has("measure") else None,
             datasets=tuple(reader.texts("datasets")) if reader.has("datasets") else (),
-            n_origins=_count(reader, "n_origins"),
-            versions=dict(zip(found["versions"], versions, strict=True)),
-            figures=found["figures"],
-            made=reader.text("made") if reader.has("made") else None,
+            n_origins=reader.count("n_origins"),
+            versions={name: versions.text(name) for name in data["versions"]},
         )
 
 
 def library_versions() -> dict[str, str]:
-    """Versions of what a learner is fitted with, by name.
+    """Return the versions of the libraries that scores depend on, by name.
 
     Examples
     --------
@@ -140,9 +149,80 @@ def library_versions() -> dict[str, str]:
     return {"metaod": __version__, "python": platform.python_version(), **found}
 
 
-def _count(reader: StateReader, name: str) -> int:
-    value = reader.number(name)
-    # beyond that a float skips integers
-    if not 0 <= value < 2**53 or value != int(value):
-        raise reader.damaged(f"{name} is no count")
-    return int(value)
+# states as JSON and arrays
+
+
+def separate_arrays(state: Mapping[str, Any]) -> tuple[dict[str, Any], Arrays]:
+    """Replace the arrays of a nested state by references to their names.
+
+    An array's name is its path in the state: keys and list indices, joined by dots.
+
+    Examples
+    --------
+    >>> document, arrays = separate_arrays({"rank": 2, "parts": [{"V": np.zeros((3, 2))}]})
+    >>> document
+    {'rank': 2, 'parts': [{'V': {'$array': 'parts.0.V'}}]}
+    >>> list(arrays)
+    ['parts.0.V']
+    """
+    arrays: Arrays = {}
+    document: dict[str, Any] = _to_json(dict(state), (), arrays)
+    return document, arrays
+
+
+def to_json(value: Any, name: str) -> Any:
+    """Convert tuples and numpy scalars to what JSON returns; refuse arrays and other objects.
+
+    Examples
+    --------
+    >>> to_json({"cycle": (1, np.float64(0.5))}, "parameters")
+    {'cycle': [1, 0.5]}
+    """
+    return _to_json(value, (name,), None)
+
+
+def insert_arrays(document: Any, arrays: Arrays) -> Any:
+    """Undo :func:`separate_arrays`; KeyError unless each array is referred to exactly once."""
+    unused = dict(arrays)
+    state = _insert(document, unused)
+    if unused:
+        raise KeyError(next(iter(unused)))
+    return state
+
+
+def _to_json(value: Any, path: tuple[str, ...], arrays: Arrays | None) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, Mapping) and all(
+        isinstance(key, str) and not key.startswith("$") for key in value
+    ):
+        return {key: _to_json(item, (*path, key), arrays) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_to_json(item, (*path, str(i)), arrays) for i, item in enumerate(value)]
+    name = ".".join(path)
+    if (
+        isinstance(value, np.ndarray)
+        and arrays is not None
+        and all(map(_NAME_PART.fullmatch, path))
+    ):
+        arrays[name] = value
+        return {_ARRAY_KEY: name}
+    raise UserError(
+        f"{type(value).__name__} {value!r:.60} cannot be written to a file",
+        where=name,
+        remedy="use numbers, texts, lists and dictionaries with text keys",
+    )
+
+
+def _insert(document: Any, unused: Arrays) -> Any:
+    if isinstance(document, list):
+        return [_insert(item, unused) for item in document]
+    if not isinstance(document, dict):
+        return document
+    if document.keys() == {_ARRAY_KEY}:
+        return unused.pop(document[_ARRAY_KEY])
+    return {key: _insert(item, unused) for key, item in document.items()}

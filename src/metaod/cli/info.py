@@ -31,7 +31,7 @@ _WORDS = {
 
 
 def info(learner: Learner = "default", *, json: Json = False) -> None:
-    """Show the versions in use and the learner: trained on what, when, how, with which figures.
+    """Show the versions in use and the learner: trained on what, how, with which figures.
 
     Examples:  metaod info  ·  metaod info --learner mine.metaod --json
     """
@@ -49,13 +49,10 @@ def info(learner: Learner = "default", *, json: Json = False) -> None:
 
 def _as_data(artifact: "Artifact") -> dict[str, Any]:
     manifest, calibration = artifact.manifest, artifact.calibration
-    # how picks did on tables of origins that the learner had not seen
-    calibrated = {} if calibration is None else calibration.figures
     return {
         "name": manifest.learner,
         "title": artifact.learner.title,
         "parameters": dict(manifest.parameters),
-        "made": manifest.made,
         "measure": manifest.measure,
         "datasets": len(manifest.datasets),
         "origins": manifest.n_origins,
@@ -63,7 +60,8 @@ def _as_data(artifact: "Artifact") -> dict[str, Any]:
         "schemas": {part.name: part.version for part in manifest.schemas},
         "features": len(manifest.features),
         "versions": dict(manifest.versions),
-        "figures": {**manifest.figures, **calibrated},
+        # how picks did on tables of origins that the learner had not seen
+        "figures": {} if calibration is None else calibration.figures,
     }
 
 
@@ -78,22 +76,17 @@ def _print(artifact: "Artifact", versions: dict[str, str]) -> None:
     schemas = ", ".join(f"{name} (version {number})" for name, number in data["schemas"].items())
     listing.add_row("meta-features", f"{data['features']}: {schemas or 'of no schema'}")
     listing.add_row("measure", str(data["measure"] or "-"))
-    listing.add_row("when", str(data["made"] or "not recorded"))
     given = ", ".join(f"{name}={value}" for name, value in data["parameters"].items())
     listing.add_row("parameters", visible(given) or "-")
     out.print(listing)
     if data["figures"]:
         figures = grid("on datasets of origins that it had not seen", "", right=("",))
         found = data["figures"]
-        for name in (*_WORDS, *(name for name in found if name not in _WORDS)):
+        for name, words in _WORDS.items():
             if name in found:
-                figures.add_row(_WORDS.get(name, name.replace("_", " ")), _figure(found[name]))
+                figures.add_row(words, f"{found[name]:.4g}")
         out.print(figures)
     table = grid("versions", "here", "when trained")
     for name, here in versions.items():
         table.add_row(name, here, data["versions"].get(name, "-"))
     out.print(table)
-
-
-def _figure(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else visible(str(value))

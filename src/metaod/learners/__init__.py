@@ -1,9 +1,8 @@
 """Learners: fit on a performance matrix and meta-features, then predict a score for every model."""
 
-from metaod.learners._base import Choice, Learner, Matrix, Progress
+from metaod.learners._base import Choice, Learner, Progress
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._out_of_fold import origin_folds, out_of_fold_scores
-from metaod.learners._packing import Arrays, pack, plain, unpack
 from metaod.learners._parameters import read_parameters
 from metaod.learners._registry import (
     ENTRY_POINTS,
@@ -16,11 +15,9 @@ from metaod.learners._state import State, StateReader
 
 __all__ = [
     "ENTRY_POINTS",
-    "Arrays",
     "Choice",
     "Cleaning",
     "Learner",
-    "Matrix",
     "Progress",
     "State",
     "StateReader",
@@ -30,8 +27,5 @@ __all__ = [
     "make_learner",
     "origin_folds",
     "out_of_fold_scores",
-    "pack",
-    "plain",
     "read_parameters",
-    "unpack",
 ]

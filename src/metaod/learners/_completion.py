@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from metaod.learners._base import Matrix
+from metaod.models import Matrix
 
 __all__ = ["below_known", "completed", "least_to_unknown"]
 

@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from metaod.learners._base import Matrix
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._forests import FlatForest
 from metaod.learners._state import State, StateReader
+from metaod.models import Matrix
 
 __all__ = ["MetaRegression"]
 

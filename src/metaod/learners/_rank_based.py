@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from metaod.errors import BadParameter
-from metaod.learners._base import Matrix
 from metaod.learners._dcg import dcg_loss, gains
 from metaod.learners._latent import LatentLearner
+from metaod.models import Matrix
 
 __all__ = ["RankBased", "by_row"]
 

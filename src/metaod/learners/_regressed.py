@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from metaod.learners._base import Matrix
 from metaod.learners._checks import check_forest
 from metaod.learners._foreign import fresh_copy, own_state
 from metaod.learners._forests import FlatForest
 from metaod.learners._latent import LatentLearner
 from metaod.learners._regression import ForestRegression, Regressor, regress
 from metaod.learners._state import State, StateReader
+from metaod.models import Matrix
 
 __all__ = ["Regressed"]
 

@@ -1,4 +1,4 @@
-"""What a fitted learner carries, as plain data and arrays, and how it is read back with checks."""
+"""The saved state of a fitted learner, and a reader that checks it."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -12,25 +12,27 @@ from metaod.errors import UserError
 __all__ = ["DamagedState", "State", "StateReader"]
 
 State = dict[str, Any]
-"""Names to arrays (float64, float32 or integers), texts, numbers, booleans, None, lists of these,
-and states."""
+"""Names to arrays (floats, integers or booleans), strings, numbers, None, lists of these, and
+nested states."""
+
+_DTYPE_KINDS = {"f": "f", "i": "iu", "b": "b"}
 
 
 class DamagedState(UserError):
-    """What was saved does not fit together."""
+    """The parts of a saved state are missing or do not fit together."""
 
 
 class StateReader:
-    """Reads a :data:`State` that came from outside, checking every kind and shape.
+    """Reads a :data:`State` from an untrusted source and checks every type and shape.
 
     Parameters
     ----------
     state : mapping
-        What was saved.
+        The saved state.
     where : str
-        Where it came from, for messages.
+        Its source, for error messages.
     sizes : mapping of str to int, optional
-        Sizes already known, by the letter that stands for them in a shape.
+        Known sizes, by the name that stands for them in a shape.
 
     Examples
     --------
@@ -47,20 +49,20 @@ class StateReader:
         self._sizes = dict(sizes or {})
 
     def array(self, name: str, shape: tuple[str | int, ...], kind: str = "f") -> npt.NDArray[Any]:
-        """An array of this shape and kind.
+        """Return an array of this shape and kind.
 
         Parameters
         ----------
         name : str
             Its name.
         shape : tuple of str or int
-            A number, or the letter of a size: bound when it is first met, checked from then on.
+            Each dimension is a number or the name of a size. The first array that uses a name
+            sets the size; later arrays must agree.
         kind : {"f", "i", "b"}, default="f"
-            Floating numbers (all finite), integers or booleans.
+            Finite floats, integers or booleans.
         """
         value = self._get(name)
-        kinds = {"f": "f", "i": "iu", "b": "b"}[kind]
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds:
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in _DTYPE_KINDS[kind]:
             raise self.damaged(f"{name} is no array of kind {kind!r}")
         if value.ndim != len(shape):
             raise self.damaged(f"{name} has {value.ndim} dimensions, not {len(shape)}")
@@ -72,40 +74,52 @@ class StateReader:
             raise self.damaged(f"{name} holds NaN or infinities")
         return value
 
-    def size(self, letter: str) -> int:
-        """A size that was met in a shape."""
-        return self._sizes[letter]
+    def indices(self, name: str, size: str | int, below: int) -> npt.NDArray[np.intp]:
+        """Return a vector of indices from 0 to ``below`` - 1."""
+        value = self.array(name, (size,), "i").astype(np.intp)
+        if ((value < 0) | (value >= below)).any():
+            raise self.damaged(f"{name} holds an index outside 0 to {below - 1}")
+        return value
+
+    def size(self, name: str) -> int:
+        """Return a size that an array has set."""
+        return self._sizes[name]
 
     def number(self, name: str) -> float:
-        """A finite number."""
+        """Return a finite number."""
         value = self._get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.damaged(f"{name} is no finite number")
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
+        number = math.nan
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
         if not math.isfinite(number):
             raise self.damaged(f"{name} is no finite number")
         return number
 
     def numbers(self, name: str) -> dict[str, float]:
-        """Finite numbers by name."""
-        value = self._get(name)
-        if not isinstance(value, Mapping):
-            raise self.damaged(f"{name} does not hold numbers by name")
-        inner = StateReader(value, self._where)
-        return {str(key): inner.number(key) for key in value}
+        """Return finite numbers by name."""
+        inner = self.part(name)
+        return {str(key): inner.number(key) for key in self._state[name]}
+
+    def count(self, name: str) -> int:
+        """Return an integer of at least 0."""
+        value = self.number(name)
+        # a float cannot hold every integer from 2**53 on
+        if not 0 <= value < 2**53 or value != int(value):
+            raise self.damaged(f"{name} is no count")
+        return int(value)
 
     def text(self, name: str) -> str:
-        """A text."""
+        """Return a string."""
         value = self._get(name)
         if not isinstance(value, str):
             raise self.damaged(f"{name} is no text")
         return value
 
     def texts(self, name: str, *, distinct: bool = True) -> list[str]:
-        """A list of texts, one at least; each once, unless told otherwise."""
+        """Return a list of at least one string; by default all must differ."""
         value = self._get(name)
         if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
             raise self.damaged(f"{name} is no list of texts")
@@ -114,29 +128,29 @@ class StateReader:
         return list(value)
 
     def has(self, name: str) -> bool:
-        """Whether there is something of that name that is not None."""
+        """Whether the state holds a value other than None under this name."""
         return self._state.get(name) is not None
 
     def part(self, name: str, **sizes: int) -> "StateReader":
-        """The state of that name, with sizes that are known from outside it."""
-        value = self._get(name)
-        if not isinstance(value, Mapping):
-            raise self.damaged(f"{name} is no state")
-        return StateReader(value, self._where, {**self._sizes, **sizes})
+        """Return a reader of a nested state, with further known sizes."""
+        return self._nested(name, self._get(name), sizes)
 
     def parts(self, name: str) -> Iterator["StateReader"]:
-        """The states in the list of that name."""
+        """Yield a reader for each state in a list."""
         value = self._get(name)
         if not isinstance(value, list):
             raise self.damaged(f"{name} is no list of states")
         for item in value:
-            if not isinstance(item, Mapping):
-                raise self.damaged(f"{name} is no list of states")
-            yield StateReader(item, self._where, self._sizes)
+            yield self._nested(name, item, {})
 
     def damaged(self, message: str) -> DamagedState:
-        """The error that says so."""
+        """Return the error to raise for a damaged state."""
         return DamagedState(message, where=self._where, remedy="train the learner again")
+
+    def _nested(self, name: str, value: Any, sizes: Mapping[str, int]) -> "StateReader":
+        if not isinstance(value, Mapping):
+            raise self.damaged(f"{name} is no state")
+        return StateReader(value, self._where, {**self._sizes, **sizes})
 
     def _get(self, name: str) -> Any:
         if name not in self._state:

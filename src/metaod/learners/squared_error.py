@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners._base import Matrix
 from metaod.learners._regressed import Regressed
+from metaod.models import Matrix
 
 __all__ = ["SquaredErrorFactorisation"]
 
