@@ -29,9 +29,7 @@ pytestmark = pytest.mark.usefixtures("foresting")
 @pytest.mark.parametrize("name", [*registry._OURS, "foresting"])
 def test_every_learner_comes_back(tmp_path, name):
     kind = Foresting if name == "foresting" else learner_class(name)
-    artifact = fitted(
-        kind, **({"models": {MODELS[0]: 2.0, MODELS[2]: 1.0}} if name == "fixed" else {})
-    )
+    artifact = fitted(kind, **({"model": MODELS[2]} if name == "fixed" else {}))
     path = tmp_path / "a.metaod"
     artifact.save(path)
     back = Artifact.load(path)
@@ -202,7 +200,7 @@ def test_answers_for_extracted_metafeatures():
     )
     scores = artifact.learner.predict(artifact.vector(features))
     np.testing.assert_array_equal(scores, artifact.learner.predict(vector))
-    assert artifact.learner.choose(artifact.vector(features)).best == scores.idxmax()
+    assert artifact.learner.choose(artifact.vector(features)) == scores.idxmax()
 
 
 def test_metafeatures_of_another_kind_are_refused():

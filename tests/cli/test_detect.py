@@ -7,14 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
-from made_selection import MODELS, made_select
+from made_selection import MODELS, selecting
 
 from metaod.cli import detect as command
 from metaod.cli import writing
 from metaod.cli.detect import detect
 from metaod.errors import BadParameter, UserError
 from metaod.selection import _estimator as estimator
-from metaod.selection import _saved as saved
 
 FRAME = pd.DataFrame(
     {
@@ -27,7 +26,7 @@ FRAME = pd.DataFrame(
 
 @pytest.fixture
 def call(capsys, monkeypatch):
-    monkeypatch.setattr(estimator, "select", made_select)
+    monkeypatch.setattr(estimator, "make_selection", selecting())
     app = typer.Typer(pretty_exceptions_enable=False)
     app.command()(detect)
 
@@ -162,20 +161,20 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
 )
 def test_mistakes_are_told_before_anything_is_fitted(call, table, monkeypatch, arguments, words):
     monkeypatch.chdir(table.parent)
-    monkeypatch.setattr(estimator, "select", None)
+    monkeypatch.setattr(estimator, "make_selection", None)
     with pytest.raises(UserError, match=words):
         call(table, *arguments)
 
 
 def test_all_tables_must_be_there_before_the_first_is_fitted(call, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(estimator, "select", None)
+    monkeypatch.setattr(estimator, "make_selection", None)
     with pytest.raises(UserError, match=r"nofile\.csv: there is no such file"):
         call(table, tmp_path / "nofile.csv", "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_told_first(call, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(estimator, "select", None)
+    monkeypatch.setattr(estimator, "make_selection", None)
     # as root may write anywhere: the system's answer is made up
     monkeypatch.setattr(writing.os, "access", lambda *_: False)
     with pytest.raises(UserError, match="folder cannot be written"):
@@ -185,8 +184,8 @@ def test_a_folder_that_cannot_be_written_is_told_first(call, table, tmp_path, mo
 def test_a_saved_pick_is_loaded_once(call, table, tmp_path, monkeypatch):
     call(table, "--save", tmp_path / "pick.mod")
     loaded = []
-    real = saved.load
-    monkeypatch.setattr(saved, "load", lambda path: loaded.append(path) or real(path))
+    real = estimator.load
+    monkeypatch.setattr(estimator, "load", lambda path: loaded.append(path) or real(path))
     other = tmp_path / "other.csv"
     FRAME[::-1].to_csv(other, index=False)
     call(table, other, "--apply", tmp_path / "pick.mod")
@@ -199,7 +198,7 @@ def test_what_happened_to_the_table_is_told(call, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     out = call(tmp_path / "t.csv", "--save", tmp_path / "pick.mod").out
     assert "note: Treated as missing: 1 infinite value in 'height'." in out
-    assert "note: Columns whose values are not used: empty: 'none'." in out
+    assert "note: Columns that are not used: empty: 'none'." in out
     # of the new table, not of the old one
     frame = FRAME.assign(gap=np.nan, none=np.nan)
     frame.loc[5:, ["colour", "score"]] = np.nan
@@ -215,10 +214,10 @@ def test_what_happened_to_the_table_is_told(call, tmp_path):
 def test_errors_of_picking_name_the_command_and_the_option(call, table, monkeypatch, option):
     name = option[2:].replace("-", "_")
 
-    def refuse(X, **_):
+    def refuse(*_, **__):
         raise BadParameter("select", name, "something else", "3")
 
-    monkeypatch.setattr(estimator, "select", refuse)
+    monkeypatch.setattr(estimator, "make_selection", refuse)
     with pytest.raises(BadParameter, match=f"'{option}' parameter of metaod detect"):
         call(table, option, "3")
 

@@ -94,8 +94,8 @@ def test_something_else_is_answered_with_the_list(given, trainer):
     assert trainer.asked == []
 
 
-def test_a_fixed_choice_needs_its_models(trainer):
-    with pytest.raises(BadParameter, match=r"'learner' parameter of metaod info .*--set models"):
+def test_a_fixed_choice_needs_its_model(trainer):
+    with pytest.raises(BadParameter, match=r"'learner' parameter of metaod info .*--set model="):
         find_artifact("fixed", owner="metaod info")
     assert trainer.asked == []
 

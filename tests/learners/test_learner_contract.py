@@ -14,7 +14,7 @@ from metaod.testing.learners import check_learner, history, learner_contract
 POINTS = [check.name for check in learner_contract(GlobalBest)]
 NAMES = list(learner_classes())
 # what a learner cannot do without, and what makes it quick
-NEEDED = {"fixed": {"models": {history()[0].columns[5]: 3, history()[0].columns[1]: 1}}}
+NEEDED = {"fixed": {"model": history()[0].columns[5]}}
 QUICK = {"n_estimators": 10}
 
 
@@ -47,7 +47,7 @@ def test_the_name_is_the_one_in_the_registry(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_without_names_do_as_well(name):
     P, M = (frame.to_numpy() for frame in history())
-    params = {"fixed": {"models": ["model 3"]}}.get(name, {})
+    params = {"fixed": {"model": "model 3"}}.get(name, {})
     if name == "pyod_rule":
         pytest.skip("it goes by the names of the meta-features")
     quick = {k: v for k, v in QUICK.items() if k in learner_class(name).__dataclass_fields__}

@@ -74,7 +74,7 @@ def test_hardly_any_datasets(kind, n):
 def test_single_dataset_is_learned_by_heart():
     P, M = planted()
     for learner in (MetaODC(), MetaODLearner(epochs=200)):
-        pick = learner.fit(P[:1], M[:1]).choose(M.iloc[7]).best
+        pick = learner.fit(P[:1], M[:1]).choose(M.iloc[7])
         assert P.loc[0, pick] > P.loc[0].max() - 0.05
 
 

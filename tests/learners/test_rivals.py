@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -374,7 +372,7 @@ def test_the_rule_is_pyods(n_rows, n_columns):
     plan = ADEngine().plan_detection(profile)
     P = frame([[0.1, 0.2]], ["KNN()", "IForest()"])
     learner = PyODRule().fit(P, frame([[100, 5]], SIZES))
-    assert learner.choose([n_rows, n_columns]).best == f"{plan['detector_name']}()"
+    assert learner.choose([n_rows, n_columns]) == f"{plan['detector_name']}()"
     # what it adds moves labels, not scores
     assert set(plan["params"]) <= {"contamination"}
 
@@ -398,14 +396,14 @@ def test_the_rule_is_pyods(n_rows, n_columns):
 def test_the_rule_takes_the_nearest_column(models, small, other):
     P = frame([np.linspace(0.9, 0.1, len(models))], models)
     learner = PyODRule().fit(P, frame([[100, 5]], SIZES))
-    assert learner.choose([100, 5]).best == models[small]
-    assert learner.choose([100, 50]).best == models[other]
+    assert learner.choose([100, 5]) == models[small]
+    assert learner.choose([100, 50]) == models[other]
 
 
 def test_the_rule_takes_a_column_with_values():
     P = frame([[np.nan, 0.1, 0.2]], ["KNN()", "KNN(n_neighbors=90)", "IForest()"])
     learner = PyODRule().fit(P, frame([[100, 5]], SIZES))
-    assert learner.choose([100, 5]).best == "KNN(n_neighbors=90)"
+    assert learner.choose([100, 5]) == "KNN(n_neighbors=90)"
 
 
 def test_the_rule_needs_the_sizes():
@@ -416,47 +414,29 @@ def test_the_rule_needs_the_sizes():
 @pytest.mark.parametrize("size", [[np.nan, 5], [100, np.nan], [np.inf, 5]], ids=str)
 def test_an_unknown_size_is_not_small(size):
     P = frame([[0.2, 0.1]], ["KNN()", "IForest()"])
-    assert PyODRule().fit(P, frame([[100, 5]], SIZES)).choose(size).best == "IForest()"
+    assert PyODRule().fit(P, frame([[100, 5]], SIZES)).choose(size) == "IForest()"
 
 
 # a fixed choice
 
 
-def test_a_fixed_set_has_its_weights():
-    P, M = frame(np.eye(3)), frame(np.zeros((3, 1)))
-    learner = FixedChoice({"m2": 1, "m0": 3}).fit(P, M)
-    assert learner.choose([5.0]).weights == {"m0": 0.75, "m2": 0.25}
-    assert list(learner.choose([5.0]).weights) == ["m0", "m2"]
-    assert learner.predict([5.0]).to_dict() == {"m0": 0.75, "m1": 0.0, "m2": 0.25}
+def test_a_fixed_choice_scores_its_model_alone():
+    learner = FixedChoice("m2").fit(frame(np.eye(3)), frame(np.zeros((3, 1))))
+    assert learner.choose([5.0]) == "m2"
+    assert learner.predict([5.0]).to_dict() == {"m0": 0.0, "m1": 0.0, "m2": 1.0}
+    assert learner.params() == {"model": "m2"}
 
 
-@pytest.mark.parametrize("models", [["m2", "m1"], ("m2", "m1")], ids=["list", "tuple"])
-def test_a_fixed_list_weighs_all_the_same(models):
-    learner = FixedChoice(models).fit(frame(np.eye(3)), frame(np.zeros((3, 1))))
-    assert learner.choose([5.0]).weights == {"m1": 0.5, "m2": 0.5}
-    assert json.loads(json.dumps(learner.params())) == {"models": ["m2", "m1"]}
+@pytest.mark.parametrize("model", ["", "m9", None, ["m1"]], ids=repr)
+def test_a_fixed_choice_refuses_what_is_no_column(model):
+    with pytest.raises(BadParameter, match=r"'model' parameter.*columns of P"):
+        FixedChoice(model).fit(frame(np.eye(3)), frame(np.zeros((3, 1))))
 
 
-@pytest.mark.parametrize(
-    "models",
-    [(), "m1", {"m1": 0}, {"m1": -1}, {"m1": np.nan}, {"m1": True}, {"m1": "1"}, ["m1", "m1"],
-     ["m9"], {"m9": 1}, None],
-    ids=repr,
-)  # fmt: skip
-def test_a_fixed_choice_refuses(models):
-    with pytest.raises(BadParameter, match="models"):
-        FixedChoice(models).fit(frame(np.eye(3)), frame(np.zeros((3, 1))))
-
-
-def test_a_fixed_choice_says_which_model_is_lost():
-    with pytest.raises(BadParameter, match=r"columns of P.*'KNN"):
-        FixedChoice(["m1", "KNN(n_neighbors=7)"]).fit(frame(np.eye(3)), frame(np.zeros((3, 1))))
-
-
-def test_a_fixed_choice_with_odd_weights_is_not_restored():
-    learner = FixedChoice(["m1"]).fit(frame(np.eye(3)), frame(np.zeros((3, 1))))
+def test_a_fixed_choice_with_odd_scores_is_not_restored():
+    learner = FixedChoice("m1").fit(frame(np.eye(3)), frame(np.zeros((3, 1))))
     state = learner.state()
-    for weights in ([0.5, 0.2, 0.2], [1.5, -0.5, 0.0]):
-        state["learned"] = {"weights": np.array(weights)}
-        with pytest.raises(DamagedState, match="weights"):
-            FixedChoice(["m1"]).restore(StateReader(state, "a.metaod"))
+    for scores in ([0.5, 0.0, 0.0], [1.0, -0.5, 0.0], [0.0, 0.0, 0.0]):
+        state["learned"] = {"scores": np.array(scores)}
+        with pytest.raises(DamagedState, match="scores"):
+            FixedChoice("m1").restore(StateReader(state, "a.metaod"))

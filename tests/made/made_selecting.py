@@ -79,14 +79,13 @@ def averages_data():
 
 
 @cache
-def averages_artifact(name="global_best", *, calibrate=5, models=()):
+def averages_artifact(name="global_best", *, calibrate=5):
     """A learner that knows averages."""
-    params = {"models": dict(models)} if models else {}
-    return train(averages_data(), make_learner(name, **params), calibrate=calibrate)
+    return train(averages_data(), make_learner(name), calibrate=calibrate)
 
 
 @cache
-def artifact(name="argosmart", *, calibrate=5, models=()):
-    """A learner trained on them; ``models`` are those of a fixed choice."""
-    params = {"models": dict(models)} if models else {}
+def artifact(name="argosmart", *, calibrate=5, model=""):
+    """A learner trained on them; ``model`` is that of a fixed choice."""
+    params = {"model": model} if model else {}
     return train(training_data(), make_learner(name, **params), calibrate=calibrate)

@@ -1,13 +1,11 @@
 """A pick without a learner: the models in the order that a test names."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 
-from metaod.learners import Choice
-from metaod.models import ModelSpec
-from metaod.selection._picks import resolved
+from metaod.models import ModelSpec, member_ids
+from metaod.selection._candidates import Constraints
 from metaod.tables import PreparedTable, Table, prepare, read_table
 
 MODELS = (
@@ -45,22 +43,17 @@ class MadeSelection:
 
     prepared: PreparedTable
     models: tuple[str, ...] = MODELS
-    weights: dict[str, float] | None = None
     random_state: int = 0
-    asked: dict[str, Any] = field(default_factory=dict)
+    constraints: Constraints = field(default_factory=Constraints)
     passed_over: dict[ModelSpec, str] = field(default_factory=dict)
 
     @property
-    def answer(self):
-        return Choice(self.weights or {self.models[0]: 1.0})
-
-    @property
-    def choice(self):
-        return resolved(self.answer)
-
-    @property
     def best(self):
-        return ModelSpec.parse(self.answer.best)
+        return ModelSpec.parse(self.models[0])
+
+    @property
+    def members(self):
+        return member_ids(self.models[0])
 
     @property
     def ranking(self):
@@ -85,21 +78,31 @@ class MadeSelection:
         return map(ModelSpec.parse, self.models)
 
     def explain(self, *, top=5):
-        return MadeExplanation(self.answer.best)
+        return MadeExplanation(self.models[0])
 
     def to_dict(self, *, top=None):
         rows = self.ranking.head(len(self.models) if top is None else top)
         plain = rows.astype(object).where(rows.notna(), None)
         return {
-            "pick": dict(self.choice.weights),
+            "pick": dict.fromkeys(self.members, 1 / len(self.members)),
             "ranking": plain.to_dict("records"),
             "trust": self.trust.to_dict(),
             "why": self.explain().to_dict(),
         }
 
 
-def made_select(X, *, models=MODELS, random_state=0, **asked):
-    """As `metaod.select`."""
+def made_select(X, *, models=MODELS, random_state=0, **constraints):
+    """As `metaod.select`; any learner will do."""
+    constraints.pop("learner", None)
     if not isinstance(X, PreparedTable):
         X = prepare(X if isinstance(X, Table | pd.DataFrame) else read_table(X))
-    return MadeSelection(X, models, random_state=random_state, asked=asked)
+    return MadeSelection(X, models, random_state, Constraints(**constraints))
+
+
+def selecting(*models):
+    """As `make_selection` of the room, with these models for the ranking."""
+
+    def make(X, learner, constraints, random_state, *, owner="select"):
+        return MadeSelection(X, models or MODELS, random_state, constraints)
+
+    return make

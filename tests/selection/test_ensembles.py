@@ -10,7 +10,7 @@ from made_selecting import AVERAGES, MODELS, averages_artifact, averages_data, t
 from metaod.artifacts import Artifact
 from metaod.errors import BadParameter, UserError
 from metaod.history import train
-from metaod.learners import Choice, learner_names, make_learner
+from metaod.learners import learner_names, make_learner
 from metaod.models import (
     AverageDetector,
     ModelSpec,
@@ -25,8 +25,7 @@ from metaod.models import (
 )
 from metaod.models._costs import expected_cost
 from metaod.selection import MetaOD, load, select
-from metaod.selection._fitting import fit_choice
-from metaod.selection._picks import resolved
+from metaod.selection._fitting import fit_selection
 
 X = table(seed=70)
 NEW = table(12, seed=71)
@@ -47,19 +46,15 @@ def test_an_average_is_ranked_and_picked_as_one_model():
     ranking = selection.ranking.set_index("model")
     assert set(ranking.index) == {*MODELS, *AVERAGES}
     assert selection.best.id == BEST == selection.ranking["model"][0]
-    assert selection.answer == Choice({BEST: 1.0})
-    assert selection.choice.weights == pytest.approx(members(BEST))
+    assert selection.members == member_ids(BEST)
     # what is said is of the average itself
     assert selection.trust.predicted == ranking.loc[BEST, "predicted"]
     assert (selection.trust.low, selection.trust.high) == tuple(ranking.loc[BEST, ["low", "high"]])
-    assert selection.trust.of_average == ""
     why = selection.explain()
-    assert (why.pick, why.n_averaged) == (BEST, 1)
+    assert why.pick == BEST
     place = averages_data().P.columns.get_loc(BEST)
     first = made.history.names.index(why.nearest["name"][0])
     assert why.nearest["performance"][0] == pytest.approx(made.history.P[first, place])
-    assert "the average of 3 models" in str(why)
-    assert "the average itself" in str(why)
     assert "ZAverage" not in str(why)
 
 
@@ -88,9 +83,8 @@ def test_a_single_model_where_one_is_asked_for(name):
     made = averages_artifact(name, calibrate=0)
     selection = select(X, learner=made, pick="single")
     assert set(selection.ranking["model"]) == set(MODELS)
-    assert selection.choice.is_single
     assert selection.best.id == selection.ranking["model"][0]
-    assert selection.choice.weights == {selection.best.id: 1.0}
+    assert selection.members == (selection.best.id,)
     assert {spec.id for spec in selection.passed_over} == set(AVERAGES)
     assert isinstance(selection.detector(), SpecDetector)
     # the learner's scores are as they were: averages are out of the ranking, no more
@@ -100,36 +94,12 @@ def test_a_single_model_where_one_is_asked_for(name):
     assert kept["score"].tolist() == selection.ranking["score"].tolist()
 
 
-def test_a_single_model_of_a_weighted_answer_is_its_heaviest():
-    made = averages_artifact("fixed", models=((MODELS[1], 1.0), (MODELS[3], 3.0)))
-    assert len(select(X, learner=made).choice.weights) == 2
-    selection = select(X, learner=made, pick="single")
-    assert selection.choice.weights == {MODELS[3]: 1.0}
-    assert selection.trust.of_average == ""
-
-
-def test_a_weighted_answer_with_an_average_in_it():
-    made = averages_artifact("fixed", models=((AVERAGES[1], 3.0), (MODELS[3], 1.0)))
-    selection = select(X, learner=made)
-    other = (set(member_ids(AVERAGES[1])) - {MODELS[3]}).pop()
-    assert selection.choice.weights == pytest.approx({MODELS[3]: 0.625, other: 0.375})
-    assert next(iter(selection.choice.weights)) == MODELS[3]
-    assert selection.best.id == selection.trust.of_average == AVERAGES[1]
-    assert "ZAverage" not in str(selection.trust)
-    assert "one with the largest weight" in str(selection.explain())
-
-
 @pytest.mark.parametrize("value", ["both", "", 1, True, ["single"]], ids=str)
 def test_no_such_pick(value):
     with pytest.raises(BadParameter, match="'pick' parameter of select"):
         select(X, learner=averages_artifact(), pick=value)
     with pytest.raises(BadParameter, match="'pick' parameter of MetaOD"):
         MetaOD(averages_artifact(), pick=value).fit(X)
-
-
-def test_resolving_keeps_what_is_no_average():
-    choice = Choice({"whatever": 0.75, MODELS[0]: 0.25})
-    assert resolved(choice) == choice
 
 
 # constraints
@@ -252,8 +222,8 @@ def test_a_saved_pick_scores_as_before(tmp_path, pick):
     model.save(tmp_path / "pick.mod")
     again = load(tmp_path / "pick.mod")
     assert again.get_params()["pick"] == pick
-    assert again.fitted_.choice == model.fitted_.choice
-    assert len(again.fitted_.choice.weights) == (1 if pick == "single" else 3)
+    assert again.fitted_.weights == model.fitted_.weights
+    assert len(again.fitted_.weights) == (1 if pick == "single" else 3)
     np.testing.assert_array_equal(again.score_samples(NEW), model.score_samples(NEW))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
@@ -284,8 +254,8 @@ def picked_first(*ranked):
 
 def test_a_member_that_fails_is_left_out(broken):
     knn, forest = (ModelSpec.parse(MODELS[place]) for place in (3, 2))
-    fitted = fit_choice(picked_first(average_of(broken, knn, forest)))
-    assert fitted.choice.weights == pytest.approx({knn.id: 0.5, forest.id: 0.5})
+    fitted = fit_selection(picked_first(average_of(broken, knn, forest)))
+    assert fitted.weights == {forest.id: 0.5, knn.id: 0.5}
     expected = average_of(knn, forest).to_pyod(random_state=0).fit(X).decision_scores_
     np.testing.assert_allclose(fitted.scores, expected, rtol=1e-12, atol=1e-12)
     assert "Broken() was passed over" in fitted.notes[0]
@@ -295,11 +265,11 @@ def test_a_member_that_fails_is_left_out(broken):
 def test_where_all_fail_the_next_average_is_taken_without_what_failed(broken):
     knn, forest, hbos = (ModelSpec.parse(MODELS[place]) for place in (3, 2, 1))
     selection = picked_first(broken, average_of(broken, knn), average_of(forest, hbos))
-    fitted = fit_choice(selection)
-    assert fitted.choice.weights == {knn.id: 1.0}
+    fitted = fit_selection(selection)
+    assert fitted.weights == {knn.id: 1.0}
     assert sum("Broken()" in note for note in fitted.notes) == 1
     selection = picked_first(broken, average_of(forest, hbos), knn)
-    assert set(fit_choice(selection).choice.weights) == {forest.id, hbos.id}
+    assert set(fit_selection(selection).weights) == {forest.id, hbos.id}
 
 
 # artifacts
@@ -313,5 +283,4 @@ def test_an_artifact_with_averages_is_read_as_it_was_written(tmp_path, name):
     assert again.manifest.models == made.manifest.models
     assert set(AVERAGES) < set(again.manifest.models)
     one, other = select(X, learner=made), select(X, learner=tmp_path / "made.metaod")
-    assert one.answer == other.answer
     pd.testing.assert_frame_equal(one.ranking, other.ranking)

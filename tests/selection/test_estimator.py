@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from made_selection import MODELS, made_select
+from made_selection import MODELS, made_select, selecting
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -16,7 +16,9 @@ from metaod.errors import BadParameter, UserError
 from metaod.models import SpecDetector
 from metaod.selection import MetaOD
 from metaod.selection import _estimator as estimator
-from metaod.selection._fitting import fit_choice
+from metaod.selection._candidates import Constraints
+from metaod.selection._fitting import fit_selection
+from metaod.selection._select import make_selection
 from metaod.tables import read_table
 
 RNG = np.random.default_rng(0)
@@ -33,7 +35,7 @@ MIXED = pd.DataFrame(
 
 @pytest.fixture(autouse=True)
 def without_learner(monkeypatch):
-    monkeypatch.setattr(estimator, "select", made_select)
+    monkeypatch.setattr(estimator, "make_selection", selecting())
 
 
 # all of them, without an exception
@@ -62,34 +64,25 @@ def test_the_signs_of_both_worlds():
 
 def test_what_is_behind_it():
     model = MetaOD().fit(X)
-    assert model.selection_.choice.best == MODELS[0]
+    assert model.selection_.best.id == MODELS[0]
     np.testing.assert_array_equal(model.detector_.decision_scores_, model.decision_scores_)
     assert model.notes_ == ()
-    expected = fit_choice(made_select(X))
+    expected = fit_selection(made_select(X))
     assert model.threshold_ == expected.threshold
 
 
 def test_notes_tell_what_was_passed_over(monkeypatch):
     models = ("ABOD(n_neighbors=5)", *MODELS)
-    monkeypatch.setattr(
-        estimator, "select", lambda X, **options: made_select(X, models=models, **options)
-    )
+    monkeypatch.setattr(estimator, "make_selection", selecting(*models))
     model = MetaOD().fit(np.repeat(X[::8], 8, axis=0))
     assert model.notes_[0].startswith("ABOD(n_neighbors=5) was passed over")
     assert model.detector_.spec.id == MODELS[0]
 
 
 def test_parameters_reach_the_selection():
-    model = MetaOD(
-        learner="metaod", pick="single", exclude=["LOF"], space="paper", max_seconds=3.0
-    ).fit(X)
-    assert model.selection_.asked == {
-        "learner": "metaod",
-        "pick": "single",
-        "exclude": ["LOF"],
-        "space": "paper",
-        "max_seconds": 3.0,
-    }
+    model = MetaOD(pick="single", exclude=["LOF"], space="paper", max_seconds=3.0).fit(X)
+    expected = Constraints(space="paper", exclude=["LOF"], max_seconds=3.0, pick="single")
+    assert model.selection_.constraints == expected
 
 
 # tables
@@ -163,7 +156,7 @@ def test_what_happened_to_the_table_is_told():
     frame["c"] = np.nan
     frame["d"] = frame["b"].where(frame.index < 120)
     notes = MetaOD().fit(frame).notes_
-    assert "Columns whose values are not used: empty: 'c'." in notes
+    assert "Columns that are not used: empty: 'c'." in notes
     assert "Missing in most rows and filled in: 'd'." in notes
     frame.loc[100:, "b"] = np.nan
     assert any("of the values were missing" in note for note in MetaOD().fit(frame).notes_)
@@ -196,13 +189,14 @@ def test_jobs_that_are_none(n_jobs):
     assert MetaOD(n_jobs=-1).fit(X).labels_.sum()
 
 
-def test_errors_of_picking_name_the_estimator(monkeypatch):
-    def refuse(X, *, learner, **_):
-        raise BadParameter("select", "learner", "a name", learner, remedy="See the list")
-
-    monkeypatch.setattr(estimator, "select", refuse)
-    with pytest.raises(BadParameter, match=r"'learner' parameter of MetaOD .*'nobody'.*See the"):
-        MetaOD("nobody").fit(X)
+@pytest.mark.parametrize(
+    "parameters", [{"learner": "nobody"}, {"max_seconds": 0}, {"exclude": 5}, {"pick": "both"}]
+)
+def test_errors_of_picking_name_the_estimator(monkeypatch, parameters):
+    monkeypatch.setattr(estimator, "make_selection", make_selection)
+    [name] = parameters
+    with pytest.raises(BadParameter, match=f"'{name}' parameter of MetaOD "):
+        MetaOD(**parameters).fit(X)
 
 
 def test_output_is_set_for_transformers_alone():

@@ -5,16 +5,15 @@ import pytest
 from made_selection import MODELS, MadeSelection
 
 from metaod.errors import BadParameter, UserError
-from metaod.learners import Choice
 from metaod.models import (
     AverageDetector,
     ModelSpec,
     SpecDetector,
+    average_of,
     register_family,
     unregister_family,
 )
-from metaod.selection._fitting import detector_of, fit_choice, fit_models
-from metaod.selection._recognition import KnownRows
+from metaod.selection._fitting import _RowIndex, fit_models, fit_selection
 from metaod.selection._threshold import estimated_share
 from metaod.tables import prepare
 
@@ -51,12 +50,12 @@ def broken():
 
 
 def test_the_pick_is_fitted():
-    fitted = fit_choice(MadeSelection(PREPARED), contamination=0.1)
+    fitted = fit_selection(MadeSelection(PREPARED), contamination=0.1)
     own = SpecDetector(MODELS[0]).fit(X)
     np.testing.assert_array_equal(fitted.scores, own.decision_scores_)
     assert fitted.threshold == own.threshold_ == fitted.detector.threshold_
     assert fitted.labels.tolist() == own.labels_.tolist()
-    assert fitted.choice.weights == {MODELS[0]: 1.0}
+    assert fitted.weights == {MODELS[0]: 1.0}
     assert fitted.notes == ()
 
 
@@ -69,8 +68,8 @@ def test_the_pick_is_fitted():
     ],
 )
 def test_the_next_takes_the_place_of_one_that_fails(broken, how, words):
-    fitted = fit_choice(MadeSelection(PREPARED, (broken(how), *MODELS)))
-    assert fitted.choice.best == MODELS[0]
+    fitted = fit_selection(MadeSelection(PREPARED, (broken(how), *MODELS)))
+    assert list(fitted.weights) == [MODELS[0]]
     assert len(fitted.notes) == 2
     assert fitted.notes[0].startswith(f"{broken(how)} was passed over: ")
     assert words in fitted.notes[0]
@@ -79,17 +78,18 @@ def test_the_next_takes_the_place_of_one_that_fails(broken, how, words):
 
 def test_angles_among_duplicates_are_undefined_and_the_next_is_taken():
     table = prepare(np.repeat(RNG.normal(size=(12, 3)), 10, axis=0))
-    fitted = fit_choice(MadeSelection(table, ("ABOD(n_neighbors=5)", *MODELS)))
-    assert fitted.choice.best == MODELS[0]
+    fitted = fit_selection(MadeSelection(table, ("ABOD(n_neighbors=5)", *MODELS)))
+    assert list(fitted.weights) == [MODELS[0]]
     assert "NaN" in fitted.notes[0]
     assert np.isfinite(fitted.scores).all()
 
 
 def test_one_that_fails_leaves_the_others_of_an_average(broken):
-    weights = {broken("raises"): 0.5, MODELS[0]: 0.3, MODELS[2]: 0.2}
-    fitted = fit_choice(MadeSelection(PREPARED, (broken("raises"), *MODELS), weights))
-    assert fitted.choice.weights == pytest.approx({MODELS[0]: 0.6, MODELS[2]: 0.4})
-    expected = AverageDetector([MODELS[0], MODELS[2]], [0.6, 0.4]).fit(X)
+    members = (broken("raises"), MODELS[0], MODELS[2])
+    average = average_of(*map(ModelSpec.parse, members)).id
+    fitted = fit_selection(MadeSelection(PREPARED, (average, *MODELS)))
+    assert fitted.weights == {MODELS[2]: 0.5, MODELS[0]: 0.5}
+    expected = AverageDetector([MODELS[2], MODELS[0]]).fit(X)
     np.testing.assert_allclose(fitted.scores, expected.decision_scores_)
     np.testing.assert_allclose(fitted.score(NEW), expected.decision_function(NEW))
 
@@ -97,12 +97,12 @@ def test_one_that_fails_leaves_the_others_of_an_average(broken):
 def test_where_all_fail_it_says_so(broken):
     models = (broken("raises"), broken("nan"))
     with pytest.raises(UserError, match="none of 2 models works") as caught:
-        fit_choice(MadeSelection(PREPARED, models))
+        fit_selection(MadeSelection(PREPARED, models))
     assert "\n" not in str(caught.value)
 
 
 def test_a_few_undefined_scores_are_repaired_and_told(broken):
-    fitted = fit_choice(MadeSelection(PREPARED, (broken("one"),)))
+    fitted = fit_selection(MadeSelection(PREPARED, (broken("one"),)))
     assert fitted.scores[0] == np.median(fitted.detector.decision_scores_[1:])
     assert fitted.notes == (
         f"{broken('one')} has no score for 1 of 116 rows; they got the median.",
@@ -112,7 +112,7 @@ def test_a_few_undefined_scores_are_repaired_and_told(broken):
 
 
 def test_training_rows_keep_their_scores_and_others_are_scored_alone():
-    fitted = fit_choice(MadeSelection(PREPARED))
+    fitted = fit_selection(MadeSelection(PREPARED))
     np.testing.assert_array_equal(fitted.score(X), fitted.scores)
     np.testing.assert_array_equal(fitted.score(X[7:8]), fitted.scores[7:8])
     mixed = fitted.score(np.vstack([X[:3], NEW, X[-2:]]))
@@ -121,15 +121,18 @@ def test_training_rows_keep_their_scores_and_others_are_scored_alone():
 
 
 def test_known_rows_are_told_from_near_ones():
-    known = KnownRows(np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 3.0]]), np.array([5.0, 6.0, 7.0]))
+    index = _RowIndex(np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 3.0]]))
     rows = np.array([[-0.0, 1.0], [1.0, 0.0], [np.nextafter(2.0, 3.0), 3.0], [2.0, 3.0]])
-    assert known.scores(rows, lambda new: np.zeros(len(new))).tolist() == [5.0, 0.0, 0.0, 7.0]
+    places, is_known = index.find(rows)
+    assert is_known.tolist() == [True, False, False, True]
+    assert places[is_known].tolist() == [0, 2]
 
 
 def test_the_seed_reaches_random_models():
     models = (MODELS[1],)
     scores = [
-        fit_choice(MadeSelection(PREPARED, models), random_state=seed).scores for seed in (0, 0, 1)
+        fit_selection(MadeSelection(PREPARED, models), random_state=seed).scores
+        for seed in (0, 0, 1)
     ]
     np.testing.assert_array_equal(scores[0], scores[1])
     assert (scores[0] != scores[2]).any()
@@ -137,31 +140,25 @@ def test_the_seed_reaches_random_models():
 
 def test_jobs_do_not_change_scores():
     models = (MODELS[1],)
-    one, two = (fit_choice(MadeSelection(PREPARED, models), n_jobs=jobs) for jobs in (None, 2))
+    one, two = (fit_selection(MadeSelection(PREPARED, models), n_jobs=jobs) for jobs in (None, 2))
     np.testing.assert_array_equal(one.scores, two.scores)
     assert two.detector.detector_.n_jobs == 2
 
 
 def test_exactly_these_models(broken):
-    choice = Choice({MODELS[0]: 0.5, MODELS[2]: 0.5})
-    fitted = fit_models(choice, X, contamination=0.2)
+    fitted = fit_models([ModelSpec.parse(MODELS[n]) for n in (0, 2)], X, contamination=0.2)
     assert isinstance(fitted.detector, AverageDetector)
     assert fitted.labels.sum() == 23
     with pytest.raises(UserError, match="ZeroDivisionError"):
-        fit_models(Choice({broken("raises"): 1.0}), X)
+        fit_models([ModelSpec.parse(broken("raises"))], X)
 
 
-def test_the_detector_of_a_choice():
-    assert detector_of(Choice({MODELS[0]: 1.0}), 0.2, 3).get_params()["random_state"] == 3
-    several = detector_of(Choice({MODELS[0]: 0.7, MODELS[2]: 0.3}), 0.2)
-    assert several.fit(X).weights_.tolist() == [0.7, 0.3]
-    assert several.contamination == 0.2
-
-
-@pytest.mark.parametrize("weights", [None, {MODELS[0]: 0.7, MODELS[2]: 0.3}], ids=["one", "two"])
+@pytest.mark.parametrize("members", [MODELS[:1], MODELS[::2]], ids=["one", "two"])
 @pytest.mark.parametrize("share", ["auto", 0.03])
-def test_the_detector_flags_what_is_flagged(weights, share):
-    fitted = fit_choice(MadeSelection(PREPARED, weights=weights), contamination=share)
+def test_the_detector_flags_what_is_flagged(members, share):
+    specs = [ModelSpec.parse(name) for name in members]
+    pick = specs[0] if len(specs) == 1 else average_of(*specs)
+    fitted = fit_selection(MadeSelection(PREPARED, (pick.id,)), contamination=share)
     assert fitted.detector.threshold_ == fitted.threshold
     assert fitted.detector.labels_.tolist() == fitted.labels.tolist()
     expected = estimated_share(fitted.scores) if share == "auto" else share
@@ -171,14 +168,14 @@ def test_the_detector_flags_what_is_flagged(weights, share):
 
 def test_ties_that_keep_rows_from_being_flagged_are_told():
     tied = np.repeat([[0.0], [1.0]], 60, axis=0)
-    fitted = fit_choice(MadeSelection(prepare(tied), (MODELS[2],)), contamination=0.1)
+    fitted = fit_selection(MadeSelection(prepare(tied), (MODELS[2],)), contamination=0.1)
     assert fitted.labels.sum() == 0
     [note] = fitted.notes
-    assert note.startswith("0 of 120 rows are flagged where 10.0% were meant, about 12: too many")
-    assert fit_choice(MadeSelection(PREPARED), contamination=0.1).notes == ()
+    assert note.startswith("0 of 120 rows are flagged instead of 12 (10.0%): too many")
+    assert fit_selection(MadeSelection(PREPARED), contamination=0.1).notes == ()
 
 
 @pytest.mark.parametrize("share", [0, 0.6, "much", None, True])
 def test_a_share_that_is_none_is_refused_before_anything_is_fitted(share, broken):
     with pytest.raises(BadParameter, match="contamination"):
-        fit_choice(MadeSelection(PREPARED, (broken("memory"),)), contamination=share)
+        fit_selection(MadeSelection(PREPARED, (broken("memory"),)), contamination=share)

@@ -6,11 +6,11 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from made_selection import MODELS, MadeSelection, made_select
+from made_selection import MODELS, selecting
 
 from metaod.artifacts import read_container, write_container
 from metaod.errors import BadFile, UserError
-from metaod.models import SpecDetector
+from metaod.models import AverageDetector, ModelSpec, SpecDetector, average_of
 from metaod.selection import MetaOD, load
 from metaod.selection import _estimator as estimator
 from metaod.selection import _saved as saved
@@ -28,16 +28,12 @@ NEW = pd.DataFrame({"size": [0.1, None, 20.0], "weight": [0.0, 1, -20], "kind": 
 
 @pytest.fixture(autouse=True)
 def without_learner(monkeypatch):
-    monkeypatch.setattr(estimator, "select", made_select)
-
-
-def pick(weights=None, models=MODELS):
-    return lambda X, **options: MadeSelection(X, models, weights, options.pop("random_state"))
+    monkeypatch.setattr(estimator, "make_selection", selecting())
 
 
 @pytest.mark.parametrize("name", [*MODELS, "COF(n_neighbors=5)"])
 def test_it_scores_as_before(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(estimator, "select", pick(models=(name,)))
+    monkeypatch.setattr(estimator, "make_selection", selecting(name))
     model = MetaOD(random_state=5, contamination=0.1).fit(FRAME)
     model.save(tmp_path / "pick.mod")
     again = load(tmp_path / "pick.mod")
@@ -51,12 +47,27 @@ def test_it_scores_as_before(tmp_path, monkeypatch, name):
 
 
 def test_an_average_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(estimator, "select", pick({MODELS[0]: 0.7, MODELS[1]: 0.3}))
+    average = average_of(*map(ModelSpec.parse, MODELS[:2]))
+    monkeypatch.setattr(estimator, "make_selection", selecting(average.id))
     model = MetaOD().fit(FRAME)
     model.save(tmp_path / "pick.mod")
     again = load(tmp_path / "pick.mod")
     np.testing.assert_array_equal(again.score_samples(NEW), model.score_samples(NEW))
-    assert again.fitted_.choice.weights == {MODELS[0]: 0.7, MODELS[1]: 0.3}
+    assert again.fitted_.weights == {MODELS[0]: 0.5, MODELS[1]: 0.5}
+
+
+def test_unequal_weights_of_earlier_versions_are_kept(tmp_path):
+    path = tmp_path / "pick.mod"
+    model = MetaOD().fit(FRAME)
+    model.save(path)
+    expected = AverageDetector(MODELS[:2], [0.7, 0.3], random_state=0).fit(model.fitted_.X)
+    damage(
+        path, models=MODELS[:2], weights=[0.7, 0.3], scores=expected.decision_scores_, threshold=1.0
+    )
+    again = load(path)
+    assert again.fitted_.weights == {MODELS[0]: 0.7, MODELS[1]: 0.3}
+    new = again.preparation_.transform(NEW).X
+    np.testing.assert_allclose(-again.score_samples(NEW), expected.decision_function(new))
 
 
 def test_a_loaded_one_can_be_saved_and_fitted(tmp_path):
@@ -65,7 +76,7 @@ def test_a_loaded_one_can_be_saved_and_fitted(tmp_path):
     load(tmp_path / "a.mod").save(tmp_path / "b.mod")
     assert (tmp_path / "a.mod").read_bytes() == (tmp_path / "b.mod").read_bytes()
     again = load(tmp_path / "b.mod").fit(FRAME)
-    assert again.selection_.asked["exclude"] == ["LOF"]
+    assert again.selection_.constraints.exclude == ["LOF"]
 
 
 def test_arrays_have_no_names(tmp_path):
@@ -92,7 +103,7 @@ def test_other_scores_than_saved_are_told(tmp_path, monkeypatch):
     arrays["scores"] = np.sqrt(arrays["scores"])
     document["threshold"] = float(np.sqrt(document["threshold"]))
     write_container(tmp_path / "pick.mod", document, arrays)
-    with pytest.warns(UserWarning, match=r"not those that were saved \(pyod 3.0.0 is now") as told:
+    with pytest.warns(UserWarning, match=r"differ from the saved ones \(pyod 3.0.0 is now") as told:
         again = load(tmp_path / "pick.mod")
     assert [item.filename for item in told] == [__file__]
     assert again.labels_.tolist() == model.labels_.tolist()
@@ -180,7 +191,7 @@ def test_what_is_no_pick_at_all(tmp_path):
 
 
 def test_the_seed_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(estimator, "select", pick(models=(MODELS[1],)))
+    monkeypatch.setattr(estimator, "make_selection", selecting(MODELS[1]))
     model = MetaOD(random_state=None).fit(FRAME)
     model.save(tmp_path / "pick.mod")
     again = load(tmp_path / "pick.mod")

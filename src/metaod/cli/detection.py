@@ -105,5 +105,5 @@ def _of(
     notes: tuple[str, ...],
     selection: "Selection | None",
 ) -> Detection:
-    models = tuple(model.fitted_.choice.weights)
+    models = tuple(model.fitted_.weights)
     return Detection(table, scores, model.threshold_, models, notes, selection)

@@ -134,14 +134,14 @@ def print_pick(out: "Console", selection: "Selection") -> None:
     source = visible(selection.prepared.source)
     shape = f"{counted(n_rows, 'row')} × {counted(n_columns, 'prepared column')}"
     out.print(f"{source}: {shape}", style="bold")
-    weights = selection.choice.weights
-    if selection.choice.is_single:
-        out.print(f"pick: {selection.choice.best}")
+    members = selection.members
+    if len(members) == 1:
+        out.print(f"pick: {members[0]}")
         return
-    out.print(f"pick: the average of {len(weights)} models")
-    listing = grid("model", "weight", right=("weight",))
-    for name, weight in weights.items():
-        listing.add_row(name, f"{weight:.2f}")
+    out.print(f"pick: the average of {len(members)} models")
+    listing = grid("model")
+    for name in members:
+        listing.add_row(name)
     out.print(listing)
 
 

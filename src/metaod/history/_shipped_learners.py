@@ -61,8 +61,8 @@ def find_artifact(
     remedy = None
     if learner == _UNTRAINABLE:
         remedy = (
-            "It answers with the models that you name: 'metaod train --learner fixed --set "
-            "models=...' makes an artifact of it"
+            "It picks the model that you name: 'metaod train --learner fixed --set model=...' "
+            "makes an artifact of it"
         )
     legal = f"an artifact's path, or one of {tuple(names)}"
     raise BadParameter(owner, "learner", legal, learner, remedy=remedy)

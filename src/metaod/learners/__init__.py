@@ -1,6 +1,6 @@
 """Learners: fit on a performance matrix and meta-features, then predict a score for every model."""
 
-from metaod.learners._base import Choice, Learner, Progress
+from metaod.learners._base import Learner, Progress, best_model
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._out_of_fold import origin_folds, out_of_fold_scores
 from metaod.learners._parameters import read_parameters
@@ -15,12 +15,12 @@ from metaod.learners._state import State, StateReader
 
 __all__ = [
     "ENTRY_POINTS",
-    "Choice",
     "Cleaning",
     "Learner",
     "Progress",
     "State",
     "StateReader",
+    "best_model",
     "learner_class",
     "learner_classes",
     "learner_names",

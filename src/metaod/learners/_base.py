@@ -1,7 +1,7 @@
 """What a learner is: performance and meta-features in, scores over models out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -14,39 +14,23 @@ from metaod.learners._checks import check_seed
 from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, feature_matrix
 
-__all__ = ["Choice", "Learner", "Progress"]
+__all__ = ["Learner", "Progress", "best_model"]
 
 Matrix = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how many steps of it are done and how many there are."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What a learner answers with: one model, or several whose scores are averaged.
-
-    Parameters
-    ----------
-    weights : mapping of str to float
-        Model ids and their positive weights, the largest first; they sum to 1.
+def best_model(scores: "pd.Series[float]") -> str:
+    """Id of the model with the largest score; among equal scores the first by id.
 
     Examples
     --------
-    >>> Choice({"IForest()": 1.0}).best
-    'IForest()'
+    >>> best_model(pd.Series({"LOF()": 0.5, "KNN()": 0.5}))
+    'KNN()'
     """
-
-    weights: Mapping[str, float]
-
-    @property
-    def best(self) -> str:
-        """The model with the largest weight."""
-        return next(iter(self.weights))
-
-    @property
-    def is_single(self) -> bool:
-        """Whether one model alone is chosen."""
-        return len(self.weights) == 1
+    # sorted by id first, so that the order of columns does not matter
+    return str(scores.sort_index().idxmax())
 
 
 @dataclass
@@ -141,15 +125,12 @@ class Learner(ABC):
             return pd.Series(scores[0], index=pd.Index(self.models_, name="model"))
         return pd.DataFrame(scores, index=index, columns=pd.Index(self.models_, name="model"))
 
-    def choose(self, m: pd.Series | npt.ArrayLike) -> Choice:
-        """The answer for one dataset: by default the one model with the largest score.
-
-        Among equal scores the first by id wins, so that the order of columns never matters.
-        """
+    def choose(self, m: pd.Series | npt.ArrayLike) -> str:
+        """Id of the model with the largest score for one dataset."""
         scores = self.predict(m)
         if not isinstance(scores, pd.Series):
             raise BadParameter("choose", "m", "the meta-features of one dataset", np.shape(m))
-        return Choice({str(scores.sort_index().idxmax()): 1.0})
+        return best_model(scores)
 
     def params(self) -> dict[str, Any]:
         """The parameters it was made with."""

@@ -86,7 +86,7 @@ class ALORS(Learner):
     --------
     >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
     >>> M = np.array([[0.0], [1.0]] * 20)
-    >>> ALORS(n_estimators=10).fit(P, M).choose([0.9]).best
+    >>> ALORS(n_estimators=10).fit(P, M).choose([0.9])
     'model 0'
     """
 

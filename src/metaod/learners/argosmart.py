@@ -30,7 +30,7 @@ class ARGOSMART(Learner):
     Examples
     --------
     >>> P, M = np.array([[0.1, 0.5], [0.7, 0.3]]), np.array([[0.0], [1.0]])
-    >>> ARGOSMART().fit(P, M).choose([0.9]).best
+    >>> ARGOSMART().fit(P, M).choose([0.9])
     'model 0'
     """
 

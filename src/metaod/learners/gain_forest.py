@@ -58,7 +58,7 @@ class GainForest(Learner):
     --------
     >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
     >>> M = np.array([[0.0], [1.0]] * 20)
-    >>> GainForest(n_estimators=10).fit(P, M).choose([0.9]).best
+    >>> GainForest(n_estimators=10).fit(P, M).choose([0.9])
     'model 0'
     """
 

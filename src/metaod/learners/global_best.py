@@ -33,7 +33,7 @@ class GlobalBest(Learner):
     Examples
     --------
     >>> P, M = np.array([[0.1, 0.5], [0.2, 0.3]]), np.zeros((2, 1))
-    >>> GlobalBest().fit(P, M).choose([0.0]).best
+    >>> GlobalBest().fit(P, M).choose([0.0])
     'model 1'
     """
 

@@ -148,7 +148,7 @@ class ISAC(Learner):
     --------
     >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
     >>> M = np.array([[0.0], [1.0]] * 20)
-    >>> ISAC().fit(P, M).choose([0.9]).best
+    >>> ISAC().fit(P, M).choose([0.9])
     'model 0'
     """
 

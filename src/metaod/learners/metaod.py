@@ -38,7 +38,7 @@ class MetaODLearner(Regressed, RankBased):
     --------
     >>> import numpy as np
     >>> P, M = np.array([[0.9, 0.1], [0.1, 0.9]] * 9), np.array([[0.0], [1.0]] * 9)
-    >>> MetaODLearner().fit(P, M).choose([1.0]).best
+    >>> MetaODLearner().fit(P, M).choose([1.0])
     'model 1'
     """
 

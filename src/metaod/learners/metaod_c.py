@@ -42,7 +42,7 @@ class MetaODC(Learner):
     Examples
     --------
     >>> P, M = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.0], [1.0]])
-    >>> MetaODC().fit(P, M).choose([1.0]).best
+    >>> MetaODC().fit(P, M).choose([1.0])
     'model 1'
     """
 

@@ -18,7 +18,7 @@ class MetaODF(RankBased):
     --------
     >>> import numpy as np
     >>> P, M = np.array([[0.9, 0.1], [0.1, 0.9]] * 9), np.array([[0.0], [1.0]] * 9)
-    >>> MetaODF().fit(P, M).choose([1.0]).best
+    >>> MetaODF().fit(P, M).choose([1.0])
     'model 1'
     """
 

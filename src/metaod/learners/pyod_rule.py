@@ -49,7 +49,7 @@ class PyODRule(Learner):
     >>> P = pd.DataFrame({"KNN()": [0.1], "IForest()": [0.2]})
     >>> M = pd.DataFrame({"n_rows": [100], "n_columns": [5]})
     >>> learner = PyODRule().fit(P, M)
-    >>> learner.choose([4_999, 19]).best, learner.choose([5_000, 19]).best
+    >>> learner.choose([4_999, 19]), learner.choose([5_000, 19])
     ('KNN()', 'IForest()')
     """
 

@@ -22,7 +22,7 @@ class SquaredErrorFactorisation(Regressed):
     Examples
     --------
     >>> P, M = np.array([[0.9, 0.1], [0.1, 0.9]] * 9), np.array([[0.0], [1.0]] * 9)
-    >>> SquaredErrorFactorisation().fit(P, M).choose([1.0]).best
+    >>> SquaredErrorFactorisation().fit(P, M).choose([1.0])
     'model 1'
     """
 

@@ -44,7 +44,7 @@ class SupervisedSurrogates(Learner):
     >>> import numpy as np
     >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
     >>> M = np.array([[0.0], [1.0]] * 20)
-    >>> SupervisedSurrogates(n_estimators=10).fit(P, M).choose([0.9]).best
+    >>> SupervisedSurrogates(n_estimators=10).fit(P, M).choose([0.9])
     'model 0'
     """
 

@@ -1,8 +1,10 @@
-"""Which models may be picked for a table: what applies, what is allowed, what it may cost."""
+"""Which models may be picked for a table, given the user's constraints and their cost."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal
 
 from metaod.errors import BadParameter, UserError
 from metaod.models import (
@@ -16,78 +18,89 @@ from metaod.models import (
     registered_families,
     why_too_costly,
 )
-from metaod.selection._picks import Pick
 
-__all__ = ["Candidates", "Constraints"]
+__all__ = ["MAX_BYTES", "TABLE_COPIES", "Candidates", "Constraints", "Models", "Pick", "check_pick"]
 
 Models = str | ModelSpec | Iterable[str | ModelSpec]
+Pick = Literal["ensemble", "single"]
 
-_NOT_ASKED_FOR = "not in the space asked for"
-_NO_SINGLE = "an average, where a single model is asked for"
+MAX_BYTES = 2.0 * 2**30
+"""Default limit of a pick's expected memory beyond the table ..."""
+
+TABLE_COPIES = 4.0
+"""... or this many times the size of the table, if that is more."""
+
+_NOT_IN_SPACE = "not in the space asked for"
+_NOT_SINGLE = "an average, where a single model is asked for"
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """What a user allows.
-
-    Parameters
-    ----------
-    space : str or iterable of str or ModelSpec, optional
-        Only these, and averages of these: the name of a model space, or ids of models and names of
-        families.
-    exclude : str or iterable of str or ModelSpec, optional
-        None of these, and no averages with one of these: ids of models and names of families.
-    max_seconds : float, optional
-        Only models that are expected to take no longer.
-    max_bytes : float, optional
-        Only models that are expected to need no more memory beyond the table.
-    pick : {"ensemble", "single"}, default="ensemble"
-        Whether averages may be picked.
-    """
+    """What the user allows; the parameters are those of :func:`metaod.select`."""
 
     space: Models | None = None
     exclude: Models | None = None
     max_seconds: float | None = None
-    max_bytes: float | None = None
-    pick: Pick = "ensemble"
+    max_bytes: float | Literal["auto"] | None = "auto"
+    pick: Pick | None = None
+
+    def check(self, owner: str) -> None:
+        """Refuse limits and kinds of pick that are not legal; `owner` is named in the error."""
+        check_pick(self.pick, owner=owner)
+        for name in ("max_seconds", "max_bytes"):
+            limit = getattr(self, name)
+            if limit is None or (name == "max_bytes" and limit == "auto"):
+                continue
+            if not isinstance(limit, Real) or not float(limit) > 0:
+                raise BadParameter(owner, name, "a number above 0", limit)
+
+    def byte_limit(self, table_bytes: int) -> float | None:
+        """Limit of memory for a table of that size."""
+        if self.max_bytes == "auto":
+            return max(MAX_BYTES, TABLE_COPIES * table_bytes)
+        return self.max_bytes
+
+
+def check_pick(value: Any, *, owner: str = "MetaOD") -> None:
+    """Refuse what is not a kind of pick; None stands for the default, "ensemble"."""
+    if value is not None and not (isinstance(value, str) and value in ("ensemble", "single")):
+        raise BadParameter(owner, "pick", "one of ('ensemble', 'single'), or None", value)
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The models that may be picked, and why the others may not.
-
-    Parameters
-    ----------
-    costs : dict of ModelSpec to Cost
-        The models and what each is expected to cost.
-    passed_over : dict of ModelSpec to str
-        The other models, and the reason.
-    """
+    """The models that may be picked with their costs, and the other models with the reason."""
 
     costs: dict[ModelSpec, Cost]
     passed_over: dict[ModelSpec, str]
 
     @classmethod
     def among(
-        cls, models: Sequence[ModelSpec], shape: tuple[int, int], constraints: Constraints
+        cls,
+        models: Sequence[ModelSpec],
+        shape: tuple[int, int],
+        constraints: Constraints,
+        *,
+        owner: str = "select",
     ) -> "Candidates":
-        """Sift models for a prepared table of that shape."""
+        """Sort models into candidates and others, for a prepared table of that shape."""
         known = set().union(*(_names_of(spec) for spec in models))
-        only = _names(constraints.space, "space", known)
-        never = _names(constraints.exclude, "exclude", known) or set()
+        space = _named(constraints.space, "space", known, owner)
+        excluded = _named(constraints.exclude, "exclude", known, owner) or set()
+        max_bytes = constraints.byte_limit(8 * shape[0] * shape[1])
         costs: dict[ModelSpec, Cost] = {}
         passed_over: dict[ModelSpec, str] = {}
         too_costly: dict[ModelSpec, Cost] = {}
         for spec, cost in zip(models, expected_costs(models, *shape), strict=True):
             reason = spec.why_not(*shape)
             if constraints.pick == "single" and is_average(spec):
-                reason = _NO_SINGLE
-            elif only is not None and not _is_among(spec, only):
-                reason = _NOT_ASKED_FOR
-            elif _names_of(spec) & never:
+                reason = _NOT_SINGLE
+            elif space is not None and not _is_in(spec, space):
+                reason = _NOT_IN_SPACE
+            elif _names_of(spec) & excluded:
                 reason = "excluded"
             if reason is None:
-                reason = why_too_costly(cost, constraints.max_seconds, constraints.max_bytes)
+                reason = why_too_costly(cost, constraints.max_seconds, max_bytes)
                 if reason is not None:
                     too_costly[spec] = cost
             if reason is None:
@@ -95,7 +108,7 @@ class Candidates:
             else:
                 passed_over[spec] = reason
         if not costs:
-            reasons = _commonest(passed_over, too_costly, constraints)
+            reasons = _main_reasons(passed_over, too_costly, constraints.max_seconds)
             raise UserError(
                 f"no model is left to pick from: {reasons}",
                 where=f"a table of {shape[0]} rows and {shape[1]} columns",
@@ -105,18 +118,18 @@ class Candidates:
 
 
 def _names_of(spec: ModelSpec) -> set[str]:
-    """Every name that the model or one of its members goes by."""
+    """Ids and families of the model and its members."""
     return {name for part in (spec, *members_of(spec)) for name in (part.id, part.detector)}
 
 
-def _is_among(spec: ModelSpec, names: set[str]) -> bool:
+def _is_in(spec: ModelSpec, names: set[str]) -> bool:
     """Whether the model itself or all of its members are named."""
     return bool({spec.id, spec.detector} & names) or all(
         {member.id, member.detector} & names for member in members_of(spec)
     )
 
 
-def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | None:
+def _named(given: Models | None, parameter: str, known: set[str], owner: str) -> set[str] | None:
     if given is None:
         return None
     if isinstance(given, str) and given in SPACES:
@@ -125,35 +138,36 @@ def _names(given: Models | None, parameter: str, known: set[str]) -> set[str] | 
     if isinstance(given, str | ModelSpec):
         given = [given]
     elif not isinstance(given, Iterable):
-        raise BadParameter("select", parameter, legal, given)
+        raise BadParameter(owner, parameter, legal, given)
     names = set()
     for item in given:
         name = item.id if isinstance(item, ModelSpec) else str(item)
         if name not in known and "(" in name:
             name = ModelSpec.parse(name).id
-        # a family that the learner does not know it cannot pick: to exclude it is no mistake
+        # excluding a family that the learner cannot pick anyway is no mistake
         harmless = parameter == "exclude" and name in registered_families()
         if name not in known and not harmless:
-            raise BadParameter("select", parameter, legal, name)
+            raise BadParameter(owner, parameter, legal, name)
         names.add(name)
     return names
 
 
-def _commonest(
-    passed_over: dict[ModelSpec, str], too_costly: dict[ModelSpec, Cost], constraints: Constraints
+def _main_reasons(
+    passed_over: dict[ModelSpec, str], too_costly: dict[ModelSpec, Cost], max_seconds: float | None
 ) -> str:
-    """How many models are left out for which reasons: three at most, the most telling first."""
+    """The three reasons that say most, with the number of models for each."""
     counts = Counter(reason for spec, reason in passed_over.items() if spec not in too_costly)
     if too_costly:
-        # every model has a cost of its own: the least says how far off the limit is
-        limit = constraints.max_seconds
-        slow = [spec for spec, cost in too_costly.items() if limit and cost.seconds > limit]
+        # every model has its own cost: the least shows how far off the limit is
+        slow = [
+            spec for spec, cost in too_costly.items() if max_seconds and cost.seconds > max_seconds
+        ]
         if slow:
             least = min(slow, key=lambda spec: (too_costly[spec].seconds, spec.id))
             counts[f"too costly (the quickest {passed_over[least]})"] = len(too_costly)
         else:
             least = min(too_costly, key=lambda spec: (too_costly[spec].n_bytes, spec.id))
             counts[f"too costly (the smallest {passed_over[least]})"] = len(too_costly)
-    # what was not asked for says least about why the rest is out
-    reasons = sorted(counts, key=lambda reason: (reason == _NOT_ASKED_FOR, -counts[reason]))
+    # models outside the space say least about why nothing is left
+    reasons = sorted(counts, key=lambda reason: (reason == _NOT_IN_SPACE, -counts[reason]))
     return ", ".join(f"{counts[reason]} × {reason}" for reason in reasons[:3])

@@ -1,7 +1,7 @@
 """``MetaOD``: pick, fit and score, as a scikit-learn outlier detector."""
 
 from collections.abc import Mapping
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, Self
 
 import numpy as np
@@ -12,20 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from metaod.artifacts import Artifact
-from metaod.errors import BadParameter
-from metaod.models import check_n_jobs
-from metaod.selection._candidates import Models
-from metaod.selection._fitting import Fitted, fit_choice
-from metaod.selection._picks import Pick
-from metaod.selection._selecting import check_seed, select
-from metaod.selection._selection import Selection
-from metaod.selection._table_notes import table_notes
+from metaod.models import ModelSpec, Scores, check_n_jobs
+from metaod.selection._candidates import Constraints, Models, Pick
+from metaod.selection._fitting import Fitted, fit_selection
+from metaod.selection._saved import SavedPick
+from metaod.selection._select import Selection, check_seed, make_selection
 from metaod.selection._threshold import Contamination, check_contamination
+from metaod.selection._trust import table_notes
 from metaod.tables import Preparation, PreparedTable, Table, read_table
 
-__all__ = ["MetaOD"]
-
-Scores = npt.NDArray[np.float64]
+__all__ = ["MetaOD", "load"]
 
 
 class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not annotated
@@ -36,27 +32,24 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     ``decision_scores_``, ``labels_`` and ``threshold_`` have PyOD's: higher is more outlying, 1 is
     an outlier.
 
-    There is no ``set_output``, which scikit-learn gives to transformers alone: an outlier detector
-    has no ``transform`` whose output it could shape, and its predictions are arrays. In a pipeline
-    ``set_output`` shapes what the steps before it hand over.
+    It has no ``set_output``, which scikit-learn gives to transformers alone.
 
     Parameters
     ----------
     learner : str, path or Artifact, default="default"
-        Who picks: the shipped default, the name of a learner, or an artifact that
+        The learner that picks: the shipped default, the name of a learner, or an artifact that
         ``metaod train`` made.
     pick : {"ensemble", "single"}, optional
-        Whether an average of a few models may be picked, where the learner knows such, or one
-        model alone; an average may unless told.
+        Whether an average of a few models may be picked (the default), or one model alone.
     contamination : "auto" or float in (0, 0.5], default="auto"
-        Share of outliers; with "auto" it is estimated from the scores, see
-        :func:`metaod.selection._threshold.estimated_share`.
+        Share of outliers; with "auto" it is estimated from the scores.
     exclude : str or iterable of str or ModelSpec, optional
         Models that may not be picked, nor be in an average: ids, or names of families.
     space : str or iterable of str or ModelSpec, optional
         The models that may be picked: the name of a space, ids, or names of families.
     max_seconds : float, optional
-        Only models that are expected to take no longer to fit; several that are averaged, together.
+        Only models that are expected to take no longer to fit; for an average, all members
+        together.
     random_state : int, RandomState or None, default=0
         Seed of the meta-features and of the detector.
     n_jobs : int or None, default=None
@@ -65,12 +58,12 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     Attributes
     ----------
     selection_ : Selection or None
-        The pick: its ranking, why, how sure. None where the estimator was loaded from a file.
+        The pick with its ranking and explanation. None if the estimator was loaded from a file.
     detector_ : SpecDetector or AverageDetector
         The fitted detector, which takes prepared matrices.
     notes_ : tuple of str
-        What you should know: columns that were dropped, infinite and many missing values, models
-        that were passed over and why, ties that keep rows from being flagged.
+        What you should know: dropped columns, infinite and many missing values, models that
+        failed and why, ties that keep rows from being flagged.
     preparation_ : Preparation
         How a table becomes a matrix.
     fitted_ : Fitted
@@ -84,7 +77,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     offset_ : float
         Minus the threshold: ``decision_function = score_samples - offset_``.
     n_features_in_, feature_names_in_ : int, ndarray of str
-        Columns of the training table; names where it is a frame with texts for names.
+        Columns of the training table; names if it is a frame with text names.
 
     Examples
     --------
@@ -118,8 +111,6 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # scikit-learn's side
-
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Pick a model for the table and fit it.
 
@@ -135,29 +126,15 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         table = self._checked(X, reset=True)
         preparation = Preparation()
         prepared = preparation.fit_transform(table)
-        try:
-            selection = select(
-                prepared,
-                learner=self.learner,
-                pick=self.pick,
-                space=self.space,
-                exclude=self.exclude,
-                max_seconds=self.max_seconds,
-                random_state=seed,
-            )
-        except BadParameter as error:
-            if error.owner != "select":
-                raise
-            legal, got, remedy = error.legal, error.got, error.remedy
-            raise BadParameter("MetaOD", error.name, legal, got, remedy=remedy) from error
-        fitted = fit_choice(
+        constraints = Constraints(self.space, self.exclude, self.max_seconds, pick=self.pick)
+        selection = make_selection(prepared, self.learner, constraints, seed, owner="MetaOD")
+        fitted = fit_selection(
             selection,
             contamination=self.contamination,
             random_state=seed,
             n_jobs=self.n_jobs,
         )
-        self.selection_ = selection
-        return self._settle(preparation, fitted)
+        return self._set_fitted(selection, preparation, fitted)
 
     def score_samples(self, X: Any) -> Scores:
         """Minus the detector's scores of rows, each against the training table.
@@ -178,7 +155,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def fit_predict(self, X: Any, y: object = None, **_: object) -> npt.NDArray[np.int64]:
-        """Fit to the table and tell its outliers: -1, and 1 for the other rows."""
+        """Fit to the table and return -1 for its outliers, 1 for the other rows."""
         self.fit(X, y)
         return np.where(self.labels_ == 1, -1, 1)
 
@@ -190,25 +167,31 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         tags.input_tags.categorical = True
         return tags
 
-    # files
-
     def save(self, path: "str | PathLike[str]") -> None:
         """Write the fitted estimator to one file, without pickle; :func:`metaod.load` reads it.
 
         The file holds the models, how tables are prepared, the training matrix and its scores:
         whoever has it can read the values of the training table.
         """
-        from metaod.selection._saved import save  # noqa: PLC0415 - it imports this class
-
         check_is_fitted(self)
-        save(self, path)
-
-    # inside
+        SavedPick(
+            self.fitted_,
+            self.preparation_,
+            [str(name) for name in getattr(self, "feature_names_in_", ())],
+            {
+                "learner": _learner_name(self.learner),
+                "pick": self.pick,
+                "contamination": check_contamination(self.contamination),
+                "exclude": _model_names(self.exclude),
+                "space": _model_names(self.space),
+                "max_seconds": None if self.max_seconds is None else float(self.max_seconds),
+            },
+        ).write(path)
 
     def _checked(self, X: Any, *, reset: bool) -> Table:
-        """The table that was given, once its columns are those of the training table."""
+        """The given table, after a check that its columns are those of the training table."""
         if _is_plain(X):
-            # scikit-learn's own words for what is no table at all; its contents may be anything
+            # scikit-learn reports what is no table at all; values are not restricted
             X = validate_data(
                 self,
                 X,
@@ -219,11 +202,15 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             )
             return read_table(X)
         table = _as_table(X)
-        named = table.frame if _has_names(X) else table.frame.to_numpy()
+        # the names of a sparse matrix's columns are the reader's
+        named = table.frame.to_numpy() if hasattr(X, "tocsr") else table.frame
         validate_data(self, named, reset=reset, skip_check_array=True)
         return table
 
-    def _settle(self, preparation: Preparation, fitted: Fitted) -> Self:
+    def _set_fitted(
+        self, selection: Selection | None, preparation: Preparation, fitted: Fitted
+    ) -> Self:
+        self.selection_ = selection
         self.preparation_ = preparation
         self.fitted_ = fitted
         self.detector_ = fitted.detector
@@ -244,20 +231,52 @@ def _as_table(X: Any) -> Table:
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether it is an array or rows of values: no frame, no file, no sparse matrix."""
+    """Whether it is an array or a list of rows: no frame, no file, no sparse matrix."""
     return not isinstance(X, Table | PreparedTable | str | PathLike | Mapping) and not any(
         hasattr(X, name) for name in ("columns", "read", "tocsr", "column_names")
     )
 
 
-def _has_names(X: Any) -> bool:
-    """Whether the columns have names of their own, not those that the reader gives."""
-    return not hasattr(X, "tocsr")
-
-
 def _seed(random_state: Any) -> int:
-    """One seed for everything random, as scikit-learn draws it."""
+    """One seed for everything random, drawn as scikit-learn does."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
     legal = "an int in the range [0, 2**32), a RandomState or None"
     return check_seed(random_state, owner="MetaOD", legal=legal)
+
+
+def _learner_name(learner: "str | PathLike[str] | Artifact") -> str:
+    return learner.manifest.learner if isinstance(learner, Artifact) else fspath(learner)
+
+
+def _model_names(models: Models | None) -> str | list[str] | None:
+    if models is None or isinstance(models, str):
+        return models
+    if isinstance(models, ModelSpec):
+        return models.id
+    return [model.id if isinstance(model, ModelSpec) else str(model) for model in models]
+
+
+def load(path: "str | PathLike[str]") -> MetaOD:
+    """Read a fitted estimator that :meth:`MetaOD.save` wrote; nothing in the file is executed.
+
+    The detector is fitted again from the training matrix. If the installed libraries give other
+    training scores than those in the file, a warning says so, and the threshold is set anew so
+    that as many training rows are flagged as before.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Raises
+    ------
+    BadArtifact
+        The file is no saved pick, or it is damaged.
+    """
+    saved = SavedPick.read(path)
+    model = MetaOD(**saved.parameters, random_state=saved.fitted.seed)
+    model.n_features_in_ = len(saved.preparation.record_.columns)
+    if saved.feature_names:
+        model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    return model._set_fitted(None, saved.preparation, saved.fitted)  # noqa: SLF001 - its constructor

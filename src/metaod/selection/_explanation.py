@@ -1,18 +1,16 @@
-"""Why a pick was made: the nearest historical datasets, and the features that mattered."""
+"""Explain a pick by the nearest historical datasets and the meta-features that mattered."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from metaod.artifacts import Artifact, History, normalised
-from metaod.models import member_ids, title_of
+from metaod.learners import best_model
+from metaod.models import Matrix, title_of
 
 __all__ = ["Explanation", "explain_pick"]
-
-Matrix = npt.NDArray[np.float64]
 
 _TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
 
@@ -24,23 +22,21 @@ class Explanation:
     Parameters
     ----------
     pick : str
-        The model, or the average that was picked as one.
+        The picked model, which may be an average.
     usual : str or None
-        What the learner picks for a table whose meta-features are all ordinary; None where the
-        artifact carries no history, and what is ordinary is not known.
+        The pick for a table whose meta-features are all at the training data's median; None if
+        the artifact carries no history.
     nearest : DataFrame
         The nearest historical datasets, one a row: name, origin, n_rows, n_columns, distance, and
         how the pick did there: performance (in the learner's measure), normalised (0 for the
         dataset's worst model, 1 for its best) and reference, PyOD's default iForest's performance.
     features : DataFrame
-        The meta-features that speak most for the pick: feature, value, ordinary (the database's
-        median) and effect: how much of the pick's lead over the usual model, or where it is the
-        usual one over the runner-up, goes away when the value is made ordinary, as a share of it.
+        The meta-features that favour the pick most: feature, value, ordinary (the training data's
+        median) and effect: the share of the pick's lead that goes away when the value is replaced
+        by the median. The lead is over the usual model, or over the runner-up if the pick is the
+        usual model.
     measure : str
         The measure of performance: ap, roc_auc or precision_at_n.
-    n_averaged : int
-        Models that the learner answered with; of several, all this is about the one with the
-        largest weight.
     """
 
     pick: str
@@ -48,50 +44,35 @@ class Explanation:
     nearest: pd.DataFrame
     features: pd.DataFrame
     measure: str = "ap"
-    n_averaged: int = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Convert to plain data for JSON."""
         return {
             "pick": self.pick,
             "usual": self.usual,
             "measure": self.measure,
-            "n_averaged": self.n_averaged,
+            # always 1: earlier versions had averages of another kind
+            "n_averaged": 1,
             "nearest": _records(self.nearest),
             "features": _records(self.features),
         }
 
     def __str__(self) -> str:
         if self.usual is None:
-            lines = ["The learner carries no historical tables: why it is, is not known."]
+            lines = ["No explanation: this learner carries no historical tables."]
         elif self.pick == self.usual:
-            lines = ["It is also the pick for a table with ordinary meta-features."]
+            lines = ["It is also the pick for a table with median meta-features."]
         else:
-            usual = title_of(self.usual)
-            lines = [f"For a table with ordinary meta-features it would be {usual}."]
-        if self.n_averaged > 1:
-            lines.insert(
-                0,
-                f"The pick is the average of {self.n_averaged} models; what follows is about "
-                f"{title_of(self.pick)}, the one with the largest weight, alone.",
-            )
-        elif len(member_ids(self.pick)) > 1:
-            lines.insert(
-                0,
-                f"The pick is the average of {len(member_ids(self.pick))} models, and what follows "
-                "is about the average itself.",
-            )
+            lines = [f"For a table with median meta-features: {title_of(self.usual)}."]
         if len(self.features):
-            lines.append("What speaks for it (value; ordinary value):")
+            lines.append("Meta-features that favour it (this table; median):")
             lines.extend(
                 f"  {row.feature}: {_shown(row.value, '.4g')}; {row.ordinary:.4g}"
                 for row in self.features.itertuples()
             )
         if len(self.nearest):
             title = _TITLES.get(self.measure, self.measure)
-            lines.append(
-                f"The nearest historical tables, and the {title} of the pick (iForest) there:"
-            )
+            lines.append(f"Nearest historical tables, with {title} of the pick (of iForest):")
             lines.extend(
                 f"  {row.name}: {_shown(row.performance, '.3f')} ({_shown(row.reference, '.3f')})"
                 for row in self.nearest.itertuples(index=False)
@@ -106,9 +87,8 @@ def explain_pick(
     pick: str,
     *,
     top: int = 5,
-    n_averaged: int = 1,
 ) -> Explanation:
-    """Say why a learner picked a model.
+    """Explain why a learner picked a model.
 
     Parameters
     ----------
@@ -122,24 +102,19 @@ def explain_pick(
         The model.
     top : int, default=5
         Datasets and features to show.
-    n_averaged : int, default=1
-        Models that the learner answered with.
     """
     history, measure = artifact.history, artifact.manifest.measure or "performance"
     if history is None:
-        none = pd.DataFrame()
-        return Explanation(pick, None, none, none, measure, n_averaged)
+        return Explanation(pick, None, pd.DataFrame(), pd.DataFrame(), measure)
     ordinary = m.copy()
     ordinary[history.cleaning.kept] = history.cleaning.median
-    usual_scores = artifact.learner.predict(ordinary)[scores.index]
-    usual = str(usual_scores.sort_index().idxmax())
+    usual = best_model(artifact.learner.predict(ordinary)[scores.index])
     return Explanation(
         pick,
         usual,
         _nearest(history, history.distances(m), pick, top),
         _features(artifact, history, m, scores, pick, usual, top),
         measure,
-        n_averaged,
     )
 
 
@@ -171,13 +146,13 @@ def _features(
     top: int,
 ) -> pd.DataFrame:
     rest = scores.drop(pick)
-    columns = ["feature", "value", "ordinary", "effect"]
+    none = pd.DataFrame(columns=["feature", "value", "ordinary", "effect"])
     if rest.empty or not artifact.learner.uses_metafeatures:
-        return pd.DataFrame(columns=columns)
-    rival = usual if usual != pick else str(rest.sort_index().idxmax())
+        return none
+    rival = usual if usual != pick else best_model(rest)
     lead = float(scores[pick] - scores[rival])
     if lead <= 0:
-        return pd.DataFrame(columns=columns)
+        return none
     # one table per feature, equal to this one but for that feature
     kept = history.cleaning.kept
     altered = np.tile(m, (len(kept), 1))
@@ -204,7 +179,7 @@ def _shown(value: Any, form: str) -> str:
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    # JSON knows neither NaN nor infinities
+    # JSON has neither NaN nor infinities
     known = frame.notna() & ~frame.isin([np.inf, -np.inf])
     plain = frame.astype(object).where(known, None)
     return [

@@ -1,19 +1,24 @@
-"""Fitting what was picked, and taking the next model where one fails on the table."""
+"""Fit the pick to its table, replace models that fail, and score rows."""
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import UserError
-from metaod.learners import Choice
-from metaod.models import AverageDetector, ModelSpec, ScoreScale, SpecDetector
-from metaod.selection._picks import resolved
-from metaod.selection._recognition import KnownRows
-from metaod.selection._selection import Selection
+from metaod.models import (
+    AverageDetector,
+    Matrix,
+    ModelSpec,
+    Scores,
+    ScoreScale,
+    SpecDetector,
+    members_of,
+)
+from metaod.selection._select import Selection
 from metaod.selection._threshold import (
     Contamination,
     check_contamination,
@@ -21,21 +26,15 @@ from metaod.selection._threshold import (
     threshold_of,
 )
 
-__all__ = ["Fitted", "detector_of", "fit_choice", "fit_models"]
-
-Matrix = npt.NDArray[np.float64]
-Scores = npt.NDArray[np.float64]
-Detector = SpecDetector | AverageDetector
+__all__ = ["Fitted", "fit_models", "fit_selection"]
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A choice, fitted to a table.
+    """Models that are fitted to a table.
 
     Parameters
     ----------
-    choice : Choice
-        The models that were fitted: those picked, or what was taken in their place.
     detector : SpecDetector or AverageDetector
         The fitted detector; its threshold and labels are these.
     X : ndarray of float, shape (n_rows, n_columns)
@@ -45,18 +44,25 @@ class Fitted:
     threshold : float
         Rows that score above it are flagged.
     seed : int
-        What random models were seeded with.
+        Seed of random models.
     notes : tuple of str
-        What the user should know: which models were passed over, and why.
+        What the user should know: which models failed, and why.
     """
 
-    choice: Choice
-    detector: Detector
+    detector: SpecDetector | AverageDetector
     X: Matrix
     scores: Scores
     threshold: float
     seed: int
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Ids of the fitted models, with their weights in the average; 1 for a single model."""
+        if isinstance(self.detector, AverageDetector):
+            ids = [str(detector.spec) for detector in self.detector.detectors_]
+            return dict(zip(ids, self.detector.weights_.tolist(), strict=True))
+        return {str(self.detector.spec): 1.0}
 
     @property
     def labels(self) -> npt.NDArray[np.int64]:
@@ -64,49 +70,70 @@ class Fitted:
         return (self.scores > self.threshold).astype(np.int64)
 
     def score(self, X: Matrix) -> Scores:
-        """Finite scores of rows, each against the training table; higher is more outlying.
+        """Score rows, each against the training table; higher is more outlying.
 
-        A row that is in the training table has the score it has there, at which it is not its own
-        neighbour. Where the detector is not defined for a row, as angles are not among duplicates,
-        the row gets the median of the training scores.
+        A row of the training table gets its training score: for a detector by neighbours it would
+        be its own nearest neighbour and look more normal, and ``fit(X)``, ``predict(X)`` would flag
+        fewer rows than asked for. Rows for which the detector is undefined, such as angles among
+        duplicates, get the median of the training scores.
         """
-        return self._known.scores(X, lambda rows: self._scale.repaired(self._new(rows)))
-
-    def _new(self, X: Matrix) -> Scores:
-        with _quiet():
-            scores: Scores = self.detector.decision_function(X)
+        places, is_known = self._training_rows.find(X)
+        scores = np.empty(len(X))
+        scores[is_known] = self.scores[places[is_known]]
+        if not is_known.all():
+            with _ignored_warnings():
+                new: Scores = self.detector.decision_function(X[~is_known])
+            scores[~is_known] = self._scale.repaired(new)
         return scores
 
     @cached_property
     def _scale(self) -> ScoreScale:
-        return ScoreScale.of(self.scores, where=self.choice.best)
+        return ScoreScale.of(self.scores, where=" + ".join(self.weights))
 
     @cached_property
-    def _known(self) -> KnownRows:
-        return KnownRows(self.X, self.scores)
+    def _training_rows(self) -> "_RowIndex":
+        return _RowIndex(self.X)
 
 
-def detector_of(choice: Choice, contamination: float = 0.1, random_state: int = 0) -> Detector:
-    """The detector of a choice, not fitted yet, with PyOD's interface."""
-    specs = [ModelSpec.parse(name) for name in choice.weights]
-    if choice.is_single:
-        return SpecDetector(specs[0], random_state, contamination)
-    return AverageDetector(specs, list(choice.weights.values()), random_state, contamination)
+class _RowIndex:
+    """Finds rows of a matrix by their values, in 16 bytes a row."""
+
+    def __init__(self, X: Matrix) -> None:
+        self._X = X
+        keys = _row_keys(X)
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def find(self, X: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """Places of rows in the matrix, the first of equal ones, and whether they are in it."""
+        places = np.searchsorted(self._keys, _row_keys(X))
+        found = self._order[np.minimum(places, len(self._keys) - 1)]
+        return found, (self._X[found] == X).all(axis=1)
 
 
-def fit_choice(
+def _row_keys(X: Matrix) -> npt.NDArray[np.uint64]:
+    """A hash of every row."""
+    # 0.0 and -0.0 are equal and differ in their bits
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)
+    keys = np.zeros(len(X), dtype=np.uint64)
+    for column in range(X.shape[1]):
+        keys = (keys ^ bits[:, column]) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(29)
+    return keys
+
+
+def fit_selection(
     selection: Selection,
     *,
     contamination: Contamination = "auto",
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Fitted:
-    """Fit what was picked to the table; where it fails, the next in the ranking.
+    """Fit the pick to its table; if it fails, fit the next model of the ranking.
 
-    A model fails that raises, runs out of memory, or gives NaN or infinite scores to more than
-    1 % of the rows. Of several picked models, as of an average's members, those that fail are
-    dropped, and the others' weights grow in proportion. Where all fail, the models and averages of
-    the ranking are tried one after another, without what has failed already.
+    A model fails if it raises, runs out of memory, or gives NaN or infinite scores to more than
+    1 % of the rows. If some members of an average fail, the others are averaged. If all fail, the
+    models of the ranking are tried in order, without members that have failed.
 
     Parameters
     ----------
@@ -122,20 +149,19 @@ def fit_choice(
     Raises
     ------
     UserError
-        Where every model fails.
+        If every model fails.
     """
     share = check_contamination(contamination)
     X = selection.prepared.X
     notes: list[str] = []
-    tried = set(selection.choice.weights)
-    weights, detectors = _fit_each(selection.choice.weights, X, random_state, n_jobs, notes)
+    tried: set[ModelSpec] = set()
+    detectors: list[SpecDetector] = []
     for spec in selection.specs():
+        members = [member for member in members_of(spec) if member not in tried]
+        tried.update(members)
+        detectors = _fit_those_that_work(members, X, random_state, n_jobs, notes)
         if detectors:
             break
-        members = resolved(Choice({spec.id: 1.0})).weights
-        left = {name: weight for name, weight in members.items() if name not in tried}
-        tried |= set(left)
-        weights, detectors = _fit_each(left, X, random_state, n_jobs, notes)
     if not detectors:
         raise UserError(
             f"none of {len(notes)} models works on the table; the first: {notes[0]}",
@@ -143,93 +169,86 @@ def fit_choice(
             remedy="allow more models, or check the table with 'metaod inspect'",
         )
     if notes:
-        notes.append(f"Used instead: {' + '.join(weights)}.")
-    return _finish(weights, detectors, X, share, random_state, n_jobs, notes)
+        used = " + ".join(str(detector.spec) for detector in detectors)
+        notes.append(f"Used instead: {used}.")
+    return _finish(detectors, None, X, share, random_state, n_jobs, notes)
 
 
 def fit_models(
-    choice: Choice,
+    models: Sequence[ModelSpec],
     X: Matrix,
     *,
+    weights: Sequence[float] | None = None,
     contamination: Contamination = "auto",
     random_state: int = 0,
-    n_jobs: int | None = None,
 ) -> Fitted:
-    """Fit exactly these models; an error where one fails."""
-    detectors = [_fit(name, X, random_state, n_jobs) for name in choice.weights]
-    weights = dict(choice.weights)
+    """Fit exactly these models and average them; raise an error if one fails."""
+    detectors = [_fit(spec, X, random_state, None) for spec in models]
     share = check_contamination(contamination)
-    return _finish(weights, detectors, X, share, random_state, n_jobs, [])
+    return _finish(detectors, weights, X, share, random_state, None, [])
 
 
-def _fit_each(
-    weights: Mapping[str, float], X: Matrix, seed: int, n_jobs: int | None, notes: list[str]
-) -> tuple[dict[str, float], list[SpecDetector]]:
-    """The models that do not fail; a note for each that does."""
-    detectors: dict[str, SpecDetector] = {}
-    for name in weights:
+def _fit_those_that_work(
+    models: Sequence[ModelSpec], X: Matrix, seed: int, n_jobs: int | None, notes: list[str]
+) -> list[SpecDetector]:
+    """Fit models; for each that fails, add a note."""
+    detectors = []
+    for spec in models:
         try:
-            detectors[name] = _fit(name, X, seed, n_jobs)
+            detectors.append(_fit(spec, X, seed, n_jobs))
         except UserError as error:
-            notes.append(f"{name} was passed over: {error.what}.")
+            notes.append(f"{spec.id} was passed over: {error.what}.")
         except MemoryError:
-            notes.append(f"{name} was passed over: there is not enough memory for it.")
-    total = sum(weights[name] for name in detectors)
-    return {name: weights[name] / total for name in detectors}, list(detectors.values())
+            notes.append(f"{spec.id} was passed over: there is not enough memory for it.")
+    return detectors
 
 
-def _fit(name: str, X: Matrix, seed: int, n_jobs: int | None) -> SpecDetector:
-    with _quiet():
-        detector = SpecDetector(ModelSpec.parse(name), seed, n_jobs=n_jobs).fit(X)
-    ScoreScale.of(detector.decision_scores_, where=name)  # refuses what cannot be repaired
+def _fit(spec: ModelSpec, X: Matrix, seed: int, n_jobs: int | None) -> SpecDetector:
+    with _ignored_warnings():
+        detector = SpecDetector(spec, seed, n_jobs=n_jobs).fit(X)
+    ScoreScale.of(detector.decision_scores_, where=spec.id)  # refuses what cannot be repaired
     return detector
 
 
 def _finish(
-    weights: dict[str, float],
     detectors: list[SpecDetector],
+    weights: Sequence[float] | None,
     X: Matrix,
     share: Contamination,
     seed: int,
     n_jobs: int | None,
     notes: list[str],
 ) -> Fitted:
-    choice = Choice(weights)
-    detector: Detector
-    if choice.is_single:
-        detector = detectors[0]
-    else:
-        detector = AverageDetector(
-            [ModelSpec.parse(name) for name in weights],
-            list(weights.values()),
-            seed,
-            n_jobs=n_jobs,
-        ).take(detectors)
+    specs = [detector.spec for detector in detectors]
+    detector: SpecDetector | AverageDetector = detectors[0]
+    if len(detectors) > 1:
+        detector = AverageDetector(specs, weights, seed, n_jobs=n_jobs).take(detectors)
     own: Scores = detector.decision_scores_
+    name = " + ".join(map(str, specs))
     n_undefined = len(own) - int(np.count_nonzero(np.isfinite(own)))
     if n_undefined:
         notes.append(
-            f"{choice.best} has no score for {n_undefined} of {len(own)} rows; they got the median."
+            f"{name} has no score for {n_undefined} of {len(own)} rows; they got the median."
         )
-    scores = ScoreScale.of(own, where=choice.best).repaired(own)
+    scores = ScoreScale.of(own, where=name).repaired(own)
     found = estimated_share(scores) if share == "auto" else share
     threshold = threshold_of(scores, found)
     flagged = scores > threshold
-    # at the share that was found, which is known only once there are scores
+    # the share may be known only after scoring
     detector.contamination = found
     detector.threshold_ = threshold
     detector.labels_ = flagged.astype(np.int64)
     n_flagged, n_meant = int(flagged.sum()), round(found * len(scores))
     if 2 * n_flagged < n_meant:
         notes.append(
-            f"{n_flagged} of {len(scores)} rows are flagged where {found:.1%} were meant, about "
-            f"{n_meant}: too many rows share the score at the threshold."
+            f"{n_flagged} of {len(scores)} rows are flagged instead of {n_meant} ({found:.1%}): "
+            "too many rows share the score at the threshold."
         )
-    return Fitted(choice, detector, X, scores, threshold, seed, tuple(notes))
+    return Fitted(detector, X, scores, threshold, seed, tuple(notes))
 
 
-class _quiet(warnings.catch_warnings):  # noqa: N801 - reads as what it does: with _quiet()
-    """What detectors warn of is told in notes, or repaired."""
+class _ignored_warnings(warnings.catch_warnings):  # noqa: N801 - used as a function
+    """Ignore warnings of detectors: what they warn of is repaired or is in the notes."""
 
     def __enter__(self) -> None:
         super().__enter__()

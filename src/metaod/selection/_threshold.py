@@ -1,15 +1,14 @@
-"""Where scores stop being normal: a threshold from the scores alone, or from a share given."""
+"""The score above which rows are flagged: from the scores alone, or from a given share."""
 
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from metaod.models import Scores
 from metaod.models import check_contamination as _check_share
 
 __all__ = ["USUAL_SHARE", "Contamination", "check_contamination", "estimated_share", "threshold_of"]
 
-Scores = npt.NDArray[np.float64]
 Contamination = float | Literal["auto"]
 
 USUAL_SHARE = 0.1
@@ -19,7 +18,7 @@ _FEWEST, _MOST = 0.005, 0.5
 
 
 def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
-    """``"auto"``, or the share of outliers as a plain float; refused outside (0, 0.5].
+    """Check a share of outliers and return it: ``"auto"``, or a plain float in (0, 0.5].
 
     Examples
     --------
@@ -33,17 +32,15 @@ def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
 
 
 def estimated_share(scores: Scores) -> float:
-    """The share of outliers that a table's scores suggest, held towards the usual one.
+    """Estimate the share of outliers from a table's scores, shrunk towards the usual share.
 
-    Outliers of a detector that works are few and score far above the rest, so that they lie beyond
-    the mean plus one standard deviation. That share, between 0.5 and 50 %, is averaged
-    (geometrically) with :data:`USUAL_SHARE`, for scores alone say little about how many outliers a
-    table has. On 652 labelled datasets of 609 origins (no final ones), with three
-    averages as the default picks them, this reached a mean F1 of .237 (10 %: .229; interval of the
-    difference +.006 to +.010), and .55 (10 %: .53) where the detector worked, with an AP over .5;
-    its shares were wrong by a factor of 2.18 on average (10 %: 2.16). With single detectors it is
-    no better than 10 %. ``tools/measure_threshold.py`` prints the comparison. If you know about
-    how many outliers there are, say so.
+    The outliers of a detector that works are few and score far above the rest, beyond the mean
+    plus one standard deviation. That share, between 0.5 and 50 %, is averaged (geometrically) with
+    :data:`USUAL_SHARE`, because scores alone say little about how many outliers a table has.
+    Measured by ``tools/measure_threshold.py`` on 652 labelled datasets of 609 origins (no final
+    ones) with three averages as the default picks them: mean F1 .237 (with 10 %: .229; interval of
+    the difference +.006 to +.010), and .55 (.53) if the AP is over .5; the shares were wrong by a
+    factor of 2.18 on average (2.16). With single detectors it is no better than 10 %.
 
     Parameters
     ----------
@@ -64,7 +61,7 @@ def estimated_share(scores: Scores) -> float:
 
 
 def threshold_of(scores: Scores, contamination: Contamination = "auto") -> float:
-    """The score above which a row is flagged.
+    """Compute the score above which a row is flagged.
 
     Parameters
     ----------
@@ -76,8 +73,8 @@ def threshold_of(scores: Scores, contamination: Contamination = "auto") -> float
     Returns
     -------
     float
-        As in PyOD, the quantile of the scores at one minus the share; where many rows share a
-        score, fewer rows may be above it than asked for.
+        As in PyOD, the quantile of the scores at one minus the share; if many rows share a score,
+        fewer rows than asked for may be above it.
 
     Examples
     --------

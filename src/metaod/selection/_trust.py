@@ -1,28 +1,36 @@
-"""How sure a pick is: only what held on tables of origins that the learner had not seen."""
+"""How far a pick can be trusted, and what preparation did to the table."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from metaod.artifacts import Calibration, History
-from metaod.models import title_of
-from metaod.selection._table_notes import much_filled_in
-from metaod.tables import PreparedTable
+from metaod.artifacts import Artifact, History
+from metaod.models import Matrix
+from metaod.tables import PreparationRecord, PreparedTable, listed
 
-__all__ = ["Trust", "judge"]
+__all__ = ["Trust", "assess_trust", "table_notes"]
 
 _UNLIKE = 0.9
-"""A table is unlike the database where more than this share of its datasets are less so.
+"""A table is unlike the training data if it is farther from it than this share of its datasets.
 
-The calibration tells the regret of the farthest tenth apart, at the same cut.
+The calibration measures the regret of the farthest tenth at the same cut.
 """
 
 _SMALL = 0.02
-"""A table is small where less than this share of the database's datasets have no more rows."""
+"""A table is small if less than this share of the training datasets have no more rows."""
 
 _SAMPLE = 10_000
+"""Rows in which duplicates are counted."""
+
+_MANY_MISSING = 0.2
+"""Share of a table's values above which a note says that they were filled in."""
+
+_MOSTLY_MISSING = 0.5
+"""Share of a column's values above which a note says that they were filled in."""
+
+_FIGURES = ("predicted", "low", "high", "level", "coverage", "beats", "loses", "unlikeness")
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Trust:
     ----------
     predicted, low, high : float
         Expected performance of the pick, from 0 (the worst model for the table) to 1 (the best),
-        and its interval; NaN where the learner was not calibrated.
+        and its interval; NaN if the learner is not calibrated.
     level : float
         Share of tables of unseen origins on which the interval is meant to hold the truth.
     coverage : float
@@ -42,12 +50,9 @@ class Trust:
         Shares of tables of unseen origins on which a pick was better, or worse, than PyOD's
         default iForest by more than .005.
     unlikeness : float
-        Share of the database's datasets that are less unlike the others than this table.
+        Share of the training datasets that are less unlike the others than this table.
     warnings : tuple of str
-        What speaks against relying on the pick.
-    of_average : str
-        Where the learner answers with several models and weights, the one that the expected
-        performance is of; that of their average is not known.
+        Reasons not to rely on the pick, each with what to do.
     """
 
     predicted: float = float("nan")
@@ -59,7 +64,6 @@ class Trust:
     loses: float = float("nan")
     unlikeness: float = float("nan")
     warnings: tuple[str, ...] = ()
-    of_average: str = ""
 
     @property
     def is_calibrated(self) -> bool:
@@ -67,62 +71,62 @@ class Trust:
         return not np.isnan(self.predicted)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; None where a figure is not known."""
-        names = ("predicted", "low", "high", "level", "coverage", "beats", "loses", "unlikeness")
-        found = {name: getattr(self, name) for name in names}
-        known = {name: None if np.isnan(value) else value for name, value in found.items()}
-        about = {"of_average": self.of_average or None}
-        return {**known, "warnings": list(self.warnings), **about}
+        """Convert to plain data for JSON; None for an unknown figure."""
+        figures = {name: getattr(self, name) for name in _FIGURES}
+        known = {name: None if np.isnan(value) else value for name, value in figures.items()}
+        # the last key is always null: earlier versions had averages of another kind
+        return {**known, "warnings": list(self.warnings), "of_average": None}
 
     def __str__(self) -> str:
         if not self.is_calibrated:
-            lines = ["The learner was not calibrated: how sure the pick is, is not known."]
+            lines = ["No confidence estimate: this learner is not calibrated."]
         else:
-            who = "Expected"
-            if self.of_average:
-                who = f"Of the average, {title_of(self.of_average)} alone is expected"
             expected = (
-                f"{who} to reach {self.predicted:.2f} on a scale from the worst model for this "
-                f"table (0) to the best (1); {self.level:.0%} interval {self.low:.2f} to "
-                f"{self.high:.2f}, which held on {self.coverage:.0%} of tables from unseen sources."
+                f"Expected performance: {self.predicted:.2f}, where 0 is the worst model for this "
+                f"table and 1 the best; {self.level:.0%} interval {self.low:.2f} to "
+                f"{self.high:.2f}."
             )
             lines = [expected]
             if not np.isnan(self.beats):
                 lines.append(
-                    f"On such tables a pick was better than isolation forest in {self.beats:.0%} "
-                    f"and worse in {self.loses:.0%}."
+                    f"On tables from unseen sources the picks were better than isolation forest on "
+                    f"{self.beats:.0%} and worse on {self.loses:.0%}."
                 )
         lines.extend(f"Warning: {warning}" for warning in self.warnings)
         return "\n".join(lines)
 
 
-def judge(
+def assess_trust(
     prepared: PreparedTable,
-    distances: npt.NDArray[np.float64] | None,
-    history: History | None,
-    calibration: Calibration | None,
-    prediction: tuple[float, float, float] | None,
+    artifact: Artifact,
+    distances: Matrix | None,
+    prediction: tuple[float, float, float],
+    *,
+    further_warnings: Sequence[str] = (),
 ) -> Trust:
-    """Put together what is known of a pick for a table.
+    """Collect the figures and warnings that hold for a pick.
 
     Parameters
     ----------
     prepared : PreparedTable
         The table.
+    artifact : Artifact
+        The learner, with its history and calibration if it has them.
     distances : array of shape (n,), optional
         Distances to the historical datasets.
-    history, calibration : optional
-        What the learner's artifact carries.
-    prediction : tuple of float, optional
+    prediction : tuple of float
         Predicted performance of the pick and the ends of its interval.
+    further_warnings : sequence of str
+        Put behind the warnings about the table.
     """
-    warnings = [*_of_table(prepared), *_of_size(prepared, history)]
-    if calibration is None or prediction is None or distances is None:
+    warnings = [*_about_rows(prepared), *_about_size(prepared, artifact.history), *further_warnings]
+    calibration = artifact.calibration
+    if calibration is None or distances is None:
         return Trust(warnings=tuple(warnings))
     figures = calibration.figures
     unlikeness = calibration.unlikeness(distances)
     if unlikeness > _UNLIKE:
-        warnings.insert(0, _unlike(unlikeness, figures))
+        warnings.insert(0, _about_unlikeness(unlikeness, figures))
     unknown = float("nan")
     return Trust(
         *prediction,
@@ -135,21 +139,21 @@ def judge(
     )
 
 
-def _unlike(unlikeness: float, figures: dict[str, float]) -> str:
+def _about_unlikeness(unlikeness: float, figures: dict[str, float]) -> str:
     # rounded down: 99.9 % are not all
     share = "all" if unlikeness >= 1 else f"{int(100 * unlikeness)}%"
-    text = f"the table is less like the database than {share} of its own datasets are"
+    text = f"the table is unlike the training data, more so than {share} of the training datasets"
     near, far = figures.get("regret_near", 0.0), figures.get("regret_far", 0.0)
-    rises = figures.get("regret_distance_correlation", 0.0) > 0 and far > near
+    rises = figures.get("regret_distance_correlation", 0.0) > 0 and round(far, 2) > round(near, 2)
     if rises and figures.get("regret_distance_p", 1.0) < 0.05:
         text += (
-            f"; picks fell {far:.2f} short of the best model on the tenth that is least like the "
-            f"others, {near:.2f} on the rest"
+            f" (on such tables the picks fell {far:.2f} short of the best model, elsewhere "
+            f"{near:.2f})"
         )
-    return text
+    return f"{text}; check the top rows by hand, or compare with isolation forest"
 
 
-def _of_size(prepared: PreparedTable, history: History | None) -> list[str]:
+def _about_size(prepared: PreparedTable, history: History | None) -> list[str]:
     if history is None:
         return []
     n_rows = len(prepared.X)
@@ -157,19 +161,68 @@ def _of_size(prepared: PreparedTable, history: History | None) -> list[str]:
     n_larger = int(np.count_nonzero(sizes > n_rows))
     if len(sizes) - n_larger >= _SMALL * len(sizes):
         return []
-    larger = "all" if n_larger == len(sizes) else f"{n_larger} of"
+    larger = f"all {n_larger}" if n_larger == len(sizes) else f"{n_larger} of the {len(sizes)}"
     text = (
-        f"the table has {n_rows} rows, fewer than {larger} the database's {len(sizes)} datasets "
-        f"have (the smallest: {sizes.min()})"
+        f"the table has {n_rows} rows, fewer than {larger} training datasets (the smallest: "
+        f"{sizes.min()}); add rows if you can"
     )
     return [text]
 
 
-def _of_table(prepared: PreparedTable) -> list[str]:
+def _about_rows(prepared: PreparedTable) -> list[str]:
     found = []
     X = prepared.X[:_SAMPLE]
     distinct = len(np.unique(X, axis=0)) / len(X)
     if distinct < 0.5:
-        found.append(f"{1 - distinct:.0%} of the rows repeat another: scores will have many ties")
-    found.extend(much_filled_in(prepared.record))
-    return found
+        found.append(
+            f"{1 - distinct:.0%} of the rows repeat another, so many rows will share a score; "
+            "remove duplicates if they mean nothing"
+        )
+    return [*found, *_much_filled_in(prepared.record)]
+
+
+def table_notes(record: PreparationRecord, *, fitted: bool = True) -> tuple[str, ...]:
+    """List what preparation did to a table that may change what its scores mean.
+
+    Dropped columns, infinite values, columns that are mostly missing, many missing values, and the
+    preparation's own messages.
+
+    Parameters
+    ----------
+    record : PreparationRecord
+        What was done.
+    fitted : bool, default=True
+        Whether the preparation was fitted to this table; if not, columns that were dropped in
+        fitting are not listed again.
+    """
+    notes = []
+    unused: dict[str, list[str]] = {}
+    for column in record.columns:
+        if not column.is_used:
+            unused.setdefault(column.kind, []).append(column.name)
+    if fitted and unused:
+        kinds = "; ".join(f"{kind}: {listed(names)}" for kind, names in unused.items())
+        notes.append(f"Columns that are not used: {kinds}.")
+    used = [column for column in record.columns if column.is_used]
+    infinite = [column for column in used if column.n_infinite]
+    if infinite:
+        count = sum(column.n_infinite for column in infinite)
+        values = "1 infinite value" if count == 1 else f"{count:,} infinite values"
+        names = listed([column.name for column in infinite])
+        notes.append(f"Treated as missing: {values} in {names}.")
+    empty = [column.name for column in used if column.n_missing == record.n_rows]
+    if empty:
+        notes.append(f"Missing in every row and filled in: {listed(empty)}.")
+    gaps = {column.name: column.n_missing + column.n_infinite for column in used}
+    most = _MOSTLY_MISSING * record.n_rows
+    mostly = [name for name, n in gaps.items() if n > most and name not in empty]
+    if mostly:
+        notes.append(f"Missing in most rows and filled in: {listed(mostly)}.")
+    return (*notes, *_much_filled_in(record), *record.messages)
+
+
+def _much_filled_in(record: PreparationRecord) -> tuple[str, ...]:
+    share = record.imputed_share
+    if share <= _MANY_MISSING:
+        return ()
+    return (f"{share:.0%} of the values were missing and filled in; drop columns with few values",)

@@ -157,7 +157,7 @@ def _strange(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
         strange.iloc[:3, :] = value
         strange.iloc[3, 2] = value
         _scores(learner, strange)
-        _demand(learner.choose(strange.iloc[0]).best in learner.models_, learner, "no choice")
+        _demand(learner.choose(strange.iloc[0]) in learner.models_, learner, "no choice")
 
 
 def _single(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
@@ -189,21 +189,17 @@ def _no_value(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's for
     P[empty] = np.nan
     learner = make().fit(P, M)
     for dataset in M.index:
-        chosen = learner.choose(M.loc[dataset])
-        picked = sorted(set(chosen.weights) & set(empty))
-        _demand(not picked, learner, f"picks {picked}, of which nothing is known")
+        picked = learner.choose(M.loc[dataset])
+        _demand(picked not in empty, learner, f"picks {picked}, of which nothing is known")
 
 
 def _choice(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """It chooses models that it knows, with weights that sum to 1, the largest first."""
+    """It chooses the model with the largest score."""
     learner, (_, M) = fitted(), history()
     for dataset in M.index:
-        weights = learner.choose(M.loc[dataset]).weights
-        values = list(weights.values())
-        _demand(set(weights) <= set(learner.models_), learner, f"chooses {list(weights)}")
-        _demand(bool(values) and min(values) > 0, learner, f"weights are {values}")
-        _demand(abs(sum(values) - 1) < 1e-9, learner, f"weights sum to {sum(values)}")
-        _demand(values == sorted(values, reverse=True), learner, f"weights are {values}")
+        chosen, scores = learner.choose(M.loc[dataset]), learner.predict(M.loc[dataset])
+        _demand(chosen in learner.models_, learner, f"chooses {chosen}, which is no model of P")
+        _demand(scores[chosen] == scores.max(), learner, "does not choose the largest score")
     _demand_refused(learner, lambda: learner.choose(M), "chooses once for several datasets")
 
 

@@ -13,7 +13,7 @@ from made_selecting import MODELS, artifact, table, training_data
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import train
-from metaod.learners import Choice, learner_names, make_learner
+from metaod.learners import learner_names, make_learner
 from metaod.metafeatures import extract
 from metaod.models import ModelSpec
 from metaod.selection import Selection, select
@@ -21,12 +21,11 @@ from metaod.tables import prepare, read_table
 
 X = table(seed=70)
 RNG = np.random.default_rng(1)
-WEIGHTS = ((MODELS[1], 3.0), (MODELS[3], 1.0), (MODELS[6], 1.0))
 COLUMNS = ["model", "predicted", "low", "high", "seconds", "score"]
 
 
 def learner(name="argosmart"):
-    return artifact(name, models=WEIGHTS if name == "fixed" else ())
+    return artifact(name, model=MODELS[3] if name == "fixed" else "")
 
 
 # every kind of learner
@@ -45,7 +44,7 @@ def test_every_learner_picks(name):
     # the scores are the learner's own for these meta-features
     scores = made.learner.predict(made.vector(extract(X, "paper")))
     np.testing.assert_array_equal(scores[ranking["model"]], ranking["score"])
-    assert selection.choice == made.learner.choose(made.vector(extract(X, "paper")))
+    assert selection.best.id == made.learner.choose(made.vector(extract(X, "paper")))
     assert (ranking["low"] <= ranking["predicted"]).all()
     assert (ranking["predicted"] <= ranking["high"]).all()
     assert ranking["seconds"].gt(0).all()
@@ -105,25 +104,6 @@ def test_a_family_may_be_excluded():
     assert not {spec.detector for spec in selection.specs()} & {"LOF", "KNN"}
 
 
-def test_weights_of_what_is_left_sum_to_one():
-    made = learner("fixed")
-    assert select(X, learner=made).choice == Choice(
-        {MODELS[1]: 0.6, MODELS[3]: pytest.approx(0.2), MODELS[6]: pytest.approx(0.2)}
-    )
-    left = select(X, learner=made, exclude="KNN")
-    assert left.choice.weights == {MODELS[1]: pytest.approx(0.75), MODELS[6]: pytest.approx(0.25)}
-    assert sum(left.choice.weights.values()) == pytest.approx(1)
-    assert left.best.id == MODELS[1]
-    # without its heaviest member, another leads
-    left = select(X, learner=made, exclude="HBOS")
-    assert left.choice.weights == {MODELS[3]: 0.5, MODELS[6]: 0.5}
-    assert left.best.id == left.ranking["model"][0] == MODELS[3]
-    # without any, one model of the rest
-    left = select(X, learner=made, exclude=[name for name, _ in WEIGHTS])
-    assert left.choice.is_single
-    assert left.best.id == left.ranking["model"][0]
-
-
 def test_time_that_is_too_short():
     made = learner()
     with pytest.raises(UserError, match=r"no model is left.*would take about.*1e-07 s"):
@@ -139,21 +119,6 @@ def test_time_that_is_too_short():
 def test_a_limit_that_is_none(value):
     with pytest.raises(BadParameter, match="max_seconds"):
         select(X, learner=learner(), max_seconds=value)
-
-
-def test_an_average_is_held_to_the_time_as_a_whole():
-    made = learner("fixed")
-    free = select(X, learner=made)
-    seconds = free.ranking.set_index("model")["seconds"][[name for name, _ in WEIGHTS]]
-    assert select(X, learner=made, max_seconds=seconds.sum() * 1.001).choice == free.choice
-    # each alone is quick enough, together they are not: the costliest goes
-    bound = select(X, learner=made, max_seconds=seconds.sum() * 0.999)
-    assert set(bound.choice.weights) == set(seconds.index) - {seconds.idxmax()}
-    assert sum(bound.choice.weights.values()) == pytest.approx(1)
-    assert any("1 of the 3 models of the average were left out" in w for w in bound.trust.warnings)
-    one = select(X, learner=made, max_seconds=seconds.max() * 1.001)
-    taken = one.ranking.set_index("model")["seconds"][list(one.choice.weights)]
-    assert taken.sum() <= seconds.max() * 1.001
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, "a", None, True, 2**32], ids=str)
@@ -318,14 +283,13 @@ def test_a_notebook_shows_text_as_text():
     bad = "<script>alert('&')</script>"
     hostile = replace(
         selection,
-        answer=Choice({bad: 1.0}),
         ranking=selection.ranking.assign(model=[bad * 3] * len(MODELS)),
         trust=replace(selection.trust, warnings=(bad,)),
     )
     page = Tags(hostile._repr_html_())
     assert page.tags == {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
     # whole, however long
-    assert page.text.count(bad) == 2 + 3 * len(MODELS)
+    assert page.text.count(bad) == 4 + 3 * len(MODELS)
     shown = Tags(selection._repr_html_())
     assert all(name in shown.text for name in MODELS)
 

@@ -1,0 +1,310 @@
+"""Select the model to run on a table without labels."""
+
+import html
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from metaod.artifacts import Artifact
+from metaod.errors import BadParameter
+from metaod.history import find_artifact
+from metaod.learners import best_model
+from metaod.metafeatures import MetaFeatures, extract
+from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space, title_of
+from metaod.selection._candidates import Candidates, Constraints, Models, Pick
+from metaod.selection._explanation import Explanation, explain_pick
+from metaod.selection._trust import Trust, assess_trust, table_notes
+from metaod.tables import PreparedTable, Table, prepare, read_table
+
+if TYPE_CHECKING:
+    from pyod.models.base import BaseDetector
+
+__all__ = ["Selection", "check_seed", "make_selection", "select"]
+
+_LONG_SECONDS = 60.0
+"""Expected fitting time above which a warning is given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The pick for a table.
+
+    Parameters
+    ----------
+    ranking : DataFrame
+        The models and averages that may be picked, best first: ``model`` (its id), ``predicted``
+        (performance from 0, the worst model for the table, to 1, the best), ``low`` and ``high``
+        (its interval; NaN if the learner is not calibrated), ``seconds`` (expected fitting time;
+        NaN if unknown) and ``score`` (the learner's own).
+    passed_over : mapping of ModelSpec to str
+        Models that may not be picked, and the reason.
+    prepared : PreparedTable
+        The table.
+    features : MetaFeatures
+        Its meta-features.
+    artifact : Artifact
+        The learner.
+    trust : Trust
+        How far the pick can be trusted.
+    random_state : int
+        Seed of the detector.
+    """
+
+    ranking: pd.DataFrame
+    passed_over: Mapping[ModelSpec, str]
+    prepared: PreparedTable
+    features: MetaFeatures
+    artifact: Artifact
+    trust: Trust
+    random_state: int = 0
+
+    @property
+    def best(self) -> ModelSpec:
+        """The picked model, which may be an average."""
+        return ModelSpec.parse(self._pick)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Ids of the models that are fitted: the members of an average, or the picked model."""
+        return member_ids(self._pick)
+
+    @property
+    def _pick(self) -> str:
+        return str(self.ranking["model"].iloc[0])
+
+    def specs(self) -> Iterator[ModelSpec]:
+        """The models and averages, best first."""
+        return map(ModelSpec.parse, self.ranking["model"])
+
+    def detector(self, *, contamination: float = 0.1) -> "BaseDetector":
+        """Make a detector of the pick, with PyOD's interface; it scales its input itself.
+
+        Fit it on ``selection.prepared.X``, or on any finite matrix with the same columns.
+
+        Parameters
+        ----------
+        contamination : float, default=0.1
+            Share of outliers, in (0, 0.5]; sets ``threshold_`` and ``labels_``.
+        """
+        return self.best.to_pyod(random_state=self.random_state, contamination=contamination)
+
+    @cached_property
+    def _vector(self) -> Matrix:
+        return self.artifact.vector(self.features)
+
+    def explain(self, *, top: int = 5) -> Explanation:
+        """Explain the pick by the nearest historical datasets and the main meta-features.
+
+        Parameters
+        ----------
+        top : int, default=5
+            How many of each.
+        """
+        scores = self.ranking.set_index("model")["score"]
+        return explain_pick(self.artifact, self._vector, scores, self._pick, top=top)
+
+    def to_dict(self, *, top: int | None = None) -> dict[str, Any]:
+        """Convert to plain data: the pick, the ranking, the explanation, the trust.
+
+        Parameters
+        ----------
+        top : int, optional
+            Models of the ranking to include; all by default.
+        """
+        rows = self.ranking.head(len(self.ranking) if top is None else top)
+        plain = rows.astype(object).where(rows.notna(), None)
+        return {
+            "pick": dict.fromkeys(self.members, 1 / len(self.members)),
+            "best": {"id": self.best.id, **self.best.to_dict()},
+            "learner": self.artifact.manifest.learner,
+            "table": {
+                "source": self.prepared.source,
+                "n_rows": int(self.prepared.X.shape[0]),
+                "n_columns": int(self.prepared.X.shape[1]),
+            },
+            "notes": list(table_notes(self.prepared.record)),
+            "trust": self.trust.to_dict(),
+            "why": self.explain().to_dict(),
+            "ranking": plain.to_dict("records"),
+            "passed_over": len(self.passed_over),
+            "random_state": self.random_state,
+        }
+
+    def to_json(self, *, top: int | None = None) -> str:
+        """Convert :meth:`to_dict` to JSON."""
+        return json.dumps(self.to_dict(top=top), allow_nan=False)
+
+    def __repr__(self) -> str:
+        rows, columns = self.prepared.X.shape
+        shape = f"{rows} rows × {columns} column{'s' * (columns != 1)}"
+        return f"Selection({title_of(self._pick)} for {shape})"
+
+    def _repr_html_(self) -> str:
+        first = self.ranking.head(10).drop(columns="score")
+        shown = first.assign(model=[title_of(name) for name in first["model"]])
+        # pandas would cut long ids
+        with pd.option_context("display.max_colwidth", None):
+            table = shown.to_html(index=False, float_format=lambda value: f"{value:.3g}", border=0)
+        paragraphs = "".join(f"<p>{html.escape(line)}</p>" for line in str(self.trust).splitlines())
+        pick = html.escape(title_of(self._pick))
+        return f"<div><p><b>{pick}</b></p>{paragraphs}{table}</div>"
+
+
+def select(
+    X: Any,
+    *,
+    learner: "str | PathLike[str] | Artifact" = "default",
+    pick: Pick | None = None,
+    space: Models | None = None,
+    exclude: Models | None = None,
+    max_seconds: float | None = None,
+    max_bytes: float | Literal["auto"] | None = "auto",
+    random_state: int = 0,
+) -> Selection:
+    """Pick the model to run on a table, without labels and without running any candidate.
+
+    Parameters
+    ----------
+    X : path, DataFrame, array, Table or PreparedTable
+        The table. Text, dates and missing values are prepared.
+    learner : str, path or Artifact, default="default"
+        The learner that picks: the shipped default, the name of a learner (``metaod learners``),
+        or an artifact that ``metaod train`` made.
+    pick : {"ensemble", "single"}, optional
+        Whether an average of a few models may be picked (the default), or one model alone.
+    space : str or iterable of str or ModelSpec, optional
+        Pick only among these and averages of these: the name of a model space, or ids of models
+        and names of families.
+    exclude : str or iterable of str or ModelSpec, optional
+        Pick none of these and no average with one of these: ids of models and names of families.
+    max_seconds : float, optional
+        Pick only models that are expected to take no longer to fit; for an average, all members
+        together.
+    max_bytes : float, None or "auto", default="auto"
+        Pick only models that are expected to need no more memory beyond the table; None for no
+        limit, ``auto`` for 2 GiB or four times the table, whichever is more.
+    random_state : int, default=0
+        Seed of the random landmarkers among the meta-features, and of the detector.
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> import metaod
+    >>> selection = metaod.select(metaod.load_example())
+    >>> selection.best.id == selection.ranking["model"][0]
+    True
+    """
+    constraints = Constraints(space, exclude, max_seconds, max_bytes, pick)
+    return make_selection(X, learner, constraints, random_state)
+
+
+def make_selection(
+    X: Any,
+    learner: "str | PathLike[str] | Artifact",
+    constraints: Constraints,
+    random_state: int,
+    *,
+    owner: str = "select",
+) -> Selection:
+    """Do the work of :func:`select`; errors in parameters name `owner`."""
+    constraints.check(owner)
+    random_state = check_seed(random_state, owner=owner)
+    artifact = find_artifact(learner, owner=owner)
+    prepared = _prepared(X)
+    features = extract(prepared, artifact.schema_names, random_state=random_state)
+    vector = artifact.vector(features)
+    scores = artifact.learner.predict(vector)
+    shape = (int(prepared.X.shape[0]), int(prepared.X.shape[1]))
+    specs = [ModelSpec.parse(name) for name in scores.index]
+    candidates = Candidates.among(specs, shape, constraints, owner=owner)
+    ids = [spec.id for spec in candidates.costs]
+    distances = None if artifact.history is None else artifact.history.distances(vector)
+    estimates = _estimates(artifact, distances, scores, best_model(scores[ids]))
+    ranking = pd.DataFrame(
+        {
+            "model": ids,
+            **{name: values[ids].to_numpy() for name, values in estimates.items()},
+            "seconds": [cost.seconds for cost in candidates.costs.values()],
+            "score": scores[ids].to_numpy(),
+        }
+    ).sort_values(["score", "model"], ascending=[False, True], ignore_index=True)
+    first = ranking.iloc[0]
+    trust = assess_trust(
+        prepared,
+        artifact,
+        distances,
+        (float(first["predicted"]), float(first["low"]), float(first["high"])),
+        further_warnings=_warnings(constraints.space, set(scores.index), float(first["seconds"])),
+    )
+    return Selection(
+        ranking, candidates.passed_over, prepared, features, artifact, trust, random_state
+    )
+
+
+def check_seed(
+    value: Any, *, owner: str = "select", legal: str = "an int in the range [0, 2**32)"
+) -> int:
+    """Check a seed and return it as a plain int.
+
+    Examples
+    --------
+    >>> check_seed(np.int64(7))
+    7
+    """
+    is_int = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_int or not 0 <= int(value) < 2**32:
+        raise BadParameter(owner, "random_state", legal, value)
+    return int(value)
+
+
+def _prepared(X: Any) -> PreparedTable:
+    if isinstance(X, PreparedTable):
+        return X
+    return prepare(X if isinstance(X, Table | pd.DataFrame) else read_table(X))
+
+
+def _warnings(space: Any, known: set[str], seconds: float) -> list[str]:
+    found = []
+    if isinstance(space, str) and space in SPACES:
+        asked = {spec.id for spec in model_space(space)}
+        if not asked <= known:
+            n_known = len(asked & known)
+            found.append(
+                f"the learner knows {n_known} of the {len(asked)} models of the space '{space}', "
+                "and picked among those; train a learner on that space to use all of it"
+            )
+    if seconds > _LONG_SECONDS:
+        found.append(
+            f"fitting the pick is expected to take about {seconds:.3g} s; set max_seconds to limit "
+            "it"
+        )
+    return found
+
+
+def _estimates(
+    artifact: Artifact, distances: Matrix | None, scores: "pd.Series[float]", pick: str
+) -> dict[str, "pd.Series[float]"]:
+    """Predicted performance of every model, and the ends of its interval."""
+    names = ("predicted", "low", "high")
+    history, calibration = artifact.history, artifact.calibration
+    if history is None or calibration is None or distances is None:
+        return dict.fromkeys(names, pd.Series(np.nan, index=scores.index))
+    models = list(history.models)
+    found = calibration.predict(
+        np.asarray(scores[models], dtype=np.float64),
+        history.estimate(distances),
+        pick=models.index(pick),
+    )
+    return {
+        name: pd.Series(values, index=models) for name, values in zip(names, found, strict=True)
+    }
