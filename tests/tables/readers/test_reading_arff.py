@@ -100,8 +100,8 @@ def test_encoding_is_guessed_with_a_warning():
         ("{0 1, 7 x}\n", 6, None, "index 7 where indices rise from 0 to 2"),
         ("{1 tall, 0 1}\n", 6, None, "index 0 where"),
         ("{0 1, 999999999 x}\n", 6, None, "index 999999999"),
-        ("{0 1\n", 6, None, "no sparse row"),
-        ("{zero 1}\n", 6, None, "no sparse row"),
+        ("{0 1\n", 6, None, "not a sparse row"),
+        ("{zero 1}\n", 6, None, "not a sparse row"),
     ],
 )
 def test_faulty_rows(rows, line, column, told):
@@ -116,11 +116,11 @@ def test_faulty_rows(rows, line, column, told):
         ("@attribute a real\n@attribute a real\n@data\n1,2\n", 3, "declared twice"),
         ("@attribute a\n@data\n1\n", 2, "without a name or a type"),
         ("@attribute '' real\n@data\n1\n", 2, "without a name or a type"),
-        ("@attribute a relational\n@data\n1\n", 2, "'relational' is none that is read"),
-        ("@attribute a {x,'y}\n@data\nx\n", 2, "is none that is read"),
+        ("@attribute a relational\n@data\n1\n", 2, "'relational' is not supported"),
+        ("@attribute a {x,'y}\n@data\nx\n", 2, "is not supported"),
         ("@attribute a date 'QQQ'\n@data\nx\n", 2, "date format 'QQQ'"),
-        ("@attribute a date 'yyyy yyyy'\n@data\nx\n", 2, "one twice"),
-        ("@attribute a real\nx,y\n", 3, "no declaration"),
+        ("@attribute a date 'yyyy yyyy'\n@data\nx\n", 2, "repeated parts"),
+        ("@attribute a real\nx,y\n", 3, "not a declaration"),
         ("@data\n1\n", 2, "no attributes"),
         ("@attribute a real\n", None, "no @data"),
         ("@attribute a real\n@data\n% nothing\n", None, "no rows"),
@@ -146,7 +146,7 @@ def test_a_missing_label_names_its_line():
 def test_rows_are_read_a_chunk_at_a_time(monkeypatch):
     rows = "".join(f"{i},tall,x\n" for i in range(10))
     whole = read(HEADER + rows).frame
-    monkeypatch.setattr("metaod.tables.readers.arff._VALUES_A_CHUNK", 9)
+    monkeypatch.setattr("metaod.tables.readers.arff._VALUES_PER_CHUNK", 9)
     assert read(HEADER + rows).frame.equals(whole)
     with pytest.raises(BadFile, match="line 15, column 'height': 'x' is not a number"):
         read(HEADER + rows.replace("9,", "x,"))

@@ -53,8 +53,8 @@ def test_a_variable_may_be_named(write):
     np.testing.assert_array_equal(table.frame.to_numpy(), 2 * X)
 
 
-def test_which_array_cannot_be_told(write):
-    with pytest.raises(BadFile, match=r"cannot be told.*one: 12 × 3.*two: 12 × 3"):
+def test_an_unclear_choice_of_array_is_refused(write):
+    with pytest.raises(BadFile, match=r"unclear which array is the table.*one: 12 × 3.*two: 12 × 3"):
         read(write(one=X, two=X))
     with pytest.raises(BadFile, match=r"no array 'three'.*one: 12 × 3"):
         read(write(one=X, two=X), variable="three")

@@ -129,8 +129,8 @@ def test_an_unnamed_first_column_is_the_index():
 @pytest.mark.parametrize(
     ("text", "column", "told"),
     [
-        ("a,b,a\n1,2,3\n", 3, "'a' is column 1's already"),
-        ("a, b,b \n1,2,3\n", 3, "'b' is column 2's already"),
+        ("a,b,a\n1,2,3\n", 3, "'a' is already that of column 1"),
+        ("a, b,b \n1,2,3\n", 3, "'b' is already that of column 2"),
         ("a,b,\n1,2,3\n", 3, "has no name"),
         ("\n\na,,c\n1,2,3\n", 2, "has no name"),
     ],
@@ -151,7 +151,7 @@ def test_bad_names(text, column, told):
         ("a,b\n1,2\n3\n4,5\n", 3, "1 field where the header has 2"),
         ("a,b\n1,2\n\n3,4,5\n", 4, "3 fields where the header has 2"),
         ("1,2\n1,2\n3,4,5\n", 3, "3 fields where the first line has 2"),
-        ('a,b\n"x\ny",2\n"x\ny","z\nz",3\n', 4, "goes on to line 6"),
+        ('a,b\n"x\ny",2\n"x\ny","z\nz",3\n', 4, "continues to line 6"),
         ("a;b\n1;2;3\n1;2;3\n1;2;3\n", 2, "row.names=FALSE"),
         ("a\n1,5\n2,5\n3,5\n", 2, "--decimal ,"),
         ('a,b\n1,2\n3,"x\n4,5\n', 3, "never closed"),

@@ -60,7 +60,7 @@ def test_one_of_a_pair_alone(values, label):
     ],
 )
 def test_other_values_are_listed(values, told):
-    with pytest.raises(BadColumn, match=f"'y': is no label of outliers; its values are: {told}"):
+    with pytest.raises(BadColumn, match=f"'y': is not a label of outliers; its values are: {told}"):
         read_table(pd.DataFrame({"a": [1, 2, 3], "y": values}), label="y")
 
 

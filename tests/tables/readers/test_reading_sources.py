@@ -142,7 +142,7 @@ def test_files_larger_than_allowed(tmp_path):
         ("t.arff", CSV, "seems to be delimited text; rename it to t.csv"),
         ("t.mat", CSV, "seems to be delimited text; rename it to t.csv"),
         ("t.npy", npz(X=X), "seems to be NPZ; rename it to t.npz"),
-        ("t.parquet", b"\x00\x01\x02" * 50, "binary data of no kind known here"),
+        ("t.parquet", b"\x00\x01\x02" * 50, "binary data of an unknown kind"),
         ("t.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "password-protected"),
         ("t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "save it as .xlsx"),
         ("t.xls", b"<!DOCTYPE html>\n<html><table>", "an HTML page"),

@@ -1,91 +1,274 @@
 """ARFF files: dense or sparse rows of numeric, nominal, string and date attributes.
 
-Written by hand, as scipy's reader knows neither strings nor sparse rows and names no lines.
+Parsed here because scipy's reader supports neither strings nor sparse rows and names no lines.
 """
 
+import datetime as dt
 import io
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadFile
-from metaod.tables.readers.arff_columns import ArffColumn
-from metaod.tables.readers.arff_header import Attribute, read_header
-from metaod.tables.readers.arff_syntax import split_sparse, split_values
-from metaod.tables.readers.content import Content, gibibytes
-from metaod.tables.readers.encodings import as_utf8
-from metaod.tables.readers.options import ReadOptions
-from metaod.tables.readers.source import Source, too_large
+from metaod.tables.readers._reader import Content, Reader, ReadOptions
+from metaod.tables.readers._source import Source, as_utf8, format_bytes, head_text, too_large
 
-__all__ = ["read"]
+__all__ = ["READER", "first_line"]
 
-_VALUES_A_CHUNK = 200_000
+_VALUES_PER_CHUNK = 200_000
 
-_Line = tuple[int, str]
-_Row = tuple[int, list[str | None]]
+_Row = tuple[int, list[str | None]]  # its line, and a value an attribute, None where missing
 
 
-def read(source: Source, options: ReadOptions) -> Content:
-    """Read an ARFF file.
-
-    A nominal value must be a declared one. What a sparse row leaves out is 0, the first declared
-    value, or, for strings and dates, missing.
-    """
+def _read(source: Source, options: ReadOptions) -> Content:
     text = as_utf8(source, source.encoding or options.encoding)
     line_of = array("q")
     with text.source.open() as stream, io.TextIOWrapper(stream, "utf-8-sig") as lines:
         numbered = enumerate(lines, start=1)
         attributes = [
             replace(declared, kind="string") if declared.name in options.text else declared
-            for declared in read_header(numbered, source.name)
+            for declared in _read_header(numbered, source.name)
         ]
-        columns = [ArffColumn(attribute, source.name) for attribute in attributes]
-        reader = _RowReader(attributes, {"?", *options.na}, source.name)
-        for chunk in _chunks(reader.rows(numbered), max(1, _VALUES_A_CHUNK // len(columns))):
-            on_lines = [line for line, _ in chunk]
-            line_of.extend(on_lines)
-            claimed = 8 * len(line_of) * len(columns)
-            if claimed > options.max_bytes:
-                shown = f"takes {gibibytes(claimed)} or more"
-                raise too_large(source.name, shown, options.max_bytes)
+        columns = [_Column(attribute, source.name) for attribute in attributes]
+        rows = _RowReader(attributes, {"?", *options.na}, source.name).rows(numbered)
+        n_rows = max(1, _VALUES_PER_CHUNK // len(columns))
+        while chunk := list(islice(rows, n_rows)):
+            chunk_lines = [line for line, _ in chunk]
+            line_of.extend(chunk_lines)
+            n_bytes = 8 * len(line_of) * len(columns)
+            if n_bytes > options.max_bytes:
+                what = f"takes {format_bytes(n_bytes)} or more"
+                raise too_large(source.name, what, options.max_bytes)
             by_column = zip(*(row for _, row in chunk), strict=True)
             for column, values in zip(columns, by_column, strict=True):
-                column.add(values, on_lines)
+                column.add(values, chunk_lines)
     if not line_of:
         raise BadFile(source.name, "holds no rows after @data", remedy="check the export")
     frame = pd.DataFrame({column.attribute.name: column.series() for column in columns})
-    return Content(frame, text.warnings, place=lambda row: f"line {line_of[row]}")
+    return Content(frame, text.warnings, locate=lambda row: f"line {line_of[row]}")
 
 
-def _chunks(rows: Iterable[_Row], n_rows: int) -> Iterator[list[_Row]]:
-    chunk: list[_Row] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == n_rows:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+def first_line(text: str) -> str:
+    """Return the first line that is neither blank nor a comment after %, in lower case."""
+    lines = (line.strip().lower() for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith("%")), "")
+
+
+def _is_arff(_: Source, head: bytes) -> bool:
+    text = head_text(head)
+    if text is None:
+        return False
+    first = first_line(text)
+    only_comments = not first and bool(text.strip())
+    return only_comments or first.startswith(("@relation", "@attribute"))
+
+
+READER = Reader("ARFF", (".arff",), _is_arff, _read, options=frozenset({"encoding"}))
+
+
+# values
+
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+# a quoted value, or a bare one, and what ends it; the last after an index
+_BY_COMMAS = re.compile(rf"[ \t]*(?:({_QUOTED})[ \t]*|((?:[^,'\"][^,]*)?))(,|$)")
+_BY_BLANKS = re.compile(rf"(?:({_QUOTED})|([^ \t'\"][^ \t]*))([ \t]+|$)")
+_BY_INDEX = re.compile(rf"[ \t]*([0-9]{{1,9}})[ \t]+(?:({_QUOTED})[ \t]*|([^ \t,'\"][^,]*))(,|$)")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def _split(pattern: re.Pattern[str], text: str) -> list[tuple[str, bool, str]] | None:
+    """Split a text into values, whether they are quoted, and what stood before each.
+
+    Returns None where the text does not match, such as at a quote that is left open.
+    """
+    values = []
+    position, ended = 0, False
+    while not ended:
+        found = pattern.match(text, position)
+        if found is None:
+            return None
+        *index, quoted, bare, end = found.groups()
+        value, is_quoted = (bare.strip(), False) if quoted is None else (_unquote(quoted), True)
+        values.append((value, is_quoted, "".join(index)))
+        position, ended = found.end(), not end
+    return values
+
+
+def _split_values(text: str) -> list[tuple[str, bool]] | None:
+    r"""Split values at commas, or at blanks where there is no comma.
+
+    Examples
+    --------
+    >>> _split_values(r"1, 'it\'s', ?")
+    [('1', False), ("it's", True), ('?', False)]
+    """
+    values = _split(_BY_COMMAS if "," in text else _BY_BLANKS, text.strip())
+    return None if values is None else [(value, quoted) for value, quoted, _ in values]
+
+
+def _unquote(token: str) -> str:
+    if len(token) < 2 or token[0] not in "'\"" or token[-1] != token[0]:
+        return token
+    return _ESCAPE.sub(_unescape, token[1:-1])
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    letter = escape[1]
+    if len(letter) > 1:
+        code = int(letter[1:], 16)
+        return "\ufffd" if 0xD800 <= code < 0xE000 else chr(code)  # no half of a surrogate pair
+    return _ESCAPED.get(letter, letter)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+# the header
+
+_ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE)
+_TYPES = {"numeric": "numeric", "real": "numeric", "integer": "integer", "string": "string"}
+# Java's letters for the parts of a date, and Python's
+_DATE_PARTS = {
+    "yyyy": "%Y",
+    "yy": "%y",
+    "MMM": "%b",
+    "MM": "%m",
+    "M": "%m",
+    "dd": "%d",
+    "d": "%d",
+    "HH": "%H",
+    "H": "%H",
+    "hh": "%I",
+    "h": "%I",
+    "mm": "%M",
+    "m": "%M",
+    "ss": "%S",
+    "s": "%S",
+    "SSS": "%f",
+    "a": "%p",
+    "Z": "%z",
+    "EEE": "%a",
+}
+_DATE_PIECE = re.compile(r"'([^']*)'|([a-zA-Z])\2*|[^a-zA-Z']")
+_DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
+
+
+@dataclass(frozen=True)
+class _Attribute:
+    name: str
+    kind: str
+    """numeric, integer, string, nominal or date."""
+    values: tuple[str, ...] = ()
+    date_format: str = ""
+
+
+def _read_header(lines: Iterator[tuple[int, str]], source: str) -> list[_Attribute]:
+    """Read the declarations up to and including ``@data``."""
+    attributes: list[_Attribute] = []
+    for number, raw in lines:
+        line = raw.strip()
+        keyword = line.split(maxsplit=1)[0].lower() if line else ""
+        if not line or line.startswith("%") or keyword == "@relation":
+            continue
+        if keyword == "@attribute":
+            attributes.append(_parse_attribute(line, number, source, attributes))
+        elif keyword == "@data":
+            if not attributes:
+                raise BadFile(source, "declares no attributes", line=number)
+            return attributes
+        else:
+            raise BadFile(
+                source,
+                f"{_shorten(line)!r} is not a declaration",
+                line=number,
+                remedy="only @relation, @attribute and comments after % may precede @data",
+            )
+    raise BadFile(source, "has no @data", remedy="it may be cut short: write or download it again")
+
+
+def _parse_attribute(line: str, number: int, source: str, others: list[_Attribute]) -> _Attribute:
+    found = _ATTRIBUTE.fullmatch(line)
+    name = _unquote(found[1]).strip() if found else ""
+    if not found or not name or not found[2]:
+        raise BadFile(
+            source, "an attribute without a name or a type", line=number, remedy="mend the line"
+        )
+    if any(name == other.name for other in others):
+        raise BadFile(
+            source, "the attribute is declared twice", line=number, column=name, remedy="rename it"
+        )
+    declared = found[2].strip()
+    word, _, rest = declared.partition(" ")
+    if word.lower() in _TYPES:
+        return _Attribute(name, _TYPES[word.lower()])
+    if word.lower() == "date":
+        java = _unquote(rest.strip()) or _DEFAULT_DATE
+        return _Attribute(name, "date", date_format=_date_format(java, name, number, source))
+    if declared.startswith("{") and declared.endswith("}"):
+        values = _split_values(declared[1:-1])
+        if values is not None:
+            return _Attribute(name, "nominal", values=tuple(value for value, _ in values))
+    raise BadFile(
+        source,
+        f"the type {declared[:40]!r} is not supported",
+        line=number,
+        column=name,
+        remedy="types are numeric, real, integer, string, date and {a, b, ...}",
+    )
+
+
+def _date_format(java: str, name: str, number: int, source: str) -> str:
+    """Translate Java's date format to Python's."""
+    pieces, parts = [], []
+    for piece in _DATE_PIECE.finditer(java):
+        if piece[2] is None:  # a literal, quoted or not
+            literal = piece[0] if piece[1] is None else piece[1] or "'"
+            pieces.append(literal.replace("%", "%%"))
+        else:
+            parts.append(_DATE_PARTS.get(piece[0], ""))
+            pieces.append(parts[-1])
+    if "" in parts or len(set(parts)) < len(parts):
+        raise BadFile(
+            source,
+            f"the date format {java!r} has unknown or repeated parts",
+            line=number,
+            column=name,
+            remedy="declare the attribute as string",
+        )
+    return "".join(pieces)
+
+
+# rows and columns
 
 
 class _RowReader:
-    """Splits the lines after ``@data`` into one value an attribute, None where missing."""
+    """Splits the lines after ``@data`` into values.
 
-    def __init__(self, attributes: Sequence[Attribute], missing: set[str], source: str) -> None:
-        self.attributes = attributes
+    A sparse row that omits an attribute has 0, the first nominal value or, for strings and
+    dates, a missing value.
+    """
+
+    def __init__(self, attributes: Sequence[_Attribute], missing: set[str], source: str) -> None:
         self.missing = missing
         self.source = source
-        self.left_out = [
+        self.omitted = [
             {"nominal": (*attribute.values, None)[0], "numeric": "0", "integer": "0"}.get(
                 attribute.kind
             )
             for attribute in attributes
         ]
 
-    def rows(self, lines: Iterable[_Line]) -> Iterator[_Row]:
-        missing, width = self.missing, len(self.attributes)
+    def rows(self, lines: Iterable[tuple[int, str]]) -> Iterator[_Row]:
+        missing, width = self.missing, len(self.omitted)
         for number, raw in lines:
             line = raw.strip()
             if not line or line[0] == "%":
@@ -94,8 +277,8 @@ class _RowReader:
             if line[0] == "{":
                 row = self._sparse(line, number)
             elif "'" in line or '"' in line or "," not in line:
-                row = self._values(line, number)
-            else:  # by far the most frequent, and the quickest
+                row = self._quoted(line, number)
+            else:  # the most frequent case, and the fastest
                 row = [
                     None if value in missing else value for value in map(str.strip, line.split(","))
                 ]
@@ -108,8 +291,8 @@ class _RowReader:
                 )
             yield number, row
 
-    def _values(self, text: str, number: int) -> list[str | None]:
-        values = split_values(text)
+    def _quoted(self, line: str, number: int) -> list[str | None]:
+        values = _split_values(line)
         if values is None:
             raise BadFile(
                 self.source,
@@ -120,17 +303,19 @@ class _RowReader:
         return [None if value in self.missing and not quoted else value for value, quoted in values]
 
     def _sparse(self, line: str, number: int) -> list[str | None]:
-        entries = split_sparse(line[1:-1]) if line.endswith("}") else None
-        if entries is None:
+        content = line[1:-1]
+        entries = _split(_BY_INDEX, content) if content.strip() else []
+        if entries is None or not line.endswith("}"):
             raise BadFile(
                 self.source,
-                "is no sparse row",
+                "is not a sparse row",
                 line=number,
                 remedy="write it as {index value, index value, ...}, indices counted from 0",
             )
-        row = list(self.left_out)
+        row = list(self.omitted)
         last = -1
-        for index, value, quoted in entries:
+        for value, quoted, written in entries:
+            index = int(written)
             if not last < index < len(row):
                 raise BadFile(
                     self.source,
@@ -141,3 +326,69 @@ class _RowReader:
             row[index] = None if value in self.missing and not quoted else value
             last = index
         return row
+
+
+class _Column:
+    """A column of the declared type, filled one chunk of rows at a time."""
+
+    def __init__(self, attribute: _Attribute, source: str) -> None:
+        self.attribute = attribute
+        self.source = source
+        self._chunks: list[npt.NDArray[Any]] = []
+        self._codes = {value: code for code, value in enumerate(attribute.values)}
+
+    def add(self, values: Sequence[str | None], lines: Sequence[int]) -> None:
+        try:
+            self._chunks.append(self._convert(values))
+        except (ValueError, KeyError) as error:
+            raise self._error(values, lines) from error
+
+    def series(self) -> "pd.Series[Any]":
+        values = np.concatenate(self._chunks)
+        if self.attribute.kind == "nominal":
+            # a missing value has code -1, which takes the None at the end
+            return pd.Series(np.array([*self.attribute.values, None], dtype=object)[values])
+        if self.attribute.kind == "integer" and np.all(np.abs(values) < 2**53):
+            whole = values.astype(np.int64)
+            return pd.Series(whole if (whole == values).all() else values)
+        return pd.Series(values)
+
+    def _convert(self, values: Sequence[str | None]) -> npt.NDArray[Any]:
+        kind, codes = self.attribute.kind, self._codes
+        if kind == "string":
+            return np.array(values, dtype=object)
+        if kind == "nominal":
+            return np.array([-1 if value is None else codes[value] for value in values], np.int32)
+        if kind == "date":
+            dates = [None if value is None else self._parse_date(value) for value in values]
+            return np.array(dates, dtype="datetime64[us]")
+        if "_" in "".join([value for value in values if value is not None]):
+            raise ValueError("Python would read 1_000 as a number")
+        return np.array([np.nan if value is None else float(value) for value in values])
+
+    def _parse_date(self, value: str) -> dt.datetime:
+        date_format = self.attribute.date_format
+        date = dt.datetime.strptime(value, date_format)  # noqa: DTZ007 - see the next line
+        return date.astimezone(dt.UTC).replace(tzinfo=None) if date.tzinfo else date
+
+    def _error(self, values: Sequence[str | None], lines: Sequence[int]) -> BadFile:
+        position = next(i for i, value in enumerate(values) if not self._is_valid(value))
+        value, line = values[position], lines[position]
+        name, kind = self.attribute.name, self.attribute.kind
+        legal = {"nominal": "one of the declared values", "date": "a date of the declared format"}
+        shown = None if value is None else _shorten(value)
+        return BadFile(
+            self.source,
+            f"{shown!r} is not {legal.get(kind, 'a number')}",
+            line=line,
+            column=name,
+            remedy=f"mend it, name it as missing: na={shown!r} (--na {shown!r}), or take the "
+            f"column as text: text={name!r} (--text {name!r})",
+        )
+
+    def _is_valid(self, value: str | None) -> bool:
+        try:
+            self._convert([value])
+        except (ValueError, KeyError):
+            return False
+        return True

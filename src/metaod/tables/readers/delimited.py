@@ -1,12 +1,15 @@
-"""Delimited text: CSV, TSV and their kin.
+"""Delimited text: CSV, TSV and similar formats.
 
-pyarrow parses, strictly and in parallel; columns that it leaves as text are judged after it. It
-would read 01000 as 1000, so that columns with such codes in the file's beginning are given to it
-as text. Codes that begin further down are read as numbers: to look for them would take a second
-pass over every file of numbers.
+pyarrow parses it strictly and in parallel; columns that it leaves as text are converted after it.
+It would read 01000 as 1000, so columns with such codes in the first megabyte are parsed as text.
+Codes that begin further down are read as numbers: finding them would take a second pass over every
+file of numbers.
 """
 
-from dataclasses import replace
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,56 +17,55 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from metaod.tables.readers.arrow import frame_from_arrow
-from metaod.tables.readers.content import Content, foreign_errors
-from metaod.tables.readers.dialect import Dialect, collapse_blanks, look
-from metaod.tables.readers.encodings import as_utf8
-from metaod.tables.readers.faults import check_records, line_of_row
-from metaod.tables.readers.headers import as_index
-from metaod.tables.readers.options import ReadOptions
-from metaod.tables.readers.source import Source
+from metaod.errors import BadFile
+from metaod.tables.readers._dialect import Dialect, collapse_blanks, detect_dialect
+from metaod.tables.readers._names import index_by_unnamed
+from metaod.tables.readers._reader import Content, Reader, ReadOptions
+from metaod.tables.readers._source import Source, as_utf8, head_text, library_errors
+from metaod.tables.readers.parquet import frame_from_arrow
 from metaod.tables.readers.text_columns import TextJudge
 from metaod.tables.readers.words import MISSING_WORDS, rounding_warning
 
-__all__ = ["read"]
+__all__ = ["READER"]
 
 _BLOCK_BYTES = 2**20
 _LARGEST_BLOCK = 2**31 - 1
+# A line after the last; a record that contains it was never closed. A Unicode noncharacter.
+_END = "\ufdd0"
 
 
-def read(source: Source, options: ReadOptions) -> Content:
-    """Read delimited text."""
+def _read(source: Source, options: ReadOptions) -> Content:
     missing = MISSING_WORDS.union(options.na)
     text = as_utf8(source, source.encoding or options.encoding)
     source = text.source
-    dialect = look(source, options, missing)
+    dialect = detect_dialect(source, options, missing)
     if dialect.delimiter == " ":
         with source.open() as stream:
             source = replace(source, path=None, data=collapse_blanks(stream.read()))
     as_text = {name for name in (*options.text, options.label) if name is not None}
-    types = {name: pa.string() for name in (*as_text, *dialect.coded)}
+    types = {name: pa.string() for name in (*as_text, *dialect.code_columns)}
     table = _parse(source, dialect, missing, types)
-    if text.n_quotes % 2 or _ends_within_quotes(table):
-        check_records(source, dialect)  # a quote may be left open, which pyarrow lets pass
+    if text.n_quotes % 2 or _last_field_has_line_end(table):
+        _check_records(source, dialect)  # pyarrow accepts a quote that is left open
     warnings = [*text.warnings, *dialect.warnings]
-    line_of = partial(line_of_row, source, dialect)
+    line_of = partial(_line_of_row, source, dialect)
     judge = TextJudge(missing, dialect.decimal, source.name, line_of)
     columns = []
     for name, column in zip(dialect.names, table.columns, strict=True):
         if not pa.types.is_string(column.type):
-            warnings += _rounding(name, column, source, dialect)
+            if _has_rounded_integers(name, column, source, dialect):
+                warnings.append(rounding_warning(name, "beyond 64 bits"))
             columns.append(column)
         elif name in as_text:
             columns.append(judge.without_missing(column))
         else:
             columns.append(judge.judge(name, column, warnings))
-    del table  # half the memory, as what follows copies
-    frame, of_types = frame_from_arrow(
-        pa.Table.from_arrays(columns, names=list(dialect.names)), source.name
-    )
-    warnings += of_types
-    frame = as_index(frame, warnings)
-    return Content(frame, tuple(warnings), place=lambda row: f"line {line_of(row)}")
+    del table  # frees half the memory before the columns are copied
+    table = pa.Table.from_arrays(columns, names=list(dialect.names))
+    frame, type_warnings = frame_from_arrow(table, source.name)
+    warnings += type_warnings
+    frame = index_by_unnamed(frame, warnings)
+    return Content(frame, tuple(warnings), locate=lambda row: f"line {line_of(row)}")
 
 
 def _parse(
@@ -89,34 +91,127 @@ def _parse(
             column_names=list(dialect.names),
             skip_rows_after_names=int(dialect.header),
         )
-        with foreign_errors(source.name, "delimited text"), source.open() as stream:
+        with library_errors(source.name, "delimited text"), source.open() as stream:
             try:
                 return pyarrow.csv.read_csv(stream, layout, parse, convert)
             except pa.ArrowInvalid as error:
-                # a record longer than a block says so; anything else is a fault of the text
+                # "straddling": a record is longer than a block; anything else is a faulty text
                 enough = block_bytes > min(source.size, _LARGEST_BLOCK - 1)
                 if "straddl" not in str(error) or enough:
-                    check_records(source, dialect)
+                    _check_records(source, dialect)
                     raise
         block_bytes = min(16 * block_bytes, _LARGEST_BLOCK)
 
 
-def _ends_within_quotes(table: Any) -> bool:
-    """Whether the last field may have swallowed lines, for want of a closing quote."""
+def _last_field_has_line_end(table: Any) -> bool:
     last = table.column(-1)
     if len(last) == 0 or not pa.types.is_string(last.type):
         return False
     return "\n" in (last[-1].as_py() or "")
 
 
-def _rounding(name: str, column: Any, source: Source, dialect: Dialect) -> list[str]:
-    """Warn of whole numbers of so many digits that only a float holds them."""
+def _has_rounded_integers(name: str, column: Any, source: Source, dialect: Dialect) -> bool:
     if not pa.types.is_floating(column.type):
-        return []
+        return False
     extremes = pc.min_max(column).as_py()
     if max(-(extremes["min"] or 0), extremes["max"] or 0) < 2**63:
-        return []
+        return False
     raw = _parse(source, dialect, frozenset([""]), {name: pa.string()}, only=[name])
-    if not pc.any(pc.match_substring_regex(raw.column(0), "^ *[+-]?[0-9]{19,} *$")).as_py():
-        return []
-    return [rounding_warning(name, "beyond 64 bits")]
+    whole = pc.match_substring_regex(raw.column(0), "^ *[+-]?[0-9]{19,} *$")
+    return bool(pc.any(whole).as_py())
+
+
+READER = Reader(
+    "delimited text",
+    (".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data"),
+    lambda _, head: head_text(head) is not None and not head.startswith(b"PK\x03\x04"),
+    _read,
+    options=frozenset({"delimiter", "encoding", "decimal", "header"}),
+)
+
+
+# Records one by one: a second, slow pass that finds the line of an error
+
+
+@dataclass(frozen=True)
+class _Record:
+    first_line: int
+    last_line: int
+    fields: list[str]
+
+
+def _check_records(source: Source, dialect: Dialect) -> None:
+    """Raise :class:`BadFile` at the first record with an open quote or a wrong width."""
+    width = len(dialect.names)
+    ragged: BadFile | None = None
+    for record in _records(source, dialect):
+        if any(field.endswith(_END) for field in record.fields) and record.fields != [_END]:
+            raise BadFile(
+                source.name,
+                "a quote is opened in this record and never closed",
+                line=record.first_line,
+                remedy='close it, or write a quote inside a field as ""',
+            )
+        if ragged is None and len(record.fields) != width and record.fields != [_END]:
+            ragged = _ragged_error(source, dialect, record)
+            if record.last_line == record.first_line:
+                break  # no open quote can have caused it
+    if ragged is not None:
+        raise ragged
+
+
+def _line_of_row(source: Source, dialect: Dialect, row: int) -> int:
+    for number, record in enumerate(_records(source, dialect)):
+        if number == row + dialect.header:
+            return record.first_line
+    raise AssertionError("the row was read from this text")
+
+
+def _records(source: Source, dialect: Dialect) -> Iterator[_Record]:
+    with source.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+        for _ in range(dialect.skip_lines):
+            next(text)
+
+        def lines() -> Iterator[str]:
+            yield from text
+            yield _END
+
+        reader = csv.reader(lines(), delimiter=dialect.delimiter)
+        last_line = dialect.skip_lines
+        try:
+            for fields in reader:
+                first_line, last_line = last_line + 1, dialect.skip_lines + reader.line_num
+                if fields:
+                    yield _Record(first_line, last_line, fields)
+        except csv.Error as error:
+            raise BadFile(
+                source.name,
+                f"this record cannot be split into fields ({error})",
+                line=last_line + 1,
+                remedy="look for a quote that is never closed",
+            ) from error
+
+
+def _ragged_error(source: Source, dialect: Dialect, record: _Record) -> BadFile:
+    found, width = len(record.fields), len(dialect.names)
+    expected = "the header has" if dialect.header else "the first line has"
+    remedy = "mend the line, or quote fields that contain the delimiter"
+    if record.fields[0].startswith("#"):
+        remedy = "comment lines are not read: remove them"
+    elif dialect.delimiter == "," and (width, found) == (1, 2):
+        remedy = "if the comma is a decimal mark, set decimal=',' (--decimal ,)"
+    elif dialect.header and found == width + 1 and record.first_line == dialect.skip_lines + 2:
+        remedy = (
+            "if every line has one field more, row names were written without a header: write "
+            "the file without them (R: row.names=FALSE)"
+        )
+    spans = ""
+    if record.last_line > record.first_line:
+        spans = f" (a quoted field continues to line {record.last_line})"
+    return BadFile(
+        source.name,
+        f"{found} {'field' if found == 1 else 'fields'}{spans} where {expected} {width}, with "
+        f"the delimiter {dialect.delimiter!r}",
+        line=record.first_line,
+        remedy=remedy,
+    )

@@ -1,4 +1,4 @@
-"""Tables that are in memory already: arrays, frames, sparse matrices, lists and dicts."""
+"""Tables in memory: arrays, frames, sparse matrices, lists and dicts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,19 +7,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-import scipy.sparse
 
 from metaod.errors import BadColumn, BadParameter
-from metaod.tables.readers.arrays import frame_from_array
-from metaod.tables.readers.arrow import frame_from_arrow
-from metaod.tables.readers.content import Content
-from metaod.tables.readers.headers import check_columns, default_names
+from metaod.tables.readers._arrays import densify, frame_from_array
+from metaod.tables.readers._names import check_unique, default_names
+from metaod.tables.readers._reader import Content, ReadOptions
 from metaod.tables.readers.objects import ObjectJudge
-from metaod.tables.readers.options import ReadOptions
-from metaod.tables.readers.sparse import densify
+from metaod.tables.readers.parquet import frame_from_arrow
 from metaod.tables.readers.words import MISSING_WORDS
 
-__all__ = ["read"]
+__all__ = ["read_memory"]
 
 _ROW = (list, tuple, np.ndarray)
 _COLUMN = (list, tuple, np.ndarray, pd.Series)
@@ -30,8 +27,10 @@ _LEGAL = (
 )
 
 
-def read(source: object, options: ReadOptions) -> Content:
-    """Make a table of what is in memory; a frame's index and order of rows are kept."""
+def read_memory(source: object, options: ReadOptions) -> Content:
+    """Make a table of an object; the index and row order of a frame are kept."""
+    import scipy.sparse  # noqa: PLC0415 - slow to import
+
     if isinstance(source, pd.Series):
         source = source.to_frame("x1" if source.name is None else source.name)
     if isinstance(source, pd.DataFrame):
@@ -68,15 +67,15 @@ def _from_arrow(source: object) -> Content:
         table = pa.table(source)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise BadParameter("read_table", "source", _LEGAL, source) from error
-    check_columns(table.column_names)
+    check_unique(table.column_names)
     frame, warnings = frame_from_arrow(table, None)
     return Content(frame, tuple(warnings))
 
 
 def _from_pandas(source: pd.DataFrame, options: ReadOptions) -> Content:
-    """Keep columns as they are typed; only those of Python objects are looked into."""
+    """Keep the types of columns; only columns of Python objects are converted."""
     frame = source.set_axis([str(name) for name in source.columns], axis="columns")
-    check_columns(list(frame.columns))
+    check_unique(list(frame.columns))
     warnings: list[str] = []
     judge = ObjectJudge(frozenset(options.na))
     for name in frame.columns:

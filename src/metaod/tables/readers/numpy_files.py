@@ -1,4 +1,4 @@
-"""NPY and NPZ files; nothing in them is ever unpickled."""
+"""NPY and NPZ files. Nothing in them is ever unpickled."""
 
 import ast
 import re
@@ -12,23 +12,32 @@ import numpy.lib.format as npy_format
 import numpy.typing as npt
 
 from metaod.errors import BadFile
-from metaod.tables.readers.archives import check_archive
-from metaod.tables.readers.arrays import ArrayInfo, check_size, frame_from_array, read_chosen
-from metaod.tables.readers.content import Content, foreign_errors, gibibytes
-from metaod.tables.readers.options import ReadOptions
-from metaod.tables.readers.source import Source
+from metaod.tables.readers._arrays import (
+    ArrayInfo,
+    check_size,
+    format_shape,
+    frame_from_array,
+    read_chosen,
+)
+from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
+from metaod.tables.readers._source import (
+    Source,
+    check_zip,
+    format_bytes,
+    library_errors,
+    zip_members,
+)
 
-__all__ = ["read_npy", "read_npz"]
+__all__ = ["NPY", "NPZ"]
 
 _LONGEST_HEADER = 2**16
 _PYTHON2_LONG = re.compile(r"(?<=[0-9])L")
 
 
-def read_npy(source: Source, options: ReadOptions) -> Content:
-    """Read one array."""
-    with foreign_errors(source.name, "NPY"), source.open() as stream:
+def _read_npy(source: Source, options: ReadOptions) -> Content:
+    with library_errors(source.name, "NPY"), source.open() as stream:
         shape, dtype = _read_header(stream)
-        _check_promise(source.name, "the array", shape, dtype, source.size - stream.tell())
+        _check_stored(source.name, "the array", shape, dtype, source.size - stream.tell())
         check_size(shape, source.name, options.max_bytes)
         stream.seek(0)
         array = _read_array(stream, source.name, "the array")
@@ -36,26 +45,25 @@ def read_npy(source: Source, options: ReadOptions) -> Content:
     return Content(frame, tuple(warnings))
 
 
-def read_npz(source: Source, options: ReadOptions) -> Content:
-    """Read one array of several, and the label if it is another of them."""
+def _read_npz(source: Source, options: ReadOptions) -> Content:
     arrays: dict[str, ArrayInfo] = {}
     with (
-        foreign_errors(source.name, "NPZ"),
+        library_errors(source.name, "NPZ"),
         source.open() as stream,
         zipfile.ZipFile(stream) as archive,
     ):
-        check_archive(archive, source, options.max_bytes)
+        check_zip(archive, source, options.max_bytes)
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             with archive.open(member) as packed:
                 shape, dtype = _read_header(packed)
-                left = member.file_size - packed.tell()
-                _check_promise(source.name, f"array {name!r}", shape, dtype, left)
+                n_left = member.file_size - packed.tell()
+                _check_stored(source.name, f"array {name!r}", shape, dtype, n_left)
             arrays[name] = ArrayInfo(shape, str(dtype), numeric=dtype.kind in "biuf")
 
     def load(name: str) -> npt.NDArray[Any]:
         with (
-            foreign_errors(source.name, "NPZ"),
+            library_errors(source.name, "NPZ"),
             source.open() as stream,
             zipfile.ZipFile(stream) as archive,
             archive.open(f"{name}.npy") as packed,
@@ -82,7 +90,7 @@ def _read_array(stream: IO[bytes], source: str, what: str) -> npt.NDArray[Any]:
 
 
 def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Read shape and type without taking memory for the array."""
+    """Read shape and type without allocating the array."""
     version = npy_format.read_magic(stream)
     length_format = "<H" if version == (1, 0) else "<I"
     [length] = struct.unpack(length_format, stream.read(struct.calcsize(length_format)))
@@ -96,15 +104,24 @@ def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return shape, npy_format.descr_to_dtype(described["descr"])
 
 
-def _check_promise(
-    source: str, what: str, shape: tuple[int, ...], dtype: np.dtype[Any], left: int
+def _check_stored(
+    source: str, what: str, shape: tuple[int, ...], dtype: np.dtype[Any], n_left: int
 ) -> None:
     promised = prod(shape) * dtype.itemsize
-    if dtype.hasobject or (promised <= left and dtype.itemsize):
+    if dtype.hasobject or (promised <= n_left and dtype.itemsize):
         return
     raise BadFile(
         source,
-        f"{what} promises {gibibytes(promised)} ({' × '.join(f'{n:,}' for n in shape)} of "
-        f"{dtype}), but {gibibytes(left)} follow",
+        f"{what} promises {format_bytes(promised)} ({format_shape(shape)} of {dtype}), but "
+        f"{format_bytes(n_left)} follow",
         remedy="it is damaged or cut short: write or download it again",
     )
+
+
+def _is_npz(source: Source, _: bytes) -> bool:
+    members = zip_members(source) or [""]
+    return all(name.endswith(".npy") for name in members)
+
+
+NPY = Reader("NPY", (".npy",), begins_with(b"\x93NUMPY"), _read_npy)
+NPZ = Reader("NPZ", (".npz",), _is_npz, _read_npz, options=frozenset({"variable"}))

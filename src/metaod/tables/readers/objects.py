@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.errors import BadColumn, UserError
-from metaod.tables.readers.content import row_place
+from metaod.tables.readers._reader import locate_row
 from metaod.tables.readers.missing import is_missing, numbers_among
 from metaod.tables.readers.words import (
     BOOLEANS,
@@ -55,7 +55,7 @@ class ObjectJudge:
 
     missing: frozenset[str]
     source: str | None = None
-    place: Callable[[int], str] = row_place
+    place: Callable[[int], str] = locate_row
     _missing_numbers: frozenset[float] = field(init=False)
 
     def __post_init__(self) -> None:

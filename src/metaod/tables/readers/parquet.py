@@ -1,44 +1,49 @@
-"""Parquet files."""
+"""Parquet files, and Arrow tables as frames of float64, int64, bool, datetime64 and text."""
 
 from typing import Any
 
 import pandas as pd
-import pyarrow.parquet
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from metaod.tables.readers.arrow import frame_from_arrow
-from metaod.tables.readers.content import Content, foreign_errors, gibibytes
-from metaod.tables.readers.headers import check_columns
-from metaod.tables.readers.options import ReadOptions
-from metaod.tables.readers.source import Source, too_large
+from metaod.errors import BadColumn
+from metaod.tables.readers._names import check_unique
+from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
+from metaod.tables.readers._source import Source, format_bytes, library_errors, too_large
+from metaod.tables.readers.words import rounding_warning
 
-__all__ = ["read"]
+__all__ = ["READER", "frame_from_arrow"]
+
+_EXACT_IN_FLOAT = 2**53
+_UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def read(source: Source, options: ReadOptions) -> Content:
-    """Read a Parquet file, what it claims checked first; pandas' index is kept."""
-    with foreign_errors(source.name, "Parquet"), source.open() as stream:
+def _read(source: Source, options: ReadOptions) -> Content:
+    import pyarrow.parquet  # noqa: PLC0415 - slow to import
+
+    with library_errors(source.name, "Parquet"), source.open() as stream:
         file = pyarrow.parquet.ParquetFile(stream)
         _check_size(file.metadata, source.name, options.max_bytes)
         table = file.read()
         table.validate(full=True)
-        check_columns(table.column_names, source.name)
+        check_unique(table.column_names, source.name)
         frame, warnings = frame_from_arrow(table, source.name)
         index_columns = (table.schema.pandas_metadata or {}).get("index_columns", [])
-        frame = _with_index(frame, index_columns)
+        frame = _restore_index(frame, index_columns)
     return Content(frame, tuple(warnings))
 
 
 def _check_size(metadata: Any, source: str, max_bytes: int) -> None:
     rows, columns = metadata.num_rows, metadata.num_columns
     declared = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    claimed = max(8 * rows * columns, declared)
-    if claimed > max_bytes:
-        shown = f"promises {rows:,} rows × {columns:,} columns, {gibibytes(claimed)}"
-        raise too_large(source, shown, max_bytes)
+    n_bytes = max(8 * rows * columns, declared)
+    if n_bytes > max_bytes:
+        what = f"promises {rows:,} rows × {columns:,} columns, {format_bytes(n_bytes)}"
+        raise too_large(source, what, max_bytes)
 
 
-def _with_index(frame: pd.DataFrame, index_columns: list[Any]) -> pd.DataFrame:
-    """Restore the index that pandas wrote, as columns or as a range described in words."""
+def _restore_index(frame: pd.DataFrame, index_columns: list[Any]) -> pd.DataFrame:
+    """Restore the index that pandas stored as columns or as the description of a range."""
     names = [name for name in index_columns if isinstance(name, str) and name in frame]
     if names:
         frame = frame.set_index(names)
@@ -50,3 +55,88 @@ def _with_index(frame: pd.DataFrame, index_columns: list[Any]) -> pd.DataFrame:
             if len(index) == len(frame):
                 frame.index = index
     return frame
+
+
+READER = Reader("Parquet", (".parquet", ".pq"), begins_with(b"PAR1"), _read)
+
+
+def frame_from_arrow(table: Any, source: str | None) -> tuple[pd.DataFrame, list[str]]:
+    """Convert a ``pyarrow.Table`` to a frame; also return warnings of what was changed.
+
+    Whole numbers become int64 (float64 where some are missing or beyond 64 bits), other numbers
+    float64, booleans bool (pandas' nullable ``boolean`` where some are missing), dates and times
+    datetime64 (those with a zone in UTC), times of day and durations seconds, the rest text.
+    """
+    warnings: list[str] = []
+    names = [str(name) for name in table.column_names]
+    columns = [
+        _convert(name, column, source, warnings)
+        for name, column in zip(names, table.columns, strict=True)
+    ]
+    frame: pd.DataFrame = pa.Table.from_arrays(columns, names=names).to_pandas(date_as_object=False)
+    for name, column in zip(names, columns, strict=True):
+        if pa.types.is_boolean(column.type) and column.null_count:
+            frame[name] = frame[name].astype("boolean")
+    return frame, warnings
+
+
+def _convert(name: str, column: Any, source: str | None, warnings: list[str]) -> Any:
+    """Cast a column to a type that pandas holds without Python objects."""
+    kind, types = column.type, pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+        column = column.cast(kind)
+    if types.is_dictionary(kind):
+        column = _decode_dictionary(column)
+        kind = column.type
+    if types.is_integer(kind):
+        return _convert_integers(name, column, warnings)
+    if types.is_time(kind) or types.is_duration(kind):
+        warnings.append(f"column {name!r}: times were read as seconds")
+        return _convert_to_seconds(column)
+    if types.is_date(kind):
+        column, kind = column.cast(pa.date32()), pa.timestamp("s")
+    elif types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
+        kind = pa.float64()
+    elif types.is_timestamp(kind):
+        kind = pa.timestamp(kind.unit)  # without its zone: the instant in UTC
+    elif types.is_string_view(kind):
+        kind = pa.large_string()
+    elif not (types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind)):
+        raise BadColumn(
+            name,
+            f"holds values of type {kind}, which are not numbers, dates or text",
+            path=source,
+            remedy="leave it out, or write it as several plain columns",
+        )
+    return column.cast(kind)
+
+
+def _decode_dictionary(column: Any) -> Any:
+    values = column.type.value_type
+    if pa.types.is_string_view(values):  # Arrow cannot decode dictionaries of this type
+        values = pa.large_string()
+    chunks = [
+        pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(values))
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array([chunk.dictionary_decode() for chunk in chunks], values)
+
+
+def _convert_integers(name: str, column: Any, warnings: list[str]) -> Any:
+    if column.null_count == 0 and column.type == pa.int64():
+        return column
+    extremes = pc.min_max(column).as_py()
+    low, high = extremes["min"] or 0, extremes["max"] or 0
+    beyond = high >= 2**63
+    if beyond or (column.null_count and max(-low, high) > _EXACT_IN_FLOAT):
+        why = "beyond 64 bits" if beyond else "beyond 53 bits beside missing values"
+        warnings.append(rounding_warning(name, why))
+        return column.cast(pa.float64(), safe=False)
+    return column.cast(pa.int64())
+
+
+def _convert_to_seconds(column: Any) -> Any:
+    whole = pa.int32() if pa.types.is_time32(column.type) else pa.int64()
+    counts = column.cast(whole).cast(pa.float64(), safe=False)
+    return pc.divide(counts, float(_UNITS_PER_SECOND[column.type.unit]))

@@ -1,4 +1,4 @@
-"""How a delimited text is written, decided by looking at its beginning."""
+"""How a delimited text is written: delimiter, decimal mark, header and names."""
 
 import codecs
 import csv
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from metaod.errors import BadFile
-from metaod.tables.readers.headers import check_names, default_names, has_header
-from metaod.tables.readers.options import ReadOptions, is_delimiter
-from metaod.tables.readers.source import Source
+from metaod.tables.readers._names import check_names, default_names, has_header
+from metaod.tables.readers._reader import ReadOptions, is_delimiter
+from metaod.tables.readers._source import Source
 from metaod.tables.readers.words import CODE, NUMBER
 
-__all__ = ["Dialect", "collapse_blanks", "look"]
+__all__ = ["Dialect", "collapse_blanks", "detect_dialect"]
 
-# in order of preference where several fit, as commas also stand inside numbers
+# in order of preference where several fit: commas also stand inside numbers
 _DELIMITERS = "\t;|,"
 _HEAD_BYTES = 2**20
 _HEAD_RECORDS = 1000
@@ -33,72 +33,60 @@ _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a delimited text is written.
-
-    Parameters
-    ----------
-    delimiter, decimal : str
-        The characters between fields and before decimals.
-    names : tuple of str
-        The columns' names; an empty first one is that of the rows' index.
-    header : bool
-        Whether the first record holds the names.
-    skip_lines : int
-        Lines before the first record.
-    coded : tuple of str
-        Columns that show whole numbers with leading zeros in the text's beginning.
-    warnings : tuple of str
-        What was guessed and may be otherwise.
-    """
+    """How a delimited text is written."""
 
     delimiter: str
     decimal: str
     names: tuple[str, ...]
+    """Names of the columns; the first is empty where it is the row index."""
     header: bool
     skip_lines: int
-    coded: tuple[str, ...]
+    """Lines before the first record."""
+    code_columns: tuple[str, ...]
+    """Columns with whole numbers with leading zeros in the beginning of the text."""
     warnings: tuple[str, ...]
 
 
-def look(source: Source, options: ReadOptions, missing: Collection[str]) -> Dialect:
-    """Decide how a UTF-8 text is written; what the options say is not questioned.
+def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str]) -> Dialect:
+    """Detect from its beginning how a UTF-8 text is written; options take precedence.
 
     The delimiter is the one of tab, semicolon, bar and comma (the first of equals) that splits
     most records of the beginning, the first among them, into the same number of fields, more than
     one; where none does, blanks, if they do so for every record. The decimal mark is a comma where
     more fields look like ``1,5`` than like ``1.5``.
     """
-    text, whole = _beginning(source)
+    text, whole = _read_beginning(source)
     delimiter, skip_lines = options.delimiter, 0
-    told = _SEPARATOR_LINE.match(text)  # Excel's hint to itself
-    if told and is_delimiter(told[1]):
-        delimiter = delimiter or told[1]
-        skip_lines, text = 1, text[told.end() :]
+    separator = _SEPARATOR_LINE.match(text)  # written and read by Excel
+    if separator and is_delimiter(separator[1]):
+        delimiter = delimiter or separator[1]
+        skip_lines, text = 1, text[separator.end() :]
     if delimiter is None:
         candidates = "\t" if source.suffix in (".tsv", ".tab") else _DELIMITERS
         candidates = "".join(mark for mark in candidates if mark != options.decimal)
-        delimiter = _sniff_delimiter(text, candidates, whole)
+        delimiter = _detect_delimiter(text, candidates, whole)
     blank_lines = _BLANK_LINES_OF_BLANKS if delimiter == " " else _BLANK_LINES
     if blank := blank_lines.match(text):
         skip_lines += len(blank[0].splitlines())
         text = text[blank.end() :]
-    records = _records(text, delimiter, whole)
+    records = _split_records(text, delimiter, whole)
     if not records or (len(records) == 1 and text.count('"') % 2):
-        raise _no_record(source, text, skip_lines)
+        raise _no_record_error(source, text, skip_lines)
     _refuse_comment(source, records, skip_lines)
 
-    header, of_header = options.header, None
+    header, header_warning = options.header, None
     if header is None:
-        header, of_header = has_header(records[0], records[1:], missing)
+        header, header_warning = has_header(records[0], records[1:], missing)
     if header and whole and len(records) == 1:
         raise BadFile(
             source.name,
             "holds a header but no rows",
-            remedy="check the export, or say header=False (--no-header) if the line is data",
+            remedy="check the export, or set header=False (--no-header) if the line is data",
         )
-    decimal, of_decimal = options.decimal, None
+    data = records[1:] if header else records
+    decimal, decimal_warning = options.decimal, None
     if decimal is None:
-        decimal, of_decimal = _sniff_decimal(records[1:] if header else records, delimiter)
+        decimal, decimal_warning = _detect_decimal(data, delimiter)
     names = default_names(len(records[0]))
     if header:
         names = check_names(records[0], source.name, skip_lines + 1)
@@ -108,13 +96,13 @@ def look(source: Source, options: ReadOptions, missing: Collection[str]) -> Dial
         names,
         header,
         skip_lines,
-        _coded(names, records[1:] if header else records),
-        warnings=tuple(warning for warning in (of_header, of_decimal) if warning),
+        _code_columns(names, data),
+        warnings=tuple(warning for warning in (header_warning, decimal_warning) if warning),
     )
 
 
 def collapse_blanks(text: bytes) -> bytes:
-    r"""Make every run of blanks outside quotes one blank, and none at the ends of lines.
+    r"""Replace runs of blanks outside quotes by one blank; strip them at the ends of lines.
 
     Examples
     --------
@@ -132,8 +120,8 @@ def collapse_blanks(text: bytes) -> bytes:
     return b'"'.join(outside_and_inside).strip(b" ")
 
 
-def _beginning(source: Source) -> tuple[str, bool]:
-    """Return the first text, two lines of it at least, and whether it is the whole."""
+def _read_beginning(source: Source) -> tuple[str, bool]:
+    """Return the beginning, at least two lines, and whether it is the whole text."""
     n_bytes = _HEAD_BYTES
     while True:
         head = source.head(n_bytes)
@@ -145,8 +133,8 @@ def _beginning(source: Source) -> tuple[str, bool]:
     return text, whole
 
 
-def _records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
-    """Split the beginning of a text; its last record counts only where the text is whole."""
+def _split_records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
+    """Split the beginning of a text; a last record that may be cut short is left out."""
     if delimiter == " ":
         text = collapse_blanks(text.encode()).decode()
     records: list[list[str]] = []
@@ -156,25 +144,26 @@ def _records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
                 records.append(record)
             if len(records) > _HEAD_RECORDS:
                 return records[:-1]
-    except csv.Error:  # a field too long, most likely for want of a closing quote
+    except csv.Error:  # a field is too long, most likely because a closing quote is missing
         return records
     return records if whole else records[:-1]
 
 
-def _sniff_delimiter(text: str, candidates: str, whole: bool) -> str:
-    fits = {mark: _fit(_records(text, mark, whole)) for mark in candidates}
+def _detect_delimiter(text: str, candidates: str, whole: bool) -> str:
+    fits = {mark: _fit(_split_records(text, mark, whole)) for mark in candidates}
     best = max(candidates, key=lambda mark: fits[mark])  # the first of equals
     if fits[best] >= (True, 0.0):
         return best
-    if len(candidates) > 1 and _fit(_records(text, " ", whole)) == (True, 1.0):
+    if len(candidates) > 1 and _fit(_split_records(text, " ", whole)) == (True, 1.0):
         return " "
     return best if fits[best] > (False, 0.0) else candidates[-1]
 
 
 def _fit(records: Sequence[Sequence[str]]) -> tuple[bool, float]:
-    """Tell how well a delimiter fits: whether to the first record, and to what share of all.
+    """Return whether a delimiter fits the first record, and what share of all it fits.
 
-    It fits records of the usual number of fields, if that is more than one and found in most.
+    It fits records with the most frequent number of fields, if that is more than one and more
+    than half of the records have it.
     """
     [(width, count)] = Counter(map(len, records)).most_common(1) or [(1, 0)]
     share = count / max(1, len(records))
@@ -183,7 +172,7 @@ def _fit(records: Sequence[Sequence[str]]) -> tuple[bool, float]:
     return len(records[0]) == width, share
 
 
-def _sniff_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
+def _detect_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
     if delimiter == ",":
         return ".", None
     fields = [field for record in records for field in record]
@@ -199,20 +188,20 @@ def _sniff_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[st
     return ",", None
 
 
-def _coded(names: Sequence[str], records: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def _code_columns(names: Sequence[str], records: Sequence[Sequence[str]]) -> tuple[str, ...]:
     columns = zip_longest(*records, fillvalue="")
     return tuple(
         name
-        for name, column in zip(names, columns, strict=False)  # a ragged record is told later
+        for name, column in zip(names, columns, strict=False)  # ragged records are refused later
         if any(field[:1] in _BEFORE_CODES and _CODE.fullmatch(field) for field in column)
     )
 
 
 def _refuse_comment(source: Source, records: Sequence[Sequence[str]], skip_lines: int) -> None:
-    """Refuse a first line that begins as comments do, unless it may well hold names.
+    """Refuse a first line that is a comment and not names.
 
-    It may where records below have as many fields. Numbers with nothing but blanks between them
-    count as several: numpy writes a comment above such lines.
+    It may hold names if records below have as many fields. Numbers separated by blanks count as
+    several fields: numpy writes a comment above such lines.
     """
     rest = [record for record in records[1:] if not record[0].startswith("#")]
     widths = {
@@ -232,7 +221,7 @@ def _are_numbers(field: str) -> bool:
     return all(_NUMBER.fullmatch(word) for word in field.split())
 
 
-def _no_record(source: Source, text: str, skip_lines: int) -> BadFile:
+def _no_record_error(source: Source, text: str, skip_lines: int) -> BadFile:
     if not text.strip():
         return BadFile(source.name, "holds nothing but blank lines", remedy="check the export")
     return BadFile(

@@ -1,4 +1,4 @@
-"""Arrays become tables: a matrix's columns are x1, x2, …, a structured array's its fields."""
+"""Tables from arrays: columns x1, x2, … of a matrix, or the fields of a structured array."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,39 +10,40 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile
-from metaod.tables.readers.content import Content, foreign_errors, gibibytes
-from metaod.tables.readers.headers import default_names
+from metaod.tables.readers._names import default_names
+from metaod.tables.readers._reader import Content, ReadOptions
+from metaod.tables.readers._source import format_bytes, library_errors, too_large
 from metaod.tables.readers.objects import ObjectJudge
-from metaod.tables.readers.options import ReadOptions
-from metaod.tables.readers.source import too_large
 from metaod.tables.readers.words import MISSING_WORDS
 
-__all__ = ["ArrayInfo", "check_size", "choose", "frame_from_array", "read_chosen"]
+__all__ = [
+    "ArrayInfo",
+    "check_size",
+    "densify",
+    "format_shape",
+    "frame_from_array",
+    "read_chosen",
+]
 
 
 @dataclass(frozen=True)
 class ArrayInfo:
-    """What a file says of an array before it is read.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Its shape.
-    kind : str
-        Its type in the file's own words.
-    numeric : bool
-        Whether it holds numbers, and so may be the table without being named.
-    readable : bool
-        Whether a table can be made of it at all.
-    """
+    """Description of an array in a file, known before the array is read."""
 
     shape: tuple[int, ...]
     kind: str
+    """Its type as the file names it."""
     numeric: bool
+    """Whether it may be the table without being named."""
     readable: bool = True
+    """Whether a table can be made of it at all."""
 
     def __str__(self) -> str:
-        return f"{' × '.join(f'{n:,}' for n in self.shape) or 'scalar'} {self.kind}"
+        return f"{format_shape(self.shape) or 'scalar'} {self.kind}"
+
+
+def format_shape(shape: tuple[int, ...]) -> str:
+    return " × ".join(f"{n:,}" for n in shape)
 
 
 def read_chosen(
@@ -51,8 +52,8 @@ def read_chosen(
     source: str,
     options: ReadOptions,
 ) -> Content:
-    """Read the table, and the label if it is another array, out of a file of arrays."""
-    chosen = choose(arrays, source, options)
+    """Read the table, and the label if it is another array, from a file of arrays."""
+    chosen = _choose(arrays, source, options)
     check_size(arrays[chosen].shape, source, options.max_bytes, what=f"array {chosen!r}")
     array = load(chosen)
     if array.shape != arrays[chosen].shape:
@@ -61,7 +62,7 @@ def read_chosen(
             f"array {chosen!r} is not the {arrays[chosen]} that its header promises",
             remedy="it is damaged: write or download it again",
         )
-    with foreign_errors(source, "a table"):
+    with library_errors(source, "a table"):
         frame, warnings = frame_from_array(array, options, source)
     label = options.label
     if label is None or label in frame.columns:
@@ -71,7 +72,7 @@ def read_chosen(
             label,
             f"is neither a column of {chosen!r} (x1 to x{frame.shape[1]}) nor another array",
             path=source,
-            remedy=f"the file holds {_listed(arrays)}",
+            remedy=f"the file holds {_list(arrays)}",
         )
     shape = arrays[label].shape
     if prod(shape) != len(frame) or max(shape, default=0) != len(frame):
@@ -83,22 +84,19 @@ def read_chosen(
     return Content(frame, tuple(warnings), label_values=load(label).ravel())
 
 
-def choose(arrays: Mapping[str, ArrayInfo], source: str, options: ReadOptions) -> str:
+def _choose(arrays: Mapping[str, ArrayInfo], source: str, options: ReadOptions) -> str:
     """Choose the array that is the table: the one named, 'X', or the only matrix of numbers."""
     if not arrays:
         raise BadFile(source, "holds no arrays", remedy="check how it was written")
-    if options.variable is not None:
-        if options.variable not in arrays:
-            raise BadFile(
-                source, f"holds no array {options.variable!r}", remedy=f"it holds {_listed(arrays)}"
-            )
-        if not arrays[options.variable].readable:
-            raise BadFile(
-                source,
-                f"array {options.variable!r} is {arrays[options.variable]}: no table of numbers",
-                remedy=f"it holds {_listed(arrays)}",
-            )
-        return options.variable
+    named = options.variable
+    if named is not None:
+        remedy = f"it holds {_list(arrays)}"
+        if named not in arrays:
+            raise BadFile(source, f"holds no array {named!r}", remedy=remedy)
+        if not arrays[named].readable:
+            what = f"array {named!r} is {arrays[named]}: no table of numbers"
+            raise BadFile(source, what, remedy=remedy)
+        return named
     if "X" in arrays and arrays["X"].readable:
         return "X"
     others = {name: info for name, info in arrays.items() if name != options.label}
@@ -110,12 +108,12 @@ def choose(arrays: Mapping[str, ArrayInfo], source: str, options: ReadOptions) -
         return tables[0]
     raise BadFile(
         source,
-        "which array is the table cannot be told",
-        remedy=f"say variable=... (--variable); it holds {_listed(arrays)}",
+        "it is unclear which array is the table",
+        remedy=f"set variable=... (--variable); it holds {_list(arrays)}",
     )
 
 
-def _listed(arrays: Mapping[str, ArrayInfo]) -> str:
+def _list(arrays: Mapping[str, ArrayInfo]) -> str:
     shown = [f"{name}: {info}" for name, info in list(arrays.items())[:20]]
     return "; ".join(shown) + ("; ..." if len(arrays) > 20 else "")
 
@@ -123,8 +121,8 @@ def _listed(arrays: Mapping[str, ArrayInfo]) -> str:
 def check_size(
     shape: tuple[int, ...], source: str, max_bytes: int, *, what: str = "the array"
 ) -> None:
-    """Refuse, before any memory is taken, what is empty, of other than 1 or 2 axes or too large."""
-    shown = " × ".join(f"{n:,}" for n in shape)
+    """Refuse, before memory is allocated, an array that is empty, too large or no matrix."""
+    shown = format_shape(shape)
     if len(shape) not in (1, 2):
         raise BadFile(
             source,
@@ -133,8 +131,33 @@ def check_size(
         )
     if prod(shape) == 0:
         raise BadFile(source, f"{what} is empty ({shown})", remedy="check how it was written")
-    if 8 * prod(shape) > max_bytes:
-        raise too_large(source, f"{what} ({shown}) takes {gibibytes(8 * prod(shape))}", max_bytes)
+    n_bytes = 8 * prod(shape)
+    if n_bytes > max_bytes:
+        raise too_large(source, f"{what} ({shown}) takes {format_bytes(n_bytes)}", max_bytes)
+
+
+def densify(matrix: Any, max_bytes: int, source: str) -> npt.NDArray[Any]:
+    """Make a scipy sparse matrix dense after checking its size and indices."""
+    check_size(matrix.shape, source, max_bytes, what="the sparse matrix")
+    if matrix.format in ("csr", "csc"):
+        _check_indices(matrix)
+    dense: npt.NDArray[Any] = matrix.toarray()
+    return dense
+
+
+def _check_indices(matrix: Any) -> None:
+    """Raise ValueError for indices outside the matrix.
+
+    scipy writes to memory at unchecked indices, and its ``check_format`` misses pointers that
+    end at or below 0.
+    """
+    starts, indices = matrix.indptr, matrix.indices
+    n_starts, n_indices = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+    rising = len(starts) == n_starts + 1 and starts[0] == 0 and (np.diff(starts) >= 0).all()
+    used = indices[: starts[-1]]
+    inside = len(used) == 0 or (used.min() >= 0 and used.max() < n_indices)
+    if not rising or not inside or starts[-1] > min(len(indices), len(matrix.data)):
+        raise ValueError("indices of a sparse matrix lie outside it")
 
 
 def frame_from_array(
@@ -148,17 +171,17 @@ def frame_from_array(
             if field.shape[1] != 1:
                 raise BadColumn(name, f"has {field.shape[1]} values a row", path=source)
         columns = {
-            name: _plain(field, (name,), options, source, warnings)[name]
+            name: _frame(field, (name,), options, source, warnings)[name]
             for name, field in fields.items()
         }
         return pd.DataFrame(columns), warnings
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     names = default_names(array.shape[1])
-    return _plain(array, names, options, source, warnings), warnings
+    return _frame(array, names, options, source, warnings), warnings
 
 
-def _plain(
+def _frame(
     matrix: npt.NDArray[Any],
     names: tuple[str, ...],
     options: ReadOptions,
@@ -169,19 +192,6 @@ def _plain(
     if kind == "u" and matrix.dtype.itemsize == 8 and (matrix >= 2**63).any():
         warnings.append("whole numbers beyond 64 bits were rounded to floats")
         kind = "f"
-    if kind == "b":
-        return pd.DataFrame(matrix, columns=names)
-    if kind in "iu":
-        return pd.DataFrame(matrix.astype(np.int64), columns=names)
-    if kind == "f":
-        return pd.DataFrame(matrix.astype(np.float64), columns=names)
-    if kind == "M":
-        unit, _ = np.datetime_data(matrix.dtype)
-        precise = unit if unit in ("s", "ms", "us", "ns") else "s"
-        return pd.DataFrame(matrix.astype(f"datetime64[{precise}]"), columns=names)
-    if kind == "m" and np.datetime_data(matrix.dtype)[0] not in ("Y", "M"):  # of no fixed length
-        warnings.append("durations were read as seconds")
-        return pd.DataFrame(matrix / np.timedelta64(1, "s"), columns=names)
     if kind in "USTO":
         judge = ObjectJudge(MISSING_WORDS.union(options.na), source)
         as_text = {*options.text, options.label}
@@ -193,9 +203,22 @@ def _plain(
                 for j, name in enumerate(names)
             }
         )
-    raise BadColumn(
-        names[0],
-        f"holds values of type {matrix.dtype}, which are no numbers, dates or text",
-        path=source,
-        remedy="leave it out, or write it as several plain columns",
-    )
+    if kind in "iu":
+        matrix = matrix.astype(np.int64)
+    elif kind == "f":
+        matrix = matrix.astype(np.float64)
+    elif kind == "M":
+        unit, _ = np.datetime_data(matrix.dtype)
+        unit = unit if unit in ("s", "ms", "us", "ns") else "s"
+        matrix = matrix.astype(f"datetime64[{unit}]")
+    elif kind == "m" and np.datetime_data(matrix.dtype)[0] not in ("Y", "M"):  # no fixed length
+        warnings.append("durations were read as seconds")
+        matrix = matrix / np.timedelta64(1, "s")
+    elif kind != "b":
+        raise BadColumn(
+            names[0],
+            f"holds values of type {matrix.dtype}, which are not numbers, dates or text",
+            path=source,
+            remedy="leave it out, or write it as several plain columns",
+        )
+    return pd.DataFrame(matrix, columns=names)

@@ -1,4 +1,4 @@
-"""Names of columns: whether the first line holds them, and whether they are good ones."""
+"""Names of columns: whether the first line holds them, and whether they are usable."""
 
 import re
 from collections import Counter
@@ -9,27 +9,20 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile
 from metaod.tables.readers.words import BOOLEANS, DATE, NUMBER
 
-__all__ = ["as_index", "check_columns", "check_names", "default_names", "has_header"]
+__all__ = ["check_names", "check_unique", "default_names", "has_header", "index_by_unnamed"]
 
 _VALUE = re.compile(rf"{NUMBER['.']}|{NUMBER[',']}|{DATE}")
-_LOOK_AT = 200
+_ROWS_TO_CHECK = 200
 
 
 def default_names(n_columns: int) -> tuple[str, ...]:
-    """Names for columns that have none.
-
-    Examples
-    --------
-    >>> default_names(3)
-    ('x1', 'x2', 'x3')
-    """
     return tuple(f"x{i + 1}" for i in range(n_columns))
 
 
 def has_header(
     first: Sequence[object], rest: Sequence[Sequence[object]], missing: Collection[str]
 ) -> tuple[bool, str | None]:
-    """Decide whether the first record holds names, and what to warn of.
+    """Decide whether the first record holds names; also return a warning if that is a guess.
 
     1. Names ``0, 1, 2, …`` (three or more, or after an empty one) are what pandas writes for
        columns without names: a header, with a warning.
@@ -49,16 +42,16 @@ def has_header(
             "the first line counts 0, 1, 2, ...: taken as names (header=False, --no-header, if "
             "it is data)"
         )
-    words = [not _is_value(field) and _shown(field) not in missing for field in first]
-    for column, word in enumerate(words):
-        below = [row[column] for row in rest[:_LOOK_AT] if column < len(row)]
-        there = [field for field in below if _shown(field) not in missing]
-        values = sum(_is_value(field) for field in there)
-        if word and there and values >= 0.9 * len(there):
+    is_word = [not _is_value(field) and _as_text(field) not in missing for field in first]
+    for column, word in enumerate(is_word):
+        below = [row[column] for row in rest[:_ROWS_TO_CHECK] if column < len(row)]
+        present = [field for field in below if _as_text(field) not in missing]
+        n_values = sum(_is_value(field) for field in present)
+        if word and present and n_values >= 0.9 * len(present):
             return True, None
-    if words[0] or _shown(first[0]) == "":
-        words = words[1:]
-    if all(words):
+    if is_word[0] or _as_text(first[0]) == "":
+        is_word = is_word[1:]
+    if all(is_word):
         return True, None
     return False, (
         "no names were recognised in the first line: columns are x1, x2, ... (header=True, "
@@ -69,13 +62,13 @@ def has_header(
 def check_names(
     names: Sequence[str], source: str, line: int, numbers: Sequence[int] | None = None
 ) -> tuple[str, ...]:
-    """Strip names; refuse empty and doubled ones.
+    """Strip names and refuse empty and repeated ones.
 
-    An empty name of the first of several columns stands: it is how pandas and R write the rows'
-    own index. Columns are counted from 1 unless their numbers are given.
+    The first of several columns may have an empty name: pandas and R write the row index so.
+    Columns are counted from 1 unless their numbers are given.
     """
     names = tuple(name.strip() for name in names)
-    first_at: dict[str, int] = {}
+    column_of: dict[str, int] = {}
     for position, name in enumerate(names):
         column = position + 1 if numbers is None else numbers[position]
         if not name and (position > 0 or len(names) == 1):
@@ -84,47 +77,46 @@ def check_names(
                 "the column has no name",
                 line=line,
                 column=column,
-                remedy="name it, remove it, or say header=False (--no-header) if there are none",
+                remedy="name it, remove it, or set header=False (--no-header) if there are none",
             )
-        if name in first_at:
+        if name in column_of:
             raise BadFile(
                 source,
-                f"the name {name!r} is column {first_at[name]}'s already",
+                f"the name {name!r} is already that of column {column_of[name]}",
                 line=line,
                 column=column,
-                remedy="rename it, or say header=False (--no-header) if these are no names",
+                remedy="rename it, or set header=False (--no-header) if these are not names",
             )
-        first_at[name] = column
+        column_of[name] = column
     return names
 
 
-def as_index(frame: pd.DataFrame, warnings: list[str]) -> pd.DataFrame:
-    """Make a first column without a name the rows' index."""
+def index_by_unnamed(frame: pd.DataFrame, warnings: list[str]) -> pd.DataFrame:
+    """Make a first column without a name the row index."""
     if frame.columns[0] != "":
         return frame
     warnings.append("the first column has no name: taken as the rows' index")
     return frame.set_index("").rename_axis(index=None)
 
 
-def check_columns(names: Sequence[object], source: str | None = None) -> None:
-    """Refuse columns of one name where names come without lines."""
-    doubled = next((name for name, count in Counter(names).items() if count > 1), None)
-    if doubled is not None:
-        raise BadColumn(doubled, "is there more than once", path=source, remedy="rename one")
+def check_unique(names: Sequence[object], source: str | None = None) -> None:
+    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
+    if repeated is not None:
+        raise BadColumn(repeated, "is there more than once", path=source, remedy="rename one")
 
 
-def _shown(field: object) -> str:
+def _as_text(field: object) -> str:
     return "" if field is None else str(field).strip()
 
 
 def _is_value(field: object) -> bool:
-    shown = _shown(field)
-    return bool(_VALUE.fullmatch(shown)) or shown.lower() in BOOLEANS
+    text = _as_text(field)
+    return bool(_VALUE.fullmatch(text)) or text.lower() in BOOLEANS
 
 
 def _counts_from_zero(first: Sequence[object]) -> bool:
-    shown = [_shown(field) for field in first]
-    after_index = shown[0] == ""
-    counted = shown[1:] if after_index else shown
+    texts = [_as_text(field) for field in first]
+    after_index = texts[0] == ""
+    counted = texts[1:] if after_index else texts
     long_enough = len(counted) >= (1 if after_index else 3)
     return long_enough and counted == [str(i) for i in range(len(counted))]

@@ -1,0 +1,208 @@
+"""Read a table: choose the reader of its format, convert its options, separate the label."""
+
+from collections.abc import Callable, Iterable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.errors import BadColumn, BadFile, BadParameter
+from metaod.tables._file_kinds import choose_reader
+from metaod.tables._table import Table
+from metaod.tables.readers._reader import (
+    Content,
+    ReadOptions,
+    as_column_names,
+    as_missing_words,
+)
+from metaod.tables.readers._source import open_path, open_stream
+from metaod.tables.readers.memory import read_memory
+from metaod.tables.readers.missing import mask_missing
+
+__all__ = ["read_table"]
+
+_COMMON_OPTIONS = frozenset({"label", "na", "text", "max_bytes"})
+
+
+def read_table(
+    source: object,
+    *,
+    label: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    na: str | float | Iterable[str | float] = (),
+    header: bool | None = None,
+    text: Iterable[str] = (),
+    sheet: str | int | None = None,
+    variable: str | None = None,
+    max_bytes: int = 8 * 2**30,
+) -> Table:
+    r"""Read a table from a file, a pipe or memory.
+
+    Parameters
+    ----------
+    source : path, file object or table
+        A file: delimited text (CSV, TSV, ...), Parquet, ARFF, MATLAB, HDF5, NPY, NPZ or XLSX,
+        the text ones also gzipped; ``'-'`` for standard input; or a numpy array, a pandas,
+        polars or pyarrow table, a scipy sparse matrix, a list of rows or a dict of columns.
+    label : str, optional
+        The column that says which rows are outliers, for evaluation only; in MATLAB, HDF5 and
+        NPZ files also another array of the file. It leaves the table. Two values are legal: 0/1,
+        -1/1 (where -1 is the outlier, as in scikit-learn), false/true, no/yes, n/y, n/o,
+        inlier/outlier, normal/anomaly, normal/outlier, normal/abnormal.
+    delimiter, encoding, decimal : str, optional
+        Of delimited text; detected unless given. A delimiter of ``" "`` is any run of blanks.
+    na : str, number or iterable of them
+        Missing values, beside the usual words in text (empty, NA, NaN, null, None, ?, - and
+        similar). Numbers are compared by value: ``"-999"`` is also -999.0.
+    header : bool, optional
+        Whether the first line holds names; detected unless given: it does if it has a word above
+        a column of values, or only words. Columns without names are ``x1``, ``x2``, ...
+    text : str or iterable of str
+        Columns to take as text whatever their values.
+    sheet : str or int, optional
+        Sheet of a workbook, by name or counted from 0; the first unless given.
+    variable : str, optional
+        Array of a MATLAB, HDF5 or NPZ file; ``X`` or the only matrix of numbers unless given.
+    max_bytes : int
+        The most memory that a file may take; 8 GiB unless given.
+
+    Returns
+    -------
+    Table
+        Columns of float64, int64, bool, datetime64 or text. An unnamed first column of a text or
+        sheet, as pandas and R write it, is the row index.
+
+    Raises
+    ------
+    BadFile, BadColumn, BadParameter, MissingExtra
+        The message says what is wrong, in which file, line and column, and what to do.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_table(io.StringIO("height;weight\n1,80;75\n1,75;70\n")).frame
+       height  weight
+    0    1.80      75
+    1    1.75      70
+    """
+    options = ReadOptions(
+        label=label,
+        delimiter=delimiter,
+        encoding=encoding,
+        decimal=decimal,
+        na=as_missing_words(na),
+        header=header,
+        text=as_column_names(text),
+        sheet=sheet,
+        variable=variable,
+        max_bytes=max_bytes,
+    )
+    if isinstance(source, str | PathLike):
+        opened = open_path(source, max_bytes)
+    elif callable(getattr(source, "read", None)):  # a frame's column named read is not callable
+        opened = open_stream(source, max_bytes)
+    else:
+        _check_options(options, "a table in memory", frozenset())
+        return _finish(read_memory(source, options), options, type(source).__name__, path=None)
+    reader = choose_reader(opened)
+    _check_options(options, reader.kind, reader.options)
+    return _finish(reader.read(opened, options), options, opened.name, path=opened.name)
+
+
+def _check_options(options: ReadOptions, kind: str, takes: frozenset[str]) -> None:
+    for name in options.given():
+        if name not in takes | _COMMON_OPTIONS:
+            raise BadParameter("read_table", name, f"left out for {kind}", getattr(options, name))
+
+
+def _finish(content: Content, options: ReadOptions, source: str, path: str | None) -> Table:
+    """Apply the options that every format takes, and refuse an empty table."""
+    frame = content.frame.copy(deep=False)  # it may be the caller's
+    warnings = list(content.warnings)
+    if options.na:
+        frame = mask_missing(frame, options.na, warnings)
+    for name in options.text:
+        if name not in frame.columns:
+            raise _no_column(name, frame, path)
+        column = frame[name]
+        if not pd.api.types.is_string_dtype(column.dtype):
+            frame = frame.assign(**{name: column.astype(str).where(column.notna())})
+    label = None
+    if options.label is not None:
+        values = content.label_values
+        if values is None:
+            if options.label not in frame.columns:
+                raise _no_column(options.label, frame, path)
+            values = frame.pop(options.label).to_numpy(dtype=object)
+        label = _read_label(values, options.label, path, content.locate)
+    if frame.shape[0] == 0:
+        raise BadFile(path or source, "holds no rows", remedy="check how it was made")
+    if frame.shape[1] == 0:
+        raise BadFile(path or source, "holds no columns", remedy="a table needs at least one")
+    return Table(frame, label, source, tuple(warnings))
+
+
+def _no_column(name: str, frame: pd.DataFrame, path: str | None) -> BadColumn:
+    shown = ", ".join(map(repr, frame.columns[:20])) + (", ..." if frame.shape[1] > 20 else "")
+    return BadColumn(name, "is not in the table", path=path, remedy=f"columns are: {shown}")
+
+
+# (inlier, outlier); the first pair that holds every value counts
+_LABEL_PAIRS = (
+    ("0", "1"),
+    ("1", "-1"),  # as scikit-learn's predict has it
+    ("false", "true"),
+    ("no", "yes"),
+    ("n", "y"),
+    ("n", "o"),
+    ("inlier", "outlier"),
+    ("normal", "anomaly"),
+    ("normal", "outlier"),
+    ("normal", "abnormal"),
+)
+
+
+def _read_label(
+    values: npt.NDArray[Any], name: str, path: str | None, locate: Callable[[int], str]
+) -> npt.NDArray[np.int8]:
+    """Convert a label to 1 for an outlier, 0 otherwise; one value of a pair suffices."""
+    codes, uniques = pd.factorize(values.astype(object))
+    if (codes < 0).any():
+        raise BadColumn(
+            name,
+            f"{locate(int(np.argmax(codes < 0)))}: the label is missing",
+            path=path,
+            remedy="fill it in or remove the row",
+        )
+    words = [_label_word(value) for value in uniques]
+    for inlier, outlier in _LABEL_PAIRS:
+        if set(words) <= {inlier, outlier}:
+            return np.array([word == outlier for word in words], dtype=np.int8)[codes]
+    found = sorted({repr(word[:40]) for word in words})
+    shown = ", ".join(found[:10]) + (f", ... ({len(found):,} in all)" if len(found) > 10 else "")
+    legal = ", ".join(
+        "-1/1 (-1 is the outlier)" if outlier == "-1" else f"{inlier}/{outlier}"
+        for inlier, outlier in _LABEL_PAIRS
+    )
+    raise BadColumn(
+        name,
+        f"is not a label of outliers; its values are: {shown}",
+        path=path,
+        remedy=f"a label has two values: {legal}",
+    )
+
+
+def _label_word(value: Any) -> str:
+    """Write 1, 1.0, '1' and '1.0' alike, and words in lower case."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", errors="replace")
+    word = str(value).strip().lower()
+    try:
+        number = float(word)
+    except ValueError:
+        return word
+    return str(int(number)) if number.is_integer() else word

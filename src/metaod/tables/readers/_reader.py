@@ -1,0 +1,167 @@
+"""What a file format declares, and what its reader takes and returns."""
+
+import codecs
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.errors import BadParameter
+from metaod.tables.readers._source import Source
+
+__all__ = [
+    "Content",
+    "FileKind",
+    "ReadOptions",
+    "Reader",
+    "as_column_names",
+    "as_missing_words",
+    "begins_with",
+    "is_delimiter",
+    "locate_row",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """Options of ``read_table``; those left at their defaults are decided from the content."""
+
+    label: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    na: tuple[str, ...] = ()
+    header: bool | None = None
+    text: tuple[str, ...] = ()
+    sheet: str | int | None = None
+    variable: str | None = None
+    max_bytes: int = 8 * 2**30
+
+    def __post_init__(self) -> None:
+        for name in ("label", "delimiter", "encoding", "variable"):
+            self._require(name, isinstance(getattr(self, name), str | None), "a str or None")
+        self._require("header", isinstance(self.header, bool | None), "True, False or None")
+        is_sheet = isinstance(self.sheet, str | int | None) and not isinstance(self.sheet, bool)
+        self._require("sheet", is_sheet, "a str, an int or None")
+        is_count = isinstance(self.max_bytes, int) and not isinstance(self.max_bytes, bool)
+        self._require("max_bytes", is_count and self.max_bytes >= 1, "an int in the range [1, inf)")
+        if self.delimiter == "\\t":  # as shells pass it
+            object.__setattr__(self, "delimiter", "\t")
+        self._require(
+            "delimiter",
+            self.delimiter is None or is_delimiter(self.delimiter),
+            "one ASCII character that is no letter, digit, quote or line end",
+        )
+        self._require("decimal", self.decimal in (None, ".", ","), (".", ","))
+        self._require(
+            "decimal",
+            self.decimal is None or self.decimal != self.delimiter,
+            "another character than the delimiter",
+        )
+        self._require(
+            "encoding",
+            self.encoding is None or _is_text_encoding(self.encoding),
+            "a text encoding known to Python, such as 'utf-8', 'cp1252' or 'utf-16'",
+        )
+
+    def _require(self, name: str, is_legal: bool, legal: str | Iterable[str]) -> None:
+        if not is_legal:
+            raise BadParameter("read_table", name, legal, getattr(self, name))
+
+    def given(self) -> tuple[str, ...]:
+        """Names of the options that differ from their defaults."""
+        return tuple(
+            option.name for option in fields(self) if getattr(self, option.name) != option.default
+        )
+
+
+def locate_row(row: int) -> str:
+    return f"row {row + 1}"
+
+
+@dataclass(frozen=True)
+class Content:
+    """A table as a reader returns it, with the label still among its columns."""
+
+    frame: pd.DataFrame
+    warnings: tuple[str, ...] = ()
+    label_values: npt.NDArray[Any] | None = None
+    """The label, where it is another array of the file and not a column."""
+    locate: Callable[[int], str] = locate_row
+    """Describes where a row, counted from 0, stands in the file: ``'line 7'``."""
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of file: its name in messages, its endings and how its bytes are recognised.
+
+    Messages recommend the first ending. `recognise` gets the file and its first 64 KiB.
+    """
+
+    kind: str
+    endings: tuple[str, ...]
+    recognise: Callable[[Source, bytes], bool]
+
+
+@dataclass(frozen=True)
+class Reader(FileKind):
+    """A kind of file that can be read, listed in ``metaod.tables.readers.READERS``.
+
+    `options` names the options of ``read_table`` that only some kinds take.
+    """
+
+    read: Callable[[Source, ReadOptions], Content]
+    options: frozenset[str] = frozenset()
+
+
+def begins_with(*starts: bytes) -> Callable[[Source, bytes], bool]:
+    """Make a recogniser of files that begin with one of these byte strings."""
+    return lambda source, head: head.startswith(starts)  # noqa: ARG005 - a recogniser gets both
+
+
+def as_missing_words(na: object) -> tuple[str, ...]:
+    """Convert the ``na`` option, one or several words or numbers, to words.
+
+    Examples
+    --------
+    >>> as_missing_words("unknown"), as_missing_words([-999, 1.5, -1.0])
+    (('unknown',), ('-999', '1.5', '-1'))
+    """
+    values = na if isinstance(na, Iterable) and not isinstance(na, str | bytes) else (na,)
+    words = []
+    for value in values:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(plain, bool) or not isinstance(plain, str | int | float):
+            raise BadParameter("read_table", "na", "a str, a number or an iterable of them", na)
+        whole = isinstance(plain, float) and plain.is_integer()
+        words.append(str(int(plain) if whole else plain))
+    return tuple(words)
+
+
+def as_column_names(text: object) -> tuple[str, ...]:
+    """Convert the ``text`` option, one or several names of columns, to a tuple."""
+    names = tuple(text) if isinstance(text, Iterable) and not isinstance(text, str) else (text,)
+    if not all(isinstance(name, str) for name in names):
+        raise BadParameter("read_table", "text", "a column's name or an iterable of names", text)
+    return tuple(map(str, names))
+
+
+def is_delimiter(delimiter: str) -> bool:
+    return (
+        len(delimiter) == 1
+        and delimiter.isascii()
+        and not delimiter.isalnum()
+        and delimiter not in '"\r\n\0'
+    )
+
+
+def _is_text_encoding(encoding: str) -> bool:
+    try:
+        codecs.lookup(encoding)
+        b" ".decode(encoding, errors="ignore")  # refuses what encodes no text, such as 'hex'
+    except (LookupError, ValueError, TypeError):
+        return False
+    return True

@@ -1,0 +1,355 @@
+"""The bytes of a table: opened, decompressed, and decoded where they are text."""
+
+import codecs
+import gzip
+import io
+import stat
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+from os import PathLike, fsdecode
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
+
+from metaod.errors import BadFile, UserError
+
+__all__ = [
+    "DEFLATE_RATIO",
+    "Source",
+    "Utf8Text",
+    "as_utf8",
+    "check_zip",
+    "format_bytes",
+    "head_text",
+    "library_errors",
+    "open_path",
+    "open_stream",
+    "too_large",
+    "zip_members",
+]
+
+DEFLATE_RATIO = 1032
+"""Deflate cannot shrink data to less than one part in this many."""
+
+_CHUNK = 2**22
+_BYTE_ORDER_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROL_BYTES = bytes(set(range(32)) - set(b"\t\n\f\r\x1a\x1b"))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Bytes that can be read from their start repeatedly, from a file or from memory."""
+
+    name: str
+    suffix: str = ""
+    """The ending of the name that indicates the kind, lower case, without ``.gz``."""
+    path: Path | None = None
+    data: bytes = b""
+    """The bytes, if `path` is None: they came through a pipe or were compressed."""
+    encoding: str | None = None
+    """The encoding of `data`, if it was made from a text stream."""
+
+    def open(self) -> BinaryIO:
+        """Open the bytes at their start."""
+        if self.path is None:
+            return io.BytesIO(self.data)
+        try:
+            return self.path.open("rb")
+        except OSError as error:
+            raise _unreadable(self.name, error) from error
+
+    @property
+    def size(self) -> int:
+        """Number of bytes."""
+        return len(self.data) if self.path is None else self.path.stat().st_size
+
+    def head(self, n_bytes: int) -> bytes:
+        """Return the first bytes."""
+        with self.open() as stream:
+            return stream.read(n_bytes)
+
+
+def open_path(path: "str | PathLike[Any]", max_bytes: int) -> Source:
+    """Open a file, or standard input if the path is ``'-'``."""
+    name = fsdecode(path)
+    if name == "-":
+        return open_stream(sys.stdin.buffer, max_bytes, name="<stdin>")
+    if not name:
+        raise BadFile("''", "the path is empty", remedy="name a file, or '-' for a pipe")
+    with suppress(RuntimeError):  # no home folder is known: ~ is part of the name
+        name = str(Path(name).expanduser()) if name.startswith("~") else name
+    try:
+        status = Path(name).stat()
+        if stat.S_ISFIFO(status.st_mode):
+            with Path(name).open("rb") as stream:
+                return open_stream(stream, max_bytes, name=name)
+    except (OSError, ValueError) as error:
+        raise _unreadable(name, error) from error
+    if stat.S_ISDIR(status.st_mode):
+        raise BadFile(name, "is a folder", remedy="name a file inside it")
+    if not stat.S_ISREG(status.st_mode):
+        raise BadFile(name, "is a device, not a file", remedy="name a file, or '-' for a pipe")
+    if status.st_size > max_bytes:
+        raise too_large(name, f"is {format_bytes(status.st_size)} large", max_bytes)
+    suffix = PurePath(name).suffix.lower()
+    return _decompressed(Source(name, suffix, path=Path(name)), max_bytes)
+
+
+def open_stream(stream: Any, max_bytes: int, *, name: str | None = None) -> Source:
+    """Read a pipe or a file object, binary or text, to its end."""
+    if name is None:
+        own_name = getattr(stream, "name", None)
+        name = own_name if isinstance(own_name, str) else f"<{type(stream).__name__}>"
+    encoding: str | None = None
+
+    def read(size: int) -> bytes:
+        nonlocal encoding
+        chunk = stream.read(size)
+        if isinstance(chunk, str):
+            encoding = "utf-8"
+            return chunk.encode()
+        return chunk or b""
+
+    with library_errors(name, "a stream of bytes or text"):
+        data = _read_limited(read, name, max_bytes)
+    return _decompressed(Source(name, data=data, encoding=encoding), max_bytes)
+
+
+def _decompressed(source: Source, max_bytes: int) -> Source:
+    if source.size == 0:
+        raise BadFile(source.name, "is empty", remedy="check how it was written")
+    gzipped = source.head(2) == b"\x1f\x8b"
+    if source.suffix == ".gz" and not gzipped:
+        plain = PurePath(source.name).with_suffix("").name
+        raise BadFile(
+            source.name, "is named .gz but is not gzip-compressed", remedy=f"rename it to {plain}"
+        )
+    if not gzipped:
+        return source
+    if source.suffix not in ("", ".gz"):
+        raise BadFile(
+            source.name,
+            f"is named {source.suffix} but is gzip-compressed",
+            remedy=f"rename it to {PurePath(source.name).name}.gz",
+        )
+    with (
+        library_errors(source.name, "gzip"),
+        source.open() as packed,
+        gzip.GzipFile(fileobj=packed) as stream,
+    ):
+        data = _read_limited(stream.read, source.name, max_bytes)
+    if not data:
+        raise BadFile(source.name, "is empty once decompressed", remedy="check how it was written")
+    suffix = PurePath(source.name).with_suffix("").suffix.lower() if source.suffix else ""
+    return replace(source, suffix=suffix, path=None, data=data)
+
+
+def _read_limited(read: Callable[[int], bytes], name: str, max_bytes: int) -> bytes:
+    buffer = io.BytesIO()
+    while chunk := read(_CHUNK):
+        buffer.write(chunk)
+        if buffer.tell() > max_bytes:
+            raise too_large(name, "holds more bytes", max_bytes)
+    return buffer.getvalue()
+
+
+# errors
+
+
+@contextmanager
+def library_errors(name: str, kind: str) -> Iterator[None]:
+    """Turn any exception of a library over a damaged file into a :class:`BadFile`."""
+    try:
+        yield
+    except UserError:
+        raise
+    except MemoryError as error:
+        raise BadFile(
+            name, "does not fit in memory", remedy="read a part of it, or use a larger machine"
+        ) from error
+    except Exception as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        raise BadFile(
+            name,
+            f"cannot be read as {kind} ({reason})",
+            remedy="it may be damaged or cut short: write or download it again",
+        ) from error
+
+
+def too_large(name: str, what: str, max_bytes: int) -> BadFile:
+    """Make the error for a file that would take more memory than allowed."""
+    return BadFile(
+        name,
+        f"{what}, more than the {format_bytes(max_bytes)} allowed",
+        remedy="read a part of it, or raise max_bytes (--max-bytes) if the memory is there",
+    )
+
+
+def format_bytes(n_bytes: int) -> str:
+    return f"{n_bytes / 2**30:,.1f} GiB" if n_bytes >= 2**28 else f"{n_bytes:,} bytes"
+
+
+def _unreadable(name: str, error: OSError | ValueError) -> BadFile:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        remedy = "download it first" if "://" in name else "check its name and folder"
+        return BadFile(name, "does not exist", remedy=remedy)
+    if isinstance(error, PermissionError):
+        return BadFile(name, "may not be read", remedy="check its permissions")
+    reason = getattr(error, "strerror", None) or str(error)
+    return BadFile(name, f"cannot be opened ({reason})", remedy="check its name and folder")
+
+
+# zip archives
+
+
+def zip_members(source: Source) -> list[str] | None:
+    """Names of a zip archive's members; None if it is no archive or a damaged one."""
+    if source.head(4) != b"PK\x03\x04":
+        return None
+    try:
+        with source.open() as stream, zipfile.ZipFile(stream) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return None
+
+
+def check_zip(archive: zipfile.ZipFile, source: Source, max_bytes: int) -> None:
+    """Refuse, before unpacking, an archive that is locked, too large or impossible."""
+    members = archive.infolist()
+    total = sum(member.file_size for member in members)
+    if total > max_bytes:
+        raise too_large(source.name, f"unpacks to {format_bytes(total)}", max_bytes)
+    for member in members:
+        if member.flag_bits & 1:
+            raise BadFile(source.name, "is protected by a password", remedy="save it without one")
+        if member.file_size > DEFLATE_RATIO * member.compress_size + 1024:
+            raise BadFile(
+                source.name,
+                f"promises {format_bytes(member.file_size)} in {member.filename!r}, which holds "
+                f"{format_bytes(member.compress_size)}",
+                remedy="it is damaged or malicious: write or download it again",
+            )
+
+
+# text
+
+
+@dataclass(frozen=True)
+class Utf8Text:
+    """Text in UTF-8 without NUL bytes; it may begin with UTF-8's byte-order mark."""
+
+    source: Source
+    n_quotes: int
+    """How many double quotes it holds."""
+    warnings: tuple[str, ...] = ()
+
+
+def head_text(head: bytes) -> str | None:
+    """Decode the beginning of a file to recognise its kind; None if it is binary."""
+    marked = head.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff"))
+    if b"\0" in head and not marked:
+        return None
+    text = head.decode("utf-16" if marked else "utf-8", errors="replace")
+    return text.removeprefix("\ufeff")
+
+
+def as_utf8(source: Source, encoding: str | None) -> Utf8Text:
+    """Convert text to UTF-8.
+
+    Unless the encoding is given, a byte-order mark decides; else it is UTF-8 if all bytes are
+    valid, else Windows' Western code page (cp1252, or latin-1 for bytes that cp1252 lacks), with
+    a warning.
+    """
+    head = source.head(2**16)
+    if encoding is None:
+        encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
+    if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
+        return _scan_utf8(_decode(source, encoding))
+    with suppress(UnicodeDecodeError):
+        return _scan_utf8(source)
+    try:
+        _decode(source, encoding or "utf-8")
+    except BadFile as error:
+        if encoding is not None:
+            raise
+        line = error.line
+    controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
+    if controls > len(head) / 100:
+        raise BadFile(
+            source.name,
+            "holds binary data, not text",
+            remedy="check what kind of file it is, or write or download it again",
+        )
+    encoding = "cp1252"
+    try:
+        decoded = _decode(source, encoding)
+    except BadFile:
+        encoding = "latin-1"  # decodes every byte
+        decoded = _decode(source, encoding)
+    warning = (
+        f"line {line} is not UTF-8: the file was read as {encoding} "
+        "(set encoding=..., --encoding, if letters look wrong)"
+    )
+    return replace(_scan_utf8(decoded), warnings=(warning,))
+
+
+def _scan_utf8(source: Source) -> Utf8Text:
+    """Read UTF-8 once; raise UnicodeDecodeError, or BadFile at a NUL byte."""
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    n_quotes = n_lines = 0
+    pending = False  # an unfinished character at the end of the last chunk
+    for chunk in _chunks(source):
+        if b"\0" in chunk:
+            line = n_lines + _count_lines(chunk[: chunk.index(b"\0")]) + 1
+            raise BadFile(
+                source.name,
+                "a NUL byte: this is binary data, or text of 16 bits a character",
+                line=line,
+                remedy="in the latter case set encoding='utf-16-le' (--encoding utf-16-le)",
+            )
+        if pending or not chunk.isascii():
+            decode(chunk)
+            pending = chunk[-1] >= 0x80
+        n_quotes += chunk.count(b'"')
+        n_lines += _count_lines(chunk)
+    decode(b"", final=True)
+    return Utf8Text(source, n_quotes)
+
+
+def _decode(source: Source, encoding: str) -> Source:
+    buffer = io.BytesIO()
+    decode = codecs.getincrementaldecoder(encoding)().decode
+    try:
+        for chunk in chain(_chunks(source), [b""]):
+            buffer.write(decode(chunk, final=not chunk).encode())
+    except UnicodeError as error:
+        line, what = _count_lines(buffer.getvalue()) + 1, str(error)
+        if isinstance(error, UnicodeDecodeError):
+            decoded, wrong = error.object[: error.start], error.object[error.start :][:1]
+            line += _count_lines(decoded.decode(encoding, errors="ignore").encode())
+            what = f"byte 0x{wrong.hex()} ({error.reason})"
+        raise BadFile(
+            source.name,
+            f"cannot be decoded as {encoding}: {what}",
+            line=line,
+            remedy="give another encoding, or none to have it guessed",
+        ) from error
+    return replace(source, path=None, data=buffer.getvalue())
+
+
+def _count_lines(utf8: bytes) -> int:
+    return utf8.count(b"\n") or utf8.count(b"\r")  # the latter alone ended lines on old Macs
+
+
+def _chunks(source: Source) -> Iterator[bytes]:
+    with source.open() as stream:
+        while chunk := stream.read(_CHUNK):
+            yield chunk
