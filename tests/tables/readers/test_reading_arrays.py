@@ -54,7 +54,7 @@ def test_a_variable_may_be_named(write):
 
 
 def test_an_unclear_choice_of_array_is_refused(write):
-    with pytest.raises(BadFile, match=r"unclear which array is the table.*one: 12 × 3.*two: 12 × 3"):
+    with pytest.raises(BadFile, match=r"unclear which array.*one: 12 × 3.*two: 12 × 3"):
         read(write(one=X, two=X))
     with pytest.raises(BadFile, match=r"no array 'three'.*one: 12 × 3"):
         read(write(one=X, two=X), variable="three")

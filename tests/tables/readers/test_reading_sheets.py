@@ -190,7 +190,7 @@ def test_headers_of_xlsx():
     ("rows", "told"),
     [
         ([["a", None, "a"], [1, 2, 3]], "line 1, column 2: the column has no name"),
-        ([[], ["a", "b", "a"], [1, 2, 3]], "line 2, column 3: the name 'a' is already that of column 1"),
+        ([[], ["a", "b", "a"], [1, 2, 3]], "line 2, column 3: the name 'a' is already"),
         ([["a", "b"]], "a header but no rows"),
         ([], "sheet 'S' is empty"),
     ],
