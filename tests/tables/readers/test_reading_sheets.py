@@ -273,5 +273,5 @@ def test_openpyxl_is_an_extra(monkeypatch):
 
     data = xlsx(FRAME)
     monkeypatch.setattr(builtins, "__import__", without_openpyxl)
-    with pytest.raises(MissingExtra, match=r'pip install "metaod\[excel\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "metaod-next\[excel\]"'):
         read(data)
