@@ -11,7 +11,7 @@ from pathlib import Path
 
 from metaod.metafeatures import SCHEMAS, Feature, Schema, schema, statistic_and_summary
 from metaod.metafeatures._landmarker_runs import MAX_ROWS, MAX_VALUES
-from metaod.metafeatures._pair_statistics import MAX_PAIRED_COLUMNS
+from metaod.metafeatures._pair_features import MAX_PAIRED_COLUMNS
 from metaod.metafeatures._summaries import SUMMARIES
 from metaod.models import N_COMPONENTS
 

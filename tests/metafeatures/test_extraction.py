@@ -1,4 +1,4 @@
-"""Extraction: what goes in, what comes out, and what is shared."""
+"""Extraction: accepted inputs, the vector, and shared landmarker runs."""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from metaod.errors import BadParameter, UserError
-from metaod.metafeatures import SCHEMAS, LandmarkerRuns, MetaFeatures, extract, extract_many, schema
-from metaod.tables import Table, load_example, prepare
+from metaod.metafeatures import SCHEMAS, LandmarkerRuns, extract, schema
+from metaod.tables import Table, prepare
 
 X = np.random.default_rng(5).normal(size=(80, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd")).assign(kind=["u", "v"] * 40)
@@ -28,7 +28,7 @@ def test_a_vector_has_names_groups_and_versions():
     assert "231 features" in repr(features)
 
 
-def test_frames_and_tables_are_prepared_and_know_their_categories():
+def test_frames_and_tables_are_prepared():
     prepared = prepare(FRAME)
     features = extract(FRAME)
     assert features["categorical_share"] == pytest.approx(1 / 5)
@@ -37,11 +37,11 @@ def test_frames_and_tables_are_prepared_and_know_their_categories():
         assert_array_equal(extract(other).values, features.values)
     bare = extract(prepared.X)
     assert bare["categorical_share"] == 0
-    place = schema("paper").index("categorical_share")
-    assert_array_equal(np.delete(bare.values, place), np.delete(features.values, place))
+    position = schema("paper").names.index("categorical_share")
+    assert_array_equal(np.delete(bare.values, position), np.delete(features.values, position))
 
 
-def test_missing_values_are_filled_by_preparation_alone():
+def test_missing_values_are_filled_in_frames_and_refused_in_arrays():
     gaps = FRAME.mask(np.random.default_rng(0).random(FRAME.shape) < 0.1)
     assert extract(gaps)["n_rows"] == 80
     with pytest.raises(UserError, match="missing or infinite"):
@@ -53,7 +53,7 @@ def test_missing_values_are_filled_by_preparation_alone():
 @pytest.mark.parametrize(
     "wrong", [[[1, 2], [3, 4]], np.arange(3.0), np.array([["a"]]), np.empty((0, 2)), None]
 )
-def test_other_things_are_refused_with_a_remedy(wrong):
+def test_unsupported_inputs_are_refused_with_a_remedy(wrong):
     with pytest.raises(BadParameter, match="read_table"):
         extract(wrong)
 
@@ -65,7 +65,7 @@ def test_layouts_and_types_do_not_matter():
         assert_array_equal(extract(same).values, expected)
 
 
-def test_the_table_is_not_written_to():
+def test_extraction_does_not_write_to_the_table():
     for shape in ((30, 1), (30, 4), (1, 5)):
         table = np.random.default_rng(1).normal(size=shape)
         table.flags.writeable = False
@@ -81,7 +81,7 @@ def test_a_seed_gives_one_vector_and_another_seed_another():
     assert first["sample_mean"] == second["sample_mean"]
 
 
-def test_schemas_together_are_the_schemas_one_by_one():
+def test_several_schemas_give_the_same_values_as_one_at_a_time():
     both = extract(X, ("scores", "paper"))
     alone = [extract(X, name).values for name in ("scores", "paper")]
     assert_array_equal(both.values, np.concatenate(alone))
@@ -89,7 +89,7 @@ def test_schemas_together_are_the_schemas_one_by_one():
     assert len(set(both.names)) == len(both.names)
 
 
-def test_runs_are_shared_with_the_caller():
+def test_runs_of_the_caller_are_used():
     prepared = prepare(FRAME)
     runs = LandmarkerRuns(prepared.X)
     forest = runs.iforest(0)
@@ -104,28 +104,10 @@ def test_runs_are_shared_with_the_caller():
 def test_unknown_schemas_are_refused(wrong):
     with pytest.raises(BadParameter, match="schema"):
         extract(X, wrong)
-    with pytest.raises(BadParameter, match="schema"):
-        extract_many([X], wrong)
 
 
 def test_unknown_features_are_refused_by_name():
     with pytest.raises(BadParameter, match="'entropia'"):
         extract(X)["entropia"]
-    with pytest.raises(BadParameter, match="'entropia'"):
-        schema("paper").index("entropia")
     with pytest.raises(BadParameter, match="'other'"):
         schema("other")
-
-
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_many_tables_in_order(n_jobs):
-    tables = [X, X[:40], load_example(), FRAME]
-    many = extract_many(iter(tables), n_jobs=n_jobs)
-    assert all(isinstance(one, MetaFeatures) for one in many)
-    for one, table in zip(many, tables, strict=True):
-        assert_array_equal(one.values, extract(table).values)
-
-
-def test_the_percentage_of_categorical_columns_of_the_example():
-    prepared = prepare(load_example())
-    assert extract(prepared)["categorical_share"] == prepared.record.categorical_share > 0

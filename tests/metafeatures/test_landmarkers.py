@@ -10,13 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pyod.models.hbos import HBOS
 
 from metaod.errors import BadParameter
-from metaod.metafeatures import LandmarkerRuns
+from metaod.metafeatures import LandmarkerRuns, extract, schema
 from metaod.metafeatures import _landmarker_runs as runs_module
-from metaod.metafeatures._landmarker_features import (
-    LANDMARKER_FEATURES,
-    landmarker_values,
-    score_summary,
-)
+from metaod.metafeatures._landmarker_features import score_summary
 from metaod.models import (
     ModelSpec,
     fit_scaling,
@@ -36,7 +32,11 @@ Z = fit_scaling("zscore", X).transform(X)
 TIED = RANDOM.integers(0, 3, size=(60, 3)).astype(float)
 
 
-def kernel_scores(spec, seed):
+def landmarker_values(runs):
+    return extract(runs.X, runs=runs).to_dict()
+
+
+def shared_scores(spec, seed):
     scored = score_models(X, [spec], trials=seed + 1)
     return next(cell.scores for cell in scored if cell.trial == seed)
 
@@ -79,7 +79,7 @@ def test_random_landmarkers_are_pyods_in_distribution():
     seeds = range(12)
     names = [
         feature.name
-        for feature in LANDMARKER_FEATURES
+        for feature in schema("paper").features
         if feature.name.startswith(("iforest", "loda")) and not feature.constant
     ]
     ours = [landmarker_values(LandmarkerRuns(X, random_state=seed, n_seeds=1)) for seed in seeds]
@@ -109,13 +109,13 @@ def test_projections_of_z_scores_have_mean_0():
     assert landmarker_values(LandmarkerRuns(X))["loda_projection_mean_max"] == 0
 
 
-def test_runs_score_as_the_kernels_do():
+def test_runs_give_the_scores_of_the_models():
     runs = LandmarkerRuns(X)
-    forest = kernel_scores(ModelSpec("IForest"), seed=1)
+    forest = shared_scores(ModelSpec("IForest"), seed=1)
     # PyOD's scores are the paper's, less a constant
     difference = runs.iforest(1).scores - forest
     assert_allclose(difference, difference[0], atol=1e-12)
-    assert_allclose(runs.loda(1).scores, kernel_scores(ModelSpec("LODA"), seed=1), rtol=1e-9)
+    assert_allclose(runs.loda(1).scores, shared_scores(ModelSpec("LODA"), seed=1), rtol=1e-9)
     assert_allclose(runs.hbos().scores, HBOS().fit(Z).decision_scores_, rtol=1e-9)
 
 
@@ -165,9 +165,7 @@ def test_large_tables_are_sampled_from_the_seed(monkeypatch):
 
 
 def test_columns_constant_in_all_rows_leave_nothing_to_run():
-    runs = LandmarkerRuns(np.full((5, 2), 3.0))
-    assert runs.Z is None
-    assert np.isnan(list(landmarker_values(runs).values())).all()
+    assert LandmarkerRuns(np.full((5, 2), 3.0)).Z is None
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from scipy import stats
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from metaod.metafeatures import LandmarkerRuns
-from metaod.metafeatures._score_features import SCORE_FEATURES, SCORE_LANDMARKERS, score_values
+from metaod.metafeatures import LandmarkerRuns, extract, schema
+from metaod.metafeatures._rankings import SCORE_LANDMARKERS
 from metaod.models import lof_scores
 
-NAMES = [feature.name for feature in SCORE_FEATURES]
+NAMES = list(schema("scores").names)
 GLOBAL = ["iforest", "hbos", "loda", "pca", "ecod"]
 LOCAL = ["knn", "lof"]
 
@@ -35,6 +35,10 @@ def tables():
 
 
 TABLES = dict(tables())
+
+
+def score_values(runs):
+    return extract(runs.X, "scores", runs=runs).values
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from metaod.metafeatures import LandmarkerRuns, schema
-from metaod.metafeatures._score_features import SCORE_FEATURES, score_values
+from metaod.metafeatures import LandmarkerRuns, extract, schema
 
-NAMES = [feature.name for feature in SCORE_FEATURES]
+NAMES = schema("scores").names
 # iForest and LODA draw rows and columns by their place; so does what compares all landmarkers
 SEEDED = {feature.name for feature in schema("scores").groups["agreement overall"]}
 FIXED = np.array(
@@ -23,7 +22,7 @@ seeds = st.integers(0, 2**16)
 
 
 def values_of(X):
-    return score_values(LandmarkerRuns(np.ascontiguousarray(X)))
+    return extract(X, "scores").values
 
 
 def drawn(seed):
@@ -39,8 +38,7 @@ def test_features_are_many_and_named_once():
     assert 80 <= len(NAMES) <= 160
     assert len(set(NAMES)) == len(NAMES)
     assert not set(NAMES) & set(schema("paper").names)
-    assert schema("scores").features == SCORE_FEATURES
-    for feature in SCORE_FEATURES:
+    for feature in schema("scores").features:
         assert feature.definition
         assert feature.formula
         assert len(feature.definition) < 110
@@ -139,17 +137,10 @@ def test_all_is_undefined_without_a_varying_column():
 def test_stability_takes_two_seeds():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        values = score_values(LandmarkerRuns(AWKWARD["a column twice"], n_seeds=1))
+        X = AWKWARD["a column twice"]
+        values = extract(X, "scores", runs=LandmarkerRuns(X, n_seeds=1)).values
     seeded = ["_seed_" in name for name in NAMES]
     np.testing.assert_array_equal(np.isnan(values), seeded)
-
-
-def test_runs_are_shared_and_values_repeat():
-    X = AWKWARD["a column twice"]
-    runs = LandmarkerRuns(X)
-    first = score_values(runs)
-    np.testing.assert_array_equal(score_values(runs), first)
-    np.testing.assert_array_equal(values_of(X), first)
 
 
 def value(X, name):

@@ -24,7 +24,7 @@ from metaod.artifacts._manifest import (
 )
 from metaod.errors import BadParameter, UserError
 from metaod.learners import Learner, StateReader, learner_class, make_learner
-from metaod.metafeatures import SCHEMA_VERSIONS
+from metaod.metafeatures import SCHEMAS
 from metaod.models import Matrix
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def read_manifest(path: "str | PathLike[str]") -> Manifest:
 def _manifest(document: dict[str, Any], path: "str | PathLike[str]") -> Manifest:
     manifest = Manifest.from_json(document, str(path))
     for part in manifest.schemas:
-        known = SCHEMA_VERSIONS.get(part.name)
+        known = SCHEMAS[part.name].version if part.name in SCHEMAS else None
         if known is None:
             raise UnfitArtifact(
                 path,

@@ -1,6 +1,6 @@
 """Extraction: a table in, its named vector of meta-features out."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,21 +10,30 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter, UserError
+from metaod.metafeatures._column_features import COLUMN_FEATURES
+from metaod.metafeatures._landmarker_features import LANDMARKER_FEATURES
 from metaod.metafeatures._landmarker_runs import LandmarkerRuns
-from metaod.metafeatures._paper_features import paper_values
-from metaod.metafeatures._schema import SCHEMAS, Feature, Schema, schema
-from metaod.metafeatures._score_features import score_values
+from metaod.metafeatures._pair_features import pairs
+from metaod.metafeatures._schema import (
+    SCHEMAS,
+    Feature,
+    FeatureInputs,
+    Schema,
+    feature_functions,
+    register_schema,
+)
+from metaod.metafeatures._score_features import SCORE_FEATURES
+from metaod.metafeatures._value_features import sample, size
 from metaod.tables import PreparedTable, Table, prepare
 
-__all__ = ["Describable", "MetaFeatures", "extract", "extract_many"]
+__all__ = ["Describable", "MetaFeatures", "extract"]
 
 Describable = PreparedTable | Table | pd.DataFrame | npt.NDArray[Any]
 """What can be described."""
 
-_EXTRACTORS: Mapping[str, Callable[[LandmarkerRuns, float], npt.NDArray[np.float64]]] = {
-    "paper": paper_values,
-    "scores": lambda runs, _: score_values(runs),
-}
+_PAPER_FEATURES = (size, sample, *COLUMN_FEATURES, pairs, *LANDMARKER_FEATURES)
+register_schema("paper", 1, _PAPER_FEATURES)
+register_schema("scores", 1, SCORE_FEATURES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,41 +140,9 @@ def extract(
         runs = LandmarkerRuns(matrix, random_state=random_state)
     elif runs.X is not matrix and not np.array_equal(runs.X, matrix):
         raise BadParameter("extract", "runs", "runs on the prepared matrix of X", runs.X.shape)
-    values = [_EXTRACTORS[part.name](runs, categorical_share) for part in parts]
-    return MetaFeatures(parts, np.concatenate(values))
-
-
-def extract_many(
-    tables: Iterable[Describable],
-    schema: "str | Sequence[str]" = "paper",
-    *,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-) -> list[MetaFeatures]:
-    """Extract the meta-features of many tables, several at a time.
-
-    Parameters
-    ----------
-    tables : iterable of PreparedTable, Table, pandas.DataFrame or numpy.ndarray
-        The tables; each is taken when its turn comes.
-    schema, random_state
-        As for :func:`extract`.
-    n_jobs : int, optional
-        Processes; one unless told, -1 for one a core.
-
-    Examples
-    --------
-    >>> tables = [np.eye(3), np.arange(8.0).reshape(4, 2)]
-    >>> [features["n_rows"] for features in extract_many(tables)]
-    [3.0, 4.0]
-    """
-    from joblib import Parallel, delayed  # noqa: PLC0415 - one table needs none of it
-
-    _schemas(schema)
-    results: list[MetaFeatures] = Parallel(n_jobs=n_jobs)(
-        delayed(extract)(table, schema, random_state=random_state) for table in tables
-    )
-    return results
+    inputs = FeatureInputs(runs, categorical_share)
+    functions = [function for part in parts for function in feature_functions(part.name)]
+    return MetaFeatures(parts, np.concatenate([function(inputs) for function in functions]))
 
 
 def _schemas(names: "str | Sequence[str]") -> tuple[Schema, ...]:
@@ -175,7 +152,7 @@ def _schemas(names: "str | Sequence[str]") -> tuple[Schema, ...]:
     for name in chosen:
         if name not in SCHEMAS:
             raise BadParameter("extract", "schema", SCHEMAS, name)
-    return tuple(schema(name) for name in chosen)
+    return tuple(SCHEMAS[name] for name in chosen)
 
 
 def _prepared(X: Describable) -> tuple[npt.NDArray[np.float64], float]:

@@ -1,19 +1,34 @@
-"""What a meta-feature is, and the named, versioned lists of them."""
+"""Declarations of meta-features: features, the functions that compute them, and schemas.
 
-from collections.abc import Mapping
+A feature is declared in the decorator of the function that computes it (:func:`computes`). A schema
+is a named, versioned list of such functions (:func:`register_schema`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
 
 from metaod.errors import BadParameter
+from metaod.metafeatures._landmarker_runs import LandmarkerRuns
 
-__all__ = ["SCHEMAS", "SCHEMA_VERSIONS", "Feature", "Schema", "schema"]
+__all__ = [
+    "SCHEMAS",
+    "Feature",
+    "FeatureFunction",
+    "FeatureInputs",
+    "Schema",
+    "computes",
+    "feature_functions",
+    "register_schema",
+    "schema",
+]
 
-SCHEMA_VERSIONS: Mapping[str, int] = {"paper": 1, "scores": 1}
-"""Present version of each schema, here so that it is known without what computes the features;
-count it up whenever a feature's value may change."""
-
-SCHEMAS = tuple(SCHEMA_VERSIONS)
-"""Names of the schemas."""
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -25,7 +40,7 @@ class Feature:
     name : str
         Its name, unique over all schemas.
     group : str
-        What it belongs to, such as 'correlation' or 'iForest'.
+        Heading under which it is shown, such as 'correlation' or 'iForest'.
     definition : str
         What it is, in one line.
     formula : str
@@ -36,7 +51,7 @@ class Feature:
         Whether it stays the same when all values are multiplied by one positive number.
     constant : bool
         Whether its definition makes it the same for every table with as many rows and columns. It
-        is computed all the same, and kept out of learning.
+        is computed but not used for learning.
     """
 
     name: str
@@ -46,6 +61,90 @@ class Feature:
     in_paper: bool = True
     scale_free: bool = False
     constant: bool = False
+
+
+class FeatureInputs:
+    """Everything that features of one table are computed from.
+
+    Parameters
+    ----------
+    runs : LandmarkerRuns
+        The landmarkers of the table; ``runs.X`` is the prepared matrix.
+    categorical_share : float, default=0.0
+        Share of the columns that held categories or text before preparation.
+    """
+
+    def __init__(self, runs: LandmarkerRuns, categorical_share: float = 0.0) -> None:
+        self.runs = runs
+        self.X = runs.X
+        self.categorical_share = categorical_share
+        self._shared: dict[object, object] = {}
+
+    def shared(self, compute: "Callable[[FeatureInputs], _Result]") -> _Result:
+        """Result of a function of these inputs, which several features need: computed once."""
+        if compute not in self._shared:
+            self._shared[compute] = compute(self)
+        return cast("_Result", self._shared[compute])
+
+
+Compute = Callable[[FeatureInputs], Iterable[float]]
+
+
+@dataclass(frozen=True)
+class FeatureFunction:
+    """Features with the function that computes them; made by :func:`computes`.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        The features, in the order in which the function returns their values.
+    function : callable
+        Takes :class:`FeatureInputs` and returns one number for each feature.
+    uses_landmarkers : bool
+        Whether the function needs landmarker runs. They do not exist where every column is
+        constant: the features are then NaN, and the function is not called.
+    """
+
+    features: tuple[Feature, ...]
+    function: Compute
+    uses_landmarkers: bool
+
+    def __call__(self, inputs: FeatureInputs) -> npt.NDArray[np.float64]:
+        """Compute the values; NaN where a value is undefined or too large for a float."""
+        if self.uses_landmarkers and inputs.runs.Z is None:
+            return np.full(len(self.features), np.nan)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            values = np.array(tuple(self.function(inputs)), dtype=np.float64)
+        if values.shape != (len(self.features),):
+            raise ValueError(
+                f"the function that computes {self.features[0].name!r} returned {values.size} "
+                f"values for {len(self.features)} features: return one number for each feature"
+            )
+        values[np.isinf(values)] = np.nan
+        return values
+
+
+def computes(
+    *features: Feature, uses_landmarkers: bool = False
+) -> Callable[[Compute], FeatureFunction]:
+    """Declare the features that the decorated function computes.
+
+    Parameters
+    ----------
+    *features : Feature
+        The features, in the order in which the function returns their values.
+    uses_landmarkers : bool, default=False
+        Whether the function needs landmarker runs (see :class:`FeatureFunction`).
+
+    Examples
+    --------
+    >>> @computes(Feature("zero_share", "zeros", "share of values that are 0", "mean(x = 0)"))
+    ... def zeros(inputs):
+    ...     return [np.mean(inputs.X == 0)]
+    >>> zeros(FeatureInputs(LandmarkerRuns(np.array([[0.0, 1.0], [2.0, 3.0]]))))
+    array([0.25])
+    """
+    return lambda function: FeatureFunction(features, function, uses_landmarkers)
 
 
 @dataclass(frozen=True)
@@ -64,8 +163,8 @@ class Schema:
     Examples
     --------
     >>> size = Schema("size", 1, (Feature("n_rows", "size", "number of rows", "n"),))
-    >>> size.names, size.index("n_rows")
-    (('n_rows',), 0)
+    >>> size.names
+    ('n_rows',)
     """
 
     name: str
@@ -79,7 +178,7 @@ class Schema:
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[Feature, ...]]:
-        """The features by group, in the order in which they first come."""
+        """The features by group, in the order of their first feature."""
         groups: dict[str, tuple[Feature, ...]] = {}
         for feature in self.features:
             groups[feature.group] = (*groups.get(feature.group, ()), feature)
@@ -87,24 +186,49 @@ class Schema:
 
     @cached_property
     def learned(self) -> tuple[str, ...]:
-        """Names of the features that learning may use: all but those constant by definition."""
+        """Names of the features used for learning: all but those constant by definition."""
         return tuple(feature.name for feature in self.features if not feature.constant)
 
-    def index(self, name: str) -> int:
-        """Place of a feature in a vector."""
-        try:
-            return self._places[name]
-        except KeyError:
+
+_schemas: dict[str, Schema] = {}
+_functions: dict[str, tuple[FeatureFunction, ...]] = {}
+
+SCHEMAS: Mapping[str, Schema] = MappingProxyType(_schemas)
+"""The registered schemas, by name."""
+
+
+def register_schema(name: str, version: int, functions: Iterable[FeatureFunction]) -> Schema:
+    """Make a schema known to :func:`extract` and to everything that takes a schema's name.
+
+    A schema is frozen once a learner or a store uses it: its version stands in both. To change the
+    value of a feature or to add one, count the version up and train the learners again, or register
+    the new features as a schema of their own.
+
+    Parameters
+    ----------
+    name : str
+        The schema's name; another schema with that name is an error.
+    version : int
+        Its version, 1 at first.
+    functions : iterable of FeatureFunction
+        Functions decorated with :func:`computes`; their features in this order are the vector.
+    """
+    functions = tuple(functions)
+    features = tuple(feature for function in functions for feature in function.features)
+    if name in _schemas:
+        raise BadParameter("register_schema", "name", "the name of a new schema", name)
+    known = {feature for other in _schemas.values() for feature in other.names}
+    for feature in features:
+        if feature.name in known:
             raise BadParameter(
-                "Schema", "name", f"a feature of schema {self.name!r}", name
-            ) from None
+                "register_schema", "functions", "functions with new feature names", feature.name
+            )
+        known.add(feature.name)
+    _functions[name] = functions
+    _schemas[name] = Schema(name, version, features)
+    return _schemas[name]
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.names)}
 
-
-@cache
 def schema(name: str) -> Schema:
     """Look a schema up by its name.
 
@@ -113,13 +237,11 @@ def schema(name: str) -> Schema:
     >>> schema("paper").names[:2]
     ('n_rows', 'n_columns')
     """
-    # late: each list stands beside the code that computes it, and that code needs this module
-    if name == "paper":
-        from metaod.metafeatures._paper_features import PAPER_FEATURES  # noqa: PLC0415
+    if name not in _schemas:
+        raise BadParameter("schema", "name", SCHEMAS, name)
+    return _schemas[name]
 
-        return Schema(name, SCHEMA_VERSIONS[name], PAPER_FEATURES)
-    if name == "scores":
-        from metaod.metafeatures._score_features import SCORE_FEATURES  # noqa: PLC0415
 
-        return Schema(name, SCHEMA_VERSIONS[name], SCORE_FEATURES)
-    raise BadParameter("schema", "name", SCHEMAS, name)
+def feature_functions(name: str) -> tuple[FeatureFunction, ...]:
+    """Functions that compute a schema, in the order of its vector."""
+    return _functions[name]

@@ -1,30 +1,26 @@
-"""Six numbers that sum up many: the variants that the paper takes of nearly everything.
+"""Six numbers that summarise many, as the paper does for nearly every statistic.
 
-Kurtosis is the paper's mu_4 / sigma^4, 3 for a normal distribution; standard deviations are those
-of the values at hand, divided by their number. Values that are undefined are left out. Spread that
-is no more than rounding counts as none: then the standard deviation is 0, and skewness and
-kurtosis are undefined.
+Kurtosis is the paper's mu_4 / sigma^4, 3 for a normal distribution; standard deviations divide by
+the number of values. Undefined values are left out. Spread that is no more than rounding counts as
+none: then the standard deviation is 0, and skewness and kurtosis are undefined.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from metaod.metafeatures._schema import Feature
+from metaod.metafeatures._schema import Feature, FeatureFunction, FeatureInputs, computes
+from metaod.models import Scores
 
 __all__ = [
-    "ROUNDING",
-    "SUMMARIES",
-    "named",
-    "power_of_two",
-    "statistic_and_summary",
-    "summarise",
-    "summarised",
-]
+    "ROUNDING", "SUMMARIES", "Statistic", "averaged", "power_of_two", "statistic_and_summary",
+    "summaries", "summarise",
+]  # fmt: skip
 
 SUMMARIES = ("min", "max", "mean", "std", "skewness", "kurtosis")
 """The summaries, in the order in which they are computed."""
@@ -32,52 +28,101 @@ SUMMARIES = ("min", "max", "mean", "std", "skewness", "kurtosis")
 ROUNDING = 16 * np.finfo(np.float64).eps
 """Spread below this share of the largest value is rounding, as in the scaling of columns."""
 
-_WORDS = {
-    "min": "smallest", "max": "largest", "mean": "mean", "std": "standard deviation of the",
-    "skewness": "skewness of the", "kurtosis": "kurtosis of the",
-}  # fmt: skip
+_ADJECTIVES = ("smallest", "largest", "mean", "standard deviation of the", "skewness of the",
+               "kurtosis of the")  # fmt: skip
 
 
-def summarised(
-    stem: str,
-    group: str,
-    what: str,
-    formula: str,
-    *,
-    over: str = "over columns",
-    which: Sequence[str] = SUMMARIES,
-    in_paper: bool = True,
-    scale_free: bool = False,
-    constant: bool = False,
-) -> tuple[Feature, ...]:
-    """Make the features that sum up one statistic.
+@dataclass(frozen=True)
+class Statistic:
+    """A number for each of many things (columns, trees, ...), of which features are summaries.
 
-    Examples
-    --------
-    >>> summarised("skewness", "skewness", "skewness", "mu_3 / sigma^3")[1].definition
-    'largest skewness over columns'
+    Parameters
+    ----------
+    stem : str
+        First part of the features' names; the name of the summary follows.
+    group, definition, formula
+        As for :class:`Feature`; summary and `over` complete the definition.
+    of_source : callable
+        Computes the numbers from a source, such as a landmarker's run.
+    n_summaries : int
+        How many of ``SUMMARIES`` are features.
     """
-    return tuple(
-        Feature(
-            f"{stem}_{summary}",
-            group,
-            f"{_WORDS[summary]} {what} {over}",
-            f"{summary} of {formula}",
-            in_paper=in_paper,
-            scale_free=scale_free,
-            constant=constant,
+
+    stem: str
+    group: str
+    definition: str
+    formula: str
+    of_source: Callable[[Any], Scores] = lambda values: values
+    scale_free: bool = True
+    constant: bool = False
+    n_summaries: int = 6
+
+    def features(self, over: str) -> tuple[Feature, ...]:
+        """Features that are summaries over the things that `over` names.
+
+        Examples
+        --------
+        >>> Statistic("skewness", "skewness", "skewness", "m3").features("columns")[1].definition
+        'largest skewness over columns'
+        """
+        return tuple(
+            Feature(
+                f"{self.stem}_{summary}",
+                self.group,
+                f"{adjective} {self.definition} over {over}",
+                f"{summary} of {self.formula}",
+                scale_free=self.scale_free,
+                constant=self.constant,
+            )
+            for summary, adjective in list(zip(SUMMARIES, _ADJECTIVES, strict=True))[
+                : self.n_summaries
+            ]
         )
-        for summary in which
+
+
+def summaries(
+    over: str,
+    sources: Callable[[FeatureInputs], Sequence[Any]],
+    *statistics: Statistic,
+    uses_landmarkers: bool = False,
+) -> FeatureFunction:
+    """Declare the summaries of statistics of a source, averaged where there are several sources."""
+
+    @computes(
+        *(feature for one in statistics for feature in one.features(over)),
+        uses_landmarkers=uses_landmarkers,
     )
+    def compute(inputs: FeatureInputs) -> Scores:
+        return averaged([
+            np.concatenate([summarise(one.of_source(source))[: one.n_summaries]
+                            for one in statistics])
+            for source in sources(inputs)
+        ])  # fmt: skip
+
+    return compute
+
+
+def averaged(of_sources: Sequence[Scores]) -> Scores:
+    """Mean over several sources, of those for which a value is defined."""
+    means: Scores = _defined_means(np.array(of_sources)) if len(of_sources) > 1 else of_sources[0]
+    return means
+
+
+@njit(cache=True)
+def _defined_means(table: Any) -> Any:
+    means = np.empty(table.shape[1])
+    for column in range(table.shape[1]):
+        means[column] = np.nanmean(table[:, column])
+    return means
 
 
 def statistic_and_summary(feature: Feature) -> tuple[str, str] | None:
-    """Which statistic a feature sums up, and how; None where it is no summary.
+    """Which statistic a feature summarises, and how; None where it is no summary.
 
     Examples
     --------
-    >>> statistic_and_summary(summarised("skewness", "skewness", "skewness", "mu_3 / sigma^3")[1])
-    ('skewness', 'max')
+    >>> statistic_and_summary(Feature("depth_max", "iForest", "largest depth", "max of depth"))
+    ('depth', 'max')
     """
     statistic, _, summary = feature.name.rpartition("_")
     if summary in SUMMARIES and feature.formula.startswith(f"{summary} of "):
@@ -85,23 +130,11 @@ def statistic_and_summary(feature: Feature) -> tuple[str, str] | None:
     return None
 
 
-def named(stem: str, values: npt.ArrayLike) -> dict[str, float]:
-    """Name the six summaries of the values.
-
-    Examples
-    --------
-    >>> named("x", [1.0, 1.0, 4.0])["x_mean"]
-    2.0
-    """
-    summary = summarise(np.ascontiguousarray(values, dtype=np.float64))
-    return {f"{stem}_{name}": float(value) for name, value in zip(SUMMARIES, summary, strict=True)}
-
-
 @njit(cache=True)
 def power_of_two(largest: float) -> float:
-    """A unit in which values up to ``largest`` lie within 1: powers of it stay in range.
+    """A unit in which values up to ``largest`` are at most 1, so that their powers stay in range.
 
-    Multiplying by a power of two is exact, so that nothing is lost by it.
+    Multiplying by a power of two is exact.
 
     Examples
     --------
@@ -114,15 +147,20 @@ def power_of_two(largest: float) -> float:
     return math.ldexp(1.0, -min(max(exponent, -1000), 1000))
 
 
-@njit(cache=True)
-def summarise(values: Any) -> Any:
+def summarise(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Minimum, maximum, mean, standard deviation, skewness and kurtosis; NaN is left out.
 
     Examples
     --------
-    >>> summarise(np.array([1.0, np.nan, 3.0])).tolist()
+    >>> summarise([1.0, np.nan, 3.0]).tolist()
     [1.0, 3.0, 2.0, 1.0, 0.0, 1.0]
     """
+    summary: npt.NDArray[np.float64] = _summarise(np.ascontiguousarray(values, dtype=np.float64))
+    return summary
+
+
+@njit(cache=True)
+def _summarise(values: Any) -> Any:
     result = np.full(6, np.nan)
     low, high, n = np.inf, -np.inf, 0
     for value in values:

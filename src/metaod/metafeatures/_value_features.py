@@ -1,88 +1,110 @@
-"""Statistics of all values of a table taken together: the paper's "sample" statistics.
+"""Size of a table, and statistics of all its values together (the paper's "sample" statistics).
 
-One sort of the values serves them all, and makes them independent of the order of rows and columns
-to the last bit. Memory beyond the table: one copy of it.
+One sort of the values serves all statistics, and makes them independent of the order of rows and
+columns to the last bit. Memory beyond the table: one copy of it.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from metaod.metafeatures._schema import Feature
+from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import ROUNDING, power_of_two
-from metaod.models import Matrix
 
-__all__ = ["SAMPLE_FEATURES", "sample_values"]
+__all__ = ["sample", "size"]
 
 
-def _feature(
+def _size(name: str, definition: str, formula: str) -> Feature:
+    return Feature(name, "size", definition, formula, scale_free=True)
+
+
+@computes(
+    _size("n_rows", "number of rows", "n"),
+    _size("n_columns", "number of columns, prepared", "p"),
+    _size("columns_per_row", "columns over rows", "p / n"),
+    _size("log_n_rows", "logarithm of the number of rows", "log(n)"),
+    _size("log_rows_per_column", "logarithm of rows over columns", "log(n / p)"),
+    _size("log_n_columns", "logarithm of the number of columns", "log(p)"),
+    _size(
+        "categorical_share",
+        "share of the columns, before preparation, that hold categories or text; 0 for a matrix",
+        "categorical columns / columns",
+    ),
+)
+def size(inputs: FeatureInputs) -> tuple[float, ...]:
+    """Compute the size of the table."""
+    n, p = inputs.X.shape
+    logs = math.log(n), math.log(n / p), math.log(p)
+    return n, p, p / n, *logs, inputs.categorical_share
+
+
+def _sample(
     name: str, definition: str, formula: str, *, scale_free: bool = False, in_paper: bool = True
 ) -> Feature:
     return Feature(name, "sample", definition, formula, in_paper, scale_free)
 
 
-SAMPLE_FEATURES = (
-    _feature("sample_mean", "mean of all values", "mu = sum(x) / (n p)"),
-    _feature("sample_median", "median of all values", "median(x)"),
-    _feature("sample_var", "variance of all values", "sigma^2 = sum((x - mu)^2) / (n p)"),
-    _feature("sample_min", "smallest value", "min(x)"),
-    _feature("sample_max", "largest value", "max(x)"),
-    _feature("sample_std", "standard deviation of all values", "sigma"),
-    _feature("sample_q1", "1st percentile of all values, interpolated linearly", "q1"),
-    _feature("sample_q25", "25th percentile of all values", "q25"),
-    _feature("sample_q75", "75th percentile of all values", "q75"),
-    _feature("sample_q99", "99th percentile of all values", "q99"),
-    _feature("sample_iqr", "interquartile range of all values", "q75 - q25"),
-    _feature(
+@computes(
+    _sample("sample_mean", "mean of all values", "mu = sum(x) / (n p)"),
+    _sample("sample_median", "median of all values", "median(x)"),
+    _sample("sample_var", "variance of all values", "sigma^2 = sum((x - mu)^2) / (n p)"),
+    _sample("sample_min", "smallest value", "min(x)"),
+    _sample("sample_max", "largest value", "max(x)"),
+    _sample("sample_std", "standard deviation of all values", "sigma"),
+    _sample("sample_q1", "1st percentile of all values, interpolated linearly", "q1"),
+    _sample("sample_q25", "25th percentile of all values", "q25"),
+    _sample("sample_q75", "75th percentile of all values", "q75"),
+    _sample("sample_q99", "99th percentile of all values", "q99"),
+    _sample("sample_iqr", "interquartile range of all values", "q75 - q25"),
+    _sample(
         "normalized_mean", "mean over maximum; undefined where that is 0", "mu / max(x)",
         scale_free=True,
     ),
-    _feature(
+    _sample(
         "normalized_median", "median over maximum; undefined where that is 0",
         "median(x) / max(x)", scale_free=True,
     ),
-    _feature("sample_range", "largest minus smallest value", "max(x) - min(x)"),
-    _feature(
+    _sample("sample_range", "largest minus smallest value", "max(x) - min(x)"),
+    _sample(
         "sample_gini",
         "Gini coefficient of all values, shifted to start at 0 where some are negative",
         "sum((2 i - N - 1) x_(i)) / (N sum(x)), N = n p", scale_free=True,
     ),
-    _feature(
+    _sample(
         "median_absolute_deviation", "median distance to the median", "median(|x - median(x)|)"
     ),
-    _feature("average_absolute_deviation", "mean distance to the median", "mean(|x - median(x)|)"),
-    _feature(
+    _sample("average_absolute_deviation", "mean distance to the median", "mean(|x - median(x)|)"),
+    _sample(
         "quantile_coefficient_dispersion",
         "interquartile range over the sum of the quartiles; undefined where that is 0",
         "(q75 - q25) / (q75 + q25)", scale_free=True,
     ),
-    _feature(
+    _sample(
         "coefficient_of_variance", "standard deviation over mean; undefined where that is 0",
         "sigma / mu", scale_free=True,
     ),
-    _feature(
+    _sample(
         "outside_1_99", "share of values below the 1st or above the 99th percentile",
         "mean(x < q1 or x > q99)", scale_free=True,
     ),
-    _feature(
+    _sample(
         "outside_3_std", "share of values more than 3 standard deviations from the mean",
         "mean(|x - mu| > 3 sigma)", scale_free=True,
     ),
-    _feature(
+    _sample(
         "outside_1_5_iqr", "share of values more than 1.5 interquartile ranges beyond a quartile",
         "mean(x < q25 - 1.5 iqr or x > q75 + 1.5 iqr)", scale_free=True, in_paper=False,
     ),
-    _feature(
+    _sample(
         "outside_3_iqr", "share of values more than 3 interquartile ranges beyond a quartile",
         "mean(x < q25 - 3 iqr or x > q75 + 3 iqr)", scale_free=True, in_paper=False,
     ),
 )  # fmt: skip
-
-
-def sample_values(X: Matrix) -> dict[str, float]:
+def sample(inputs: FeatureInputs) -> tuple[float, ...]:
     """Compute the statistics of all values together."""
-    ordered = np.sort(X, axis=None)
+    ordered = np.sort(inputs.X, axis=None)
     low, high = float(ordered[0]), float(ordered[-1])
     unit = power_of_two(max(abs(low), abs(high)))
     # everything from here on is in units in which no value exceeds 1
@@ -96,42 +118,41 @@ def sample_values(X: Matrix) -> dict[str, float]:
         above = ordered.size - np.searchsorted(ordered, upper / unit, "right")
         return float(below + above) / ordered.size
 
-    with np.errstate(over="ignore"):
-        return {
-            "sample_mean": mean / unit,
-            "sample_median": median / unit,
-            "sample_var": variance / unit / unit,
-            "sample_min": low,
-            "sample_max": high,
-            "sample_std": std / unit,
-            "sample_q1": q1 / unit,
-            "sample_q25": q25 / unit,
-            "sample_q75": q75 / unit,
-            "sample_q99": q99 / unit,
-            "sample_iqr": iqr / unit,
-            "normalized_mean": _ratio(mean, top, 0.0),
-            "normalized_median": _ratio(median, top, 0.0),
-            "sample_range": (top - low * unit) / unit,
-            "sample_gini": gini,
-            "median_absolute_deviation": deviation / unit,
-            "average_absolute_deviation": spread / unit,
-            "quantile_coefficient_dispersion": _ratio(iqr, q75 + q25, max(abs(q25), abs(q75))),
-            "coefficient_of_variance": _ratio(std, mean, largest),
-            "outside_1_99": outside(q1, q99),
-            "outside_3_std": outside(mean - 3 * std, mean + 3 * std),
-            "outside_1_5_iqr": outside(q25 - 1.5 * iqr, q75 + 1.5 * iqr),
-            "outside_3_iqr": outside(q25 - 3 * iqr, q75 + 3 * iqr),
-        }
+    return (
+        mean / unit,
+        median / unit,
+        variance / unit / unit,
+        low,
+        high,
+        std / unit,
+        q1 / unit,
+        q25 / unit,
+        q75 / unit,
+        q99 / unit,
+        iqr / unit,
+        _ratio(mean, top, 0.0),
+        _ratio(median, top, 0.0),
+        (top - low * unit) / unit,
+        gini,
+        deviation / unit,
+        spread / unit,
+        _ratio(iqr, q75 + q25, max(abs(q25), abs(q75))),
+        _ratio(std, mean, largest),
+        outside(q1, q99),
+        outside(mean - 3 * std, mean + 3 * std),
+        outside(q25 - 1.5 * iqr, q75 + 1.5 * iqr),
+        outside(q25 - 3 * iqr, q75 + 3 * iqr),
+    )
 
 
 def _ratio(numerator: float, denominator: float, size: float) -> float:
-    """The ratio; NaN where the denominator is 0 but for rounding of terms of that size."""
+    """NaN where the denominator is 0 apart from the rounding of terms of that size."""
     if abs(denominator) <= ROUNDING * size or denominator == 0.0:
         return float("nan")
     return numerator / denominator
 
 
-# the order of additions is left to the compiler, which then adds several values at once
+# reassociation lets the compiler add several values at once
 @njit(cache=True, fastmath={"reassoc", "contract"})
 def _describe(ordered: Any, unit: float) -> Any:
     """Mean, variance, median, Gini, both absolute deviations, then the percentiles."""
@@ -161,18 +182,18 @@ def _describe(ordered: Any, unit: float) -> Any:
     result[3] = weighted / n / whole if whole > 0.0 else np.nan
     result[4] = _median_deviation(ordered, unit, median)
     result[5] = spread / n
-    for place, share in enumerate((0.01, 0.25, 0.75, 0.99)):
-        result[6 + place] = _quantile(ordered, share) * unit
+    for position, share in enumerate((0.01, 0.25, 0.75, 0.99)):
+        result[6 + position] = _quantile(ordered, share) * unit
     return result
 
 
 @njit(cache=True)
 def _quantile(ordered: Any, share: float) -> Any:
     """Quantile of sorted values, interpolated as NumPy does."""
-    place = share * (ordered.size - 1)
-    below = int(np.floor(place))
-    t = place - below
-    # halves: the difference of two huge values may exceed what they themselves do not
+    position = share * (ordered.size - 1)
+    below = int(np.floor(position))
+    t = position - below
+    # halves, because the difference of two huge values may be out of range
     a = 0.5 * ordered[below]
     b = 0.5 * ordered[min(below + 1, ordered.size - 1)]
     return 2.0 * (a + (b - a) * t if t < 0.5 else b - (b - a) * (1.0 - t))
@@ -180,7 +201,7 @@ def _quantile(ordered: Any, share: float) -> Any:
 
 @njit(cache=True)
 def _median_deviation(ordered: Any, unit: float, median: float) -> float:
-    """Median of the distances to the median: walk outwards from it, the nearer side first."""
+    """Median distance to the median, found by walking outwards from it, the nearer side first."""
     n = ordered.size
     right = n // 2
     left = right - 1

@@ -1,0 +1,216 @@
+"""What neighbourhoods look like: intrinsic dimension, hubness, density and connectedness.
+
+In formulas, d_rj is the distance of row r to its j-th nearest other row. Where there are fewer
+neighbours, the farthest counts. Distances below a millionth of the root mean square distance
+between rows are of equal rows and rounding: they count as zero where a feature leaves equal rows
+out, and as that much in logarithms.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from metaod.metafeatures._rankings import (
+    compare,
+    gini,
+    rank_landmarkers,
+    rank_scores,
+    score_features,
+    top_count,
+)
+from metaod.metafeatures._schema import FeatureInputs
+from metaod.models import Matrix, Neighbours, Scores, lof_scores
+
+__all__ = ["NEIGHBOURHOOD_FEATURES"]
+
+_NEGLIGIBLE = 1e-6
+
+
+@score_features(
+    "intrinsic dimension",
+    ("lid_median", "median local intrinsic dimension, by maximum likelihood from 20 neighbours",
+     "med_r LID_r, LID_r = -1 / mean_{j < 20: d_rj > 0} ln(d_rj / d_r20)"),
+    ("lid_share",
+     "median local intrinsic dimension as a share of the columns that are not constant",
+     "lid_median / p"),
+    ("lid_spread", "spread of the local intrinsic dimension over rows, against its median",
+     "(q75 - q25 of LID) / lid_median"),
+    ("lid_two_nearest", "intrinsic dimension of the whole table from the two nearest of every row",
+     "1 / mean_{r: d_r1 > 0} ln(d_r2 / d_r1); NaN if all ratios are 1"),
+    ("lid_knn", "Spearman correlation of local intrinsic dimension and kNN score",
+     "spearman(LID, d_5) over the rows with a LID"),
+)  # fmt: skip
+def _intrinsic_dimension(inputs: FeatureInputs) -> Scores:
+    # rows need two neighbours at different distances above zero
+    Z, found = _searched(inputs)
+    zero = _NEGLIGIBLE * _typical_distance(Z)
+    distances = found.distances[:, :20]
+    dimensions = _local_dimensions(distances, zero)
+    defined = np.isfinite(dimensions)
+    values = np.full(5, np.nan)
+    if defined.any():
+        low, median, high = np.quantile(dimensions[defined], (0.25, 0.5, 0.75))
+        values[:3] = median, median / Z.shape[1], (high - low) / median
+        values[4] = _correlation(dimensions[defined], _nearest(found, 5)[defined])
+    if distances.shape[1] > 1:
+        apart = distances[:, 0] > zero
+        logs = np.log(distances[apart, 1] / distances[apart, 0])
+        if logs.sum() > _NEGLIGIBLE:
+            values[3] = 1 / logs.mean()
+    return values
+
+
+# for the number N10 of rows that have a row among their 10 nearest
+@score_features(
+    "hubness",
+    ("hub_skewness", "hubness: skewness of how often a row is among the 10 nearest of others",
+     "m3 / m2^1.5 of N10; NaN if all are equal"),
+    ("hub_gini", "how unequally rows are neighbours of others", "G(N10)"),
+    ("antihub_share", "share of the rows that are no neighbour of any other", "#{N10 = 0} / n"),
+    ("hub_knn",
+     "Spearman correlation of being a neighbour and kNN score: low if remote rows are antihubs",
+     "spearman(N10, d_5)"),
+)  # fmt: skip
+def _hubness(inputs: FeatureInputs) -> list[float]:
+    _, found = _searched(inputs)
+    n_rows = len(found.indices)
+    counts = np.bincount(found.indices[:, :10].ravel(), minlength=n_rows).astype(np.float64)
+    centred = counts - counts.mean()
+    spread = counts.std()
+    return [
+        np.mean(centred**3) / spread**3 if spread > 0 else np.nan,
+        gini(np.sort(counts)),
+        float(np.mean(counts == 0)),
+        _correlation(counts, _nearest(found, 5)),
+    ]
+
+
+@score_features(
+    "neighbourhoods",
+    ("neighbour_nearness",
+     "median kNN score against the distance between rows at large: low in clusters",
+     "med d_5 / D, D^2 = 2 mean_r |z_r - mean z|^2"),
+    ("neighbour_flatness",
+     "median nearest distance against the 50th nearest: near 1 where distances concentrate",
+     "med_{r: d_r50 > 0} d_r1 / d_r50"),
+    ("equal_rows", "share of the rows that have an equal one", "#{d_1 < 1e-6 D} / n"),
+    ("density_spread", "how much density differs over rows, in orders of magnitude of distance",
+     "q90 - q10 of log10 d_20"),
+    ("density_smoothness",
+     "correlation of the density at rows with that at their neighbours: high if regions differ",
+     "pearson(log d_r20, mean_{q in N20(r)} log d_q20)"),
+    ("largest_component",
+     "share of the rows in the largest part of the graph that joins each row to its 5 nearest",
+     "max_c |c| / n over connected components c"),
+    ("island_share", "share of the rows in parts of that graph with at most 5 % of the rows",
+     "sum_{c: |c| <= m} |c| / n"),
+)  # fmt: skip
+def _neighbourhoods(inputs: FeatureInputs) -> list[float]:
+    Z, found = _searched(inputs)
+    typical = _typical_distance(Z)
+    zero = _NEGLIGIBLE * typical
+    nearest, outermost = found.distances[:, 0], _nearest(found, 50)
+    apart = outermost > zero
+    logs = np.log10(np.maximum(_nearest(found, 20), zero))
+    q10, q90 = np.quantile(logs, (0.1, 0.9))
+    sizes = _component_sizes(found.indices[:, :5])
+    return [
+        np.median(_nearest(found, 5)) / typical,
+        float(np.median(nearest[apart] / outermost[apart])) if apart.any() else np.nan,
+        float(np.mean(nearest <= zero)),
+        q90 - q10,
+        _pearson(logs, logs[found.indices[:, :20]].mean(axis=1)),
+        sizes.max() / len(Z),
+        sizes[sizes <= top_count(len(Z))].sum() / len(Z),
+    ]
+
+
+@score_features(
+    "neighbourhood size",
+    ("knn_scale_spearman",
+     "whether few and many neighbours rank alike: Spearman correlation of two kNN",
+     "spearman(d_5, d_50)"),
+    ("knn_scale_overlap", "top overlap of these", "sum_r min(w_r, v_r) / m"),
+    ("lof_scale_spearman",
+     "whether few and many neighbours rank alike: Spearman correlation of two LOF",
+     "spearman(LOF_5, LOF_50)"),
+    ("lof_scale_overlap", "top overlap of these", "sum_r min(w_r, v_r) / m"),
+)  # fmt: skip
+def _neighbourhood_size(inputs: FeatureInputs) -> list[float]:
+    _, found = _searched(inputs)
+    few, many = (min(k, found.indices.shape[1]) for k in (5, 50))
+    knn = (rank_scores(_nearest(found, k)) for k in (few, many))
+    lof = (rank_scores(lof_scores(found, k)) for k in (few, many))
+    return [*compare(*knn), *compare(*lof)]
+
+
+NEIGHBOURHOOD_FEATURES = (_intrinsic_dimension, _hubness, _neighbourhoods, _neighbourhood_size)
+
+
+def _searched(inputs: FeatureInputs) -> tuple[Matrix, Neighbours]:
+    rankings = inputs.shared(rank_landmarkers)
+    return rankings.Z, rankings.found
+
+
+def _typical_distance(Z: Matrix) -> float:
+    """Root mean square distance between two rows drawn with replacement."""
+    return float(np.sqrt(2 * Z.var(axis=0).sum()))
+
+
+def _nearest(found: Neighbours, k: int) -> Scores:
+    """Distance to the k-th nearest other of each row, or to the farthest one found."""
+    return found.distances[:, min(k, found.distances.shape[1]) - 1]
+
+
+def _correlation(one: Scores, other: Scores) -> float:
+    return compare(rank_scores(one), rank_scores(other))[0]
+
+
+def _pearson(one: Scores, other: Scores) -> float:
+    # logarithms of distances: a spread this small is rounding
+    if min(one.std(), other.std()) < 1e-9:
+        return np.nan
+    covariance = np.mean((one - one.mean()) * (other - other.mean()))
+    return float(np.clip(covariance / (one.std() * other.std()), -1, 1))
+
+
+@njit(cache=True)
+def _local_dimensions(distances: Matrix, zero: float) -> Scores:
+    """Dimension at each row by maximum likelihood; NaN where no distances differ."""
+    n_rows, k = distances.shape
+    dimensions = np.full(n_rows, np.nan)
+    for r in range(n_rows):
+        outermost = distances[r, k - 1]
+        total, count = 0.0, 0
+        for j in range(k - 1):
+            if distances[r, j] > zero:
+                total -= np.log(distances[r, j] / outermost)
+                count += 1
+        if total > 1e-9:
+            dimensions[r] = count / total
+    return dimensions
+
+
+@njit(cache=True)
+def _component_sizes(indices: Any) -> Any:
+    """Sizes of the connected components of the graph that joins each row to its neighbours."""
+    n_rows, k = indices.shape
+    parent = np.arange(n_rows)
+    for r in range(n_rows):
+        for j in range(k):
+            a, b = r, int(indices[r, j])
+            while parent[a] != a:
+                parent[a] = parent[parent[a]]
+                a = parent[a]
+            while parent[b] != b:
+                parent[b] = parent[parent[b]]
+                b = parent[b]
+            parent[max(a, b)] = min(a, b)
+    sizes = np.zeros(n_rows, np.int64)
+    for r in range(n_rows):
+        root = r
+        while parent[root] != root:
+            root = parent[root]
+        sizes[root] += 1
+    return sizes[sizes > 0]

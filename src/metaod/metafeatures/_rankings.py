@@ -1,0 +1,205 @@
+"""How the landmarkers rank the rows, with ties resolved independently of the order of rows."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from metaod.metafeatures._schema import (
+    Compute,
+    Feature,
+    FeatureFunction,
+    FeatureInputs,
+    computes,
+)
+from metaod.models import Matrix, Neighbours, Scores
+
+__all__ = [
+    "N_GLOBAL", "RANDOM_LANDMARKERS", "SCORE_LANDMARKERS", "LandmarkerRankings", "Ranking",
+    "compare", "gini", "overlap", "rank_landmarkers", "rank_scores", "score_features", "spearman",
+    "top_count",
+]  # fmt: skip
+
+SCORE_LANDMARKERS = {
+    "iforest": "iForest", "hbos": "HBOS", "loda": "LODA", "pca": "PCA", "ecod": "ECOD",
+    "knn": "kNN", "lof": "LOF",
+}  # fmt: skip
+"""Titles of the landmarkers, by their names in features; the last two use neighbours only."""
+N_GLOBAL = 5
+"""Number of landmarkers that use the whole table; they come first."""
+RANDOM_LANDMARKERS = ("iforest", "loda")
+
+_TIED = 1e-9  # scores closer than this share of their range differ by rounding alone
+_TIGHT = 1e-12  # and so do all scores in a range below this
+
+
+def score_features(
+    group: str, *declarations: tuple[str, str, str], landmarkers: Iterable[str] = ("",)
+) -> Callable[[Compute], FeatureFunction]:
+    """Declare features of the `scores` schema: names, definitions and formulas.
+
+    With `landmarkers`, the features are declared for each of them, and the landmarker's name comes
+    first in a feature's name; ``{}`` in the group is its title.
+    """
+    features = []
+    for landmarker in landmarkers:
+        title = SCORE_LANDMARKERS.get(landmarker, "")
+        prefix, of = (f"{landmarker}_", f"{title}: ") if landmarker else ("", "")
+        for name, definition, formula in declarations:
+            features.append(Feature(prefix + name, group.format(title), of + definition, formula,
+                                    in_paper=False, scale_free=True))  # fmt: skip
+    return computes(*features, uses_landmarkers=True)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The rows by score.
+
+    Parameters
+    ----------
+    ascending : ndarray of float
+        The sorted scores; those that differ by rounding alone are made equal.
+    ranks : ndarray of float
+        Rank of each row, 1 for the lowest score; equal scores share their mean rank.
+    top : ndarray of float
+        Membership of each row in the 5 % with the highest scores: 1 or 0, and a share where rows
+        tied at the border cannot all belong.
+    """
+
+    ascending: Scores
+    ranks: Scores
+    top: Scores
+
+
+@dataclass(frozen=True)
+class LandmarkerRankings:
+    """Rankings by all landmarkers; None for one whose scores are all equal.
+
+    kNN and LOF score only the rows that were searched for neighbours.
+    """
+
+    of_all_rows: list[Ranking | None]  # of the searched rows for kNN and LOF
+    of_searched: list[Ranking | None]
+    by_seed: dict[str, list[Scores]]  # scores of the random landmarkers
+    Z: Matrix  # z-scores of the searched rows
+    found: Neighbours
+
+
+def rank_landmarkers(inputs: FeatureInputs) -> LandmarkerRankings:
+    """Run all landmarkers of the `scores` schema and rank the rows."""
+    runs = inputs.runs
+    Z = cast("Matrix", runs.Z)  # None only where features that use landmarkers are not computed
+    by_seed = {
+        "iforest": [runs.iforest(seed).scores for seed in runs.seeds],
+        "loda": [runs.loda(seed).scores for seed in runs.seeds],
+    }
+    scores = [
+        np.mean(by_seed["iforest"], axis=0),
+        runs.hbos().scores,
+        np.mean(by_seed["loda"], axis=0),
+        runs.pca().scores,
+        runs.ecod().scores,
+    ]
+    searched = runs.neighbours().rows
+    by_neighbours = [rank_scores(runs.knn().scores), rank_scores(runs.lof().scores)]
+    of_all = of_searched = [rank_scores(of_rows) for of_rows in scores]
+    if len(searched) < len(Z):
+        of_searched = [rank_scores(of_rows[searched]) for of_rows in scores]
+        Z = Z[searched]
+    return LandmarkerRankings(
+        [*of_all, *by_neighbours],
+        [*of_searched, *by_neighbours],
+        by_seed,
+        Z,
+        runs.neighbours().found,
+    )
+
+
+def top_count(n_rows: int) -> int:
+    """Number of rows in the top 5 %, rounded up."""
+    return (n_rows + 19) // 20
+
+
+def rank_scores(scores: Scores) -> Ranking | None:
+    """Rank the rows; None where the scores are all equal, or not all finite.
+
+    Scores are equal that differ by less than 1e-9 of their range; all are where the range is below
+    1e-9 of the largest magnitude.
+
+    Examples
+    --------
+    >>> rank_scores(np.array([3.0, 1.0, 2.0, 1.0])).ranks
+    array([4. , 1.5, 3. , 1.5])
+    """
+    order = np.argsort(scores)
+    ascending = scores[order]
+    low, high = float(ascending[0]), float(ascending[-1])
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return None
+    spread = high - low
+    if not _TIED * max(abs(low), abs(high)) + _TIGHT < spread < np.inf:
+        return None
+    n_rows = len(scores)
+    starts = np.ones(n_rows, dtype=bool)
+    np.greater(np.diff(ascending), _TIED * spread, out=starts[1:])
+    group = np.cumsum(starts) - 1
+    first = np.flatnonzero(starts)
+    after = np.append(first[1:], n_rows)
+    size = after - first
+    within = np.clip(after - (n_rows - top_count(n_rows)), 0, size) / size
+    ranks, top = np.empty(n_rows), np.empty(n_rows)
+    ranks[order] = ((first + 1 + after) / 2)[group]
+    top[order] = within[group]
+    return Ranking(ascending[first][group], ranks, top)
+
+
+def spearman(left: Matrix, right: Matrix) -> Matrix:
+    """Spearman correlations between rows of ranks, each row of one with each of the other.
+
+    Examples
+    --------
+    >>> spearman(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0], [3.0, 2.0, 1.0]]))
+    array([[ 0.5, -1. ]])
+    """
+    return np.clip(_standardised(left) @ _standardised(right).T, -1, 1)
+
+
+def _standardised(ranks: Matrix) -> Matrix:
+    centred: Matrix = ranks - ranks.mean(axis=1, keepdims=True)
+    centred /= np.sqrt(np.einsum("ij,ij->i", centred, centred))[:, np.newaxis]
+    return centred
+
+
+def overlap(left: Scores, right: Scores) -> float:
+    """Share of the top rows of one ranking that are top in the other; 0.05 by chance.
+
+    Examples
+    --------
+    >>> overlap(np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.5, 0.0]))
+    0.75
+    """
+    return float(np.minimum(left, right).sum() / left.sum())
+
+
+def compare(one: Ranking | None, other: Ranking | None) -> tuple[float, float]:
+    """Spearman correlation and top overlap of two rankings; NaN where one is None."""
+    if one is None or other is None:
+        return np.nan, np.nan
+    correlation = spearman(one.ranks[np.newaxis], other.ranks[np.newaxis])
+    return float(correlation[0, 0]), overlap(one.top, other.top)
+
+
+def gini(ascending: Scores) -> float:
+    """Gini coefficient of sorted numbers of which none is negative; NaN if all are zero.
+
+    Examples
+    --------
+    >>> gini(np.array([0.0, 0.0, 0.0, 1.0]))
+    0.75
+    """
+    n = len(ascending)
+    total = ascending.sum()
+    if total == 0:
+        return np.nan
+    return float(np.arange(1 - n, n, 2) @ ascending / (n * total))
