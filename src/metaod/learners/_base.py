@@ -1,4 +1,4 @@
-"""What a learner is: performance and meta-features in, scores over models out."""
+"""The protocol of learners: performance and meta-features in, scores of models out."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -10,15 +10,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter, UserError
-from metaod.learners._checks import check_seed
+from metaod.learners._parameters import check_seed
 from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, feature_matrix
+from metaod.models import Matrix
 
 __all__ = ["Learner", "Progress", "best_model"]
 
-Matrix = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how many steps of it are done and how many there are."""
+"""Called with the name of a task, the number of finished steps and the number of all steps."""
 
 
 def best_model(scores: "pd.Series[float]") -> str:
@@ -35,12 +35,11 @@ def best_model(scores: "pd.Series[float]") -> str:
 
 @dataclass
 class Learner(ABC):
-    """Learns from labelled history which model suits which table.
+    """Learns from labelled datasets which model suits which table.
 
-    A subclass is a dataclass whose fields are its parameters, and writes :meth:`_fit`,
-    :meth:`_predict`, :meth:`_state` and :meth:`_restore`. Models come to it in an order of their
-    own (see :class:`~metaod.learners._training.Training`), so that the order of the columns of P
-    never matters.
+    A subclass is a dataclass whose fields are its parameters. It implements :meth:`_fit`,
+    :meth:`_predict`, :meth:`_state` and :meth:`_restore`, in which models have the order of
+    ``training.models``: the order of the columns of P does not matter.
 
     Attributes
     ----------
@@ -51,17 +50,15 @@ class Learner(ABC):
     """
 
     name: ClassVar[str]
-    """The name by which users ask for it."""
+    """The name for users."""
     title: ClassVar[str]
     """The name in the paper's tables."""
     summary: ClassVar[str]
     """One line for `metaod learners`."""
     uses_metafeatures: ClassVar[bool] = True
-    """Whether the answer depends on the table at all."""
+    """Whether scores depend on the table."""
     is_random: ClassVar[bool] = False
-    """Whether fitting depends on a seed (`random_state`), so that evaluations run several."""
-
-    # life
+    """Whether fitting depends on `random_state`, so that evaluations run several seeds."""
 
     def fit(
         self,
@@ -76,54 +73,52 @@ class Learner(ABC):
         Parameters
         ----------
         P : DataFrame or array of shape (n_datasets, n_models)
-            Performance, larger is better; NaN where there is none. Columns of a frame are model
-            ids.
+            Performance, larger is better; NaN where missing. Columns of a frame are model ids.
         M : DataFrame or array of shape (n_datasets, n_features)
             Meta-features of the same datasets in the same order; NaN and infinities are cleaned.
         groups : array-like of shape (n_datasets,), optional
-            Origins of the datasets: what is held out inside fitting is held out by origin.
-            Without it every dataset is an origin of its own.
+            Origins of the datasets. Learners that hold out datasets hold out whole origins. By
+            default every dataset is its own origin.
         progress : callable, optional
-            Told of progress.
+            Called after each step.
         """
-        parameters = self.params()
-        if "random_state" in parameters:
-            check_seed(type(self).__name__, parameters["random_state"])
+        check_seed(self)
         training = Training.from_inputs(P, M, groups, learner=type(self).__name__)
         self.models_ = training.given_models
         self.features_ = training.features
         self._order = training.order
-        self._fit(training, progress or _silent)
+        self._fit(training, progress or (lambda _task, _done, _total: None))
         return self
 
     def predict(self, M: pd.DataFrame | pd.Series | npt.ArrayLike) -> Any:
-        """Scores over models for new datasets; the largest is the pick.
+        """Score the models for new datasets; the model with the largest score is the pick.
 
         Parameters
         ----------
         M : Series or array of shape (n_features,), or DataFrame or array of shape (q, n_features)
-            Meta-features. A frame's columns are found by name.
+            Meta-features. Columns of a frame are found by name.
 
         Returns
         -------
         pandas.Series or pandas.DataFrame
-            Finite scores, by model id, for one dataset; for several, one row each.
+            Finite scores by model id: a series for one dataset, a row for each of several.
         """
         matrix, index = feature_matrix(M, self._fitted_features(), learner=type(self).__name__)
         with np.errstate(over="ignore", invalid="ignore"):
-            inner = self._predict(matrix)
-        if not np.isfinite(inner).all():
-            # a damaged artifact can hold numbers that are finite and far too large
+            ordered = self._predict(matrix)
+        if not np.isfinite(ordered).all():
+            # a damaged artifact can hold finite numbers whose sums overflow
             raise UserError(
                 "the learner gave scores that are not finite",
                 where=type(self).__name__,
                 remedy="train the learner again",
             )
-        scores = np.empty_like(inner)
-        scores[:, self._order] = inner
+        scores = np.empty_like(ordered)
+        scores[:, self._order] = ordered
+        models = pd.Index(self.models_, name="model")
         if index is None:
-            return pd.Series(scores[0], index=pd.Index(self.models_, name="model"))
-        return pd.DataFrame(scores, index=index, columns=pd.Index(self.models_, name="model"))
+            return pd.Series(scores[0], index=models)
+        return pd.DataFrame(scores, index=index, columns=models)
 
     def choose(self, m: pd.Series | npt.ArrayLike) -> str:
         """Id of the model with the largest score for one dataset."""
@@ -133,13 +128,11 @@ class Learner(ABC):
         return best_model(scores)
 
     def params(self) -> dict[str, Any]:
-        """The parameters it was made with."""
+        """Return the parameters."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
-    # artifacts
-
     def state(self) -> State:
-        """What was learned, as plain data and arrays; :meth:`restore` takes it back."""
+        """Return what was learned as plain data and arrays, for :meth:`restore`."""
         features = self._fitted_features()
         return {
             "models": list(self.models_),
@@ -149,14 +142,14 @@ class Learner(ABC):
         }
 
     def restore(self, reader: StateReader) -> Self:
-        """Take back what :meth:`state` gave; refuses what does not fit together."""
+        """Restore what :meth:`state` returned; refuse parts that do not fit together."""
         self.models_ = tuple(reader.texts("models"))
         self.features_ = tuple(reader.texts("features"))
-        self._order = reader.array("order", (len(self.models_),), "i").astype(np.intp)
-        if set(self._order.tolist()) != set(range(len(self.models_))):
+        m = len(self.models_)
+        self._order = reader.indices("order", m, m)
+        if len(set(self._order.tolist())) != m:
             raise reader.damaged("order does not hold every model once")
-        inner = reader.part("learned", m=len(self.models_), d=len(self.features_))
-        self._restore(inner)
+        self._restore(reader.part("learned", m=m, d=len(self.features_)))
         return self
 
     def _fitted_features(self) -> tuple[str, ...]:
@@ -168,24 +161,18 @@ class Learner(ABC):
             )
         return self.features_
 
-    # what a learner writes
-
     @abstractmethod
     def _fit(self, training: Training, progress: Progress) -> None:
-        """Learn; sets attributes that end in an underscore."""
+        """Learn; set attributes that end in an underscore."""
 
     @abstractmethod
     def _predict(self, M: Matrix) -> Matrix:
-        """Finite scores (q, m) in the training's order of models, for raw meta-features (q, d)."""
+        """Return finite scores (q, m) for raw meta-features (q, d)."""
 
     @abstractmethod
     def _state(self) -> State:
-        """What :meth:`_predict` needs, as plain data and arrays."""
+        """Return what :meth:`_predict` needs, as plain data and arrays."""
 
     @abstractmethod
     def _restore(self, reader: StateReader) -> None:
-        """Set what :meth:`_fit` would have set."""
-
-
-def _silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
+        """Set the attributes that :meth:`_fit` sets."""

@@ -1,4 +1,4 @@
-"""Cleaning of meta-features: what is missing, huge or constant, and a common scale."""
+"""Cleaning of meta-features: missing, huge and constant values, and a common scale."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -7,29 +7,29 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.learners._state import State, StateReader
+from metaod.models import Matrix
 
 __all__ = ["Cleaning"]
 
-Matrix = npt.NDArray[np.float64]
-
 _MARGIN = 1.0
-"""How far beyond the training datasets a value may lie, in standard deviations."""
+"""How far values may lie outside the range of the training datasets, in standard deviations."""
+
+_MAX = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
 class Cleaning:
-    """A fitted cleaning of meta-features; :meth:`fit` makes it from training datasets alone.
+    """A fitted cleaning of meta-features; :meth:`fit` makes it from training datasets.
 
-    Each feature is centred at its median and divided by its robust spread, then passed through
-    asinh: linear near the middle, logarithmic far out, so that no moment of order ten drowns the
-    rest. It is then standardised. What is NaN or infinite becomes the training median; what lies
-    outside the training datasets' range is cut at a standard deviation beyond it; what does not
-    vary is left out.
+    Each feature is centred at its median, divided by its robust spread and passed through asinh,
+    which is linear near the centre and logarithmic far from it. It is then standardised. NaN and
+    infinities become the training median; values are clipped at one standard deviation outside
+    the training range; constant features are left out.
 
     Parameters
     ----------
     kept : array of shape (d',)
-        Places of the features that vary.
+        Indices of the features that vary.
     median, spread, mean, scale, low, high : array of shape (d',)
         Per kept feature: centre and width before asinh, centre and width after it, and the range
         of the result.
@@ -51,19 +51,17 @@ class Cleaning:
 
     @classmethod
     def fit(cls, M: Matrix) -> Self:
-        """Learn the cleaning from the training datasets' raw meta-features (n, d)."""
+        """Fit to raw meta-features (n, d) of training datasets."""
         finite = np.where(np.isfinite(M), M, np.nan)
-        varying = [place for place in range(M.shape[1]) if _varies(finite[:, place])]
+        varying = [column for column in range(M.shape[1]) if _varies(finite[:, column])]
         kept = np.array(varying, dtype=np.intp)
         finite = finite[:, kept]
-        # halves, so that the mean of the largest floats stays finite;
-        # no feature at all is legal: a learner then has nothing to go by
+        # halves keep the mean of the largest floats finite; no feature may be left
         median = 2 * np.nanmedian(finite / 2, axis=0) if len(kept) else np.empty(0)
-        spread = np.array([_spread(finite[:, place]) for place in range(len(kept))])
+        spread = np.array([_spread(finite[:, column]) for column in range(len(kept))])
         bent = _bend(finite, median, spread)
-        bent = np.where(np.isnan(bent), 0.0, bent)
         mean, scale = bent.mean(axis=0), bent.std(axis=0)
-        # a value that is always missing but once can vanish in the mean
+        # the deviation of a single known value can underflow
         scale = np.where(scale > 0, scale, 1.0)
         clean = (bent - mean) / scale
         low = clean.min(axis=0, initial=0.0) - _MARGIN
@@ -72,27 +70,23 @@ class Cleaning:
 
     @property
     def n_features(self) -> int:
-        """Number of features that are kept."""
+        """Number of kept features."""
         return len(self.kept)
 
     def transform(self, M: Matrix) -> Matrix:
-        """Clean features (q, d'), all finite, of raw ones (q, d)."""
+        """Clean raw features (q, d) to finite ones (q, d')."""
         raw = M[:, self.kept]
         bent = _bend(np.where(np.isfinite(raw), raw, np.nan), self.median, self.spread)
-        clean = (np.where(np.isnan(bent), 0.0, bent) - self.mean) / self.scale
-        return np.clip(clean, self.low, self.high)
+        return np.clip((bent - self.mean) / self.scale, self.low, self.high)
 
     def state(self) -> State:
-        """Plain data and arrays; :meth:`restore` takes them back."""
-        names = ("kept", "median", "spread", "mean", "scale", "low", "high")
-        return {name: getattr(self, name) for name in names}
+        """Return arrays for :meth:`restore`."""
+        return dict(vars(self))
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        """Take back what :meth:`state` gave; ``reader`` knows the number of raw features, d."""
-        kept = reader.array("kept", ("kept",), "i").astype(np.intp)
-        if ((kept < 0) | (kept >= reader.size("d"))).any():
-            raise reader.damaged("kept names a feature that is not there")
+        """Restore what :meth:`state` returned; ``reader`` knows the number of raw features, d."""
+        kept = reader.indices("kept", "kept", reader.size("d"))
         names = ("median", "spread", "mean", "scale", "low", "high")
         parts = [reader.array(name, ("kept",)) for name in names]
         if (parts[1] <= 0).any() or (parts[3] <= 0).any():
@@ -107,9 +101,9 @@ def _varies(values: Matrix) -> bool:
 
 def _spread(values: Matrix) -> float:
     known = values[~np.isnan(values)]
-    # halves, so that the difference of the largest floats stays finite
+    # halves keep the difference of the largest floats finite
     low, high = np.quantile(known / 2, [0.25, 0.75])
-    width = min(float(high - low) * 2 / 1.349, np.finfo(np.float64).max)
+    width = min(float(high - low) * 2 / 1.349, _MAX)
     if width > 0:
         return width
     largest = np.abs(known).max()
@@ -119,5 +113,5 @@ def _spread(values: Matrix) -> float:
 def _bend(values: Matrix, median: Matrix, spread: Matrix) -> Matrix:
     with np.errstate(over="ignore"):
         ratio = (values / 2 - median / 2) / (spread / 2)
-    largest = np.finfo(np.float64).max
-    return np.arcsinh(np.clip(ratio, -largest, largest))
+    bent = np.arcsinh(np.clip(ratio, -_MAX, _MAX))
+    return np.where(np.isnan(bent), 0.0, bent)

@@ -1,36 +1,34 @@
-"""The smoothed DCG of a dataset's ranking of models, and its true gradient.
+"""The smoothed DCG of a dataset's ranking of models, and its gradient.
 
 For one dataset with predicted scores p and gains g = b^P - 1 over the models that have a value::
 
     beta_j = 1 + sum_k sigmoid(alpha (p_k - p_j))        the k = j term is 1/2
     loss   = - sum_j g_j ln 2 / ln beta_j
 
-`docs/learning.md` derives the gradient and says where the paper's printed one differs. A missing
-cell of P takes no part: its model neither earns a gain nor counts in anybody's beta.
+`docs/learning.md` derives the gradient and shows how the paper's printed one differs. A missing
+cell of P is ignored: its model has no gain and is not counted in any beta.
 """
 
 from math import exp, log
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
+
+from metaod.models import Matrix
 
 __all__ = ["dcg_gradient", "dcg_loss", "gains", "row_dcg"]
 
-Matrix = npt.NDArray[np.float64]
-
 _LN2 = log(2.0)
 _WIDTH = 200.0
-"""Width of a segment of predictions: no product of exponentials across two leaves the floats."""
+"""Width of a segment of predictions: exponentials across two segments do not overflow."""
 _STEP = exp(_WIDTH)
 
-# sums may be taken in any order, which lets them run several at a time; NaN and infinities keep
-# their meaning
+# sums may be reordered and vectorised; NaN and infinities keep their meaning
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 def gains(P: Matrix, base: float = 2.0) -> Matrix:
-    """What a model at the top of a ranking earns, ``base ** P - 1``; NaN where P is.
+    """Return the gains of models at the top of a ranking, ``base ** P - 1``; NaN where P is NaN.
 
     Examples
     --------
@@ -42,7 +40,7 @@ def gains(P: Matrix, base: float = 2.0) -> Matrix:
 
 
 def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
-    """Negative smoothed DCG of each dataset.
+    """Return the negative smoothed DCG (n,) of each dataset.
 
     Parameters
     ----------
@@ -52,10 +50,6 @@ def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
         Dataset matrix and model matrix; the predicted scores are U Vᵀ.
     alpha : float, default=1.0
         Sharpness of the sigmoid.
-
-    Returns
-    -------
-    array of shape (n,)
 
     Examples
     --------
@@ -71,17 +65,7 @@ def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
 def dcg_gradient(
     G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0
 ) -> tuple[float, Matrix, Matrix]:
-    """The loss summed over datasets and its derivatives with respect to U and V.
-
-    Parameters
-    ----------
-    G, U, V, alpha
-        As for :func:`dcg_loss`.
-
-    Returns
-    -------
-    tuple of float, array of shape (n, k), array of shape (m, k)
-    """
+    """Return the loss summed over datasets and its derivatives (n, k) and (m, k) by U and V."""
     G, U, V = _floats(G), _floats(U), _floats(V)
     by_prediction = np.zeros_like(G)
     loss = 0.0
@@ -99,9 +83,9 @@ def _floats(values: Matrix) -> Matrix:
 
 @njit(cache=True, error_model="numpy")
 def row_dcg(p, g, alpha, d, work):  # type: ignore[no-untyped-def]  # compiled
-    """Loss of one dataset; d becomes dL/dp unless it is empty.
+    """Return the loss of one dataset; write dL/dp to d unless d is empty.
 
-    ``work`` is room for m (m - 1) / 2 numbers where the derivative is wanted.
+    ``work`` has m (m - 1) / 2 elements if d is not empty.
     """
     best, worst = -np.inf, np.inf
     for j in range(len(p)):
@@ -113,10 +97,10 @@ def row_dcg(p, g, alpha, d, work):  # type: ignore[no-untyped-def]  # compiled
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
 def _row_dcg_near(p, g, alpha, middle, d, work):  # type: ignore[no-untyped-def]  # compiled
-    """:func:`row_dcg` by exponentials of each prediction alone.
+    """Compute :func:`row_dcg` from one exponential for each prediction.
 
     With e_j = exp(alpha p_j) a sigmoid is e_k / (e_k + e_j): m exponentials and one division for
-    each pair of models serve all of them, and the divisions serve the derivative too.
+    each pair of models suffice for the loss and the derivative.
     """
     m = len(p)
     wanted = len(d) > 0
@@ -164,10 +148,10 @@ def _row_dcg_near(p, g, alpha, middle, d, work):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, error_model="numpy")
 def _row_dcg_far(p, g, alpha, best, d):  # type: ignore[no-untyped-def]  # compiled
-    """:func:`row_dcg` for predictions too far apart for exponentials from one middle.
+    """Compute :func:`row_dcg` for predictions whose exponentials would overflow.
 
-    They are cut into segments, best first, and exponentials are taken from the middle of each:
-    across more than a border between two segments a sigmoid is 0 or 1.
+    Predictions are cut into segments, best first, and exponentials are relative to the middle of
+    each segment. Between segments that are not neighbours a sigmoid is 0 or 1.
     """
     m = len(p)
     order = np.argsort(-p)
@@ -177,7 +161,7 @@ def _row_dcg_far(p, g, alpha, best, d):  # type: ignore[no-untyped-def]  # compi
         segment[place] = np.floor(depth / _WIDTH)
         e[place] = exp(_WIDTH * (segment[place] + 0.5) - depth)
         gain[place] = g[order[place]]
-    # of each place: where its segment begins and ends, and the neighbouring ones
+    # start and end of each place's segment
     first, last = np.zeros(m, np.int64), np.full(m, m, np.int64)
     for place in range(1, m):
         first[place] = first[place - 1] if segment[place] == segment[place - 1] else place
@@ -210,7 +194,7 @@ def _row_dcg_far(p, g, alpha, best, d):  # type: ignore[no-untyped-def]  # compi
 
 @njit(cache=True)
 def _reach(segment, first, last, place):  # type: ignore[no-untyped-def]  # compiled
-    """Where the segment above, the own one and the one below begin and end."""
+    """Return the bounds of the segment above, the own one and the one below."""
     a, b = first[place], last[place]
     begin = first[a - 1] if a > 0 and segment[a - 1] == segment[place] - 1 else a
     end = last[b] if b < len(segment) and segment[b] == segment[place] + 1 else b
@@ -228,7 +212,7 @@ def _sigmoids(e, factor, own):  # type: ignore[no-untyped-def]  # compiled
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
 def _slopes(e, c, factor, own, cost):  # type: ignore[no-untyped-def]  # compiled
-    """Sum over k of sigmoid times one minus sigmoid times (c_k - c_t)."""
+    """Return the sum over k of sigmoid (1 - sigmoid) (c_k - c_t)."""
     total = 0.0
     for k in range(len(e)):
         other = e[k] * factor

@@ -1,47 +1,56 @@
-"""phi: meta-features to a few latent dimensions, for datasets seen and unseen."""
+"""The embedding phi and the regression f of latent learners; a caller can replace both."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from metaod.errors import BadParameter
+from metaod.errors import BadParameter, UserError
 from metaod.learners._state import State, StateReader
+from metaod.models import Matrix
 
-__all__ = ["Embedding", "PCAEmbedding", "embed"]
+__all__ = ["Embedding", "PCAEmbedding", "Regressor", "embed", "fresh_copy", "own_state", "regress"]
 
-Matrix = npt.NDArray[np.float64]
-
-_ATTAINABLE = 1e-9
-"""A component with less than this share of the largest one's spread is rounding."""
+_MIN_SPREAD = 1e-9
+"""Components with less than this share of the largest spread are rounding errors."""
 
 
 class Embedding(Protocol):
-    """An inductive embedding: any transformer of scikit-learn is one."""
+    """An inductive embedding, for example a transformer of scikit-learn."""
 
     def fit(self, X: Matrix) -> Any:
-        """Learn from clean meta-features (n, d)."""
+        """Fit to clean meta-features (n, d)."""
 
     def transform(self, X: Matrix) -> Any:
         """Embed clean meta-features (q, d) into (q, k)."""
 
 
+class Regressor(Protocol):
+    """A regressor with several outputs, for example one of scikit-learn."""
+
+    def fit(self, X: Matrix, y: Matrix) -> Any:
+        """Fit to embeddings (n, k) and rows of U (n, k)."""
+
+    def predict(self, X: Matrix) -> Any:
+        """Predict rows of U (q, k) for embeddings (q, k)."""
+
+
 @dataclass
 class PCAEmbedding:
-    """Principal components of clean meta-features, on a scale that a factorisation can start from.
+    """Principal components of clean meta-features, scaled as a start for the factorisation.
 
-    All components are divided by one number, such that the squared length of a row is 1 on average
-    over the training datasets: against a model matrix drawn from a unit normal, the predicted
-    scores then start with a spread of 1, and the sigmoid's sharpness means the same for every k.
+    All components are divided by one number, so that the squared length of a row is 1 on average
+    over the training datasets. With a model matrix from a unit normal the initial scores then have
+    a spread of 1, and the sigmoid's sharpness means the same for every k.
 
     Parameters
     ----------
     k : int
-        Number of components; fewer where the training datasets span fewer.
+        Number of components; fewer if the training datasets span fewer.
     intercept : bool, default=False
-        Whether a further dimension is 1 for every dataset. Components are centred, so that without
-        it the middle of all datasets has scores of zero for every model.
+        Whether to add a dimension that is 1 for every dataset. Components are centred: without it,
+        all scores of an average dataset are 0.
 
     Examples
     --------
@@ -54,12 +63,12 @@ class PCAEmbedding:
     intercept: bool = False
 
     def fit(self, X: Matrix) -> Self:
-        """Learn the components from clean meta-features (n, d)."""
+        """Fit to clean meta-features (n, d)."""
         self.mean_ = X.mean(axis=0)
         _, spreads, directions = np.linalg.svd(X - self.mean_, full_matrices=False)
         largest = spreads.max(initial=0.0)
-        count = min(self.k, int((spreads > _ATTAINABLE * largest).sum()))
-        # without any component or intercept a dimension of zeros is left
+        count = min(self.k, int((spreads > _MIN_SPREAD * largest).sum()))
+        # without components and intercept one dimension of zeros is left
         size = max(1, count + self.intercept)
         self.components_ = np.zeros((X.shape[1], size))
         self.offset_ = np.zeros(size)
@@ -67,7 +76,7 @@ class PCAEmbedding:
         if not count:
             return self
         directions = directions[:count]
-        # a singular vector's sign is arbitrary: its largest entry is made positive
+        # the sign of a singular vector is arbitrary: make its largest entry positive
         largest_at = np.abs(directions).argmax(axis=1)
         signs = np.sign(directions[np.arange(count), largest_at])
         length = np.sqrt((spreads[:count] ** 2).sum() / len(X))
@@ -80,12 +89,12 @@ class PCAEmbedding:
         return embedded
 
     def state(self) -> State:
-        """Plain data and arrays; :meth:`restore` takes them back."""
+        """Return arrays for :meth:`restore`."""
         return {"mean": self.mean_, "components": self.components_, "offset": self.offset_}
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        """Take back what :meth:`state` gave; ``reader`` knows the number of clean features."""
+        """Restore what :meth:`state` returned; ``reader`` knows the number of clean features."""
         mean = reader.array("mean", ("kept",))
         components = reader.array("components", ("kept", "k"))
         found = cls(reader.size("k"))
@@ -95,12 +104,50 @@ class PCAEmbedding:
 
 
 def embed(phi: Embedding, X: Matrix, *, owner: str) -> Matrix:
-    """What ``phi`` makes of clean meta-features, checked: it may be anybody's."""
+    """Embed clean meta-features and check the result."""
     embedded = np.asarray(phi.transform(X))
     if embedded.ndim != 2 or len(embedded) != len(X) or not embedded.shape[1]:
         legal = "an embedding whose transform gives a row of numbers for each dataset"
         raise BadParameter(owner, "phi", legal, f"shape {embedded.shape} for {len(X)} datasets")
-    embedded = embedded.astype(np.float64)
-    if not np.isfinite(embedded).all():
-        raise BadParameter(owner, "phi", "an embedding whose values are finite", "NaN or infinity")
-    return embedded
+    return _finite(embedded, "phi", owner)
+
+
+def regress(f: Regressor, X: Matrix, k: int, *, owner: str) -> Matrix:
+    """Predict rows of U for embeddings and check the result."""
+    predicted = np.asarray(f.predict(X))
+    if predicted.ndim == 1 and k == 1:
+        # scikit-learn drops the dimension of a single output
+        predicted = predicted[:, None]
+    if predicted.shape != (len(X), k):
+        legal = f"a regressor that predicts {k} outputs"
+        raise BadParameter(owner, "f", legal, f"shape {predicted.shape} for {len(X)} datasets")
+    return _finite(predicted, "f", owner)
+
+
+def _finite(values: Any, name: str, owner: str) -> Matrix:
+    matrix: Matrix = values.astype(np.float64)
+    if not np.isfinite(matrix).all():
+        raise BadParameter(owner, name, "an object whose values are finite", "NaN or infinity")
+    return matrix
+
+
+def fresh_copy(part: Any) -> Any:
+    """Copy a caller's object, so that fitting does not change it."""
+    if hasattr(part, "get_params"):
+        # late: prediction does not need scikit-learn, which is slow to import
+        from sklearn.base import clone  # noqa: PLC0415
+
+        return clone(part)
+    return deepcopy(part)
+
+
+def own_state(part: Any, kind: type[Any], name: str, *, owner: str) -> State:
+    """Return the state of a part of our own class; refuse to save a caller's object."""
+    if type(part) is not kind:
+        raise UserError(
+            f"{name} is a {type(part).__name__}, which cannot be saved without pickle",
+            where=owner,
+            remedy=f"leave {name} at its default to save the learner, or fit it where it is used",
+        )
+    state: State = part.state()
+    return state

@@ -1,47 +1,66 @@
-"""P ≈ U Vᵀ by alternating gradient steps, dataset by dataset."""
+"""Factorisation P ≈ U Vᵀ by alternating gradient steps, one dataset at a time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from metaod.learners._dcg import row_dcg
-from metaod.learners._schedule import Schedule
+from metaod.models import Matrix
 
-__all__ = ["Factorisation", "factorise"]
+__all__ = ["SCHEDULES", "Factorisation", "Schedule", "factorise"]
 
-Matrix = npt.NDArray[np.float64]
+SCHEDULES = ("cyclical", "constant")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The learning rate of every step: cyclical or constant.
+
+    A cyclical rate rises from ``low`` to ``high`` and falls back linearly, once in ``cycle`` epochs
+    (L. N. Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017; ``cycle`` is
+    twice Smith's step size). A constant rate is ``high``.
+
+    Examples
+    --------
+    >>> Schedule(high=1.0, low=0.0, cycle=2.0).rates(0, 4)
+    array([0.  , 0.25, 0.5 , 0.75])
+    """
+
+    kind: str = "cyclical"
+    high: float = 1.0
+    low: float = 0.1
+    cycle: float = 10.0
+
+    def rates(self, epoch: int, n_steps: int) -> Matrix:
+        """Return the rates of all steps of an epoch, counted from 0."""
+        if self.kind == "constant":
+            return np.full(n_steps, self.high)
+        turn = (epoch + np.arange(n_steps) / n_steps) / self.cycle
+        height = 1.0 - np.abs(2.0 * (turn % 1.0) - 1.0)
+        rates: Matrix = self.low + (self.high - self.low) * height
+        return rates
 
 
 @dataclass
 class Factorisation:
-    """A dataset matrix, a model matrix and how the loss went.
-
-    Parameters
-    ----------
-    U, V : array of shape (n, k) and (m, k)
-        Dataset matrix and model matrix.
-    train : list of float
-        Mean loss a dataset, epoch by epoch, as the pass met the datasets.
-    held_out : list of float
-        Mean loss a held-out dataset after each epoch; empty without a monitor.
-    """
+    """The dataset matrix U (n, k), the model matrix V (m, k) and the losses."""
 
     U: Matrix
     V: Matrix
+    # mean loss of a dataset in each epoch, computed before the dataset's step
     train: list[float] = field(default_factory=list)
+    # mean loss of a held-out dataset after each epoch; empty without a monitor
     held_out: list[float] = field(default_factory=list)
 
     @property
     def n_epochs(self) -> int:
-        """Epochs run."""
         return len(self.train)
 
     @property
     def best_epoch(self) -> int:
-        """Epochs after which the held-out loss was the smallest; all of them without a monitor."""
+        """The epoch with the smallest held-out loss; the last one without a monitor."""
         return int(np.argmin(self.held_out)) + 1 if self.held_out else self.n_epochs
 
 
@@ -63,41 +82,40 @@ def factorise(
 ) -> Factorisation:
     """Factorise by stochastic gradient descent over datasets in shuffled order.
 
-    A step takes one dataset: its row of U moves against the gradient, then all of V does, by the
-    gradient at the row's new place. The slope of the smoothed DCG grows a hundredfold while a
-    ranking sharpens, so that no learning rate serves both its beginning and its end: its
-    derivatives with respect to the predictions are divided by the sum of their sizes. The direction
-    is the gradient's; the learning rate alone is the step's length. Steps on the squared error are
-    divided by its curvature, along V by that of an average dataset, so that a small rate is small
-    for every P and k.
+    A step takes one dataset: its row of U moves against the gradient, then V moves against the
+    gradient at the new row. The slope of the smoothed DCG grows a hundredfold while a ranking
+    sharpens, so that no learning rate suits both the start and the end: its derivatives with
+    respect to the predictions are divided by the sum of their absolute values, and the learning
+    rate alone is the length of a step. Steps on the squared error are divided by its curvature
+    (for V, by that of an average dataset), so that a rate means the same for every P and k.
 
     Parameters
     ----------
     targets : array of shape (n, m)
-        What the loss is taken on: gains for "dcg", performance for "squared"; NaN where missing.
+        Gains for "dcg", performance for "squared"; NaN where missing.
     U, V : array of shape (n, k) and (m, k)
-        Where to start; neither is changed.
+        Initial matrices; they are not changed.
     loss : {"dcg", "squared"}, default="dcg"
-        Negative smoothed DCG, or the sum of squared errors over the cells that have a value.
+        Negative smoothed DCG, or the sum of squared errors over the known cells.
     alpha : float, default=1.0
         Sharpness of the sigmoid in the smoothed DCG.
     epochs : int, default=50
-        Passes at most.
+        Maximal number of passes.
     schedule : Schedule, optional
-        Learning rates; the schedule's defaults without it.
+        Learning rates.
     fixed_U : bool, default=False
         Whether only V moves.
     tolerance : float, default=0.0
-        Converged when the best training loss of the last cycle is not lower than the best before
-        it by more than this share of it; 0 runs all epochs.
+        Stop when the best training loss of the last cycle is lower than the best before it by at
+        most this share; 0 runs all epochs.
     monitor : callable, optional
-        Takes U and V after an epoch and gives the loss on held-out datasets.
+        Takes U and V after an epoch and returns the loss on held-out datasets.
     patience : int, default=20
-        Epochs without a new smallest held-out loss after which to stop.
+        Stop after so many epochs without a new smallest held-out loss.
     rng : Generator, optional
-        Shuffles the datasets; seeded with 0 without it.
+        Shuffles the datasets; seeded with 0 by default.
     progress : callable, optional
-        Told how many epochs are done and how many there are.
+        Called with the number of finished epochs and of all epochs.
     """
     schedule = schedule or Schedule()
     rng = rng or np.random.default_rng(0)
@@ -109,17 +127,9 @@ def factorise(
     for epoch in range(epochs):
         order = rng.permutation(len(cells))
         rates = schedule.rates(epoch, len(cells))
+        squared = loss == "squared"
         total = _epoch(
-            cells,
-            known,
-            counts,
-            found.U,
-            found.V,
-            order,
-            rates,
-            float(alpha),
-            loss == "squared",
-            fixed_U,
+            cells, known, counts, found.U, found.V, order, rates, float(alpha), squared, fixed_U
         )
         found.train.append(total / len(cells))
         if progress is not None:
@@ -142,10 +152,10 @@ def _converged(losses: list[float], window: int, tolerance: float) -> bool:
 
 @njit(cache=True)
 def _epoch(cells, known, counts, U, V, order, rates, alpha, squared, fixed_U):  # type: ignore[no-untyped-def]  # compiled
-    """One pass in place; the sum of the datasets' losses as the pass met them."""
+    """Run one pass in place; return the sum of the losses before each step."""
     n_latent = U.shape[1]
     work = np.empty(len(V) * (len(V) - 1) // 2)
-    # of a row of U: a short row of its own would send V far
+    # the mean over rows of U: the size of a single short row would give V a long step
     mean_size = _size(U) / len(U)
     total = 0.0
     for step in range(len(order)):
@@ -184,14 +194,12 @@ def _epoch(cells, known, counts, U, V, order, rates, alpha, squared, fixed_U):  
 
 @njit(cache=True)
 def _divide(d, size):  # type: ignore[no-untyped-def]  # compiled
-    """Divide; what is zero stays."""
     for j in range(len(d)):
         d[j] = d[j] / size if size > 0.0 else 0.0
 
 
 @njit(cache=True)
 def _size(A):  # type: ignore[no-untyped-def]  # compiled
-    """Sum of squares."""
     total = 0.0
     for row in range(A.shape[0]):
         for a in range(A.shape[1]):
@@ -201,7 +209,7 @@ def _size(A):  # type: ignore[no-untyped-def]  # compiled
 
 @njit(cache=True)
 def _row_squared(p, goal, d):  # type: ignore[no-untyped-def]  # compiled
-    """Sum of squared errors; d becomes its derivative with respect to p."""
+    """Return the sum of squared errors; write its derivative with respect to p to d."""
     loss = 0.0
     for j in range(len(p)):
         error = p[j] - goal[j]

@@ -1,4 +1,4 @@
-"""What the learners that factorise the performance matrix have in common."""
+"""The fit of learners that factorise the performance matrix: embed, factorise, stop early."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -9,75 +9,70 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadParameter, UserError
-from metaod.learners._base import Learner, Matrix, Progress
-from metaod.learners._checks import check_count
+from metaod.errors import UserError
+from metaod.learners._base import Learner, Progress
 from metaod.learners._cleaning import Cleaning
-from metaod.learners._completion import least_to_unknown
-from metaod.learners._embedding import Embedding, PCAEmbedding, embed
-from metaod.learners._factorisation import Factorisation, factorise
-from metaod.learners._foreign import fresh_copy, own_state
-from metaod.learners._schedule import SCHEDULES, Schedule
+from metaod.learners._embedding import Embedding, PCAEmbedding, embed, fresh_copy, own_state
+from metaod.learners._factorisation import SCHEDULES, Factorisation, Schedule, factorise
+from metaod.learners._parameters import check_counts, check_options, check_ranges
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training
+from metaod.learners._training import Training, put_unknown_last
+from metaod.models import Matrix
 
 __all__ = ["LatentLearner", "held_out_rows"]
 
-INITIALISATIONS = ("metafeatures", "random")
-_FEWEST_ORIGINS = 10
-"""With fewer origins too few are held out to tell when to stop."""
+_MIN_ORIGINS = 10
+"""With fewer origins nothing is held out for early stopping."""
 
 
 @dataclass
 class LatentLearner(Learner):
     """Factorises P into U Vᵀ, starting U at the embedding of the meta-features.
 
-    A subclass says what the loss is (:meth:`_targets`, :meth:`_mean_loss`) and where a new dataset
-    lies in the latent space (:meth:`_fit_regression`, :meth:`_latent`).
+    A subclass defines the loss (:meth:`_targets`, :meth:`_mean_loss`) and the row of U of a new
+    dataset (:meth:`_fit_regression`, :meth:`_latent`, :meth:`_held_out_latent`).
 
     Parameters
     ----------
     k : int
-        Latent dimensions; fewer where the meta-features span fewer. With a ``phi`` of the caller's
-        it is ``phi`` that decides.
+        Latent dimensions; fewer if the meta-features span fewer. Ignored if ``phi`` is given.
     intercept : bool
         Whether PCA's components are joined by a dimension that starts at 1 for every dataset.
     epochs : int
-        Passes over the datasets at most.
+        Maximal number of passes over the datasets.
     learning_rate : float
         The largest learning rate of the cycle.
     lowest_rate : float
-        The smallest one, as a share of it.
+        The smallest learning rate, as a share of the largest.
     cycle : float
-        Epochs from the smallest rate up to the largest and back.
+        Epochs from the smallest rate to the largest and back.
     schedule : {"cyclical", "constant"}
-        Whether the rate goes up and down, or stays at ``learning_rate``.
+        Whether the rate rises and falls, or stays at ``learning_rate``.
     initialisation : {"metafeatures", "random"}
-        Where U starts: at the embedding of the meta-features, or at a random draw of that size.
+        Whether U starts at the embedding of the meta-features or at a random draw of that size.
     tolerance : float
-        Converged when a cycle lowers the training loss by no more than this share; 0 never is.
+        Stop when a cycle lowers the training loss by at most this share; 0 runs all epochs.
     early_stopping : bool
-        Whether a share of the origins is held out at first to find the number of epochs that is
-        best for datasets of other origins; then all datasets are used for so many. Without 10
-        origins there is nothing to tell it by, and all epochs are run.
+        Whether to find the number of epochs on a share of held-out origins first and then to use
+        all datasets for so many. With fewer than 10 origins all epochs are run.
     held_out : float
         That share.
     patience : int
-        Epochs without a lower held-out loss after which to stop.
+        Stop after so many epochs without a lower held-out loss.
     phi : object with ``fit`` and ``transform``, optional
         Embedding of clean meta-features in place of PCA, e.g. a transformer of scikit-learn.
     random_state : int
-        Seed of V, of the order of the datasets and of what is held out.
+        Seed of V, of the order of the datasets and of the held-out origins.
 
     Attributes
     ----------
     U_, V_ : array of shape (n, k) and (m, k)
-        Dataset matrix and model matrix, the models in order of their ids.
+        Dataset matrix and model matrix, with models ordered by id.
     n_epochs_ : int
-        Epochs that all datasets were used for.
+        Number of epochs with all datasets.
     loss_curve_ : DataFrame
-        Mean loss a dataset, one row an epoch: ``train`` as the pass met the datasets, ``held_out``
-        after it, ``refit`` in the second run with all datasets. ``loss_curve_.plot()`` draws it.
+        Mean loss of a dataset, one row an epoch: ``train`` before each step, ``held_out`` after the
+        epoch, ``refit`` in the second run with all datasets. ``loss_curve_.plot()`` draws it.
     """
 
     loss: ClassVar[str] = "dcg"
@@ -99,41 +94,43 @@ class LatentLearner(Learner):
     phi: Embedding | None = None
     random_state: int = 0
 
-    # what a subclass writes
+    # for subclasses
 
     @abstractmethod
     def _targets(self, P: Matrix) -> Matrix:
-        """What the loss is taken on, NaN where P is."""
+        """Return the targets of the loss, NaN where P is NaN."""
 
     @abstractmethod
     def _mean_loss(self, targets: Matrix, U: Matrix, V: Matrix) -> float:
-        """Mean loss a dataset."""
+        """Return the mean loss of a dataset."""
 
     def _sharpness(self) -> float:
-        """Sharpness of the sigmoid, where the loss has one."""
         return 1.0
 
     def _fit_regression(self, embedded: Matrix, U: Matrix) -> None:
-        """Learn the way from the embedding to the dataset matrix."""
+        """Fit the regression from the embedding to the dataset matrix."""
 
     def _latent(self, embedded: Matrix) -> Matrix:
-        """Rows of the dataset matrix for embeddings of new datasets."""
+        """Return rows of the dataset matrix for embeddings of new datasets."""
         return embedded
 
-    # life
+    def _held_out_latent(self, embedded: Matrix, held_out: Matrix) -> Callable[[Matrix], Matrix]:  # noqa: ARG002 - for subclasses
+        """Return a quick function from U to the rows of the held-out datasets."""
+        return lambda _: held_out
+
+    # the protocol
 
     def _fit(self, training: Training, progress: Progress) -> None:
         self._check()
         targets = self._targets(training.P)
         held_out = np.zeros(training.n_datasets, dtype=bool)
-        if self.early_stopping and training.n_groups >= _FEWEST_ORIGINS:
+        if self.early_stopping and training.n_groups >= _MIN_ORIGINS:
             held_out = held_out_rows(training.groups, self.held_out, self.random_state)
-        trial = self._run(training.M, targets, self.epochs, progress, held_out)
-        final = trial
+        trial = final = self._run(training.M, targets, self.epochs, progress, held_out)
         if held_out.any():
-            # how long is known: now with all datasets
-            nobody = np.zeros_like(held_out)
-            final = self._run(training.M, targets, trial.best_epoch, progress, nobody)
+            # the number of epochs is known: run them with all datasets
+            none = np.zeros_like(held_out)
+            final = self._run(training.M, targets, trial.best_epoch, progress, none)
         if not (np.isfinite(final.U).all() and np.isfinite(final.V).all()):
             raise UserError(
                 "the factorisation left the range of floating-point numbers",
@@ -141,10 +138,16 @@ class LatentLearner(Learner):
                 remedy="lower learning_rate, or scale down what phi gives",
             )
         self.U_, self.V_ = final.U, final.V
-        # with all datasets it may converge sooner
+        # the run with all datasets may converge earlier
         self.n_epochs_ = final.n_epochs
         self.valued_ = np.flatnonzero((~np.isnan(training.P)).any(axis=0))
-        self.loss_curve_ = _curve(trial, final if held_out.any() else None)
+        losses = {"train": trial.train, "held_out": trial.held_out}
+        if held_out.any():
+            losses["refit"] = final.train
+        self.loss_curve_ = pd.DataFrame(
+            {name: pd.Series(values, dtype=float) for name, values in losses.items()}
+        )
+        self.loss_curve_.index = pd.RangeIndex(1, len(self.loss_curve_) + 1, name="epoch")
         self._fit_regression(self._embed(training.M), self.U_)
 
     def _run(
@@ -155,22 +158,19 @@ class LatentLearner(Learner):
         progress: Progress,
         held_out: npt.NDArray[np.bool_],
     ) -> Factorisation:
-        """Fit the embedding and factorise, watching the datasets held out where there are any."""
+        """Fit the embedding and factorise; monitor the loss on the held-out datasets, if any."""
         rng = np.random.default_rng(self.random_state)
         self.cleaning_ = Cleaning.fit(M[~held_out])
-        clean = self.cleaning_.transform(M[~held_out])
-        self.phi_ = (
-            PCAEmbedding(self.k, self.intercept) if self.phi is None else fresh_copy(self.phi)
-        )
-        self.phi_.fit(clean)
-        embedded = self._embed(M[~held_out])
+        own = PCAEmbedding(self.k, self.intercept)
+        self.phi_ = own if self.phi is None else fresh_copy(self.phi)
+        self.phi_.fit(self.cleaning_.transform(M[~held_out]))
+        embedded = U = self._embed(M[~held_out])
         V = rng.normal(size=(targets.shape[1], embedded.shape[1]))
-        U = embedded
         if self.initialisation == "random":
             U = rng.normal(size=embedded.shape) / np.sqrt(embedded.shape[1])
         monitor = None
         if held_out.any():
-            latent = self._watched(embedded, self._embed(M[held_out]))
+            latent = self._held_out_latent(embedded, self._embed(M[held_out]))
             unseen = targets[held_out]
 
             def monitor(U: Matrix, V: Matrix) -> float:
@@ -193,41 +193,22 @@ class LatentLearner(Learner):
             progress=lambda done, total: progress("factorising", done, total),
         )
 
-    def _watched(self, embedded: Matrix, unseen: Matrix) -> Callable[[Matrix], Matrix]:
-        """How rows of U become those of the datasets held out, cheaply, after every epoch."""
-        del embedded
-        return lambda _: unseen
-
     def _embed(self, M: Matrix) -> Matrix:
         return embed(self.phi_, self.cleaning_.transform(M), owner=type(self).__name__)
 
     def _predict(self, M: Matrix) -> Matrix:
-        return least_to_unknown(self._latent(self._embed(M)) @ self.V_.T, self.valued_)
+        return put_unknown_last(self._latent(self._embed(M)) @ self.V_.T, self.valued_)
 
     def _check(self) -> None:
-        owner = type(self).__name__
-        for name in ("k", "epochs", "patience"):
-            check_count(owner, name, getattr(self, name))
-        for name in ("learning_rate", "cycle"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise BadParameter(owner, name, "in the range (0, inf)", getattr(self, name))
-        for name in ("lowest_rate", "tolerance"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise BadParameter(owner, name, "in the range [0, 1]", getattr(self, name))
-        if not 0 < self.held_out < 1:
-            raise BadParameter(owner, "held_out", "in the range (0, 1)", self.held_out)
-        if self.schedule not in SCHEDULES:
-            raise BadParameter(owner, "schedule", SCHEDULES, self.schedule)
-        if self.initialisation not in INITIALISATIONS:
-            raise BadParameter(owner, "initialisation", INITIALISATIONS, self.initialisation)
-
-    # artifacts
+        check_counts(self, "k", "epochs", "patience")
+        check_ranges(self, learning_rate="(0, inf)", cycle="(0, inf)", held_out="(0, 1)")
+        check_ranges(self, lowest_rate="[0, 1]", tolerance="[0, 1]")
+        check_options(self, schedule=SCHEDULES, initialisation=("metafeatures", "random"))
 
     def _state(self) -> State:
-        phi = own_state(self.phi_, PCAEmbedding, "phi", owner=type(self).__name__)
         return {
             "cleaning": self.cleaning_.state(),
-            "phi": phi,
+            "phi": own_state(self.phi_, PCAEmbedding, "phi", owner=type(self).__name__),
             "V": self.V_,
             "valued": self.valued_,
         }
@@ -237,32 +218,15 @@ class LatentLearner(Learner):
         self.V_ = reader.array("V", ("m", "k"))
         sizes = {"kept": self.cleaning_.n_features, "k": self.V_.shape[1]}
         self.phi_ = PCAEmbedding.restore(reader.part("phi", **sizes))
-        self.valued_ = reader.array("valued", ("valued",), "i").astype(np.intp)
-        if not len(self.valued_) or not set(self.valued_.tolist()) <= set(range(len(self.V_))):
-            raise reader.damaged("valued names a model that is not there")
+        self.valued_ = reader.indices("valued", "valued", len(self.V_))
+        if not len(self.valued_):
+            raise reader.damaged("valued is empty")
 
 
 def held_out_rows(
     groups: npt.NDArray[np.intp], share: float, random_state: int
 ) -> npt.NDArray[np.bool_]:
-    """Which datasets to hold out: those of a share of the origins, one origin at least.
-
-    Examples
-    --------
-    >>> groups = np.array([0, 0, 1, 2, 2, 3])
-    >>> held_out = held_out_rows(groups, 0.5, random_state=0)
-    >>> set(groups[held_out]) & set(groups[~held_out])
-    set()
-    """
+    """Return the mask of datasets to hold out: a share of the origins, at least one of them."""
     origins = np.random.default_rng(random_state).permutation(np.unique(groups))
     count = min(max(1, round(share * len(origins))), len(origins) - 1)
     return np.isin(groups, origins[:count])
-
-
-def _curve(trial: Factorisation, refit: Factorisation | None) -> pd.DataFrame:
-    columns = {"train": trial.train, "held_out": trial.held_out}
-    if refit is not None:
-        columns["refit"] = refit.train
-    curve = pd.DataFrame({name: pd.Series(values, dtype=float) for name, values in columns.items()})
-    curve.index = pd.RangeIndex(1, len(curve) + 1, name="epoch")
-    return curve

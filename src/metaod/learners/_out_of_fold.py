@@ -1,6 +1,5 @@
-"""Scores of a learner on its own training datasets, each from a fit that never saw its origin."""
+"""Scores of a learner for its training datasets, each from a fit without the dataset's origin."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +11,9 @@ from metaod.learners._base import Learner, Progress
 
 __all__ = ["origin_folds", "out_of_fold_scores"]
 
-Places = npt.NDArray[np.intp]
 
-
-def origin_folds(groups: npt.ArrayLike, n_folds: int, *, seed: int = 0) -> Places:
-    """Fold of every dataset; a fold holds about as many origins as any other, each wholly.
+def origin_folds(groups: npt.ArrayLike, n_folds: int, *, seed: int = 0) -> npt.NDArray[np.intp]:
+    """Assign datasets to folds of whole origins; all folds hold about equally many origins.
 
     Examples
     --------
@@ -42,29 +39,25 @@ def out_of_fold_scores(
     n_folds: int = 10,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Scores over models for every dataset, from a fit without its origin.
+    """Score the models for every dataset by a fit without its origin.
 
     Parameters
     ----------
     learner : Learner
-        What to fit; it is left as it is.
+        The learner; copies of it are fitted.
     P, M, groups
         As for :meth:`Learner.fit`.
     n_folds : int, default=10
         Number of fits.
     progress : callable, optional
-        Told of progress.
+        Called after each fit.
     """
     scores = pd.DataFrame(np.nan, index=P.index, columns=P.columns)
-    for fold, held_out in _folds(groups, n_folds):
-        fresh = replace(learner).fit(P[~held_out], M[~held_out], np.asarray(groups)[~held_out])
-        scores[held_out] = fresh.predict(M[held_out])[P.columns].to_numpy()
+    folds, origins = origin_folds(groups, n_folds), np.asarray(groups)
+    for fold in range(n_folds):
+        out = folds == fold
+        fitted = replace(learner).fit(P[~out], M[~out], origins[~out])
+        scores[out] = fitted.predict(M[out])[P.columns].to_numpy()
         if progress is not None:
             progress("calibrating", fold + 1, n_folds)
     return scores
-
-
-def _folds(groups: npt.ArrayLike, n_folds: int) -> Iterator[tuple[int, npt.NDArray[np.bool_]]]:
-    folds = origin_folds(groups, n_folds)
-    for fold in range(n_folds):
-        yield fold, folds == fold

@@ -1,27 +1,89 @@
-"""Parameters of learners as a user types them: ``name=value``."""
+"""Parameters of learners: checks of their values, and reading them from ``name=value``."""
 
 import json
 import math
 from collections.abc import Iterable
 from dataclasses import fields
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from metaod.errors import BadParameter
-from metaod.learners._base import Learner
 
-__all__ = ["read_parameters"]
+__all__ = [
+    "check_counts",
+    "check_forest",
+    "check_options",
+    "check_ranges",
+    "check_seed",
+    "read_parameters",
+]
+
+_MAX_SEED = 2**32 - 1
+"""The largest seed that scikit-learn takes."""
 
 
-def read_parameters(kind: type[Learner], settings: Iterable[str]) -> dict[str, Any]:
-    """Parameters of a learner from texts such as ``rank=5``, each of the type it is declared with.
+def check_counts(owner: object, *names: str) -> None:
+    """Refuse parameters of an object that are not positive integers."""
+    for name in names:
+        value = getattr(owner, name)
+        if not _is_integer(value) or value < 1:
+            raise _bad(owner, name, "an int in the range [1, inf)")
+
+
+def check_ranges(owner: object, **intervals: str) -> None:
+    """Refuse parameters of an object that are not numbers in intervals such as ``(0, 1]``."""
+    for name, interval in intervals.items():
+        value = getattr(owner, name)
+        low, high = (float(end) for end in interval[1:-1].split(","))
+        is_number = not isinstance(value, bool) and isinstance(value, Real)
+        number = float(value) if is_number else math.nan
+        above = number > low or (interval[0] == "[" and number == low)
+        below = number < high or (interval[-1] == "]" and number == high)
+        if not above or not below:
+            raise _bad(owner, name, f"a number in the range {interval}")
+
+
+def check_options(owner: object, **options: Iterable[str]) -> None:
+    """Refuse parameters of an object that are none of the options."""
+    for name, legal in options.items():
+        if getattr(owner, name) not in legal:
+            raise _bad(owner, name, legal)
+
+
+def check_seed(owner: object) -> None:
+    """Refuse a ``random_state`` that is not a seed for every generator in use."""
+    value = getattr(owner, "random_state", 0)
+    if not _is_integer(value) or not 0 <= value <= _MAX_SEED:
+        raise _bad(owner, "random_state", f"an int in the range [0, {_MAX_SEED}]")
+
+
+def check_forest(owner: object) -> None:
+    """Refuse bad parameters of a forest."""
+    check_counts(owner, "n_estimators", "min_samples_leaf")
+    # scikit-learn takes the int 1 as one feature and the float 1.0 as all
+    max_features = getattr(owner, "max_features", 1.0)
+    if not isinstance(max_features, float) or not 0 < max_features <= 1:
+        raise _bad(owner, "max_features", "a float in the range (0, 1]")
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _bad(owner: object, name: str, legal: str | Iterable[str]) -> BadParameter:
+    return BadParameter(type(owner).__name__, name, legal, getattr(owner, name))
+
+
+def read_parameters(kind: type[Any], settings: Iterable[str]) -> dict[str, Any]:
+    """Read parameters of a learner from texts such as ``rank=5``, with their declared types.
 
     Parameters
     ----------
     kind : type of Learner
         The learner.
     settings : iterable of str
-        The texts. A value is read as JSON where it is JSON, otherwise as text.
+        The texts. A value is read as JSON if it is JSON, otherwise as text.
 
     Examples
     --------
@@ -41,32 +103,29 @@ def read_parameters(kind: type[Learner], settings: Iterable[str]) -> dict[str, A
             raise BadParameter(kind.__name__, name, f"one of its parameters ({known})", setting)
         if name in found:
             raise BadParameter(kind.__name__, name, "given once", setting)
-        found[name] = _read(kind.__name__, name, text, types[name])
+        found[name] = _read_value(kind.__name__, name, text, types[name])
     return found
 
 
-def _read(learner: str, name: str, text: str, declared: Any) -> Any:
+def _read_value(learner: str, name: str, text: str, declared: Any) -> Any:
     try:
         value = json.loads(text)
     except ValueError:
         value = text
-    # a text that looks like a number is still a text where a text is declared
-    for candidate in (value, text):
-        for kind in _alternatives(declared):
-            fits, read = _fit(candidate, kind)
-            if fits:
-                return read
-    raise BadParameter(learner, name, _in_words(declared), value)
-
-
-def _alternatives(declared: Any) -> tuple[Any, ...]:
+    alternatives = (declared,)
     if get_origin(declared) in (UnionType, Union):
-        return get_args(declared)
-    return (declared,)
+        alternatives = get_args(declared)
+    # a number stays a text if the parameter is declared as text
+    for candidate in (value, text):
+        for kind in alternatives:
+            fits, converted = _convert(candidate, kind)
+            if fits:
+                return converted
+    raise BadParameter(learner, name, " or ".join(map(_type_name, alternatives)), value)
 
 
-def _fit(value: Any, kind: Any) -> tuple[bool, Any]:
-    """Whether a value is of the kind, and the value as that kind."""
+def _convert(value: Any, kind: Any) -> tuple[bool, Any]:
+    """Return whether a value fits a declared type, and the value as that type."""
     if get_origin(kind) is Literal:
         return value in get_args(kind), value
     plain = get_origin(kind) or kind
@@ -76,18 +135,11 @@ def _fit(value: Any, kind: Any) -> tuple[bool, Any]:
         return True, float(value)
     if isinstance(value, float) and not math.isfinite(value):
         return False, value
-    # type, not isinstance: a boolean is no number; objects of other types cannot be typed in
-    plain_kinds = (bool, int, float, str, list, dict, NoneType)
-    return plain in plain_kinds and type(value) is plain, value
+    # type, not isinstance: a boolean is not a number here
+    return plain in (bool, int, float, str, list, dict, NoneType) and type(value) is plain, value
 
 
-def _in_words(declared: Any) -> str:
-    names = []
-    for kind in _alternatives(declared):
-        if get_origin(kind) is Literal:
-            names += [repr(value) for value in get_args(kind)]
-        elif kind is NoneType:
-            names.append("null")
-        else:
-            names.append(str(getattr(kind, "__name__", kind)))
-    return " or ".join(names)
+def _type_name(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(map(repr, get_args(kind)))
+    return "null" if kind is NoneType else str(getattr(kind, "__name__", kind))

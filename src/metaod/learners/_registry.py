@@ -1,4 +1,4 @@
-"""The learners by name: ours, and those that other packages offer."""
+"""All learners by name: those of this package, and those that other packages offer."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -13,13 +13,13 @@ from metaod.learners._base import Learner
 __all__ = ["ENTRY_POINTS", "learner_class", "learner_classes", "learner_names", "make_learner"]
 
 ENTRY_POINTS = "metaod.learners"
-"""Entry-point group by which another package offers a learner: its name = its class."""
+"""Entry-point group in which other packages offer learners, as name = class."""
 
 _OURS: Mapping[str, str] = {
     "metaod": "metaod.learners.metaod:MetaODLearner",
     "metaod_c": "metaod.learners.metaod_c:MetaODC",
-    "metaod_f": "metaod.learners.metaod_f:MetaODF",
-    "squared_error": "metaod.learners.squared_error:SquaredErrorFactorisation",
+    "metaod_f": "metaod.learners.metaod:MetaODF",
+    "squared_error": "metaod.learners.metaod:SquaredErrorFactorisation",
     "alors": "metaod.learners.alors:ALORS",
     "supervised_surrogates": "metaod.learners.supervised_surrogates:SupervisedSurrogates",
     "argosmart": "metaod.learners.argosmart:ARGOSMART",
@@ -35,15 +35,15 @@ _OURS: Mapping[str, str] = {
 
 @cache
 def learner_names() -> tuple[str, ...]:
-    """Names of all learners: ours first, then those of other packages; none is imported."""
+    """Names of all learners, without importing them; those of this package first."""
     others = sorted({point.name for point in entry_points(group=ENTRY_POINTS)})
     return (*_OURS, *(name for name in others if name not in _OURS))
 
 
 @cache
 def learner_classes() -> Mapping[str, type[Learner]]:
-    """All learners by name: ours first, then those of other packages."""
-    found = {name: _load(place) for name, place in _OURS.items()}
+    """All learners by name; those of this package first."""
+    found = {name: _import(path) for name, path in _OURS.items()}
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         if point.name not in found:
             found[point.name] = point.load()
@@ -51,9 +51,9 @@ def learner_classes() -> Mapping[str, type[Learner]]:
 
 
 def learner_class(name: str) -> type[Learner]:
-    """The learner of that name."""
+    """Return the learner with this name."""
     if name in _OURS:
-        return _load(_OURS[name])
+        return _import(_OURS[name])
     try:
         return learner_classes()[name]
     except KeyError:
@@ -61,7 +61,7 @@ def learner_class(name: str) -> type[Learner]:
 
 
 def make_learner(name: str, /, **params: Any) -> Learner:
-    """A learner that is not fitted yet, with parameters other than its defaults.
+    """Make an unfitted learner with the given parameters.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def make_learner(name: str, /, **params: Any) -> Learner:
     return kind(**params)
 
 
-def _load(place: str) -> type[Learner]:
-    module, _, name = place.partition(":")
+def _import(path: str) -> type[Learner]:
+    module, _, name = path.partition(":")
     found: type[Learner] = getattr(import_module(module), name)
     return found

@@ -1,17 +1,25 @@
-"""What a learner is fitted on, checked and in an order that does not depend on the caller."""
+"""The training data of a learner: checked inputs, and estimates of missing performance."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter
+from metaod.models import Matrix
 
-__all__ = ["Training", "feature_matrix"]
+__all__ = [
+    "Training",
+    "below_known",
+    "completed",
+    "feature_matrix",
+    "mean_performance",
+    "put_unknown_last",
+]
 
-Matrix = npt.NDArray[np.float64]
+_SWEEPS = 20
 
 
 @dataclass(frozen=True)
@@ -21,10 +29,9 @@ class Training:
     Parameters
     ----------
     P : array of shape (n, m)
-        Performance, NaN where missing; columns ordered by model id. Every row and every column
-        has at least one value.
+        Performance, NaN where missing; columns ordered by model id. Every row has a value.
     M : array of shape (n, d)
-        Meta-features as they came: NaN and infinities are still in it.
+        Raw meta-features, with NaN and infinities.
     groups : array of shape (n,)
         Numbers of the origins, from 0.
     models : tuple of str
@@ -32,9 +39,9 @@ class Training:
     features : tuple of str
         Names of the meta-features, in the order of M's columns.
     given_models : tuple of str
-        Ids of the models in the order in which the caller gave them.
+        Ids of the models in the caller's order.
     order : array of shape (m,)
-        Place in the caller's order of each column of P.
+        Index in the caller's order of each column of P.
     """
 
     P: Matrix
@@ -55,25 +62,11 @@ class Training:
         """Number of origins."""
         return int(self.groups.max()) + 1
 
-    def subset(self, rows: npt.NDArray[Any]) -> "Training":
-        """Some of the datasets, by place or by mask; a model may have no value among them."""
-        _, groups = np.unique(self.groups[rows], return_inverse=True)
-        return Training(
-            self.P[rows],
-            self.M[rows],
-            groups.astype(np.intp),
-            self.models,
-            self.features,
-            self.given_models,
-            self.order,
-        )
-
     @classmethod
-    def from_inputs(cls, P: Any, M: Any, groups: Any, *, learner: str) -> "Training":
-        """Check what a caller gave to ``fit`` and put the models in order of their ids.
+    def from_inputs(cls, P: Any, M: Any, groups: Any, *, learner: str) -> Self:
+        """Check the inputs of ``fit`` and order the models by their ids.
 
-        Datasets without any performance are left out; models without any are kept, with the
-        lowest score that a learner gives.
+        Datasets without any performance are left out; models without any are kept.
         """
         performance = _matrix(P, learner, "P")
         features = _matrix(M, learner, "M")
@@ -81,16 +74,13 @@ class Training:
             legal = f"one row for each of P's {len(performance)} datasets"
             raise BadParameter(learner, "M", legal, f"{len(features)} rows")
         if isinstance(P, pd.DataFrame) and isinstance(M, pd.DataFrame):
-            # fingerprints on both sides must agree; anonymous row numbers may differ
+            # fingerprints of P and M must agree; row numbers may differ
             numbered = isinstance(P.index, pd.RangeIndex) and isinstance(M.index, pd.RangeIndex)
             if not numbered and list(P.index) != list(M.index):
-                raise BadParameter(
-                    learner, "M", "with the datasets of P in the same order", list(M.index[:3])
-                )
+                legal = "with the datasets of P in the same order"
+                raise BadParameter(learner, "M", legal, list(M.index[:3]))
         given_models = _names(P, performance.shape[1], learner, "P")
-        if groups is None:
-            groups = np.arange(len(performance))
-        labels = np.asarray(groups)
+        labels = np.arange(len(performance)) if groups is None else np.asarray(groups)
         if labels.shape != (len(performance),):
             legal = f"one origin for each of {len(performance)} datasets"
             raise BadParameter(learner, "groups", legal, f"shape {labels.shape}")
@@ -99,34 +89,37 @@ class Training:
         known = ~np.isnan(performance).all(axis=1)
         if not known.any():
             raise BadParameter(learner, "P", "a matrix with at least one value", "only NaN")
-        order = _order(performance, P, given_models)
+        if isinstance(P, pd.DataFrame):
+            order = np.array(sorted(range(len(given_models)), key=given_models.__getitem__))
+        else:
+            # columns without names are ordered by their values
+            order = np.lexsort(np.nan_to_num(performance, nan=-np.inf)[::-1])
         _, numbers = np.unique(labels[known].astype(str), return_inverse=True)
         return cls(
             performance[known][:, order],
             features[known],
             numbers.astype(np.intp),
-            tuple(given_models[place] for place in order),
+            tuple(given_models[index] for index in order),
             _names(M, features.shape[1], learner, "M"),
             given_models,
-            order,
+            order.astype(np.intp),
         )
 
 
 def feature_matrix(
     M: Any, features: tuple[str, ...], *, learner: str
 ) -> tuple[Matrix, pd.Index | None]:
-    """Raw meta-features (q, d) in the order of training, and the rows' index (None for one)."""
+    """Return raw meta-features (q, d) in the order of training, and the index of the rows.
+
+    The index is None for a single dataset.
+    """
     if isinstance(M, pd.Series | pd.DataFrame):
-        found = M.index if isinstance(M, pd.Series) else M.columns
-        lost = [name for name in features if name not in found]
-        if lost:
-            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-            raise BadParameter(
-                learner,
-                "M",
-                f"with the {len(features)} features of training",
-                f"no {lost[0]}{more}",
-            )
+        names = M.index if isinstance(M, pd.Series) else M.columns
+        missing = [name for name in features if name not in names]
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            legal = f"with the {len(features)} features of training"
+            raise BadParameter(learner, "M", legal, f"no {missing[0]}{more}")
         if isinstance(M, pd.Series):
             return _numbers(M[list(features)], learner, "M")[None, :], None
         return _matrix(M[list(features)], learner, "M"), M.index
@@ -139,33 +132,109 @@ def feature_matrix(
     return values, pd.RangeIndex(len(values))
 
 
-def _order(performance: Matrix, P: Any, names: tuple[str, ...]) -> npt.NDArray[np.intp]:
-    if isinstance(P, pd.DataFrame):
-        return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.intp)
-    # anonymous columns have nothing but their content to be ordered by
-    return np.lexsort(np.nan_to_num(performance, nan=-np.inf)[::-1]).astype(np.intp)
-
-
-def _names(given: Any, count: int, learner: str, what: str) -> tuple[str, ...]:
+def _names(given: Any, count: int, learner: str, parameter: str) -> tuple[str, ...]:
     if not isinstance(given, pd.DataFrame):
-        return tuple(f"{'model' if what == 'P' else 'feature'} {place}" for place in range(count))
+        return tuple(f"{'model' if parameter == 'P' else 'feature'} {i}" for i in range(count))
     names = tuple(map(str, given.columns))
     if len(set(names)) != len(names):
         repeated = next(name for name in names if names.count(name) > 1)
-        raise BadParameter(learner, what, "a frame with distinct column names", repeated)
+        raise BadParameter(learner, parameter, "a frame with distinct column names", repeated)
     return names
 
 
-def _matrix(values: Any, learner: str, what: str) -> Matrix:
-    matrix = _numbers(values, learner, what)
+def _matrix(values: Any, learner: str, parameter: str) -> Matrix:
+    matrix = _numbers(values, learner, parameter)
     if matrix.ndim != 2 or 0 in matrix.shape:
         legal = "a matrix with one row a dataset"
-        raise BadParameter(learner, what, legal, f"shape {matrix.shape}")
+        raise BadParameter(learner, parameter, legal, f"shape {matrix.shape}")
     return matrix
 
 
-def _numbers(values: Any, learner: str, what: str) -> Matrix:
+def _numbers(values: Any, learner: str, parameter: str) -> Matrix:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise BadParameter(learner, what, "numbers", str(error)) from error
+        raise BadParameter(learner, parameter, "numbers", str(error)) from error
+
+
+# missing performance
+
+
+def mean_performance(P: Matrix) -> Matrix:
+    """Mean of each column over its known values; lower than all others for an empty column."""
+    known = ~np.isnan(P)
+    counts = known.sum(axis=0)
+    sums = np.where(known, P, 0.0).sum(axis=0)
+    means: Matrix = np.divide(sums, counts, out=np.full(P.shape[1], np.nan), where=counts > 0)
+    means[counts == 0] = np.nextafter(np.nanmin(means), -np.inf)
+    return means
+
+
+def completed(P: Matrix) -> Matrix:
+    """Estimate the missing cells of a performance matrix; every row has a value.
+
+    A missing cell is the model's effect plus the dataset's, both fitted by least squares to the
+    known cells: a model that is missing on hard datasets gains nothing. Estimates stay within the
+    range of P. A model without any value gets a constant just below the lowest value of P.
+
+    Examples
+    --------
+    >>> completed(np.array([[0.1, 0.3, 0.2], [0.4, 0.6, np.nan]])).round(3)
+    array([[0.1, 0.3, 0.2],
+           [0.4, 0.6, 0.5]])
+    """
+    known = ~np.isnan(P)
+    if known.all():
+        return P.copy()
+    lowest, highest = float(np.nanmin(P)), float(np.nanmax(P))
+    values = np.where(known, P, 0.0)
+    per_model = np.maximum(known.sum(axis=0), 1)
+    per_dataset = known.sum(axis=1)
+    model, dataset = np.zeros(P.shape[1]), np.zeros(P.shape[0])
+    for _ in range(_SWEEPS):
+        model = (values - known * dataset[:, None]).sum(axis=0) / per_model
+        dataset = (values - known * model).sum(axis=1) / per_dataset
+    estimated = np.clip(model + dataset[:, None], lowest, highest)
+    estimated[:, ~known.any(axis=0)] = lowest - 1e-6 * max(1.0, abs(lowest))
+    whole: Matrix = np.where(known, P, estimated)
+    return whole
+
+
+def below_known(scores: Matrix, known: npt.NDArray[np.bool_]) -> Matrix:
+    """Cap estimated scores (n, m) below the best known score of their row.
+
+    Examples
+    --------
+    >>> below_known(np.array([[0.9, 0.5, 0.1]]), np.array([[False, True, True]])).argmax(axis=1)
+    array([1])
+    """
+    best = np.where(known, scores, -np.inf).max(axis=1, keepdims=True)
+    capped: Matrix = np.where(known, scores, np.minimum(scores, np.nextafter(best, -np.inf)))
+    return capped
+
+
+def put_unknown_last(
+    scores: Matrix, known: npt.NDArray[np.intp] | npt.NDArray[np.bool_], *, by: float = 1.0
+) -> Matrix:
+    """Put models without any value in training below all others, in place.
+
+    Parameters
+    ----------
+    scores : array of shape (q, m)
+        Scores; those of unknown models are ignored.
+    known : array
+        Indices or mask of the models with a value, at least one.
+    by : float, default=1.0
+        How far below, at least.
+
+    Examples
+    --------
+    >>> put_unknown_last(np.array([[0.5, 9.0, 0.25]]), np.array([0, 2]))
+    array([[ 0.5 , -0.75,  0.25]])
+    """
+    mask = np.zeros(scores.shape[1], dtype=bool)
+    mask[known] = True
+    if not mask.all():
+        lowest = scores[:, mask].min(axis=1, keepdims=True)
+        scores[:, ~mask] = np.minimum(lowest - by, np.nextafter(lowest, -np.inf))
+    return scores

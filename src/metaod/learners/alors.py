@@ -1,4 +1,4 @@
-"""ALORS: latent factors of performance alone, and a regression from meta-features onto them."""
+"""ALORS: latent factors of performance, and a regression from meta-features onto them."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,48 +6,33 @@ from typing import ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from metaod.learners._base import Learner, Matrix, Progress
-from metaod.learners._checks import check_count, check_forest
-from metaod.learners._completion import completed, least_to_unknown
-from metaod.learners._meta_regression import MetaRegression
+from metaod.learners._base import Learner, Progress
+from metaod.learners._forests import MetaRegression
+from metaod.learners._parameters import check_counts, check_forest
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training
+from metaod.learners._training import Training, completed, put_unknown_last
+from metaod.models import Matrix
 
 __all__ = ["ALORS", "factorised"]
 
-_ROUNDS = 50
-"""Decompositions at most."""
+_MAX_ROUNDS = 50
 _TOLERANCE = 1e-4
-"""The missing cells have settled when none moves by more than this share of P's range."""
+"""Stop when no missing cell moves by more than this share of P's range."""
 
 
 def factorised(P: Matrix, rank: int) -> tuple[Matrix, Matrix]:
-    """The factors U (n, k) and V (m, k) whose product is nearest to the cells that are there.
+    """Return factors U (n, k) and V (m, k) whose product is nearest to the known cells of P.
 
-    A truncated singular value decomposition, repeated with the missing cells set to the last
-    product's until none of them moves by more than 0.0001 of the range of P, 50 times at most; at
-    first they are estimated by :func:`~metaod.learners._completion.completed`.
-
-    Parameters
-    ----------
-    P : array of shape (n, m)
-        Performance, NaN where missing; every row and every column has a value.
-    rank : int
-        Largest number of factors, k.
-
-    Examples
-    --------
-    >>> P = np.outer([1.0, 2.0, 3.0], [1.0, 2.0])
-    >>> U, V = factorised(P, 1)
-    >>> bool(np.allclose(U @ V.T, P))
-    True
+    Repeats a truncated singular value decomposition with the missing cells set to the last
+    product, until they settle. :func:`completed` estimates them at first. Every row and every
+    column of P must have a value.
     """
     missing = np.isnan(P)
     whole = completed(P)
     width = float(np.ptp(whole))
-    # threads that wait for one another on a busy machine take many times as long as one
+    # on a busy machine several threads take many times as long as one
     with threadpool_limits(1):
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             left, sizes, right = np.linalg.svd(whole, full_matrices=False)
             U, V = left[:, :rank] * sizes[:rank], right[:rank].T
             estimated = (U @ V.T)[missing]
@@ -60,15 +45,15 @@ def factorised(P: Matrix, rank: int) -> tuple[Matrix, Matrix]:
 
 @dataclass
 class ALORS(Learner):
-    """Scores models by ``f(M) Vᵀ``: factors of P alone, and a random forest from M onto U.
+    """Scores models by ``f(M) Vᵀ``: factors of P, and a random forest from M onto U.
 
-    Unlike MetaOD, the factorisation does not know of meta-features, and it minimises the squared
-    error of performance. A model without any value takes no part and is always last.
+    Unlike MetaOD's, the factorisation ignores meta-features and minimises the squared error of
+    performance. A model without any value is always last.
 
     Parameters
     ----------
     rank : int, default=10
-        Number of latent factors; fewer where there are fewer datasets or models.
+        Number of latent factors; fewer if there are fewer datasets or models.
     n_estimators : int, default=100
         Trees.
     min_samples_leaf : int, default=10
@@ -102,14 +87,8 @@ class ALORS(Learner):
     is_random: ClassVar[bool] = True
 
     def _fit(self, training: Training, progress: Progress) -> None:
-        owner = type(self).__name__
-        check_count(owner, "rank", self.rank)
-        check_forest(
-            owner,
-            n_estimators=self.n_estimators,
-            min_samples_leaf=self.min_samples_leaf,
-            max_features=self.max_features,
-        )
+        check_counts(self, "rank")
+        check_forest(self)
         progress("factors", 0, 2)
         self.known_ = np.asarray(~np.isnan(training.P).all(axis=0))
         U, self.V_ = factorised(training.P[:, self.known_], self.rank)
@@ -121,7 +100,7 @@ class ALORS(Learner):
     def _predict(self, M: Matrix) -> Matrix:
         scores = np.empty((len(M), len(self.known_)))
         scores[:, self.known_] = self.regression_.predict(M) @ self.V_.T
-        return least_to_unknown(scores, self.known_, by=0.0)
+        return put_unknown_last(scores, self.known_, by=0.0)
 
     def _state(self) -> State:
         return {"known": self.known_, "V": self.V_, "regression": self.regression_.state()}
@@ -129,6 +108,6 @@ class ALORS(Learner):
     def _restore(self, reader: StateReader) -> None:
         self.known_ = reader.array("known", ("m",), "b")
         if not self.known_.any():
-            raise reader.damaged("known names no model")
+            raise reader.damaged("no model is known")
         self.V_ = reader.array("V", (int(self.known_.sum()), "k"))
         self.regression_ = MetaRegression.restore(reader.part("regression"), reader.size("k"))

@@ -1,15 +1,15 @@
-"""ARGOSMART: the model that did best on the most similar historical dataset."""
+"""ARGOSMART: the best model of the most similar historical dataset."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._base import Learner, Progress
 from metaod.learners._cleaning import Cleaning
-from metaod.learners._completion import below_known, completed
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training
+from metaod.learners._training import Training, below_known, completed
+from metaod.models import Matrix
 
 __all__ = ["ARGOSMART"]
 
@@ -18,9 +18,9 @@ __all__ = ["ARGOSMART"]
 class ARGOSMART(Learner):
     """Scores models by their performance on the nearest historical dataset (1-NN).
 
-    Nearest by Euclidean distance between cleaned meta-features; among equally near datasets the
-    first. A model that has no value on that dataset is scored by its estimate there (see
-    :func:`~metaod.learners._completion.completed`), and always below the best that has one.
+    Distances are Euclidean between cleaned meta-features; among equally near datasets the first
+    is used. A model without a value on that dataset is scored by its estimate (see
+    :func:`~metaod.learners._training.completed`), always below the best known model.
 
     References
     ----------
@@ -38,14 +38,14 @@ class ARGOSMART(Learner):
     title: ClassVar[str] = "AS"
     summary: ClassVar[str] = "the best model of the most similar historical dataset (1-NN)"
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - the protocol's
+    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
         self.cleaning_ = Cleaning.fit(training.M)
         self.datasets_ = self.cleaning_.transform(training.M)
         self.performance_ = below_known(completed(training.P), ~np.isnan(training.P))
 
     def _predict(self, M: Matrix) -> Matrix:
         clean = self.cleaning_.transform(M)
-        # a row at a time: the same bits alone and in a batch
+        # one row at a time, so that batches give the same bits
         nearest = [int(((self.datasets_ - row) ** 2).sum(axis=1).argmin()) for row in clean]
         return self.performance_[nearest]
 

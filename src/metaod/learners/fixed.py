@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from metaod.errors import BadParameter
-from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._base import Learner, Progress
 from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training
+from metaod.models import Matrix
 
 __all__ = ["FixedChoice"]
 
@@ -39,7 +40,7 @@ class FixedChoice(Learner):
     summary: ClassVar[str] = "the model, or average of models, that you name"
     uses_metafeatures: ClassVar[bool] = False
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - the protocol's
+    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
         if self.model not in training.models:
             legal = f"one of the {len(training.models)} columns of P"
             raise BadParameter("FixedChoice", "model", legal, self.model)

@@ -1,54 +1,50 @@
-"""Gain forest: gains over isolation forest on similar tables, less a price for losses there."""
+"""Gain forest: gains over isolation forest on similar tables, minus a price for losses."""
 
-from dataclasses import dataclass, replace
-from numbers import Real
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from metaod.errors import BadParameter
-from metaod.learners._base import Learner, Matrix, Progress
-from metaod.learners._checks import check_count, check_forest
-from metaod.learners._meta_regression import MetaRegression
+from metaod.learners._base import Learner, Progress
+from metaod.learners._forests import MetaRegression
+from metaod.learners._parameters import check_counts, check_forest, check_ranges
 from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training
+from metaod.models import Matrix
 
 __all__ = ["GainForest"]
 
-_SHY = 0.02
-"""What a model without scores on a dataset is taken to lose there, at least."""
+_MISSING_LOSS = 0.02
+"""The minimal loss assumed for a model without a value on a dataset."""
 
 
 @dataclass
 class GainForest(Learner):
-    """Scores models by how much more than the reference they reached on similar datasets.
+    """Scores models by their gain over a reference model on similar datasets.
 
-    A random forest, grown to tell apart datasets on which models gain differently, gives every
-    historical dataset a weight: how often it shares a leaf with the table asked about, the fewer
-    share it the more; datasets of one origin share one vote. The score
-    of a model is its weighted mean gain over the reference, less a price for the weighted share
-    of datasets on which it lost more than a little.
+    A random forest, fitted on the gains, gives every historical dataset a weight for a new table:
+    how often they share a leaf; the datasets of a leaf share its weight, and the datasets of an
+    origin share one vote. The score of a model is its weighted mean gain over the reference, minus
+    a price for the weighted share of datasets with a loss of more than ``loss``.
 
-    Differences to the reference are the target, and not performance itself, because they keep
-    their size from dataset to dataset. The forest is grown on their main components: hundreds of
-    models rise and fall together, and what one alone does is mostly noise.
+    The targets are differences to the reference, not performance, because differences have a
+    similar size on all datasets. The forest is fitted on their main components, because hundreds
+    of models are correlated and a single model's gains are mostly noise.
 
     Parameters
     ----------
     reference : str, default="IForest(n_estimators=100, max_features=1.0)"
-        Id of the model that gains are counted from; where it is none of the models, the median
-        model of each dataset.
+        Id of the reference model; if it is none of the models, the median model of each dataset.
     price : float, default=0.1
-        What a certain loss would cost; 0 looks at the mean alone.
+        Price of a certain loss; 0 uses the mean gain only.
     loss : float, default=0.05
-        A model that stays behind the reference by more has lost.
+        A model loses where it is behind the reference by more than this.
     n_components : int, default=20
-        Main components of the gains that the forest is grown on.
+        Number of main components of the gains that the forest is fitted on.
     n_estimators : int, default=500
         Trees.
     min_samples_leaf : int, default=5
-        Fewest datasets in a leaf.
+        Minimal number of datasets in a leaf.
     max_features : float, default=0.2
         Share of the meta-features that a split may choose from.
     random_state : int, default=0
@@ -79,7 +75,7 @@ class GainForest(Learner):
     def _fit(self, training: Training, progress: Progress) -> None:
         self._check()
         progress("forest", 0, 1)
-        # what is stored is what is used: in single precision
+        # single precision, as in the file
         self.gains_ = _gains(training, self.reference).astype(np.float32).astype(np.float64)
         self.votes_ = 1.0 / np.bincount(training.groups)[training.groups]
         fitted = MetaRegression.fit(
@@ -92,27 +88,17 @@ class GainForest(Learner):
             random_state=self.random_state,
         )
         self.leaves_ = fitted.leaves(training.M)
-        # who shares a leaf is all that counts; what the leaves say is not kept
-        nothing = np.zeros((len(fitted.forest.values), 1))
-        self.regression_ = replace(fitted, forest=replace(fitted.forest, values=nothing))
+        # only the leaves are used, not their values
+        self.regression_ = fitted.with_values(np.zeros((len(fitted.forest.values), 1)))
         progress("forest", 1, 1)
 
     def _check(self) -> None:
-        name = type(self).__name__
-        check_forest(
-            name,
-            n_estimators=self.n_estimators,
-            min_samples_leaf=self.min_samples_leaf,
-            max_features=self.max_features,
-        )
-        check_count(name, "n_components", self.n_components)
-        for parameter in ("price", "loss"):
-            value = getattr(self, parameter)
-            if not isinstance(value, Real) or not 0 <= float(value) <= 1:
-                raise BadParameter(name, parameter, "a float in the range [0, 1]", value)
+        check_forest(self)
+        check_counts(self, "n_components")
+        check_ranges(self, price="[0, 1]", loss="[0, 1]")
 
     def _predict(self, M: Matrix) -> Matrix:
-        weights = self.regression_.shares(self.leaves_, M) * self.votes_
+        weights = self.regression_.leaf_weights(self.leaves_, M) * self.votes_
         weights /= weights.sum(axis=1, keepdims=True)
         lost = (self.gains_ < -self.loss).astype(np.float64)
         found: Matrix = weights @ (self.gains_ - self.price * lost)
@@ -135,29 +121,29 @@ class GainForest(Learner):
         self.leaves_ = reader.array("leaves", ("n", len(forest.roots)), "i").astype(np.intp)
         if (self.votes_ <= 0).any():
             raise reader.damaged("a dataset has no vote")
-        # every leaf has datasets, as it was grown on them, and no dataset is elsewhere
+        # every leaf of the forest holds a training dataset
         if not np.array_equal(np.unique(self.leaves_), np.arange(len(forest.values))):
             raise reader.damaged("the datasets' leaves are not those of the forest")
 
 
 def _gains(training: Training, reference: str) -> Matrix:
-    """Performance less the reference's; what is missing is a small loss."""
+    """Return performance minus the reference's; a missing value is a small loss."""
     P = training.P
-    # NaN in a dataset's median only where it has no value at all, which there is none of
-    behind = np.nanmedian(P, axis=1)
+    # every row has at least one value
+    baseline = np.nanmedian(P, axis=1)
     if reference in training.models:
         column = P[:, training.models.index(reference)]
-        behind = np.where(np.isnan(column), behind, column)
-    gains = P - behind[:, np.newaxis]
+        baseline = np.where(np.isnan(column), baseline, column)
+    gains = P - baseline[:, np.newaxis]
     known = ~np.isnan(gains)
     means = np.where(known, gains, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    # a model that never had a value comes last, whatever the others do
-    instead = np.where(known.any(axis=0), np.minimum(means, 0.0) - _SHY, -1.0)
-    return np.where(known, gains, instead)
+    # a model without any value comes last
+    assumed = np.where(known.any(axis=0), np.minimum(means, 0.0) - _MISSING_LOSS, -1.0)
+    return np.where(known, gains, assumed)
 
 
-def _components(gains: Matrix, votes: npt.NDArray[np.float64], count: int) -> Matrix:
-    """Main components of the gains, larger ones larger; as many as there are, at most."""
+def _components(gains: Matrix, votes: Matrix, count: int) -> Matrix:
+    """Return at most ``count`` main components of the gains, not scaled."""
     centred = gains - np.average(gains, axis=0, weights=votes)
     _, _, axes = np.linalg.svd(centred * np.sqrt(votes)[:, np.newaxis], full_matrices=False)
     components: Matrix = centred @ axes[:count].T

@@ -1,37 +1,32 @@
-"""ISAC: historical datasets in clusters, and the best model of the cluster that is nearest."""
+"""ISAC: clusters of historical datasets, and the best model of the nearest cluster."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from metaod.errors import BadParameter
-from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._base import Learner, Progress
 from metaod.learners._cleaning import Cleaning
-from metaod.learners._completion import below_known, completed
+from metaod.learners._parameters import check_ranges
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training
+from metaod.learners._training import Training, below_known, completed
+from metaod.models import Matrix
 
 __all__ = ["ISAC", "anderson_darling", "g_means"]
 
 Labels = npt.NDArray[np.intp]
 
-_FEWEST = 8
-"""Below so many values the test of normality says nothing."""
+_MIN_VALUES = 8
+"""The test of normality needs this many values."""
 
 
 def anderson_darling(values: Matrix) -> float:
-    """Anderson and Darling's statistic of normality, mean and variance estimated.
+    """Return Anderson and Darling's statistic of normality, with estimated mean and variance.
 
-    With the factor ``1 + 4 / n - 25 / n^2`` with which Hamerly and Elkan's critical values go.
-    scipy's own test stops at a significance of 1 %, far from theirs.
-
-    Examples
-    --------
-    >>> bool(anderson_darling(np.repeat([0.0, 1.0], 20)) > 1.8692)
-    True
+    It has the factor ``1 + 4 / n - 25 / n^2`` of Hamerly and Elkan's critical values; scipy's test
+    has no critical values below a significance of 1 %.
     """
     n = len(values)
     ordered = np.sort((values - values.mean()) / values.std(ddof=1))
@@ -41,45 +36,29 @@ def anderson_darling(values: Matrix) -> float:
 
 
 def g_means(X: Matrix, *, critical: float, min_size: int, random_state: int) -> Labels:
-    """Clusters of rows, their number found by tests of normality.
+    """Return the cluster numbers (n,) of rows (n, d), from 0.
 
-    Beginning with one cluster, each is split by 2-means; where its rows, projected on the line
-    through the two centres, do not look normal, the halves take its place. At last clusters of
-    fewer than ``min_size`` rows are dissolved, the smallest first: each row goes to the nearest
-    of the centres that are left.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows.
-    critical : float
-        A cluster is split where the statistic is larger.
-    min_size : int
-        Fewest rows in a cluster.
-    random_state : int
-        Seed of 2-means.
-
-    Returns
-    -------
-    array of shape (n,)
-        Numbers of the clusters, from 0.
+    Starts with one cluster. 2-means splits a cluster if its rows, projected on the line through
+    the two centres, have a statistic of normality above ``critical``. Then clusters of fewer than
+    ``min_size`` rows are dissolved, the smallest first: each row goes to the nearest remaining
+    centre.
     """
-    waiting, found = [np.arange(len(X))], []
-    while waiting:
-        rows = waiting.pop()
-        halves = _split(X[rows], critical, random_state)
-        if halves is None:
+    pending, found = [np.arange(len(X))], []
+    while pending:
+        rows = pending.pop()
+        first_half = _split(X[rows], critical, random_state)
+        if first_half is None:
             found.append(rows)
         else:
-            waiting += [rows[halves], rows[~halves]]
-    return _without_small(X, found, min_size)
+            pending += [rows[first_half], rows[~first_half]]
+    return _dissolve_small(X, found, min_size)
 
 
 def _split(X: Matrix, critical: float, random_state: int) -> npt.NDArray[np.bool_] | None:
-    """Which rows belong to the first half; None where the rows look normal."""
-    if len(X) < _FEWEST or not np.ptp(X, axis=0).any():
+    """Return the mask of the first half, or None if the rows look normal."""
+    if len(X) < _MIN_VALUES or not np.ptp(X, axis=0).any():
         return None
-    # late: prediction does without scikit-learn, which is slow to import
+    # late: prediction does not need scikit-learn, which is slow to import
     from sklearn.cluster import KMeans  # noqa: PLC0415
 
     labels = KMeans(2, n_init=10, random_state=random_state).fit(X).labels_
@@ -91,22 +70,22 @@ def _split(X: Matrix, critical: float, random_state: int) -> npt.NDArray[np.bool
     return first if anderson_darling(projected) > critical else None
 
 
-def _without_small(X: Matrix, clusters: list[Labels], min_size: int) -> Labels:
+def _dissolve_small(X: Matrix, clusters: list[Labels], min_size: int) -> Labels:
     clusters = sorted(clusters, key=lambda rows: int(rows[0]))
     while len(clusters) > 1:
         sizes = [len(rows) for rows in clusters]
         smallest = int(np.argmin(sizes))
         if sizes[smallest] >= min_size:
             break
-        scattered = clusters.pop(smallest)
-        nearest = _nearest(X[scattered], _centres(X, clusters))
+        dissolved = clusters.pop(smallest)
+        nearest = _nearest(X[dissolved], _centres(X, clusters))
         clusters = [
-            np.concatenate([rows, scattered[nearest == place]])
-            for place, rows in enumerate(clusters)
+            np.concatenate([rows, dissolved[nearest == number]])
+            for number, rows in enumerate(clusters)
         ]
     labels = np.empty(len(X), dtype=np.intp)
-    for place, rows in enumerate(clusters):
-        labels[rows] = place
+    for number, rows in enumerate(clusters):
+        labels[rows] = number
     return labels
 
 
@@ -115,7 +94,7 @@ def _centres(X: Matrix, clusters: list[Labels]) -> Matrix:
 
 
 def _nearest(X: Matrix, centres: Matrix) -> Labels:
-    # a row at a time: the same bits alone and in a batch
+    # one row at a time, so that batches give the same bits
     return np.array([((centres - row) ** 2).sum(axis=1).argmin() for row in X], dtype=np.intp)
 
 
@@ -123,18 +102,18 @@ def _nearest(X: Matrix, centres: Matrix) -> Labels:
 class ISAC(Learner):
     """Scores models by their mean performance on the datasets of the nearest cluster.
 
-    Clusters are found by g-means in cleaned meta-features, each normalised to [-1, 1] on the
-    training datasets. A cell that is missing counts as its estimate (see
-    :func:`~metaod.learners._completion.completed`); a model that has no value on a cluster is
-    always below the best that has one.
+    g-means finds the clusters in cleaned meta-features, normalised to [-1, 1] on the training
+    datasets. A missing cell is replaced by its estimate (see
+    :func:`~metaod.learners._training.completed`); a model without a value in a cluster is always
+    below the best known model.
 
     Parameters
     ----------
     critical : float, default=1.8692
-        Anderson and Darling's statistic above which a cluster is split; the default is g-means'
-        own, a significance of 0.0001.
+        Anderson and Darling's statistic above which a cluster is split; the default is that of
+        g-means, a significance of 0.0001.
     min_cluster_size : int, default=10
-        Fewest datasets in a cluster.
+        Minimal number of datasets in a cluster.
     random_state : int, default=0
         Seed of 2-means.
 
@@ -161,26 +140,20 @@ class ISAC(Learner):
     summary: ClassVar[str] = "the best model on average over the nearest cluster of datasets"
     is_random: ClassVar[bool] = True
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - the protocol's
-        _check_positive("critical", self.critical)
-        _check_positive("min_cluster_size", self.min_cluster_size)
+    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
+        check_ranges(self, critical="(0, inf]", min_cluster_size="(0, inf]")
         self.cleaning_ = Cleaning.fit(training.M)
         clean = self.cleaning_.transform(training.M)
         self.low_, self.high_ = clean.min(axis=0), clean.max(axis=0)
         normal = self._normalise(clean)
-        labels = g_means(
-            normal,
-            critical=self.critical,
-            min_size=self.min_cluster_size,
-            random_state=self.random_state,
-        )
-        clusters = [np.flatnonzero(labels == place) for place in range(labels.max() + 1)]
+        options = {"min_size": self.min_cluster_size, "random_state": self.random_state}
+        labels = g_means(normal, critical=self.critical, **options)
+        clusters = [np.flatnonzero(labels == number) for number in range(labels.max() + 1)]
         self.centres_ = _centres(normal, clusters)
-        whole, known = completed(training.P), ~np.isnan(training.P)
+        whole = completed(training.P)
         means = np.array([whole[rows].mean(axis=0) for rows in clusters])
-        self.performance_ = below_known(
-            means, np.array([known[rows].any(axis=0) for rows in clusters])
-        )
+        known = np.array([(~np.isnan(training.P[rows])).any(axis=0) for rows in clusters])
+        self.performance_ = below_known(means, known)
 
     def _normalise(self, clean: Matrix) -> Matrix:
         width = np.where(self.high_ > self.low_, self.high_ - self.low_, 1.0)
@@ -210,8 +183,3 @@ class ISAC(Learner):
         self.performance_ = reader.array("performance", ("clusters", "m"))
         if reader.size("clusters") == 0:
             raise reader.damaged("centres is empty")
-
-
-def _check_positive(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise BadParameter("ISAC", name, "a positive number", value)

@@ -1,36 +1,127 @@
-"""MetaOD: the paper's learner."""
+"""MetaOD, the paper's learner, and two variants: MetaOD_F and a squared-error loss."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
-from metaod.learners._rank_based import RankBased
-from metaod.learners._regressed import Regressed
+import numpy as np
 
-__all__ = ["MetaODLearner"]
+from metaod.errors import BadParameter
+from metaod.learners._dcg import dcg_loss, gains
+from metaod.learners._embedding import Regressor, fresh_copy, own_state, regress
+from metaod.learners._forests import FlatForest
+from metaod.learners._latent import LatentLearner
+from metaod.learners._parameters import check_forest, check_options, check_ranges
+from metaod.learners._state import State, StateReader
+from metaod.models import Matrix
+
+__all__ = ["MetaODF", "MetaODLearner", "SquaredErrorFactorisation"]
 
 
 @dataclass
-class MetaODLearner(Regressed, RankBased):
+class _RankBased(LatentLearner):
+    """A factorisation that maximises the smoothed DCG, the paper's criterion."""
+
+    loss: ClassVar[str] = "dcg"
+
+    base: float = 2.0
+    alpha: float = 1.0
+    relevance: Literal["performance", "row"] = "performance"
+
+    def _targets(self, P: Matrix) -> Matrix:
+        if self.relevance == "row":
+            low = np.nanmin(P, axis=1, keepdims=True)
+            width = np.nanmax(P, axis=1, keepdims=True) - low
+            P = (P - low) / np.where(width > 0, width, 1.0)
+        with np.errstate(over="ignore"):
+            targets = gains(P, self.base)
+        if np.isinf(targets).any():
+            legal = f"small enough for base ** P to be finite, P being {np.nanmax(np.abs(P)):g}"
+            raise BadParameter(type(self).__name__, "base", legal, self.base)
+        return targets
+
+    def _mean_loss(self, targets: Matrix, U: Matrix, V: Matrix) -> float:
+        return float(dcg_loss(targets, U, V, self.alpha).mean())
+
+    def _sharpness(self) -> float:
+        return self.alpha
+
+    def _check(self) -> None:
+        super()._check()
+        check_ranges(self, base="(1, inf)", alpha="(0, inf)")
+        check_options(self, relevance=("performance", "row"))
+
+
+@dataclass
+class _Regressed(LatentLearner):
+    """A factorisation with a regression f from the embedding to the rows of U."""
+
+    n_estimators: int = 100
+    min_samples_leaf: int = 1
+    f: Regressor | None = None
+
+    def _forest(self, embedded: Matrix, Y: Matrix) -> FlatForest:
+        names = ("n_estimators", "min_samples_leaf", "random_state")
+        return FlatForest.fit(embedded, Y, **{name: getattr(self, name) for name in names})
+
+    def _fit_regression(self, embedded: Matrix, U: Matrix) -> None:
+        self.f_: Any = self._forest(embedded, U) if self.f is None else fresh_copy(self.f)
+        if self.f is not None:
+            self.f_.fit(embedded, U[:, 0] if U.shape[1] == 1 else U)
+
+    def _held_out_latent(self, embedded: Matrix, held_out: Matrix) -> Callable[[Matrix], Matrix]:
+        # to fit f after every epoch would take longer than the factorisation; a forest that is
+        # fitted once onto the embedding gives similar leaves, whose weights are one matrix
+        forest = self._forest(embedded, embedded)
+        weights = forest.leaf_weights(forest.leaves(embedded), held_out)
+        return lambda U: weights @ U
+
+    def _latent(self, embedded: Matrix) -> Matrix:
+        return regress(self.f_, embedded, self.V_.shape[1], owner=type(self).__name__)
+
+    def _check(self) -> None:
+        super()._check()
+        check_forest(self)
+
+    def _state(self) -> State:
+        f = own_state(self.f_, FlatForest, "f", owner=type(self).__name__)
+        return {**super()._state(), "f": f}
+
+    def _restore(self, reader: StateReader) -> None:
+        super()._restore(reader)
+        forest, k = FlatForest.restore(reader.part("f")), self.V_.shape[1]
+        if forest.n_features != k or forest.n_outputs != k:
+            raise reader.damaged("the forest does not map the embedding onto the dataset matrix")
+        self.f_ = forest
+
+
+@dataclass
+class MetaODLearner(_Regressed, _RankBased):
     """Factorises the performance matrix by rank, then regresses meta-features onto the factors.
 
-    Meta-features are cleaned and embedded (phi); U starts there and V at a unit normal; both move
-    against the true gradient of the smoothed DCG; a random forest f learns the way from the
-    embedding to the final U. A new dataset's scores are ``f(phi(m)) Vᵀ``. `docs/learning.md`
-    explains it from the paper to the code, and how the defaults were chosen.
+    Meta-features are cleaned and embedded (phi). U starts at the embedding and V at a unit normal;
+    both move against the gradient of the smoothed DCG. A random forest f learns to map the
+    embedding onto the final U. The scores of a new dataset are ``f(phi(m)) Vᵀ``.
+    `docs/learning.md` explains it from the paper to the code, and the choice of the defaults.
 
     Parameters
     ----------
-    k, intercept, epochs, learning_rate, lowest_rate, cycle, schedule, initialisation,
-    tolerance
+    k, intercept, epochs, learning_rate, lowest_rate, cycle, schedule, initialisation, tolerance
         Factorisation: see :class:`~metaod.learners._latent.LatentLearner`.
     early_stopping, held_out, patience
-        When it stops: see there.
-    base, alpha, relevance
-        Smoothed DCG: see :class:`~metaod.learners._rank_based.RankBased`.
-    n_estimators, min_samples_leaf
-        Forest: see :class:`~metaod.learners._regressed.Regressed`.
+        Number of epochs: see there.
+    base : float
+        b in the gain ``b ** P - 1`` of a model; a larger one puts more weight on the best models.
+    alpha : float
+        Sharpness of the sigmoid that approximates "is ranked above".
+    relevance : {"performance", "row"}
+        Whether gains are computed from performance, as in the paper, or from performance scaled to
+        [0, 1] within each dataset, so that all datasets have the same weight.
+    n_estimators, min_samples_leaf : int
+        Trees of the forest f, and the minimal number of datasets in a leaf.
     phi, f
-        Embedding and regressor in place of PCA and the forest.
+        Embedding (``fit``, ``transform``) in place of PCA, and regressor with several outputs
+        (``fit``, ``predict``) in place of the forest.
     random_state : int, default=0
         Seed.
 
@@ -45,3 +136,40 @@ class MetaODLearner(Regressed, RankBased):
     name: ClassVar[str] = "metaod"
     title: ClassVar[str] = "MetaOD"
     summary: ClassVar[str] = "rank-based factorisation, meta-features regressed onto its factors"
+
+
+@dataclass
+class MetaODF(_RankBased):
+    """MetaOD with U fixed at phi(M): only V is optimised, and no regression is needed.
+
+    The parameters are those of :class:`MetaODLearner` without the forest's.
+    """
+
+    name: ClassVar[str] = "metaod_f"
+    title: ClassVar[str] = "MetaOD_F"
+    summary: ClassVar[str] = "MetaOD with the dataset matrix fixed at the embedded meta-features"
+    moves_datasets: ClassVar[bool] = False
+
+
+@dataclass
+class SquaredErrorFactorisation(_Regressed):
+    """MetaOD with the sum of squared errors over the known cells as its loss.
+
+    The parameters are those of :class:`MetaODLearner` without the smoothed DCG's. The learning rate
+    is in units of the loss's curvature: at 1 a step on V minimises the error of an average dataset.
+    """
+
+    name: ClassVar[str] = "squared_error"
+    title: ClassVar[str] = "SE-MF"
+    summary: ClassVar[str] = "MetaOD with squared error in place of the rank-based criterion"
+    loss: ClassVar[str] = "squared"
+
+    learning_rate: float = 0.5
+
+    def _targets(self, P: Matrix) -> Matrix:
+        return P
+
+    def _mean_loss(self, targets: Matrix, U: Matrix, V: Matrix) -> float:
+        # overflow is reported after the run
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.nansum((targets - U @ V.T) ** 2, axis=1).mean())

@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._base import Learner, Progress
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training
-from metaod.learners.global_best import mean_performance
-from metaod.models import DEFAULT_SCALING, ModelSpec, Value
+from metaod.learners._training import Training, mean_performance
+from metaod.models import DEFAULT_SCALING, Matrix, ModelSpec, Value
 
 __all__ = ["PyODRule"]
 
@@ -21,27 +20,24 @@ _DEFAULTS: dict[str, dict[str, Value]] = {
     "KNN": {"n_neighbors": 5, "method": "largest", "metric": "minkowski", "p": 2},
     "IForest": {"n_estimators": 100, "max_features": 1.0, "max_samples": "auto"},
 }
-"""PyOD's defaults of the hyperparameters that a spec may vary."""
+"""PyOD's defaults of the hyperparameters in model ids."""
 
 
 @dataclass
 class PyODRule(Learner):
-    """Picks as PyOD 3's ``ADEngine`` does for tabular data, asked without a priority.
+    """Picks as PyOD 3's ``ADEngine`` does for tabular data without a priority.
 
-    Below 20 columns and 5,000 rows it is ``KNN()`` (5 neighbours, the largest distance), otherwise
-    ``IForest()`` (100 trees, all features in each, at most 256 rows a tree). Sizes are the
-    meta-features ``n_rows`` and ``n_columns``; where one is not known it is ``IForest()``, as in
-    PyOD.
+    With fewer than 20 columns and 5,000 rows the pick is ``KNN()`` (5 neighbours, the largest
+    distance), otherwise, or if a size is unknown, ``IForest()`` (100 trees, all features in each,
+    at most 256 rows a tree). Sizes are the meta-features ``n_rows`` and ``n_columns``.
 
-    A model can only be picked if it is a column of P with a value. Where ``KNN()`` or
-    ``IForest()`` is not, the pick is the column of that detector with the nearest hyperparameters:
-    the same ones written out if they are there (``KNN(n_neighbors=5, method=largest)``), else the
-    smallest sum over hyperparameters of ``|log(value / default)|`` for numbers and 1 for other
-    differences (in the paper's 302, ``IForest(n_estimators=100, max_features=0.9)``). Columns of
-    another scaling come after all of the default scaling. Where P has none of the detector, the
-    model with the best mean performance is picked.
+    Only a column of P with a value can be picked. If ``KNN()`` or ``IForest()`` is not one, the
+    pick is the column of that detector with the nearest hyperparameters: the smallest sum of
+    ``|log(value / default)|`` for numbers and 1 for other differences (in the paper's 302,
+    ``IForest(n_estimators=100, max_features=0.9)``). Columns of another scaling come last. If P has
+    no column of the detector, the model with the best mean performance is picked.
 
-    Scores are 1 for the pick; others are ordered by their mean performance within [0, 1).
+    The pick scores 1; the other models are ordered by their mean performance within [0, 1).
 
     Examples
     --------
@@ -57,12 +53,12 @@ class PyODRule(Learner):
     title: ClassVar[str] = "PyOD rule"
     summary: ClassVar[str] = "PyOD 3's rule: kNN below 20 columns and 5,000 rows, else iForest"
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - the protocol's
+    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
         for feature in ("n_rows", "n_columns"):
             if feature not in training.features:
-                legal = "meta-features among which are n_rows and n_columns"
+                legal = "meta-features that include n_rows and n_columns"
                 raise BadParameter("PyODRule", "M", legal, f"no {feature}")
-        from scipy.stats import rankdata  # noqa: PLC0415 - slow to import, prediction does without
+        from scipy.stats import rankdata  # noqa: PLC0415 - slow to import; only for fitting
 
         known = np.asarray(~np.isnan(training.P).all(axis=0))
         means = np.where(known, mean_performance(training.P), -np.inf)
@@ -72,7 +68,7 @@ class PyODRule(Learner):
 
     def _predict(self, M: Matrix) -> Matrix:
         n_rows, n_columns = (M[:, self.features_.index(name)] for name in ("n_rows", "n_columns"))
-        # an unknown size compares false
+        # comparisons with NaN are false
         small = (n_columns < _COLUMNS) & (n_rows < _ROWS)
         return np.where(small[:, None], self.small_, self.other_)
 
@@ -94,16 +90,16 @@ def _with_pick(others: Matrix, pick: int | None) -> Matrix:
 
 
 def _pick(detector: str, models: tuple[str, ...], known: npt.NDArray[np.bool_]) -> int | None:
-    """Place of the model that stands for PyOD's default; None where there is no such detector."""
+    """Return the index of the model nearest to PyOD's default, or None without such a detector."""
     found = []
-    for place in np.flatnonzero(known):
+    for index in np.flatnonzero(known):
         try:
-            spec = ModelSpec.parse(models[place])
+            spec = ModelSpec.parse(models[index])
         except BadParameter:
-            # P's columns may be called anything
+            # columns of P need not be model ids
             continue
         if spec.detector == detector:
-            found.append((spec.scaling != DEFAULT_SCALING, _distance(spec), models[place], place))
+            found.append((spec.scaling != DEFAULT_SCALING, _distance(spec), models[index], index))
     return int(min(found)[-1]) if found else None
 
 

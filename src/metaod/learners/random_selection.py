@@ -1,4 +1,4 @@
-"""Random Selection: any model, with equal chances."""
+"""Random Selection: a model at random."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -6,20 +6,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners._base import Learner, Matrix, Progress
+from metaod.learners._base import Learner, Progress
 from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training
+from metaod.models import Matrix
 
 __all__ = ["RandomSelection"]
 
 
 @dataclass
 class RandomSelection(Learner):
-    """Scores models at random, evenly over [0, 1).
+    """Scores models at random, uniformly over [0, 1).
 
-    A score is a hash of the seed, the model's id and the meta-features and of nothing else: the
-    same dataset always gets the same answer, alone or among others, and another seed another one.
-    A model without any value is always last.
+    A score is a hash of the seed, the model's id and the meta-features: the same dataset always
+    gets the same scores, alone or in a batch. A model without any value is always last.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ class RandomSelection(Learner):
     summary: ClassVar[str] = "a model at random, for comparison"
     is_random: ClassVar[bool] = True
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - the protocol's
+    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
         self.known_ = ~np.isnan(training.P).all(axis=0)
 
     def _predict(self, M: Matrix) -> Matrix:
-        ids = [self.models_[place].encode() for place in self._order]
-        # one NaN and one zero, whatever their bits were
+        ids = [self.models_[index].encode() for index in self._order]
+        # all NaNs and both zeros get the same bits
         plain = np.where(np.isnan(M), np.nan, M + 0.0)
         scores = np.array([[self._score(row.tobytes(), model) for model in ids] for row in plain])
         return np.where(self.known_, scores, -1.0)

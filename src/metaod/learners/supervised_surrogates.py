@@ -1,14 +1,16 @@
-"""Supervised Surrogates: each model's performance, regressed directly onto meta-features."""
+"""Supervised Surrogates: the performance of each model, predicted from meta-features."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-from metaod.learners._base import Learner, Matrix, Progress
-from metaod.learners._checks import check_forest
-from metaod.learners._completion import completed
-from metaod.learners._meta_regression import MetaRegression
+import numpy as np
+
+from metaod.learners._base import Learner, Progress
+from metaod.learners._forests import MetaRegression
+from metaod.learners._parameters import check_forest
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training
+from metaod.learners._training import Training, completed
+from metaod.models import Matrix
 
 __all__ = ["SupervisedSurrogates"]
 
@@ -17,20 +19,20 @@ __all__ = ["SupervisedSurrogates"]
 class SupervisedSurrogates(Learner):
     """Scores models by the performance that a random forest predicts from meta-features.
 
-    One forest has all models as its outputs: its leaves hold mean rows of the performance matrix.
-    They are kept in single precision. Missing cells are estimated beforehand (see
-    :func:`~metaod.learners._completion.completed`); a model without any value is always last.
+    One forest has all models as outputs; its leaves hold mean rows of the performance matrix in
+    single precision. Missing cells are estimated first (see
+    :func:`~metaod.learners._training.completed`); a model without any value is always last.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Trees.
     min_samples_leaf : int, default=10
-        Fewest datasets in a leaf. Every leaf stores a value for every model: this bounds the size
-        of an artifact to ``n_estimators * n_datasets / min_samples_leaf`` such rows.
+        Minimal number of datasets in a leaf. Every leaf stores a value for every model, at most
+        ``n_estimators * n_datasets / min_samples_leaf`` rows.
     max_features : float, default=0.1
-        Share of the meta-features that a split may choose from. They are many and say similar
-        things: a tenth is three times quicker than a third, and did no worse.
+        Share of the meta-features that a split may choose from; a tenth is three times quicker
+        than a third and not worse.
     random_state : int, default=0
         Seed.
 
@@ -41,7 +43,6 @@ class SupervisedSurrogates(Learner):
 
     Examples
     --------
-    >>> import numpy as np
     >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
     >>> M = np.array([[0.0], [1.0]] * 20)
     >>> SupervisedSurrogates(n_estimators=10).fit(P, M).choose([0.9])
@@ -59,16 +60,11 @@ class SupervisedSurrogates(Learner):
     is_random: ClassVar[bool] = True
 
     def _fit(self, training: Training, progress: Progress) -> None:
-        check_forest(
-            type(self).__name__,
-            n_estimators=self.n_estimators,
-            min_samples_leaf=self.min_samples_leaf,
-            max_features=self.max_features,
-        )
+        check_forest(self)
         progress("forest", 0, 1)
         fitted = MetaRegression.fit(training.M, completed(training.P), **self.params())
-        # with an output for every model the leaves are most of an artifact
-        self.regression_ = replace(fitted, forest=fitted.forest.rounded())
+        # the leaves are most of an artifact: single precision halves its size
+        self.regression_ = fitted.with_values(fitted.forest.values.astype(np.float32))
         progress("forest", 1, 1)
 
     def _predict(self, M: Matrix) -> Matrix:
