@@ -1,6 +1,8 @@
 """``metaod build`` and ``metaod db``."""
 
 import json
+from contextlib import redirect_stdout
+from io import StringIO
 
 import numpy as np
 import pytest
@@ -21,10 +23,9 @@ def good(capsys, *arguments):
     return out
 
 
-@pytest.fixture
-def data(tmp_path):
-    folder = tmp_path / "data"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
     for name in ("one", "two"):
         rng = np.random.default_rng(len(name) + ord(name[0]))
         X = rng.normal(size=(80, 3))
@@ -33,12 +34,16 @@ def data(tmp_path):
     return folder
 
 
-@pytest.fixture
-def store(capsys, tmp_path, data):
-    path = tmp_path / "my.db"
-    out = good(capsys, "build", "--store", path, "--data", data, "--family", "COF",
-               "--family", "LODA", "--trials", "2", "--schema", "paper")  # fmt: skip
-    assert "2 datasets done" in out
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, data):
+    """A store that no test changes."""
+    path = tmp_path_factory.mktemp("store") / "my.db"
+    arguments = ["build", "--store", str(path), "--data", str(data), "--family", "COF",
+                 "--family", "LODA", "--trials", "2", "--schema", "paper"]  # fmt: skip
+    printed = StringIO()
+    with redirect_stdout(printed), pytest.raises(SystemExit):
+        command.main(arguments)
+    assert "2 datasets done" in printed.getvalue()
     return path
 
 
@@ -106,6 +111,7 @@ def test_init_and_add(capsys, tmp_path, data):
         (["build", "--store", "{store}", "--data", "{data}", "--retry", "ok!"], "'over budget'"),
         (["build", "--store", "{store}", "--data", "{data}", "--only", "zzz"], "--only"),
         (["build", "--store", "{store}", "--data", "{data}", "--jobs", "0"], "n_jobs"),
+        (["build", "--store", "{store}", "--data", "{data}", "--executor", "x"], "'joblib'"),
         (["build", "--store", "{tmp}", "--data", "{data}"], "{tmp}"),
         (["build", "--store", "{tmp}/x/y.db", "--data", "{data}"], "y.db"),
         (["build", "--data", "{data}"], "--store"),

@@ -1,7 +1,6 @@
 import hashlib
 import json
 import math
-import random
 
 import numpy as np
 import pandas as pd
@@ -27,12 +26,12 @@ from metaod.store import (
     Store,
     cells_frame,
     export_parquet,
-    find_faults,
+    find_inconsistencies,
     import_parquet,
     missing,
     performance_matrix,
 )
-from metaod.store import _exchange_format as form
+from metaod.store import _exchange as form
 
 
 def files(folder):
@@ -53,7 +52,7 @@ def test_with_every_trial_the_content_comes_back(exported):
         report = import_parquet(other, exported)
         assert content(other) == content(store)
         assert report.added["evaluations"] == 9
-        assert find_faults(other) == []
+        assert find_inconsistencies(other) == []
 
 
 def test_cells_alone_come_back_rounded(tmp_path):
@@ -129,7 +128,7 @@ def test_the_bytes_depend_on_the_content_alone(tmp_path):
 
 def test_other_programs_can_read_it(exported):
     cells = pd.read_parquet(exported / "cells.parquet")
-    assert list(cells.columns) == list(form.TABLES["cells.parquet"])
+    assert list(cells.columns) == list(form._TABLES["cells.parquet"])
     assert (cells["ap"].isna() == (cells["state"] != "ok")).all()
     M = pd.read_parquet(exported / "metafeatures-made-1.parquet")
     assert list(M.columns) == ["dataset", "f0", "f1"]
@@ -147,22 +146,21 @@ def test_an_export_over_an_earlier_one(exported):
     ]  # fmt: skip
 
 
-def test_cells_of_the_whole_testbed_fit_a_small_file(tmp_path):
+def test_cells_of_a_whole_testbed_fit_a_small_file(tmp_path):
     """A tenth of 839 datasets × 302 models; the whole stays below 4 MB."""
-    draw = random.Random(0)
-    space = model_space("paper")
-    with new_store(numbers=range(84)) as store:
-        store.add_models(space)
-        for number in range(84):
-            trials = [
-                ok(spec, t, draw.random(), roc_auc=draw.random(), precision_at_n=draw.random(),
-                   seconds=draw.lognormvariate(-2, 2))
-                for spec in space
-                for t in range(2 if spec.is_random else 1)
-            ]  # fmt: skip
-            store.record_task(fingerprint(number), trials)
-        folder = export_parquet(store, tmp_path)
-    assert (folder / "cells.parquet").stat().st_size < 400_000
+    rng = np.random.default_rng(0)
+    n_datasets, models = 84, model_space("paper")
+    n_rows = n_datasets * len(models)
+    frame = pd.DataFrame({name: rng.random(n_rows).round(4) for name in form._CELL_FIGURES})
+    frame["dataset"] = np.repeat([fingerprint(number) for number in range(n_datasets)], len(models))
+    frame["model"] = [spec.id for spec in models] * n_datasets
+    frame["n_trials"] = [2 if spec.is_random else 1 for spec in models] * n_datasets
+    frame.loc[frame["n_trials"] == 1, [f"{name}_std" for name in MEASURES]] = np.nan
+    frame["mode"], frame["state"], frame["reason"] = "fast", "ok", ""
+    frame["seconds"] = [float(f"{value:.2e}") for value in rng.lognormal(-2, 2, n_rows)]
+    path = tmp_path / "cells.parquet"
+    form._write_table(path, form._to_arrow(path.name, frame))
+    assert path.stat().st_size < 400_000
 
 
 # refusals
@@ -171,9 +169,9 @@ def test_cells_of_the_whole_testbed_fit_a_small_file(tmp_path):
 def rewrite(folder, file, change):
     """Alter a table and make the manifest fit, as somebody who means it would."""
     table = change(pq.read_table(folder / file))
-    manifest = json.loads((folder / form.MANIFEST).read_text())
-    manifest["files"][file] = form.write_table(folder / file, table)
-    (folder / form.MANIFEST).write_text(json.dumps(manifest))
+    manifest = json.loads((folder / form._MANIFEST).read_text())
+    manifest["files"][file] = form._write_table(folder / file, table)
+    (folder / form._MANIFEST).write_text(json.dumps(manifest))
 
 
 def put(name, row, value):
@@ -270,17 +268,20 @@ def test_a_table_that_is_wrong_is_refused_whole(exported, kind):
 
 
 BAD_FOLDERS = {
-    "nothing": (lambda folder: (folder / form.MANIFEST).unlink(), "holds no manifest"),
+    "nothing": (lambda folder: (folder / form._MANIFEST).unlink(), "holds no manifest"),
     "a missing file": (lambda folder: (folder / "cells.parquet").unlink(), "is missing, but"),
     "a changed file": (
         lambda folder: (folder / "cells.parquet").write_bytes(b"PAR1"),
         "is not the file that manifest.json lists",
     ),
-    "no JSON": (lambda folder: (folder / form.MANIFEST).write_text("{"), "is not the manifest"),
-    "other bytes": (lambda folder: (folder / form.MANIFEST).write_bytes(b"\xff"), "is not the man"),
-    "other JSON": (lambda folder: (folder / form.MANIFEST).write_text("[1]"), "is not the manif"),
+    "no JSON": (lambda folder: (folder / form._MANIFEST).write_text("{"), "is not the manifest"),
+    "other bytes": (
+        lambda folder: (folder / form._MANIFEST).write_bytes(b"\xff"),
+        "is not the man",
+    ),
+    "other JSON": (lambda folder: (folder / form._MANIFEST).write_text("[1]"), "is not the manif"),
     "deep JSON": (
-        lambda folder: (folder / form.MANIFEST).write_text("[" * 200_000),
+        lambda folder: (folder / form._MANIFEST).write_text("[" * 200_000),
         "is not the manifest",
     ),
 }
@@ -295,8 +296,8 @@ def test_a_folder_that_is_wrong_is_refused(exported, kind):
 
 
 def alter(folder, **changes):
-    manifest = json.loads((folder / form.MANIFEST).read_text())
-    (folder / form.MANIFEST).write_text(json.dumps(manifest | changes))
+    manifest = json.loads((folder / form._MANIFEST).read_text())
+    (folder / form._MANIFEST).write_text(json.dumps(manifest | changes))
     return manifest
 
 
@@ -330,9 +331,9 @@ def test_a_promise_of_too_many_rows(exported, monkeypatch):
 def test_what_is_not_parquet_is_refused(exported):
     data = b"PAR1 this is not Parquet PAR1"
     (exported / "cells.parquet").write_bytes(data)
-    manifest = json.loads((exported / form.MANIFEST).read_text())
+    manifest = json.loads((exported / form._MANIFEST).read_text())
     manifest["files"]["cells.parquet"]["sha256"] = hashlib.sha256(data).hexdigest()
-    (exported / form.MANIFEST).write_text(json.dumps(manifest))
+    (exported / form._MANIFEST).write_text(json.dumps(manifest))
     with (
         Store("sqlite://", create=True) as store,
         pytest.raises(BadFile, match="cannot be read as Parquet"),

@@ -17,7 +17,7 @@ from made_store import (
 
 from metaod.errors import BadParameter, UserError
 from metaod.models import CellState, Mode
-from metaod.store import Cell, Store, find_faults, merge, missing
+from metaod.store import Cell, Store, find_inconsistencies, merge, missing
 from metaod.store import _merging as merging
 from metaod.store import _rows as rows
 
@@ -57,7 +57,7 @@ def merged(target_trials=(), source_trials=(), target_cells=(), source_cells=(),
     before = content(source)
     report = merge(target, source, **keywords)
     assert content(source) == before
-    assert find_faults(target) == []
+    assert find_inconsistencies(target) == []
     once = content(target)
     merge(target, source, **keywords)
     assert content(target) == once
@@ -221,7 +221,7 @@ def test_an_aggregate_stands_for_as_many_trials_as_are_wanted():
         assert missing(store, [ONE], {IFOREST.id: 5}) == {ONE: {IFOREST.id: (0, 1, 2, 3, 4)}}
         store.record_task(ONE, [ok(IFOREST, t) for t in range(5)])
         assert [item.imported for item in store.cells(ONE)] == [False]
-        assert find_faults(store) == []
+        assert find_inconsistencies(store) == []
 
 
 # refusals
@@ -264,7 +264,7 @@ def test_all_or_nothing(tmp_path, monkeypatch):
 
 
 def test_of_many_conflicts_the_first_are_kept_and_all_counted(monkeypatch):
-    monkeypatch.setattr(merging, "MAX_EXAMPLES", 3)
+    monkeypatch.setattr(merging, "_MAX_EXAMPLES", 3)
     _, report = merged(
         [ok(IFOREST, t, 0.2) for t in range(9)], [ok(IFOREST, t, 0.3) for t in range(9)]
     )

@@ -29,14 +29,14 @@ from metaod.store import (
     Store,
     cells_frame,
     datasets_frame,
-    find_faults,
+    find_inconsistencies,
     metafeature_matrix,
     missing,
     performance_matrix,
     summarise,
 )
 from metaod.store import _schema as schema
-from metaod.store._cells import aggregate
+from metaod.store._records import aggregate
 
 # records
 
@@ -236,14 +236,14 @@ def test_faults_are_found():
     with filled_store() as store:
         with store.writing() as connection:
             connection.execute(update(schema.cells).where(schema.cells.c.ap > 0.8).values(ap=0.7))
-        (fault,) = find_faults(store)
+        (fault,) = find_inconsistencies(store)
         assert "fp1:00000000000000000000000000000001" in fault
-        assert f"the fast cell of {ENSEMBLE.id} is not what its trials give" in fault
+        assert f"the fast cell of {ENSEMBLE.id} is not the aggregate of its trials" in fault
         with store.writing() as connection:
             connection.execute(schema.evaluations.delete().where(schema.evaluations.c.trial == 1))
             connection.execute(schema.cells.delete().where(schema.cells.c.mode == "exact"))
             connection.execute(update(schema.metafeatures).values(vector=b"1234567"))
-        faults = find_faults(store)
+        faults = find_inconsistencies(store)
         assert len(faults) == 2
         assert all("buffer size" in fault for fault in faults)
 
@@ -254,9 +254,9 @@ def test_cells_without_trials_and_trials_without_cells_are_faults():
             connection.execute(schema.cells.delete().where(schema.cells.c.mode == "exact"))
             connection.execute(schema.evaluations.delete().where(schema.evaluations.c.ap == 0.9))
         one = f"{fingerprint(1)}: the"
-        assert find_faults(store) == [
-            f"{one} exact cell of {HBOS.id} is lacking, although there are trials",
-            f"{one} fast cell of {ENSEMBLE.id} is there without its trials",
+        assert find_inconsistencies(store) == [
+            f"{one} exact cell of {HBOS.id} is missing, although it has trials",
+            f"{one} fast cell of {ENSEMBLE.id} has no trials",
         ]
 
 

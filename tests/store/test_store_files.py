@@ -23,10 +23,9 @@ from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from metaod.errors import BadFile, BadParameter, UserError
-from metaod.store import Place, Store, find_faults, summarise
-from metaod.store import _migrations as migrations
+from metaod.store import Store, StoreLocation, find_inconsistencies, summarise
 from metaod.store import _schema as schema
-from metaod.store._sqlite import APPLICATION_ID
+from metaod.store._location import APPLICATION_ID
 
 
 def listing(folder):
@@ -131,7 +130,7 @@ def test_damage_inside_is_a_bad_file_when_it_is_met(tmp_path):
     for page in range(2, pages):
         data[page * 4096 : (page + 1) * 4096] = b"\xa5" * 4096
     path.write_bytes(data)
-    with pytest.raises(BadFile, match=r"a\.db: is damaged: .*; go back to a copy"):
+    with pytest.raises(BadFile, match=r"a\.db: is damaged: .*; restore a copy"):
         content(Store(path, read_only=True))
 
 
@@ -159,7 +158,7 @@ def test_urls_that_are_none(url, tmp_path, monkeypatch):
 
 
 def test_the_driver_of_a_server_is_named_and_its_password_is_not():
-    place = Place.locate("postgresql+pg8000://me:secret@localhost/db")
+    place = StoreLocation.parse("postgresql+pg8000://me:secret@localhost/db")
     assert "secret" not in str(place)
     try:
         place.engine(read_only=False, timeout=1.0)
@@ -169,10 +168,10 @@ def test_the_driver_of_a_server_is_named_and_its_password_is_not():
 
 
 def test_what_a_server_answers_is_told():
-    place = Place.locate("postgresql://me:secret@localhost/db")
+    place = StoreLocation.parse("postgresql://me:secret@localhost/db")
 
     def ask(error):
-        with place.plain_words():
+        with place.user_errors():
             raise error
 
     with pytest.raises(UserError, match=r"localhost/db: the database server answered: no route"):
@@ -200,7 +199,7 @@ def test_what_a_killed_maker_left_does_not_hurt(tmp_path):
     for name in ("a.db.new", "a.db.new-journal", "a.db.lock"):
         (tmp_path / name).write_bytes(b"half of a file")
     with Store(tmp_path / "a.db", create=True) as store:
-        assert find_faults(store) == []
+        assert find_inconsistencies(store) == []
     assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
 
 
@@ -237,7 +236,7 @@ def test_an_older_store_without_a_way_is_refused(tmp_path):
     path = tmp_path / "a.db"
     filled_store(path).close()
     set_version(path, "0")
-    with pytest.raises(UserError, match="schema version 0, from which there is no way"):
+    with pytest.raises(UserError, match="schema version 0, which cannot be migrated"):
         Store(path)
 
 
@@ -252,7 +251,7 @@ def test_an_older_store_is_migrated(tmp_path, monkeypatch):
     set_version(path, "0")
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("ALTER TABLE datasets RENAME COLUMN licence TO terms")
-    monkeypatch.setitem(migrations.MIGRATIONS, 0, licence_was_terms)
+    monkeypatch.setitem(schema.MIGRATIONS, 0, licence_was_terms)
     before = listing(tmp_path)
     with pytest.raises(UserError, match="opened for reading only; open it once for writing"):
         Store(path, read_only=True)
@@ -272,7 +271,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path, monkeypatch
         connection.execute(text("DROP TABLE cells"))
         raise ZeroDivisionError
 
-    monkeypatch.setitem(migrations.MIGRATIONS, 0, fails)
+    monkeypatch.setitem(schema.MIGRATIONS, 0, fails)
     before = path.read_bytes()
     with pytest.raises(ZeroDivisionError):
         Store(path)
@@ -286,7 +285,7 @@ def test_migrations_run_in_order(tmp_path, monkeypatch):
     monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
     for version in (1, 2):
         monkeypatch.setitem(
-            migrations.MIGRATIONS, version, lambda _, version=version: steps.append(version)
+            schema.MIGRATIONS, version, lambda _, version=version: steps.append(version)
         )
     with Store(path) as store:
         assert summarise(store)["schema_version"] == 3
@@ -308,12 +307,12 @@ def test_a_full_disk_loses_nothing_that_was_finished(tmp_path):
             connection.execute(f"PRAGMA max_page_count = {pages}")
 
         task = [ok(IFOREST, trial, reason="x" * 2000) for trial in range(20)]
-        with pytest.raises(UserError, match=r"a\.db: the disk is full; nothing .* is lost; free"):
+        with pytest.raises(UserError, match=r"a\.db: the disk is full; no finished work is lost"):
             store.record_task(fingerprint(2), task, [vector(1.0)])
         assert content(store) == before
         event.remove(store.engine, "connect", full)
         store.record_task(fingerprint(2), task, [vector(1.0)])
-        assert find_faults(store) == []
+        assert find_inconsistencies(store) == []
         assert len(store.evaluations(fingerprint(2))) == 20
 
 
@@ -357,7 +356,7 @@ def test_a_file_that_may_not_be_read(tmp_path):
     path.chmod(0o000)
     with (
         ordinary_user(path),
-        pytest.raises(BadFile, match=r"a\.db: cannot be opened; check who may read it"),
+        pytest.raises(BadFile, match=r"a\.db: cannot be opened; check that you may read it"),
     ):
         Store(path, read_only=True)
 
@@ -400,7 +399,7 @@ def test_an_unfinished_transaction_is_undone(killed, read_only):
     path, expected = killed
     with Store(path, read_only=read_only) as store:
         assert content(store) == expected
-        assert find_faults(store) == []
+        assert find_inconsistencies(store) == []
     assert [item.name for item in path.parent.iterdir()] == ["alive.db"]
 
 
@@ -412,7 +411,7 @@ def test_an_unfinished_transaction_on_a_read_only_medium(killed):
     try:
         with (
             ordinary_user(path),
-            pytest.raises(UserError, match="cannot be undone in a read-only place; copy it"),
+            pytest.raises(UserError, match="cannot be undone in a read-only folder; copy it"),
         ):
             Store(path, read_only=True)
     finally:

@@ -19,7 +19,7 @@ from made_store import HBOS, IFOREST, dataset, fingerprint, new_store, ok
 from sqlalchemy import insert
 
 from metaod.errors import UserError
-from metaod.store import Store, find_faults, missing
+from metaod.store import Store, find_inconsistencies, missing
 from metaod.store import _locking as locking
 from metaod.store import _schema as schema
 from metaod.store._locking import Holder, file_lock
@@ -53,13 +53,13 @@ def start_writer(path):
 
 def kill(process):
     process.kill()
-    told = process.stdout.read().split()
+    printed = process.stdout.read().split()
     process.wait()
     process.stdout.close()
-    return told
+    return printed
 
 
-def test_killed_at_random_moments_every_finished_task_is_there(tmp_path):
+def test_finished_tasks_survive_kills_at_random_moments(tmp_path):
     path = tmp_path / "a.db"
     finished = set()
     draw = random.Random(3)
@@ -69,7 +69,7 @@ def test_killed_at_random_moments_every_finished_task_is_there(tmp_path):
         time.sleep(draw.uniform(0.0, 0.25))
         finished |= {int(word) for word in kill(process)}
         with Store(path) as store:
-            assert find_faults(store) == []
+            assert find_inconsistencies(store) == []
             there = store.datasets()
             whole = 0
             for record in there:
@@ -84,7 +84,7 @@ def test_killed_at_random_moments_every_finished_task_is_there(tmp_path):
 
 
 @needs_fork
-def test_killed_while_it_is_made(tmp_path):
+def test_killed_while_it_is_created(tmp_path):
     for number in range(12):
         path = tmp_path / f"{number}.db"
         child = get_context("fork").Process(target=Store, args=(path,), kwargs={"create": True})
@@ -96,7 +96,7 @@ def test_killed_while_it_is_made(tmp_path):
         if path.exists():
             Store(path, read_only=True).close()
         with Store(path, create=True) as store, store.writer_lock():
-            assert find_faults(store) == []
+            assert find_inconsistencies(store) == []
         assert {item.name for item in tmp_path.iterdir()} == {f"{k}.db" for k in range(number + 1)}
 
 
@@ -106,7 +106,7 @@ def make_and_add(path, number):
 
 
 @needs_fork
-def test_many_may_make_it_at_once(tmp_path):
+def test_several_processes_create_a_store_at_once(tmp_path):
     path = tmp_path / "a.db"
     makers = [
         get_context("fork").Process(target=make_and_add, args=(path, number)) for number in range(6)
@@ -121,7 +121,7 @@ def test_many_may_make_it_at_once(tmp_path):
     assert [item.name for item in tmp_path.iterdir()] == ["a.db"]
 
 
-def test_the_second_builder_hears_who_is_first(tmp_path):
+def test_the_second_builder_learns_who_holds_the_lock(tmp_path):
     path = tmp_path / "a.db"
     process = start_writer(path)
     try:
@@ -137,7 +137,7 @@ def test_the_second_builder_hears_who_is_first(tmp_path):
     finally:
         kill(process)
     with Store(path) as store, store.writer_lock():
-        holder = json.loads((tmp_path / "a.db.lock").read_text())
+        holder = json.loads((tmp_path / "a.db.lock").read_text()[1:])
         assert holder["pid"] == os.getpid()
     assert not (tmp_path / "a.db.lock").exists()
 
@@ -182,11 +182,11 @@ def test_an_unreadable_holder_is_another_process(tmp_path):
 
 
 def test_a_file_system_without_locks(tmp_path, monkeypatch):
-    def refuses(_):
+    def refuses(*_, **__):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(locking, "_lock", refuses)
-    words = r"refuses to lock a file \(No locks available\); keep the store on a local disk"
+    monkeypatch.setattr(locking.FileLock, "acquire", refuses)
+    words = r"cannot lock a file \(No locks available\); keep the store on a local disk"
     with pytest.raises(UserError, match=words):
         Store(tmp_path / "a.db", create=True)
 
@@ -232,13 +232,15 @@ def test_a_row_left_by_a_killed_process_is_taken_over():
 
 
 @pytest.mark.parametrize("value", ['{"pid": 1, "host": "elsewhere", "since": "then"}', "nonsense"])
-def test_a_row_of_somebody_else_is_not(value):
+def test_a_row_of_another_machine_is_not_taken_over(value):
     with new_store() as store:
         with store.writing() as connection:
             connection.execute(insert(schema.meta).values(key="writer", value=value))
         who = "process 1 on elsewhere, since then," if "pid" in value else "another process"
         with (
-            pytest.raises(UserError, match=f"{who} is writing .*; wait; if it is gone, delete"),
+            pytest.raises(
+                UserError, match=f"{who} is writing .*; wait; if the process has ended, delete"
+            ),
             store.writer_lock(),
         ):
             pass
@@ -253,4 +255,4 @@ def test_threads_may_share_a_store(tmp_path):
                 )
             )
         assert missing(store, map(fingerprint, range(12)), {HBOS.id: 1}) == {}
-        assert find_faults(store) == []
+        assert find_inconsistencies(store) == []

@@ -1,4 +1,4 @@
-"""Whatever is written, in whatever order: cells are what their trials give."""
+"""Cells are the aggregates of their trials, in whatever order these are written."""
 
 import math
 
@@ -8,11 +8,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from made_store import HBOS, IFOREST, LOF, bad, content, fingerprint, new_store, ok
 
 from metaod.models import CellState, Mode
-from metaod.store import Cell, find_faults, merge, performance_matrix
+from metaod.store import Cell, find_inconsistencies, merge, performance_matrix
 from metaod.store import _rows as rows
-from metaod.store._rows import trial_of
+from metaod.store._rows import trial_key
 
-SETTINGS = settings(derandomize=True, deadline=None, max_examples=25, stateful_step_count=12)
+SETTINGS = settings(derandomize=True, deadline=None, max_examples=15, stateful_step_count=10)
 NUMBERS = (1, 2)
 
 figures = st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 1.0])
@@ -46,7 +46,7 @@ class TwoStores(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), number=st.sampled_from(NUMBERS), made=evaluations())
     def record(self, which, number, made):
         self.stores[which].record_task(fingerprint(number), made)
-        self.expected[which] |= {(number, *trial_of(item)): item for item in made}
+        self.expected[which] |= {(number, *trial_key(item)): item for item in made}
 
     @rule(which=st.integers(0, 1), prefer=st.sampled_from(["target", "source"]))
     def merge(self, which, prefer):
@@ -68,7 +68,7 @@ class TwoStores(RuleBasedStateMachine):
         cell = Cell(spec.id, mode, 1, CellState.OK, **numbers, imported=True)
         with self.stores[which].writing() as connection:
             key = rows.dataset_keys(connection)[fingerprint(number)]
-            if cell.place not in {item.place for item in rows.read_cells(connection, key)}:
+            if cell.key not in {item.key for item in rows.read_cells(connection, key)}:
                 rows.replace_cells(connection, key, [cell], rows.model_keys(connection))
 
     @invariant()
@@ -76,7 +76,7 @@ class TwoStores(RuleBasedStateMachine):
         for store, expected in zip(self.stores, self.expected, strict=True):
             for number in NUMBERS:
                 found = {
-                    (number, *trial_of(item)): item
+                    (number, *trial_key(item)): item
                     for item in store.evaluations(fingerprint(number))
                 }
                 wanted = {place: item for place, item in expected.items() if place[0] == number}
@@ -85,7 +85,7 @@ class TwoStores(RuleBasedStateMachine):
     @invariant()
     def cells_are_what_trials_give(self):
         for store in self.stores:
-            assert find_faults(store) == []
+            assert find_inconsistencies(store) == []
 
     @invariant()
     def the_matrix_has_figures_only_where_cells_are_ok(self):
@@ -117,7 +117,7 @@ TestTwoStores.settings = SETTINGS
 )
 def test_without_conflicts_merging_commutes(made, side):
     # every trial is what its place says, so that two stores cannot disagree
-    unique = {(number, *trial_of(item)): item for number, items in made for item in items}
+    unique = {(number, *trial_key(item)): item for number, items in made for item in items}
     contents = []
     for order in ((0, 1), (1, 0)):
         stores = [new_store(numbers=NUMBERS), new_store(numbers=NUMBERS)]
@@ -126,7 +126,7 @@ def test_without_conflicts_merging_commutes(made, side):
                 stores[which].record_task(fingerprint(place[0]), [item])
         target, source = (stores[which] for which in order)
         assert merge(target, source).n_conflicts == 0
-        assert find_faults(target) == []
+        assert find_inconsistencies(target) == []
         once = content(target)
         assert merge(target, source).added.total() == 0
         assert content(target) == once

@@ -75,6 +75,12 @@ def build(
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", help="Processes; -1 for one a core.", metavar="N")
     ] = 1,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            help="What runs the tasks: serial, or joblib for several processes.", metavar="NAME"
+        ),
+    ] = None,
     max_seconds: MaxSeconds = 60.0,
     max_memory: MaxMemory = 2.0,
     references: Annotated[bool, typer.Option(help="Evaluate the reference models too.")] = True,
@@ -124,7 +130,7 @@ def build(
         keep_scores=frozenset(keep_scores or ()),
     )
     options.specs()
-    executor = make_executor(jobs)
+    runner = make_executor(jobs, executor)
     entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
     if only:
         entries = [entry for entry in entries if any(text in entry.full_name for text in only)]
@@ -137,7 +143,7 @@ def build(
             opened,
             entries,
             options,
-            executor=executor,
+            executor=runner,
             on_read=progress.on_read,
             on_plan=progress.on_plan,
             on_task=progress.on_task,

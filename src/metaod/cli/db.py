@@ -43,9 +43,9 @@ def init(
 
     Examples:  metaod db init --store my.db  ·  metaod db init --store my.db --shipped
     """
-    from metaod.store import Place, Store
+    from metaod.store import Store, StoreLocation
 
-    path = Place.locate(store).path
+    path = StoreLocation.parse(store).path
     if path is not None and path.exists():
         raise UserError("is there already", where=store, remedy="name another file")
     with Store(store, create=True) as opened:
@@ -238,12 +238,12 @@ def verify(
     """
     from metaod.history import iter_folder
     from metaod.models import Mode
-    from metaod.store import Store, find_faults
+    from metaod.store import Store, find_inconsistencies
     from metaod.store import verify as recompute
 
     entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
     with Store(store, read_only=True) as opened:
-        faults = find_faults(opened)
+        faults = find_inconsistencies(opened)
         if faults:
             raise UserError(
                 f"{len(faults)} faults, the first: {faults[0]}",

@@ -8,42 +8,43 @@ except ImportError as error:
     raise MissingExtra("sqlalchemy", extra="lab", needed_for="the store") from error
 
 from metaod.store._build import BuildOptions, Plan, build, record_of
-from metaod.store._consistency import find_faults
+from metaod.store._checks import find_inconsistencies, verify
 from metaod.store._exchange import export_parquet, import_parquet
-from metaod.store._executors import make_executor
-from metaod.store._matrix import (
+from metaod.store._executors import EXECUTORS, Executor, make_executor
+from metaod.store._location import StoreLocation
+from metaod.store._merging import Conflict, MergeReport, merge
+from metaod.store._queries import (
     cells_frame,
     datasets_frame,
     metafeature_matrix,
+    missing,
     performance_matrix,
+    summarise,
+    training_data,
 )
-from metaod.store._merging import Conflict, MergeReport, merge
-from metaod.store._place import Place
-from metaod.store._planning import missing
 from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
 from metaod.store._store import Store
-from metaod.store._summary import summarise
 from metaod.store._tasks import TaskResult
-from metaod.store._training_data import training_data
-from metaod.store._verification import verify
 
 __all__ = [
+    "EXECUTORS",
     "BuildOptions",
     "Cell",
     "Conflict",
     "DatasetRecord",
+    "Executor",
     "MergeReport",
     "MetaFeatureRecord",
     "ModelRecord",
-    "Place",
     "Plan",
     "Store",
+    "StoreLocation",
     "TaskResult",
     "build",
     "cells_frame",
     "datasets_frame",
     "export_parquet",
-    "find_faults",
+    "find_inconsistencies",
     "import_parquet",
     "make_executor",
     "merge",

@@ -1,4 +1,4 @@
-"""The build: finds what a store lacks, computes it task by task, and can stop at any moment."""
+"""The build: find what a store lacks, compute it task by task; it can be stopped at any moment."""
 
 import time
 from collections import Counter
@@ -10,43 +10,42 @@ from metaod.history import FIXED_REFERENCES, FolderEntry, Reference, mega_ensemb
 from metaod.metafeatures import schema
 from metaod.models import Budget, CellState, Mode, ModelSpec, candidate_averages, model_space
 from metaod.store._executors import Executor, SerialExecutor
-from metaod.store._planning import missing
+from metaod.store._queries import missing
 from metaod.store._records import DatasetRecord
-from metaod.store._score_cache import ScoreCache
 from metaod.store._store import Store
-from metaod.store._tasks import BuildTask, TaskResult, run_task
+from metaod.store._tasks import BuildTask, ScoreCache, TaskResult, run_task
 
 __all__ = ["BuildOptions", "BuildReport", "Plan", "build", "plan_build", "record_of"]
 
 
-def _silent(*_: object) -> None:
-    """Tell nobody."""
+def _ignore(*_: object) -> None:
+    """No-op callback."""
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What to compute on every dataset.
+    """The models and meta-features that a build computes on every dataset.
 
     Parameters
     ----------
     space : str, default="paper"
         Name of the model space.
     detectors : tuple of str, optional
-        Only these families of it; the Mega Ensemble, which needs all, is then left out.
+        Only these families; the Mega Ensemble, which needs all, is then left out.
     averages : bool, default=False
-        Whether all averages of two or three representatives among the models are evaluated too.
+        Whether to evaluate the averages of representatives among the models too.
     trials : int, default=5
         Trials of a random model; trial t uses seed t.
     mode : Mode, default="fast"
-        How faithful to PyOD's own bits the scores are.
+        Whether scores are the fast ones or PyOD's own, bit for bit.
     budget : Budget
-        What one cell may cost.
+        The time and memory that one cell may take.
     references : bool, default=True
-        Whether the reference models are evaluated too.
+        Whether to evaluate the reference models too.
     schemas : tuple of str, default=("paper", "scores")
-        Schemas of the meta-features that are extracted too.
+        Schemas of the meta-features to extract.
     retry : frozenset of CellState
-        Trials that ended so are made again.
+        Trials in these states are computed again.
     keep_scores : frozenset of str
         Ids of models whose scores are kept in a folder beside the store.
     """
@@ -69,7 +68,7 @@ class BuildOptions:
             schema(name)
 
     def specs(self) -> tuple[ModelSpec, ...]:
-        """The models, averages included."""
+        """Return the models, including averages."""
         models = self._models()
         if not self.averages:
             return models
@@ -84,7 +83,7 @@ class BuildOptions:
         return model_space(self.space, detectors=self.detectors)
 
     def reference_models(self) -> tuple[Reference, ...]:
-        """The reference models."""
+        """Return the reference models."""
         if not self.references:
             return ()
         if self.detectors is not None:
@@ -99,11 +98,11 @@ class Plan:
     Parameters
     ----------
     tasks : tuple of BuildTask
-        What is missing, the most costly first.
+        One for each dataset that lacks anything, the most costly first.
     datasets : tuple of DatasetRecord
-        All datasets, whether anything is missing or not.
+        All datasets.
     duplicates : tuple of (str, str)
-        Names of datasets with the content of another, which are left out, and that other.
+        Names of datasets that are left out, each with the dataset that has the same content.
     """
 
     tasks: tuple[BuildTask, ...]
@@ -118,17 +117,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What a build did.
-
-    Parameters
-    ----------
-    plan : Plan
-        What it set out to do.
-    states : Counter of CellState
-        How the evaluations ended.
-    seconds : float
-        How long it took.
-    """
+    """What a build did: its plan, the number of evaluations by state, and the time it took."""
 
     plan: Plan
     states: "Counter[CellState]"
@@ -140,7 +129,7 @@ def plan_build(
     entries: Sequence[FolderEntry],
     options: BuildOptions,
     *,
-    on_read: Callable[[int, int], None] = _silent,
+    on_read: Callable[[int, int], None] = _ignore,
 ) -> Plan:
     """Read every dataset once for its fingerprint and find which trials the store lacks."""
     specs, references = options.specs(), options.reference_models()
@@ -158,20 +147,20 @@ def plan_build(
         on_read(done, len(entries))
     wanted = {spec.id: options.trials if spec.is_random else 1 for spec in specs}
     wanted |= {item.spec.id: options.trials if item.is_random else 1 for item in references}
+    keep = {model: wanted[model] for model in options.keep_scores}
+    lacking_trials = missing(store, records, wanted, options.mode, retry=options.retry)
+    lacking_schemas = _lacking_schemas(store, records, options.schemas)
     tasks = []
-    lacking = missing(store, records, wanted, options.mode, retry=options.retry)
-    described = _lacking_schemas(store, records, options.schemas)
     for fingerprint, record in records.items():
-        models, schemas = dict(lacking.get(fingerprint, {})), described[fingerprint]
+        models, schemas = dict(lacking_trials.get(fingerprint, {})), lacking_schemas[fingerprint]
         for item in references:
-            # an average of what there is changes when one of its members comes in
+            # an average of the available members changes when one of them becomes available
             if not item.all_needed and any(member.id in models for member in item.members):
                 models[item.spec.id] = tuple(range(wanted[item.spec.id]))
-        kept = {model: wanted[model] for model in options.keep_scores}
-        uncached = cache.lacks(fingerprint, kept) if cache is not None else set()
-        if not models and not schemas and not uncached:
+        unkept = cache.missing(fingerprint, keep) if cache is not None else set()
+        if not models and not schemas and not unkept:
             continue
-        scored = {*models, *uncached}
+        scored = {*models, *unkept}
         tasks.append(
             BuildTask(
                 entry=sources[fingerprint],
@@ -186,8 +175,8 @@ def plan_build(
                 mode=options.mode,
                 budget=options.budget,
                 cost=_cost(record),
-                scores=None if cache is None else cache.folder,
-                keep=frozenset(uncached),
+                scores_folder=None if cache is None else cache.folder,
+                keep=frozenset(unkept),
             )
         )
     tasks.sort(key=lambda task: (-task.cost, task.fingerprint))
@@ -200,30 +189,33 @@ def build(
     options: BuildOptions | None = None,
     *,
     executor: Executor | None = None,
-    on_read: Callable[[int, int], None] = _silent,
-    on_plan: Callable[[Plan], None] = _silent,
-    on_task: Callable[[TaskResult], None] = _silent,
+    on_read: Callable[[int, int], None] = _ignore,
+    on_plan: Callable[[Plan], None] = _ignore,
+    on_task: Callable[[TaskResult], None] = _ignore,
 ) -> BuildReport:
     """Compute what the store lacks and write each finished task in one transaction.
+
+    If the process ends early, for any reason, the same call continues where it stopped, and the
+    final content of the store is the same, except for timings.
 
     Parameters
     ----------
     store : Store
-        Where finished tasks go. One builder at a time may write to it.
+        The store that is written, by one builder at a time.
     entries : sequence of FolderEntry
-        The labelled datasets; see :func:`metaod.history._folder.iter_folder`.
+        The labelled datasets; see :func:`metaod.history.iter_folder`.
     options : BuildOptions, optional
         What to compute.
     executor : Executor, optional
-        Who runs the tasks; this process when left out.
+        What runs the tasks; by default this process.
     on_read, on_plan, on_task : callable, optional
-        Told about each dataset read (how many of how many), the plan, and each finished task.
+        Called after each dataset read (with the number read and the total), with the plan, and
+        after each finished task.
 
     Returns
     -------
     BuildReport
-        What was done. Whenever the process ends, however it ends, calling again with the same
-        arguments goes on where it stopped, and the store ends up the same, timings apart.
+        What was done.
     """
     options = options or BuildOptions()
     executor = executor or SerialExecutor()
@@ -247,12 +239,11 @@ def build(
 def _lacking_schemas(
     store: Store, fingerprints: Iterable[str], schemas: tuple[str, ...]
 ) -> dict[str, tuple[str, ...]]:
-    """The schemas that each dataset lacks in the version of today."""
     stored = {record.fingerprint for record in store.datasets()}
     lacking = {}
     for fingerprint in fingerprints:
-        there = store.metafeatures(fingerprint) if fingerprint in stored else []
-        known = {(record.schema, record.version) for record in there}
+        found = store.metafeatures(fingerprint) if fingerprint in stored else []
+        known = {(record.schema, record.version) for record in found}
         lacking[fingerprint] = tuple(
             name for name in schemas if (name, schema(name).version) not in known
         )
@@ -260,13 +251,13 @@ def _lacking_schemas(
 
 
 def record_of(entry: FolderEntry) -> DatasetRecord:
-    """Read a dataset and describe it; refuse one in which nothing can be ranked."""
+    """Read a dataset and describe it; refuse one without outliers, or without inliers."""
     dataset = entry.load()
     outliers = int(dataset.y.sum())
     if outliers in (0, len(dataset.y)):
         raise BadColumn(
             entry.label,
-            f"has {outliers} outliers among {len(dataset.y)} rows, and nothing can be ranked",
+            f"has {outliers} outliers among {len(dataset.y)} rows, so no ranking can be measured",
             path=entry.path,
             remedy="leave the dataset out, or name the right label",
         )
@@ -284,21 +275,21 @@ def record_of(entry: FolderEntry) -> DatasetRecord:
 
 
 def _cost(record: DatasetRecord) -> float:
-    # measured: support vectors grow with the square of the rows until the budget ends it, the rest
-    # about linearly
+    # measured: the time of OCSVM grows with the square of the rows until the budget ends it, the
+    # rest about linearly
     return min(record.n_rows, 25_000) ** 2 + 4_000.0 * record.n_rows
 
 
 def _score_cache(store: Store, options: BuildOptions) -> ScoreCache | None:
     if not options.keep_scores:
         return None
-    if store.place.path is None:
-        raise BadParameter(
-            "build", "keep_scores", "empty for a store that is no file", options.keep_scores
-        )
+    path = store.location.path
+    if path is None:
+        legal = "empty for a store that is not a file"
+        raise BadParameter("build", "keep_scores", legal, options.keep_scores)
     known = {spec.id for spec in options.specs()}
     known |= {item.spec.id for item in options.reference_models()}
     for model in options.keep_scores:
         if model not in known:
             raise BadParameter("build", "keep_scores", "the id of a model that is built", model)
-    return ScoreCache.beside(store.place.path)
+    return ScoreCache.beside(path)

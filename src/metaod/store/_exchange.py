@@ -1,25 +1,93 @@
-"""A store to Parquet files and back: what is shared, committed and read by other programs."""
+"""A store as Parquet files, to be shared, committed and read by other programs.
 
+========================================  =====================================================
+``datasets.parquet``                      one row a dataset
+``models.parquet``                        one row a model
+``cells.parquet``                         one row a dataset, mode and model; figures are null
+                                          where the state is not ok
+``evaluations.parquet``                   one row a dataset, mode, model and trial (optional)
+``metafeatures-SCHEMA-VERSION.parquet``   one row a dataset, one column a feature
+``manifest.json``                         format, version, and each file's rows and SHA-256
+========================================  =====================================================
+
+Rows are sorted by identity and nothing depends on when or where the files are written: the same
+content gives the same bytes with the same version of pyarrow. Columns are dictionary-encoded and
+compressed with zstd.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 from sqlalchemy import Connection, select
 
-from metaod.errors import BadParameter, UserError
-from metaod.store import _exchange_format as form
+from metaod.errors import BadFile, BadParameter, UserError
+from metaod.history import Evaluation
+from metaod.models import CellState, Mode, ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
-from metaod.store._exchange_reader import ExportedStore
-from metaod.store._matrix import cells_frame, metafeature_matrix
-from metaod.store._merging import MergeReport, Prefer, merge
+from metaod.store._merging import DatasetContent, MergeReport, Prefer, merge_source
+from metaod.store._queries import cells_frame, metafeature_matrix
+from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord, aggregate
 from metaod.store._store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["export_parquet", "import_parquet"]
+
+_FORMAT = "metaod-exchange"
+_FORMAT_VERSION = 1
+_MANIFEST = "manifest.json"
+# ten times the rows of all models on all public datasets; a file that claims more is refused
+_MAX_ROWS = 20_000_000
+
+_CELL_FIGURES = ("ap", "ap_std", "roc_auc", "roc_auc_std", "precision_at_n", "precision_at_n_std")
+
+# columns and types of each file, in this order
+_TABLES: Mapping[str, Mapping[str, str]] = {
+    "datasets.parquet": {
+        **dict.fromkeys(("fingerprint", "name", "collection", "origin"), "string"),
+        **dict.fromkeys(("n_rows", "n_columns", "n_outliers"), "int64"),
+        **dict.fromkeys(("source", "licence"), "string"),
+    },
+    "models.parquet": {
+        **dict.fromkeys(("id", "family", "params", "scaling"), "string"),
+        "is_reference": "bool",
+    },
+    "cells.parquet": {
+        **dict.fromkeys(("dataset", "mode", "model"), "string"),
+        "n_trials": "int32",
+        "state": "string",
+        **dict.fromkeys((*_CELL_FIGURES, "seconds"), "double"),
+        "reason": "string",
+    },
+    "evaluations.parquet": {
+        **dict.fromkeys(("dataset", "mode", "model"), "string"),
+        "trial": "int32",
+        "seed": "int64",
+        "state": "string",
+        **dict.fromkeys(("ap", "roc_auc", "precision_at_n", "seconds"), "double"),
+        "reason": "string",
+        "engine_version": "string",
+    },
+}
+
+# figures are null where a state is not ok, and so is the seed of a model that is not random
+_MAY_BE_NULL = {*_CELL_FIGURES, "seconds", "seed"}
+_METAFEATURE_FILE = re.compile(r"metafeatures-([a-z][a-z0-9_]{0,63})-([0-9]{1,9})\.parquet")
+
+
+# export
 
 
 def export_parquet(
@@ -31,19 +99,19 @@ def export_parquet(
 ) -> Path:
     """Write a store's content as Parquet files, with a manifest.
 
-    See :mod:`metaod.store._exchange_format` for the files.
+    See :mod:`metaod.store._exchange` for the files.
 
     Parameters
     ----------
     store : Store
-        What to write.
+        The store to write.
     folder : path-like
-        Where; made where there is none. What an earlier export left there is replaced.
+        The folder; it is created if needed, and the files of an earlier export are replaced.
     decimals : int or None, default=4
-        Digits to which the cells' measures are rounded, and their times to three significant
-        ones; None for all. Evaluations and meta-features are never rounded.
+        Decimals to which the cells' measures are rounded, and then their times to three
+        significant digits; None for no rounding. Evaluations and meta-features are never rounded.
     evaluations : bool, default=False
-        Whether to write every trial, too; otherwise cells arrive without their trials.
+        Whether to write every trial too; without them cells are imported without their trials.
 
     Returns
     -------
@@ -55,18 +123,12 @@ def export_parquet(
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        earlier = form.read_manifest(folder) if (folder / form.MANIFEST).exists() else {}
-        # what refers before what it refers to, so that a builder that adds meanwhile does not hurt
-        files = {"cells.parquet": _cells(store, decimals)} | _metafeatures(store)
-        if evaluations:
-            files["evaluations.parquet"] = _evaluations(store)
-        files["datasets.parquet"] = _datasets(store)
-        files["models.parquet"] = _models(store)
+        earlier = _read_manifest(folder) if (folder / _MANIFEST).exists() else {}
         entries = {
-            file: form.write_table(folder / file, _to_arrow(file, frame))
-            for file, frame in files.items()
+            file: _write_table(folder / file, _to_arrow(file, frame))
+            for file, frame in _frames(store, decimals, evaluations).items()
         }
-        form.write_manifest(folder, entries, decimals)
+        _write_manifest(folder, entries, decimals)
         for file in earlier.keys() - entries.keys():
             (folder / file).unlink(missing_ok=True)
     except OSError as error:
@@ -78,47 +140,41 @@ def export_parquet(
     return folder
 
 
-def _datasets(store: Store) -> pd.DataFrame:
+def _frames(store: Store, decimals: int | None, evaluations: bool) -> dict[str, pd.DataFrame]:
+    # rows that refer to others are read first, so that a build that goes on does no harm
+    frames = {"cells.parquet": _cells(store, decimals)}
     with store.reading() as connection:
-        return _frame(connection, schema.datasets).sort_values("fingerprint")
-
-
-def _models(store: Store) -> pd.DataFrame:
+        schemas = list(rows.read_schemas(connection))
+    for name, version in schemas:
+        matrix = metafeature_matrix(store, name, version).sort_index().reset_index()
+        frames[f"metafeatures-{name}-{version}.parquet"] = matrix
     with store.reading() as connection:
-        return _frame(connection, schema.models).sort_values("id")
+        if evaluations:
+            frames["evaluations.parquet"] = _evaluations(connection)
+        datasets, models = _read(connection, schema.datasets), _read(connection, schema.models)
+        frames["datasets.parquet"] = datasets.sort_values("fingerprint")
+        frames["models.parquet"] = models.sort_values("id")
+    return frames
 
 
 def _cells(store: Store, decimals: int | None) -> pd.DataFrame:
     frame = cells_frame(store)
     if decimals is not None:
-        for name, kind in form.TABLES["cells.parquet"].items():
-            if kind == "double" and name != "seconds":
-                frame[name] = frame[name].round(decimals)
+        for name in _CELL_FIGURES:
+            frame[name] = frame[name].round(decimals)
         frame["seconds"] = [float(f"{value:.2e}") for value in frame["seconds"]]
     return frame
 
 
-def _evaluations(store: Store) -> pd.DataFrame:
-    with store.reading() as connection:
-        frame = _frame(connection, schema.evaluations)
-        for name, keys in (
-            ("dataset", rows.dataset_keys(connection)),
-            ("model", rows.model_keys(connection)),
-        ):
-            frame[name] = frame[name].map({key: text for text, key in keys.items()})
+def _evaluations(connection: Connection) -> pd.DataFrame:
+    frame = _read(connection, schema.evaluations)
+    datasets, models = rows.dataset_keys(connection), rows.model_keys(connection)
+    for column, keys in (("dataset", datasets), ("model", models)):
+        frame[column] = frame[column].map({key: name for name, key in keys.items()})
     return frame.sort_values(["dataset", "mode", "model", "trial"])
 
 
-def _metafeatures(store: Store) -> dict[str, pd.DataFrame]:
-    with store.reading() as connection:
-        known = list(rows.read_schemas(connection))
-    return {
-        form.metafeature_file(*place): metafeature_matrix(store, *place).sort_index().reset_index()
-        for place in known
-    }
-
-
-def _frame(connection: Connection, table: Any) -> pd.DataFrame:
+def _read(connection: Connection, table: Any) -> pd.DataFrame:
     found = connection.execute(select(table)).all()
     return pd.DataFrame(found, columns=list(table.columns.keys()), dtype=object)
 
@@ -126,50 +182,260 @@ def _frame(connection: Connection, table: Any) -> pd.DataFrame:
 def _to_arrow(file: str, frame: pd.DataFrame) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 - slow to import, and few need it
 
-    kinds = form.TABLES.get(file)
-    if kinds is None:
-        kinds = dict.fromkeys(frame.columns, "double") | {"dataset": "string"}
-    columns = [(name, pa.type_for_alias(kind)) for name, kind in kinds.items()]
+    types = _TABLES.get(file)
+    if types is None:
+        types = dict.fromkeys(frame.columns, "double") | {"dataset": "string"}
+    columns = [(name, pa.type_for_alias(kind)) for name, kind in types.items()]
     arrays = [pa.array(frame[name], kind, from_pandas=True) for name, kind in columns]
     return pa.Table.from_arrays(arrays, schema=pa.schema(columns))
+
+
+def _write_table(path: Path, table: "pa.Table") -> dict[str, Any]:
+    """Write a table; return its entry in the manifest."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to import, and few need it
+
+    new = path.with_name(path.name + ".new")
+    pq.write_table(
+        table,
+        new,
+        row_group_size=max(1, table.num_rows),
+        compression="zstd",
+        compression_level=19,
+        use_dictionary=True,
+        write_statistics=False,
+        store_schema=False,
+    )
+    entry = {"rows": table.num_rows, "sha256": _sha256(new)}
+    new.replace(path)
+    return entry
+
+
+def _write_manifest(folder: Path, files: Mapping[str, Any], decimals: int | None) -> None:
+    manifest = {
+        "format": _FORMAT,
+        "version": _FORMAT_VERSION,
+        "decimals": decimals,
+        "files": dict(sorted(files.items())),
+    }
+    new = folder / f"{_MANIFEST}.new"
+    new.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    new.replace(folder / _MANIFEST)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# import
 
 
 def import_parquet(
     store: Store, folder: str | PathLike[str], *, prefer: Prefer = "target"
 ) -> MergeReport:
-    """Merge what :func:`export_parquet` wrote into a store.
+    """Merge files that :func:`export_parquet` wrote into a store.
 
-    Everything is read and checked first (checksums, columns, types, ranges, references); one
-    wrong value and nothing is written. Cells whose trials are not among the files are marked as
-    imported.
+    Everything is checked (checksums, columns, types, ranges, references); after one wrong value
+    nothing is written. Cells whose trials are not in the files are marked as imported.
 
     Parameters
     ----------
     store : Store
-        What to add to.
+        The store that is written.
     folder : path-like
-        Where the files are.
+        The folder of the files.
     prefer : {"target", "source"}, default="target"
-        Whose values are kept in a conflict; see :func:`~metaod.store._merging.merge`.
+        Whose values are kept in a conflict; see :func:`~metaod.store.merge`.
     """
-    exported = ExportedStore(Path(folder))
-    with Store("sqlite://", create=True) as read:
-        with read.writing() as connection:
-            _fill(connection, exported)
-        return merge(store, read, prefer=prefer)
+    return merge_source(store, _ExportedStore(Path(folder)), prefer)
 
 
-def _fill(connection: Connection, exported: ExportedStore) -> None:
-    rows.insert_datasets(connection, exported.datasets)
-    rows.insert_models(connection, exported.models)
-    datasets, models = rows.dataset_keys(connection), rows.model_keys(connection)
-    with_trials: dict[str, set[tuple[str, str]]] = {}
-    for dataset, evaluations in exported.evaluations():
-        rows.replace_evaluations(connection, datasets[dataset], evaluations, models)
-        with_trials[dataset] = {(item.mode, item.model) for item in evaluations}
-    for dataset, cells in exported.cells():
-        there = with_trials.get(dataset, set())
-        bare = [item for item in cells if (item.mode, item.model) not in there]
-        rows.replace_cells(connection, datasets[dataset], bare, models)
-    for dataset, vector in exported.metafeatures():
-        rows.replace_metafeatures(connection, datasets[dataset], [vector])
+_Record = TypeVar("_Record")
+_Row = dict[str, Any]
+_BATCH = 20_000
+
+
+class _ExportedStore:
+    """The records of an exported store.
+
+    Rows must be in ascending order of their identities, and so unique, hold legal values, and
+    refer to datasets and models of the export; else :class:`BadFile`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._entries = _read_manifest(folder)
+        for file in _TABLES:
+            if file not in self._entries and file != "evaluations.parquet":
+                manifest = folder / _MANIFEST
+                raise BadFile(manifest, f"does not list {file}", remedy="export it again")
+        self._fingerprints: set[str] = set()
+        self._model_ids: set[str] = set()
+        self.datasets = list(
+            self._records("datasets.parquet", ("fingerprint",), lambda row: DatasetRecord(**row))
+        )
+        self.models = list(self._records("models.parquet", ("id",), _model))
+        self._fingerprints = {item.fingerprint for item in self.datasets}
+        self._model_ids = {item.id for item in self.models}
+
+    def contents(self) -> Iterator[tuple[str, DatasetContent]]:
+        """Yield the content of each dataset, by fingerprint."""
+        vectors = defaultdict(list)
+        for file in sorted(self._entries):
+            found = _METAFEATURE_FILE.fullmatch(file)
+            if found is not None:
+                build = _vector_builder(found[1], int(found[2]))
+                for dataset, vector in self._records(file, ("dataset",), build):
+                    vectors[dataset].append(vector)
+        cells = self._records("cells.parquet", ("dataset", "mode", "model"), _cell)
+        trials: Iterator[tuple[str, Evaluation]] = iter(())
+        if "evaluations.parquet" in self._entries:
+            identity = ("dataset", "mode", "model", "trial")
+            trials = self._records("evaluations.parquet", identity, _evaluation)
+        names = sorted(self._fingerprints)
+        for dataset, evaluations, stored in zip(
+            names, _by_dataset(trials, names), _by_dataset(cells, names), strict=True
+        ):
+            computed = aggregate(evaluations)
+            keys = {cell.key for cell in computed}
+            without_trials = [cell for cell in stored if cell.key not in keys]
+            content = DatasetContent(evaluations, [*computed, *without_trials], vectors[dataset])
+            yield dataset, content
+
+    def _records(
+        self, file: str, identity: tuple[str, ...], build: Callable[[_Row], _Record]
+    ) -> Iterator[_Record]:
+        path = self._folder / file
+        last: tuple[Any, ...] = ()
+        for number, row in enumerate(_read_rows(self._folder, file, self._entries[file]), start=1):
+            key = tuple(row[name] for name in identity)
+            if "dataset" in identity and row["dataset"] not in self._fingerprints:
+                raise BadFile(path, f"row {number} names an unknown dataset", column="dataset")
+            if "model" in identity and row["model"] not in self._model_ids:
+                raise BadFile(path, f"row {number} names an unknown model", column="model")
+            if key <= last:
+                raise BadFile(path, f"row {number} is not after the one before it")
+            last = key
+            try:
+                yield build(row)
+            except (ValueError, TypeError, AttributeError) as error:
+                raise BadFile(path, f"row {number}: {error}") from error
+
+
+def _by_dataset(
+    pairs: Iterator[tuple[str, _Record]], datasets: list[str]
+) -> Iterator[list[_Record]]:
+    """Yield the records of each dataset in turn; pairs and datasets are both sorted."""
+    groups = groupby(pairs, key=itemgetter(0))
+    following, group = next(groups, (None, iter(())))
+    for dataset in datasets:
+        if dataset == following:
+            yield [record for _, record in group]
+            following, group = next(groups, (None, iter(())))
+        else:
+            yield []
+
+
+def _model(row: _Row) -> ModelRecord:
+    spec = ModelSpec(row["family"], json.loads(row["params"]), row["scaling"])
+    if spec.id != row["id"]:
+        raise ValueError(f"{row['id']} has the hyperparameters of {spec.id}")
+    return ModelRecord(spec, row["is_reference"])
+
+
+def _cell(row: _Row) -> tuple[str, Cell]:
+    mode, state = Mode(row.pop("mode")), CellState(row.pop("state"))
+    return row.pop("dataset"), Cell(mode=mode, state=state, imported=True, **row)
+
+
+def _evaluation(row: _Row) -> tuple[str, Evaluation]:
+    mode, state = Mode(row.pop("mode")), CellState(row.pop("state"))
+    return row.pop("dataset"), Evaluation(mode=mode, state=state, **row)
+
+
+def _vector_builder(name: str, version: int) -> Callable[[_Row], tuple[str, MetaFeatureRecord]]:
+    def build(row: _Row) -> tuple[str, MetaFeatureRecord]:
+        dataset = row.pop("dataset")
+        return dataset, MetaFeatureRecord(name, version, tuple(row), list(row.values()))
+
+    return build
+
+
+def _read_rows(folder: Path, file: str, entry: Mapping[str, Any]) -> Iterator[_Row]:
+    """Read a table that the manifest lists; refuse anything but what it says."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import, and few need it
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+    path = folder / file
+    again = "export it again, or get another copy"
+    if not path.is_file():
+        raise BadFile(path, f"is missing, but {_MANIFEST} lists it", remedy=again)
+    if _sha256(path) != entry["sha256"]:
+        raise BadFile(path, f"is not the file that {_MANIFEST} lists", remedy=again)
+    try:
+        with pq.ParquetFile(path) as parquet:
+            n_rows = parquet.metadata.num_rows
+            if n_rows != entry["rows"] or n_rows > _MAX_ROWS:
+                raise BadFile(path, f"has {n_rows} rows, not {entry['rows']}", remedy=again)
+            _check_columns(path, file, parquet.schema_arrow)
+            table = parquet.read()
+    except (pa.ArrowException, OSError) as error:
+        raise BadFile(path, f"cannot be read as Parquet: {error}", remedy=again) from error
+    for name in table.column_names:
+        if file in _TABLES and name not in _MAY_BE_NULL and table[name].null_count:
+            raise BadFile(path, "has missing values", column=name, remedy=again)
+    for batch in table.to_batches(_BATCH):
+        columns = [
+            (
+                column.fill_null(math.nan) if pa.types.is_floating(column.type) else column
+            ).to_pylist()
+            for column in batch.columns
+        ]
+        for values in zip(*columns, strict=True):
+            yield dict(zip(table.column_names, values, strict=True))
+
+
+def _check_columns(path: Path, file: str, found: "pa.Schema") -> None:
+    columns = {field.name: str(field.type) for field in found}
+    legal = _TABLES.get(file)
+    if legal is None:
+        legal = {"dataset": "string"} | dict.fromkeys(found.names[1:], "double")
+    if list(columns.items()) != list(legal.items()) or len(found.names) != len(columns):
+        raise BadFile(
+            path,
+            f"has the columns {_shortened(columns)}, not {_shortened(legal)}",
+            remedy="export it again with this version of metaod",
+        )
+
+
+def _shortened(columns: Mapping[str, str]) -> str:
+    items = [f"{name}: {kind}" for name, kind in columns.items()]
+    return ", ".join(items[:20]) + (", ..." if len(items) > 20 else "")
+
+
+def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
+    path = folder / _MANIFEST
+    if not path.is_file():
+        remedy = "name a folder made with: metaod db export"
+        raise BadFile(folder, f"holds no {_MANIFEST}", remedy=remedy)
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        if manifest["format"] != _FORMAT:
+            raise ValueError(manifest["format"])
+        version, files = int(manifest["version"]), dict(manifest["files"])
+        entries = {
+            str(file): {"rows": int(item["rows"]), "sha256": str(item["sha256"])}
+            for file, item in files.items()
+        }
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BadFile(path, "is not the manifest of an export", remedy="export it again") from error
+    if version != _FORMAT_VERSION:
+        raise BadFile(
+            path,
+            f"has format version {version}; this package reads version {_FORMAT_VERSION}",
+            remedy="upgrade metaod" if version > _FORMAT_VERSION else "export it again",
+        )
+    for file in entries:
+        if file not in _TABLES and _METAFEATURE_FILE.fullmatch(file) is None:
+            raise BadFile(path, f"lists {file!r}, which is no file of an export")
+    return entries

@@ -1,6 +1,6 @@
-"""Who runs the tasks of a build: this process, or several on this machine.
+"""Executors run the tasks of a build: in this process, or in several on this machine.
 
-An executor is one class with one method; a cluster engine is one more file with such a class.
+An executor is a class with the method ``run``, listed in ``EXECUTORS``.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -8,52 +8,57 @@ from typing import Protocol, TypeVar
 
 from metaod.errors import BadParameter, UserError
 
-__all__ = ["Executor", "JoblibExecutor", "SerialExecutor", "make_executor"]
+__all__ = ["EXECUTORS", "Executor", "JoblibExecutor", "SerialExecutor", "make_executor"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Runs one function over many tasks."""
+    """Runs one function over many tasks.
+
+    Parameters
+    ----------
+    n_jobs : int
+        Number of tasks that may run at the same time; -1 for one a core.
+    """
+
+    def __init__(self, n_jobs: int) -> None: ...
 
     def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Give the results as they become ready, in any order.
+        """Yield each result as soon as it is ready, in any order.
 
-        The function and its tasks travel to other processes by value: they hold paths and specs,
-        not tables. An exception of the function ends the run.
+        The function and its tasks can be pickled: they hold paths and specs, not tables. An
+        exception of the function ends the run.
         """
 
 
 class SerialExecutor:
     """Runs the tasks one after the other in this process."""
 
+    def __init__(self, n_jobs: int = 1) -> None:
+        self.n_jobs = n_jobs
+
     def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Give the results in the order of the tasks."""
+        """Yield the results in the order of the tasks."""
         for task in tasks:
             yield function(task)
 
 
 class JoblibExecutor:
-    """Runs the tasks in several processes of this machine, through joblib.
-
-    Parameters
-    ----------
-    n_jobs : int
-        Number of processes; -1 for one a core.
-    """
+    """Runs the tasks in several processes of this machine, through joblib."""
 
     def __init__(self, n_jobs: int) -> None:
         self.n_jobs = n_jobs
 
     def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Give the results as they become ready."""
+        """Yield each result as soon as it is ready."""
         from joblib import Parallel, delayed  # noqa: PLC0415 - only a parallel build needs it
         from joblib.externals.loky.process_executor import (  # noqa: PLC0415 - as above
             TerminatedWorkerError,
         )
 
-        # one task at a time a process: a large table must not hold up the small ones behind it
+        # one task at a time a process: a large table must not delay the small ones behind it
         parallel = Parallel(
             n_jobs=self.n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
@@ -61,21 +66,37 @@ class JoblibExecutor:
             yield from parallel(delayed(function)(task) for task in tasks)
         except TerminatedWorkerError as error:
             raise UserError(
-                "a process of the build was killed, probably for want of memory",
+                "a process of the build was killed, probably because memory ran out",
                 remedy="use fewer --jobs or a smaller --max-memory, and start it again",
             ) from error
 
 
-def make_executor(n_jobs: int = 1) -> Executor:
-    """The executor for a number of processes; -1 stands for one a core.
+EXECUTORS: dict[str, type[Executor]] = {
+    "serial": SerialExecutor,
+    "joblib": JoblibExecutor,
+}
+"""Executors by name: what ``metaod build --executor`` takes."""
+
+
+def make_executor(n_jobs: int = 1, name: str | None = None) -> Executor:
+    """Make an executor.
+
+    Parameters
+    ----------
+    n_jobs : int, default=1
+        Number of tasks that run at the same time; -1 for one a core.
+    name : str, optional
+        A name in ``EXECUTORS``; by default serial for one job, and joblib for more.
 
     Examples
     --------
     >>> list(make_executor(1).run(abs, [-1, 2]))
     [1, 2]
     """
-    if n_jobs == 1:
-        return SerialExecutor()
     if n_jobs < -1 or n_jobs == 0:
         raise BadParameter("make_executor", "n_jobs", "-1 or an int in the range [1, inf)", n_jobs)
-    return JoblibExecutor(n_jobs)
+    if name is None:
+        name = "serial" if n_jobs == 1 else "joblib"
+    if name not in EXECUTORS:
+        raise BadParameter("make_executor", "name", EXECUTORS, name)
+    return EXECUTORS[name](n_jobs)

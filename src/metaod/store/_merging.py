@@ -1,10 +1,10 @@
-"""Merging two stores: what is missing is added, what contradicts is reported."""
+"""Merging: add to a store what another source has and it lacks, and report contradictions."""
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from sqlalchemy import Connection
@@ -12,24 +12,24 @@ from sqlalchemy import Connection
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, Evaluation
 from metaod.store import _rows as rows
-from metaod.store._records import Cell, DatasetRecord
+from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
 from metaod.store._store import Store
 
-__all__ = ["MAX_EXAMPLES", "Conflict", "MergeReport", "Prefer", "merge"]
+__all__ = ["Conflict", "DatasetContent", "MergeReport", "Prefer", "Source", "merge", "merge_source"]
 
 Prefer = Literal["target", "source"]
 
-MAX_EXAMPLES = 1000
-"""How many conflicts a report holds in full; the others are counted."""
+# how many conflicts a report holds in full; the others are counted
+_MAX_EXAMPLES = 1000
 
-_METRIC_TOLERANCE = 1e-9
-# cells that come without their trials may have been rounded to four digits
+_TOLERANCE = 1e-9
+# cells without their trials may have been rounded to four digits
 _CELL_TOLERANCE = 1.01e-4
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """Something that two stores say differently.
+    """Two different statements about one thing.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Conflict:
     where : str
         Dataset, model and trial, as far as they matter.
     target, source : str
-        What each of the stores says.
+        The two statements.
     """
 
     kind: str
@@ -53,13 +53,13 @@ class Conflict:
 
 @dataclass
 class MergeReport:
-    """What a merge added, and what it found to contradict.
+    """What a merge added, and the conflicts it found.
 
     Parameters
     ----------
     added, replaced : collections.Counter
-        Numbers of datasets, models, evaluations, cells (those that came without their trials)
-        and meta-features.
+        Numbers of datasets, models, evaluations, cells (those without their trials) and
+        meta-features.
     conflict_counts : collections.Counter
         Number of conflicts by kind.
     conflicts : list of Conflict
@@ -76,11 +76,49 @@ class MergeReport:
         """Number of conflicts."""
         return self.conflict_counts.total()
 
-    def note(self, kind: str, where: str, target: object, source: object) -> None:
-        """Note a conflict."""
+    def add_conflict(self, kind: str, where: str, target: object, source: object) -> None:
+        """Count a conflict, and keep it if it is among the first."""
         self.conflict_counts[kind] += 1
-        if len(self.conflicts) < MAX_EXAMPLES:
+        if len(self.conflicts) < _MAX_EXAMPLES:
             self.conflicts.append(Conflict(kind, where, str(target), str(source)))
+
+
+@dataclass(frozen=True)
+class DatasetContent:
+    """Everything that a source holds about one dataset."""
+
+    evaluations: Sequence[Evaluation]
+    cells: Sequence[Cell]
+    metafeatures: Sequence[MetaFeatureRecord]
+
+
+class Source(Protocol):
+    """Something that can be merged into a store."""
+
+    datasets: list[DatasetRecord]
+    models: list[ModelRecord]
+
+    def contents(self) -> Iterator[tuple[str, DatasetContent]]:
+        """Yield the content of each dataset, by fingerprint."""
+
+
+class _StoreSource:
+    def __init__(self, connection: Connection) -> None:
+        self.datasets = rows.read_datasets(connection)
+        self.models = rows.read_models(connection)
+        self._connection = connection
+
+    def contents(self) -> Iterator[tuple[str, DatasetContent]]:
+        connection = self._connection
+        for dataset, key in sorted(rows.dataset_keys(connection).items()):
+            yield (
+                dataset,
+                DatasetContent(
+                    rows.read_evaluations(connection, key),
+                    rows.read_cells(connection, key),
+                    rows.read_metafeatures(connection, key),
+                ),
+            )
 
 
 def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeReport:
@@ -89,13 +127,13 @@ def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeRe
     The same evaluation (dataset, model, trial and mode) with another state, or with a measure
     that differs by more than 1e-9, is a conflict; so is one fingerprint with another name,
     collection, origin or shape, one name with two fingerprints (both datasets are kept), one
-    model that is a reference in one store alone, and meta-features that differ by more than 1e-9
+    model that is a reference in only one store, and meta-features that differ by more than 1e-9
     of their size. Times, reasons, versions, sources and licences may differ; the target's stay.
 
-    Trials stand before an aggregate: a cell that was imported without its trials gives way to
-    evaluations of it, and is otherwise a conflict where it differs by more than 1e-4 from another.
+    A cell that was imported without its trials is replaced by evaluations of it, and is otherwise
+    in conflict with another cell if it differs by more than 1e-4.
 
-    Merging twice changes nothing more; and without conflicts it does not matter, for what is
+    Merging twice changes nothing more. Without conflicts it does not matter, for what is
     compared here, which store is merged into which.
 
     Parameters
@@ -112,41 +150,43 @@ def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeRe
     MergeReport
         What was added, and the conflicts.
     """
+    same_file = target.location.path == source.location.path is not None
+    if target.engine is source.engine or same_file:
+        raise UserError("a store cannot be merged into itself", where=str(target))
+    with source.reading() as connection:
+        return merge_source(target, _StoreSource(connection), prefer)
+
+
+def merge_source(target: Store, source: Source, prefer: Prefer) -> MergeReport:
+    """Merge any source into a store, in one transaction."""
     if prefer not in ("target", "source"):
         raise BadParameter("merge", "prefer", ("target", "source"), prefer)
-    if target.engine is source.engine or target.place.path == source.place.path is not None:
-        raise UserError("a store cannot be merged into itself", where=str(target))
     report = MergeReport()
-    with (
-        target.writer_lock(),
-        source.reading() as there,
-        target.writing() as here,
-    ):
-        _merge_datasets(here, there, report)
-        _merge_models(here, there, report)
-        targets, sources = rows.dataset_keys(here), rows.dataset_keys(there)
-        models = rows.model_keys(here)
-        for dataset in sorted(sources):
-            pair = _Pair(here, there, dataset, targets[dataset], sources[dataset], models, report)
-            pair.merge_trials(prefer)
-            pair.merge_metafeatures(prefer)
+    with target.writer_lock(), target.writing() as connection:
+        _merge_datasets(connection, source.datasets, report)
+        _merge_models(connection, source.models, report)
+        keys, models = rows.dataset_keys(connection), rows.model_keys(connection)
+        for dataset, content in source.contents():
+            merger = _DatasetMerger(connection, dataset, keys[dataset], models, report, prefer)
+            merger.merge(content)
     return report
 
 
-def _merge_datasets(here: Connection, there: Connection, report: MergeReport) -> None:
-    mine = {item.fingerprint: item for item in rows.read_datasets(here)}
+def _merge_datasets(
+    connection: Connection, theirs: Sequence[DatasetRecord], report: MergeReport
+) -> None:
+    mine = {item.fingerprint: item for item in rows.read_datasets(connection)}
     named = {(item.collection, item.name): item.fingerprint for item in mine.values()}
-    theirs = rows.read_datasets(there)
     for item in theirs:
         known = mine.get(item.fingerprint)
         if known is not None:
             if _identity(known) != _identity(item):
-                report.note("dataset", item.fingerprint, _identity(known), _identity(item))
+                report.add_conflict("dataset", item.fingerprint, _identity(known), _identity(item))
             continue
         other = named.get((item.collection, item.name))
         if other is not None:
-            report.note("name", item.name, other, item.fingerprint)
-    report.added["datasets"] += rows.insert_datasets(here, theirs)
+            report.add_conflict("name", item.name, other, item.fingerprint)
+    report.added["datasets"] += rows.insert_datasets(connection, theirs)
 
 
 def _identity(item: DatasetRecord) -> tuple[object, ...]:
@@ -154,103 +194,105 @@ def _identity(item: DatasetRecord) -> tuple[object, ...]:
     return (item.collection, item.name, item.origin, *shape)
 
 
-def _merge_models(here: Connection, there: Connection, report: MergeReport) -> None:
-    mine = {item.id: item for item in rows.read_models(here)}
-    theirs = rows.read_models(there)
+def _merge_models(
+    connection: Connection, theirs: Sequence[ModelRecord], report: MergeReport
+) -> None:
+    mine = {item.id: item for item in rows.read_models(connection)}
     for item in theirs:
         known = mine.get(item.id, item)
         if known.is_reference != item.is_reference:
             names = {True: "a reference", False: "a model to pick"}
-            report.note("model", item.id, names[known.is_reference], names[item.is_reference])
-    report.added["models"] += rows.insert_models(here, theirs)
+            report.add_conflict(
+                "model", item.id, names[known.is_reference], names[item.is_reference]
+            )
+    report.added["models"] += rows.insert_models(connection, theirs)
 
 
 @dataclass(frozen=True)
-class _Pair:
-    """One dataset in both stores."""
-
-    here: Connection
-    there: Connection
+class _DatasetMerger:
+    connection: Connection
     dataset: str
-    target: int
-    source: int
+    key: int
     models: Mapping[str, int]
     report: MergeReport
+    prefer: Prefer
 
-    def merge_trials(self, prefer: Prefer) -> None:
-        """Add evaluations, and the imported cells of which neither side has trials."""
-        mine = {cell.place: cell for cell in rows.read_cells(self.here, self.target)}
-        theirs = rows.read_cells(self.there, self.source)
-        for cell in theirs:
-            if cell.place in mine and not _cells_agree(mine[cell.place], cell):
-                self._note_cell(mine[cell.place], cell)
-        self._merge_evaluations(prefer)
+    def merge(self, content: DatasetContent) -> None:
+        mine = {cell.key: cell for cell in rows.read_cells(self.connection, self.key)}
+        for cell in content.cells:
+            if cell.key in mine and not _cells_agree(mine[cell.key], cell):
+                self._add_cell_conflict(mine[cell.key], cell)
+        self._merge_evaluations(content.evaluations)
         write = []
-        for cell in (cell for cell in theirs if cell.imported):
-            known = mine.get(cell.place)
+        for cell in content.cells:
+            known = mine.get(cell.key)
+            if not cell.imported:
+                continue
             if known is None:
                 self.report.added["cells"] += 1
                 write.append(cell)
-            elif known.imported and not _cells_agree(known, cell) and prefer == "source":
+            elif known.imported and not _cells_agree(known, cell) and self.prefer == "source":
                 self.report.replaced["cells"] += 1
                 write.append(cell)
-        rows.replace_cells(self.here, self.target, write, self.models)
+        rows.replace_cells(self.connection, self.key, write, self.models)
+        self._merge_metafeatures(content.metafeatures)
 
-    def _merge_evaluations(self, prefer: Prefer) -> None:
-        mine = {rows.trial_of(item): item for item in rows.read_evaluations(self.here, self.target)}
+    def _merge_evaluations(self, theirs: Sequence[Evaluation]) -> None:
+        if not theirs:
+            return
+        found = rows.read_evaluations(self.connection, self.key)
+        mine = {rows.trial_key(item): item for item in found}
         write = []
-        for item in rows.read_evaluations(self.there, self.source):
-            known = mine.get(rows.trial_of(item))
+        for item in theirs:
+            known = mine.get(rows.trial_key(item))
             if known is None:
                 self.report.added["evaluations"] += 1
                 write.append(item)
-            elif not _agree(known, item, _METRIC_TOLERANCE):
+            elif not _agree(known, item, _TOLERANCE):
                 where = f"{item.model} on {self.dataset}, trial {item.trial}, {item.mode}"
-                self.report.note("evaluation", where, _figures(known), _figures(item))
-                if prefer == "source":
+                self.report.add_conflict("evaluation", where, _figures(known), _figures(item))
+                if self.prefer == "source":
                     self.report.replaced["evaluations"] += 1
                     write.append(item)
-        rows.replace_evaluations(self.here, self.target, write, self.models)
+        rows.replace_evaluations(self.connection, self.key, write, self.models)
 
-    def _note_cell(self, known: Cell, item: Cell) -> None:
-        where = f"{item.model} on {self.dataset}, {item.mode}"
-        self.report.note(
+    def _add_cell_conflict(self, known: Cell, item: Cell) -> None:
+        self.report.add_conflict(
             "cell",
-            where,
+            f"{item.model} on {self.dataset}, {item.mode}",
             f"{_figures(known)} in {known.n_trials} trials",
             f"{_figures(item)} in {item.n_trials} trials",
         )
 
-    def merge_metafeatures(self, prefer: Prefer) -> None:
+    def _merge_metafeatures(self, theirs: Sequence[MetaFeatureRecord]) -> None:
         mine = {
             (item.schema, item.version): item
-            for item in rows.read_metafeatures(self.here, self.target)
+            for item in rows.read_metafeatures(self.connection, self.key)
         }
-        for item in rows.read_metafeatures(self.there, self.source):
+        for item in theirs:
             known = mine.get((item.schema, item.version))
             where = f"{self.dataset}, schema {item.schema} {item.version}"
-            named = rows.read_schemas(self.here).get((item.schema, item.version))
-            if named is not None and named[1] != item.features:
-                # never written: the names of the vectors that are there would become wrong
-                self.report.note("meta-features", where, "its own names", "other names")
+            stored = rows.read_schemas(self.connection).get((item.schema, item.version))
+            if stored is not None and stored[1] != item.features:
+                # never written: the stored vectors would get wrong names
+                self.report.add_conflict("meta-features", where, "its own names", "other names")
             elif known is None:
                 self.report.added["meta-features"] += 1
-                rows.replace_metafeatures(self.here, self.target, [item])
+                rows.replace_metafeatures(self.connection, self.key, [item])
             elif not np.allclose(
-                known.values, item.values, rtol=_METRIC_TOLERANCE, atol=1e-12, equal_nan=True
+                known.values, item.values, rtol=_TOLERANCE, atol=1e-12, equal_nan=True
             ):
-                self.report.note("meta-features", where, known.values, item.values)
-                if prefer == "source":
+                self.report.add_conflict("meta-features", where, known.values, item.values)
+                if self.prefer == "source":
                     self.report.replaced["meta-features"] += 1
-                    rows.replace_metafeatures(self.here, self.target, [item])
+                    rows.replace_metafeatures(self.connection, self.key, [item])
 
 
 def _cells_agree(one: Cell, other: Cell) -> bool:
-    """Whether cells can both be right; of two with trials, the trials are compared instead."""
     if not one.imported and not other.imported:
-        return True
+        return True  # their trials are compared instead
     if one.n_trials != other.n_trials:
-        # an aggregate of more trials, or fewer, than are there need not be the same
+        # an aggregate of another number of trials need not be the same
         return not (one.imported and other.imported)
     return _agree(one, other, _CELL_TOLERANCE)
 

@@ -1,11 +1,13 @@
-"""What a store holds, as plain records: datasets, models, cells, meta-features.
+"""The records of a store: datasets, models, cells and meta-features, and how trials form a cell.
 
-An evaluation is the room below's :class:`~metaod.history.Evaluation`.
+The record of one trial is :class:`metaod.history.Evaluation`.
 """
 
 import math
 import re
 import sys
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.history import FINGERPRINT_FORM, MEASURES
+from metaod.history import FINGERPRINT_FORM, MEASURES, Evaluation
 from metaod.models import CellState, Mode, ModelSpec
 
-__all__ = ["Cell", "DatasetRecord", "MetaFeatureRecord", "ModelRecord"]
+__all__ = ["Cell", "DatasetRecord", "MetaFeatureRecord", "ModelRecord", "aggregate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +30,17 @@ class DatasetRecord:
     fingerprint : str
         Its identity; see :func:`metaod.history.fingerprint`.
     name : str
-        What people call it.
+        Its name for people.
     origin : str
         Datasets that come from one source share it; a fair split keeps them on one side.
     n_rows, n_columns, n_outliers : int
-        Its shape, and how many rows are labelled outliers.
+        Its shape, and the number of rows that are labelled outliers.
     collection : str, optional
         The collection that it belongs to.
     source : str, optional
-        Where it was found: a file, an address.
+        The file or address that it came from.
     licence : str, default="unknown"
-        The terms as far as they are known.
+        Its licence.
 
     Examples
     --------
@@ -88,7 +90,7 @@ class ModelRecord:
     spec : ModelSpec
         The model; its id is the record's identity.
     is_reference : bool, default=False
-        Whether it is there to compare with and can never be picked.
+        Whether it is only compared with, and never picked.
     """
 
     spec: ModelSpec
@@ -102,18 +104,18 @@ class ModelRecord:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How one model did on one dataset over all its trials: one cell of the performance matrix.
+    """Performance of one model on one dataset over all its trials: a cell of the matrix.
 
     Parameters
     ----------
     model : str
         The model's id.
     mode : Mode
-        How faithful to PyOD's own bits the scores are.
+        Whether the scores are the fast ones or PyOD's own, bit for bit.
     n_trials : int
         Number of trials.
     state : CellState
-        ok when every trial is; see :func:`~metaod.store._cells.aggregate`.
+        ok if every trial is; see :func:`~metaod.store._records.aggregate`.
     ap, roc_auc, precision_at_n : float
         Means over the trials; NaN unless the state is ok.
     ap_std, roc_auc_std, precision_at_n_std : float
@@ -121,9 +123,9 @@ class Cell:
     seconds : float
         Mean over the trials; NaN unless the state is ok.
     reason : str
-        Why it did not end well, or the repair that was made to the scores.
+        Why the state is not ok, or how the scores were repaired.
     imported : bool
-        Whether it came as an aggregate, without its trials.
+        Whether it was imported as an aggregate, without its trials.
     """
 
     model: str
@@ -144,24 +146,83 @@ class Cell:
         if self.n_trials < 1:
             raise BadParameter("Cell", "n_trials", "at least 1", self.n_trials)
         ok = self.state == CellState.OK
-        for name in MEASURES:
-            _check(name, getattr(self, name), 1.0, ok)
-            # two numbers in [0, 1] deviate by at most 1 / sqrt(2), and more of them by less
-            _check(f"{name}_std", getattr(self, f"{name}_std"), 0.7072,
-                   ok and self.n_trials > 1)  # fmt: skip
+        _check("ap", self.ap, 1.0, ok)
+        _check("roc_auc", self.roc_auc, 1.0, ok)
+        _check("precision_at_n", self.precision_at_n, 1.0, ok)
+        has_std = ok and self.n_trials > 1
+        # the standard deviation of numbers in [0, 1] is largest for two: 1 / sqrt(2)
+        _check("ap_std", self.ap_std, 0.7072, has_std)
+        _check("roc_auc_std", self.roc_auc_std, 0.7072, has_std)
+        _check("precision_at_n_std", self.precision_at_n_std, 0.7072, has_std)
         _check("seconds", self.seconds, sys.float_info.max, ok)
 
     @property
-    def place(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str]:
         """Its identity within a dataset: mode and model."""
         return (self.mode, self.model)
 
 
-def _check(name: str, value: float, largest: float, there: bool) -> None:
-    """Refuse a figure outside its range, one that should be there, and one that should not."""
-    if not (0.0 <= value <= largest if there else math.isnan(value)):
-        legal = f"in [0, {largest:g}]" if there else "NaN, as there is no such figure"
+def _check(name: str, value: float, largest: float, expected: bool) -> None:
+    if not (0.0 <= value <= largest if expected else math.isnan(value)):
+        legal = f"in [0, {largest:g}]" if expected else "NaN, as there is no such figure"
         raise BadParameter("Cell", name, legal, value)
+
+
+# where trials end in different states, the first of these that occurs is the cell's state
+_WORST_FIRST = (
+    CellState.FAILED,
+    CellState.OVER_BUDGET,
+    CellState.NOT_APPLICABLE,
+    CellState.OK,
+)
+
+
+def aggregate(evaluations: Iterable[Evaluation]) -> list[Cell]:
+    """Aggregate one dataset's evaluations over trials, into one cell per model and mode.
+
+    A cell is ok only if all its trials are; then it holds the mean and the standard deviation
+    (n - 1 in the denominator; NaN for a single trial) of each measure, and the mean time. Any
+    other cell holds no figures: its state is the worst of its trials' (failed, over budget, not
+    applicable, in this order), and its reason that of the first trial in that state. Sums are
+    correctly rounded, so that the order of the trials does not matter.
+
+    Examples
+    --------
+    >>> good = Evaluation("HBOS()", 0, Mode.FAST, CellState.OK, 0.25, 0.75, 0.25)
+    >>> bad = Evaluation("HBOS()", 1, Mode.FAST, CellState.FAILED, reason="no histogram")
+    >>> aggregate([good])[0].ap
+    0.25
+    >>> aggregate([good, bad])[0].state
+    <CellState.FAILED: 'failed'>
+    """
+    groups: defaultdict[tuple[str, str], list[Evaluation]] = defaultdict(list)
+    for evaluation in evaluations:
+        groups[evaluation.mode, evaluation.model].append(evaluation)
+    return [
+        _aggregate_trials(sorted(trials, key=lambda item: item.trial))
+        for _, trials in sorted(groups.items())
+    ]
+
+
+def _aggregate_trials(trials: list[Evaluation]) -> Cell:
+    states = {trial.state for trial in trials}
+    state = next(state for state in _WORST_FIRST if state in states)
+    reason = next((item.reason for item in trials if item.state == state and item.reason), "")
+    figures: dict[str, Any] = {}
+    if state == CellState.OK:
+        for name in MEASURES:
+            values = [getattr(trial, name) for trial in trials]
+            figures[name] = math.fsum(values) / len(values)
+            figures[f"{name}_std"] = _standard_deviation(values, figures[name])
+        figures["seconds"] = math.fsum(trial.seconds for trial in trials) / len(trials)
+    first = trials[0]
+    return Cell(first.model, first.mode, len(trials), state, reason=reason, **figures)
+
+
+def _standard_deviation(values: list[float], mean: float) -> float:
+    if len(values) == 1:
+        return math.nan
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +234,7 @@ class MetaFeatureRecord:
     schema : str
         The schema's name, made of small letters, digits and underscores.
     version : int
-        The schema's version; other features, or another order of them, is another version.
+        The schema's version; other features, or another order of them, need another version.
     features : sequence of str
         The features' names.
     values : array-like of float
@@ -194,7 +255,7 @@ class MetaFeatureRecord:
             )
         if version < 0:
             raise BadParameter("MetaFeatureRecord", "version", "at least 0", version)
-        # "dataset" names the column of fingerprints where vectors become a table
+        # a table of vectors has a column of fingerprints called "dataset"
         if len(set(features)) < len(features) or {"", "dataset"} & set(features):
             raise BadParameter(
                 "MetaFeatureRecord", "features", "distinct names, none of them 'dataset'", features

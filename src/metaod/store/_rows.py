@@ -1,6 +1,6 @@
-"""Records to rows and back, inside a transaction that the caller has open.
+"""Records to rows and back, inside a transaction that the caller has opened.
 
-Rows are replaced by deleting and inserting in one transaction, which every database understands.
+Rows are replaced by deleting and inserting in one transaction, which works in every database.
 """
 
 import json
@@ -10,22 +10,19 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import (
-    Connection,
-    Table,
-    and_,
-    bindparam,
-    delete,
-    insert,
-    select,
-)
+from sqlalchemy import Connection, Table, and_, bindparam, delete, insert, select
 
 from metaod.errors import UserError
 from metaod.history import MEASURES, Evaluation
 from metaod.models import CellState, Mode, ModelSpec
 from metaod.store import _schema as schema
-from metaod.store._cells import aggregate
-from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
+from metaod.store._records import (
+    Cell,
+    DatasetRecord,
+    MetaFeatureRecord,
+    ModelRecord,
+    aggregate,
+)
 
 __all__ = [
     "dataset_keys",
@@ -41,7 +38,7 @@ __all__ = [
     "replace_cells",
     "replace_evaluations",
     "replace_metafeatures",
-    "trial_of",
+    "trial_key",
 ]
 
 _FIGURES = {*MEASURES, *(f"{name}_std" for name in MEASURES), "seconds"}
@@ -56,20 +53,20 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 
 
 def dataset_keys(connection: Connection) -> dict[str, int]:
-    """The key of every dataset, by fingerprint."""
+    """Return the key of every dataset, by fingerprint."""
     table = schema.datasets
     found = connection.execute(select(table.c.fingerprint, table.c.key))
     return {row.fingerprint: row.key for row in found}
 
 
 def model_keys(connection: Connection) -> dict[str, int]:
-    """The key of every model, by id."""
+    """Return the key of every model, by id."""
     table = schema.models
     return {row.id: row.key for row in connection.execute(select(table.c.id, table.c.key))}
 
 
 def read_datasets(connection: Connection) -> list[DatasetRecord]:
-    """All datasets, by collection and name."""
+    """Read all datasets, ordered by collection and name."""
     table = schema.datasets
     rows = connection.execute(
         select(*(table.c[name] for name in _FIELDS[DatasetRecord])).order_by(
@@ -80,7 +77,7 @@ def read_datasets(connection: Connection) -> list[DatasetRecord]:
 
 
 def insert_datasets(connection: Connection, records: Iterable[DatasetRecord]) -> int:
-    """Add the datasets that are not there yet; say how many."""
+    """Add the datasets that are new; return how many."""
     known = set(dataset_keys(connection))
     new = {record.fingerprint: record for record in records if record.fingerprint not in known}
     _insert(
@@ -92,7 +89,7 @@ def insert_datasets(connection: Connection, records: Iterable[DatasetRecord]) ->
 
 
 def read_models(connection: Connection) -> list[ModelRecord]:
-    """All models, in the order of specs."""
+    """Read all models, in the order of specs."""
     table = schema.models
     rows = connection.execute(
         select(table.c.family, table.c.params, table.c.scaling, table.c.is_reference)
@@ -105,7 +102,7 @@ def read_models(connection: Connection) -> list[ModelRecord]:
 
 
 def insert_models(connection: Connection, records: Iterable[ModelRecord]) -> int:
-    """Add the models that are not there yet; say how many."""
+    """Add the models that are new; return how many."""
     known = set(model_keys(connection))
     new = {record.id: record for record in records if record.id not in known}
     rows = [
@@ -125,15 +122,15 @@ def insert_models(connection: Connection, records: Iterable[ModelRecord]) -> int
 # evaluations and cells
 
 
-def trial_of(item: Evaluation) -> tuple[str, str, int]:
-    """An evaluation's identity within a dataset: mode, model and trial."""
+def trial_key(item: Evaluation) -> tuple[str, str, int]:
+    """Return an evaluation's identity within a dataset: mode, model and trial."""
     return (item.mode, item.model, item.trial)
 
 
 def read_evaluations(connection: Connection, dataset: int) -> list[Evaluation]:
-    """One dataset's evaluations, by mode, model and trial."""
+    """Read one dataset's evaluations, ordered by mode, model and trial."""
     found = _read(connection, dataset, schema.evaluations, Evaluation)
-    return sorted(found, key=trial_of)
+    return sorted(found, key=trial_key)
 
 
 def replace_evaluations(
@@ -144,29 +141,29 @@ def replace_evaluations(
 ) -> None:
     """Write one dataset's evaluations over those of the same mode, model and trial.
 
-    The cells that they belong to are computed anew from all their trials; but an imported cell
-    of more trials than are there stays until there are as many.
+    Their cells are computed again from all their trials; an imported cell of more trials than
+    the store holds stays until it holds as many.
     """
-    new = {trial_of(item): item for item in evaluations}
+    new = {trial_key(item): item for item in evaluations}
     if not new:
         return
-    known = {trial_of(item): item for item in read_evaluations(connection, dataset)}
-    rows = {place: _to_row(item, dataset, models) for place, item in new.items()}
-    _delete(connection, schema.evaluations, [rows[place] for place in new if place in known])
+    old = {trial_key(item): item for item in read_evaluations(connection, dataset)}
+    rows = {key: _to_row(item, dataset, models) for key, item in new.items()}
+    _delete(connection, schema.evaluations, [rows[key] for key in new if key in old])
     _insert(connection, schema.evaluations, list(rows.values()))
-    touched = {(item.mode, item.model) for item in new.values()}
-    trials = (item for item in (known | new).values() if (item.mode, item.model) in touched)
+    changed = {(item.mode, item.model) for item in new.values()}
+    trials = (item for item in (old | new).values() if (item.mode, item.model) in changed)
     imported = {
-        cell.place: cell.n_trials for cell in read_cells(connection, dataset) if cell.imported
+        cell.key: cell.n_trials for cell in read_cells(connection, dataset) if cell.imported
     }
-    cells = [cell for cell in aggregate(trials) if cell.n_trials >= imported.get(cell.place, 0)]
+    cells = [cell for cell in aggregate(trials) if cell.n_trials >= imported.get(cell.key, 0)]
     replace_cells(connection, dataset, cells, models)
 
 
 def read_cells(connection: Connection, dataset: int) -> list[Cell]:
-    """One dataset's cells, by mode and model."""
+    """Read one dataset's cells, ordered by mode and model."""
     found = _read(connection, dataset, schema.cells, Cell)
-    return sorted(found, key=lambda item: item.place)
+    return sorted(found, key=lambda item: item.key)
 
 
 def replace_cells(
@@ -174,8 +171,13 @@ def replace_cells(
 ) -> None:
     """Write one dataset's cells over those of the same mode and model."""
     rows = [_to_row(item, dataset, models) for item in cells]
-    _delete(connection, schema.cells, rows)
-    _insert(connection, schema.cells, rows)
+    if not rows:
+        return
+    table = schema.cells
+    query = select(table.c.mode, table.c.model).where(table.c.dataset == dataset)
+    old = {(row.mode, row.model) for row in connection.execute(query)}
+    _delete(connection, table, [row for row in rows if (row["mode"], row["model"]) in old])
+    _insert(connection, table, rows)
 
 
 def _to_row(record: Evaluation | Cell, dataset: int, models: Mapping[str, int]) -> dict[str, Any]:
@@ -213,7 +215,7 @@ def _read(connection: Connection, dataset: int, table: Table, kind: type[Trials]
 
 
 def read_metafeatures(connection: Connection, dataset: int) -> list[MetaFeatureRecord]:
-    """One dataset's meta-features, by schema and version."""
+    """Read one dataset's meta-features, ordered by schema and version."""
     names, vectors = schema.metafeature_schemas, schema.metafeatures
     rows = connection.execute(
         select(names.c.name, names.c.version, names.c.features, vectors.c.vector)
@@ -244,7 +246,7 @@ def replace_metafeatures(
 
 
 def read_schemas(connection: Connection) -> dict[tuple[str, int], tuple[int, tuple[str, ...]]]:
-    """The key and the features of every schema, by name and version."""
+    """Return the key and the features of every schema, by name and version."""
     table = schema.metafeature_schemas
     return {
         (row.name, row.version): (row.key, tuple(json.loads(row.features)))
@@ -267,9 +269,6 @@ def _schema_key(connection: Connection, record: MetaFeatureRecord) -> int:
             remedy="features that change need a new version of the schema",
         )
     return key
-
-
-# rows
 
 
 def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:

@@ -1,14 +1,19 @@
-"""The tables of a store, and the version of their layout.
+"""The tables of a store, the version of their layout, and migrations from older versions.
 
-Rows refer to each other by small integers that mean nothing outside their file; what a row *is*
-stands in the unique columns: a dataset's fingerprint, a model's id, a schema's name and version.
-That keeps 700,000 evaluations in tens of megabytes, and lets two stores be merged.
+Rows refer to each other by small integer keys that are valid in one database only. The identity
+of a row is in its unique columns: a dataset's fingerprint, a model's id, a schema's name and
+version. That keeps 700,000 evaluations in tens of megabytes, and lets two stores be merged.
 """
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
 
 from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Connection,
     Double,
     ForeignKey,
     Integer,
@@ -18,26 +23,45 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    insert,
+    inspect,
+    select,
+    update,
 )
 
+from metaod._version import __version__
+from metaod.errors import BadFile, UserError
+
 __all__ = [
-    "APPLICATION",
+    "MIGRATIONS",
     "SCHEMA_VERSION",
     "cells",
+    "check_tables",
+    "check_version",
     "datasets",
     "evaluations",
+    "make_tables",
     "meta",
     "metadata",
     "metafeature_schemas",
     "metafeatures",
+    "migrate",
     "models",
+    "not_a_store",
+    "read_version",
 ]
 
-APPLICATION = "metaod"
-"""Value of the key ``application``, by which a store is recognised."""
+_APPLICATION = "metaod"
 
 SCHEMA_VERSION = 1
 """Version of the layout below; a change of layout adds a migration and 1 to this number."""
+
+MIGRATIONS: Final[dict[int, Callable[[Connection], None]]] = {}
+"""The step from each older version to the next; no older version exists yet.
+
+A step alters tables and rows through the connection it gets. All steps run in one transaction,
+which also writes the new version: an interrupted migration leaves the store as it was.
+"""
 
 metadata = MetaData()
 
@@ -76,7 +100,7 @@ models = Table(
 
 
 def _figures_only_if_ok(*names: str) -> CheckConstraint:
-    # a failed or missing figure is never a zero: the database itself refuses it
+    # the database itself refuses a figure, such as zero, for a trial that failed
     present = " AND ".join(f"{name} IS NOT NULL" for name in names)
     absent = " AND ".join(f"{name} IS NULL" for name in names)
     return CheckConstraint(f"(state = 'ok' AND {present}) OR (state <> 'ok' AND {absent})")
@@ -98,7 +122,7 @@ evaluations = Table(
     Column("reason", Text, nullable=False),
     Column("engine_version", String(64), nullable=False),
     _figures_only_if_ok("ap", "roc_auc", "precision_at_n"),
-    # rows live in the primary key's own tree, so that those of a dataset lie together
+    # rows are stored in the primary key's tree, so that those of a dataset are adjacent
     sqlite_with_rowid=False,
 )
 
@@ -142,3 +166,75 @@ metafeatures = Table(
     Column("vector", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
+
+
+def make_tables(connection: Connection) -> None:
+    """Create the tables of an empty store."""
+    metadata.create_all(connection)
+    facts = {
+        "application": _APPLICATION,
+        "schema_version": str(SCHEMA_VERSION),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "package_version": __version__,
+    }
+    connection.execute(insert(meta), [{"key": key, "value": value} for key, value in facts.items()])
+
+
+def read_version(connection: Connection, where: str) -> int | None:
+    """Read the version of a store's layout; None where there is no store."""
+    if not inspect(connection).has_table(meta.name):
+        return None
+    found = connection.execute(select(meta.c.key, meta.c.value)).all()
+    facts = {str(row.key): str(row.value) for row in found}
+    version = facts.get("schema_version", "")
+    if facts.get("application") != _APPLICATION or not version.isdecimal():
+        raise not_a_store(where, "its table 'meta' is another program's")
+    return int(version)
+
+
+def check_version(version: int, where: str, *, read_only: bool) -> None:
+    """Refuse a store whose version cannot be brought to the present one."""
+    if version > SCHEMA_VERSION:
+        raise UserError(
+            f"the store has schema version {version}, newer than version {SCHEMA_VERSION} of this "
+            "package",
+            where=where,
+            remedy="upgrade metaod",
+        )
+    if any(step not in MIGRATIONS for step in range(version, SCHEMA_VERSION)):
+        raise UserError(
+            f"the store has schema version {version}, which cannot be migrated to version "
+            f"{SCHEMA_VERSION} of this package",
+            where=where,
+            remedy="export it with the version of metaod that made it, and import that",
+        )
+    if read_only and version < SCHEMA_VERSION:
+        raise UserError(
+            f"the store has schema version {version} and must be migrated to version "
+            f"{SCHEMA_VERSION}, but it is opened for reading only",
+            where=where,
+            remedy="open it once for writing, or a copy of it",
+        )
+
+
+def migrate(connection: Connection, version: int) -> None:
+    """Run the steps from a version to the present one, inside the caller's transaction."""
+    for step in range(version, SCHEMA_VERSION):
+        MIGRATIONS[step](connection)
+    is_version = meta.c.key == "schema_version"
+    connection.execute(update(meta).where(is_version).values(value=str(SCHEMA_VERSION)))
+
+
+def check_tables(connection: Connection, where: str) -> None:
+    """Refuse a database that lacks a table or a column."""
+    columns = inspect(connection).get_multi_columns()
+    found = {name: {item["name"] for item in items} for (_, name), items in columns.items()}
+    for name, table in metadata.tables.items():
+        lacking = set(table.columns.keys()) - found.get(name, set())
+        if lacking:
+            raise not_a_store(where, f"its table {name!r} lacks {', '.join(sorted(lacking))}")
+
+
+def not_a_store(where: str, why: str) -> BadFile:
+    """Build the error for a database that holds no store."""
+    return BadFile(where, f"is not a store: {why}", remedy="name another, or create one")

@@ -1,8 +1,12 @@
-"""One task of a build: one dataset, the models that lack trials on it, and their evaluations."""
+"""One task of a build: one dataset and what is missing on it, computed and measured."""
 
+import os
 import time
+import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -11,42 +15,39 @@ from threadpoolctl import threadpool_limits
 from metaod.errors import BadFile, UserError
 from metaod.history import Evaluation, FolderEntry, Reference, evaluate_models
 from metaod.metafeatures import extract, schema
-from metaod.models import Budget, CellState, Mode, ModelSpec, Scored
+from metaod.models import Budget, CellState, Matrix, Mode, ModelSpec, Scored
 from metaod.store._records import MetaFeatureRecord
-from metaod.store._score_cache import Kept, ScoreCache
 from metaod.tables import PreparedTable, prepare
 
-__all__ = ["BuildTask", "TaskResult", "run_task"]
+__all__ = ["BuildTask", "ScoreCache", "TaskResult", "run_task"]
+
+KeptScores = dict[tuple[str, int], npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
 class BuildTask:
-    """What one task has to do; it holds no table, so that it can travel.
+    """What is missing on one dataset; a task holds no table, so that it can be pickled.
 
     Parameters
     ----------
     entry : FolderEntry
         The dataset.
     fingerprint : str
-        Its content when the build was planned.
+        Its fingerprint when the build was planned.
     specs : tuple of ModelSpec
         Models that lack trials.
     references : tuple of Reference
         Reference models that lack trials.
     lacking : frozenset of (str, int)
-        Model ids and trials that are missing: what is written of all that is computed.
+        Model ids and trials that are missing; only these evaluations are written.
     schemas : tuple of str
         Schemas of meta-features that are missing.
-    trials : int
-        Trials of a random model.
-    mode : Mode
-        How faithful to PyOD's own bits the scores are.
-    budget : Budget
-        What one cell may cost.
+    trials, mode, budget
+        See :class:`~metaod.store.BuildOptions`.
     cost : float
-        Relative cost, by which tasks are ordered and the time left is foretold.
-    scores : Path or None
-        Folder that keeps scores.
+        Relative cost, used to order tasks and to estimate the remaining time.
+    scores_folder : Path or None
+        Folder of kept scores.
     keep : frozenset of str
         Ids of the models whose scores are kept there.
     """
@@ -61,24 +62,24 @@ class BuildTask:
     mode: Mode
     budget: Budget
     cost: float
-    scores: Path | None = None
+    scores_folder: Path | None = None
     keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What a finished task gives.
+    """The results of a finished task.
 
     Parameters
     ----------
     task : BuildTask
         The task.
     evaluations : tuple of Evaluation
-        One for each model and trial that was lacking, by model id and trial.
+        One for each model and trial that was lacking, ordered by model id and trial.
     metafeatures : tuple of MetaFeatureRecord
-        One for each schema that was lacking; none of a table that cannot be prepared.
+        One for each schema that was lacking.
     seconds : float
-        What the whole task took.
+        Duration of the whole task.
     """
 
     task: BuildTask
@@ -88,51 +89,46 @@ class TaskResult:
 
 
 def run_task(task: BuildTask) -> TaskResult:
-    """Read the dataset, score and measure; on one thread, as tasks run beside each other.
+    """Read the dataset, score and measure, on one thread, as several tasks may run at once.
 
-    A table that cannot be prepared, or an error nobody foresaw, fails the task's cells with its
-    reason: one bad dataset must not end a build of hundreds. Want of memory or of disk is no
-    fault of a model: it ends the build, and nothing of the task is recorded.
+    If the table cannot be prepared, or on an unforeseen error, the task's cells fail with the
+    reason: one bad dataset must not end a build of hundreds. Lack of memory or of disk space is
+    not a property of a model: it ends the build, and nothing of the task is recorded.
     """
     start = time.perf_counter()
     dataset = task.entry.load()
     if dataset.fingerprint != task.fingerprint:
         raise BadFile(
-            dataset.path,
-            "changed while the build was running",
-            remedy="start the build again",
+            dataset.path, "changed while the build was running", remedy="start the build again"
         )
-    kept: Kept = {}
-    metafeatures: tuple[MetaFeatureRecord, ...] = ()
+    kept: KeptScores = {}
     with threadpool_limits(1):
         try:
             prepared = prepare(dataset.table)
         except UserError as error:
             evaluations = _all_failed(task, str(error))
-            metafeatures = _undefined(task.schemas)
+            metafeatures = _undefined_metafeatures(task.schemas)
         else:
-            metafeatures = _describe(prepared, task.schemas)
+            metafeatures = _extract(prepared, task.schemas)
             evaluations = _evaluate(task, prepared.X, dataset.y, kept)
-    if kept and task.scores is not None:
-        _keep(task, kept)
+    if kept and task.scores_folder is not None:
+        _keep_scores(task.scores_folder, task.fingerprint, kept)
     evaluations.sort(key=lambda item: (item.model, item.trial))
     return TaskResult(task, tuple(evaluations), metafeatures, time.perf_counter() - start)
 
 
-def _keep(task: BuildTask, kept: Kept) -> None:
-    assert task.scores is not None  # noqa: S101 - for the type checker; the caller asked
+def _keep_scores(folder: Path, fingerprint: str, kept: KeptScores) -> None:
     try:
-        ScoreCache(task.scores).write(task.fingerprint, kept)
+        ScoreCache(folder).write(fingerprint, kept)
     except OSError as error:
         raise UserError(
             f"scores cannot be kept ({error.strerror})",
-            where=str(task.scores),
-            remedy="make room or rights for the folder, and start the build again",
+            where=str(folder),
+            remedy="free some space or allow writing, and start the build again",
         ) from error
 
 
-def _undefined(schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
-    """Meta-features of a table that cannot be prepared: none is defined."""
+def _undefined_metafeatures(schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
     parts = [schema(name) for name in schemas]
     return tuple(
         MetaFeatureRecord(part.name, part.version, part.names, np.full(len(part.names), np.nan))
@@ -140,7 +136,7 @@ def _undefined(schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
     )
 
 
-def _describe(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
+def _extract(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
     if not schemas:
         return ()
     found = extract(prepared, schemas)
@@ -153,7 +149,7 @@ def _describe(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFe
 
 
 def _evaluate(
-    task: BuildTask, X: npt.NDArray[np.float64], y: npt.NDArray[np.int8], kept: Kept
+    task: BuildTask, X: Matrix, y: npt.NDArray[np.int8], kept: KeptScores
 ) -> list[Evaluation]:
     if not task.lacking and not task.keep:
         return []
@@ -183,7 +179,7 @@ def _evaluate(
             where=str(task.entry.path),
             remedy="use fewer --jobs or a smaller --max-memory, and start the build again",
         ) from error
-    except Exception as error:  # see run_task; the reason is stored and `--retry failed` repeats
+    except Exception as error:  # see run_task; the reason is stored, and `--retry failed` repeats
         return _all_failed(task, f"{type(error).__name__}: {error}")
 
 
@@ -201,3 +197,62 @@ def _all_failed(task: BuildTask, reason: str) -> list[Evaluation]:
         )
         for model, trial in task.lacking
     ]
+
+
+class ScoreCache:
+    """Scores of chosen models, in a folder beside a store: one NPZ file a dataset.
+
+    A file holds float32 scores by model id and trial. The folder is made when scores are written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+
+    @classmethod
+    def beside(cls, store: Path) -> "ScoreCache":
+        """Return the cache that belongs to a store's file."""
+        return cls(store.with_name(store.name + ".scores"))
+
+    def path(self, fingerprint: str) -> Path:
+        """Return the file of one dataset."""
+        return self.folder / f"{fingerprint.replace(':', '-')}.npz"
+
+    def write(self, fingerprint: str, scores: KeptScores) -> None:
+        """Add scores to a dataset's file; the file is replaced whole or not at all."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.path(fingerprint)
+        merged = (self.read(fingerprint) if path.exists() else {}) | scores
+        keys = sorted(merged)
+        unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+        with unfinished.open("wb") as file:
+            np.savez_compressed(
+                file,
+                models=np.array([model for model, _ in keys], dtype=np.str_),
+                trials=np.array([trial for _, trial in keys], dtype=np.int64),
+                scores=np.array([merged[key] for key in keys], dtype=np.float32),
+            )
+        unfinished.replace(path)
+
+    def missing(self, fingerprint: str, wanted: Mapping[str, int]) -> set[str]:
+        """Return the models that have fewer kept trials than wanted."""
+        kept = set(self.read(fingerprint))
+        return {
+            model
+            for model, trials in wanted.items()
+            if any((model, trial) not in kept for trial in range(trials))
+        }
+
+    def read(self, fingerprint: str) -> KeptScores:
+        """Read the kept scores of one dataset."""
+        path = self.path(fingerprint)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                models, trials, scores = file["models"], file["trials"], file["scores"]
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
+            raise BadFile(path, "is not a file of scores", remedy="delete it") from error
+        return {
+            (str(model), int(trial)): row
+            for model, trial, row in zip(models, trials, scores, strict=True)
+        }

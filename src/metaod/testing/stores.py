@@ -16,7 +16,7 @@ from metaod.store import (
     Store,
     cells_frame,
     export_parquet,
-    find_faults,
+    find_inconsistencies,
     import_parquet,
     merge,
     metafeature_matrix,
@@ -116,7 +116,7 @@ def _empty(new_url: Callable[[], str]) -> None:
         _demand(store.datasets() == [] and store.models() == [], store, "is not empty")
         _demand(cells_frame(store).empty, store, "has cells")
         _demand(performance_matrix(store).shape == (0, 0), store, "has a performance matrix")
-        _demand(find_faults(store) == [], store, "has faults")
+        _demand(find_inconsistencies(store) == [], store, "has faults")
 
 
 def _returned(new_url: Callable[[], str]) -> None:
@@ -176,7 +176,7 @@ def _replaced(new_url: Callable[[], str]) -> None:
         _demand(states == [CellState.OK, CellState.OK], store, f"cells are {states}")
         _demand(len(store.evaluations(dataset)) == 3, store, "evaluations are not three")
         _demand(store.metafeatures(dataset)[0].values[0] == 2.0, store, "meta-features stay")
-        _demand(find_faults(store) == [], store, "cells are not what trials give")
+        _demand(find_inconsistencies(store) == [], store, "cells are not what trials give")
 
 
 def _rule(new_url: Callable[[], str]) -> None:
@@ -233,7 +233,7 @@ def _commutes(new_url: Callable[[], str]) -> None:
             added = merge(target, source).added
             _demand(added.total() == 0, target, f"adds {added} again")
             _demand(_content(target) == once, target, "changes when merged again")
-            _demand(find_faults(target) == [], target, "cells are not what trials give")
+            _demand(find_inconsistencies(target) == [], target, "cells are not what trials give")
             contents.append(once)
     _demand(contents[0] == contents[1], target, "depends on the order of the stores")
 

@@ -1,0 +1,380 @@
+"""Queries over a whole store: its matrices, its missing trials, a summary, training data."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sqlalchemy import Connection, Select, func, select
+
+from metaod.errors import BadParameter, UserError
+from metaod.history import MEASURES, REFERENCE, TrainingData
+from metaod.metafeatures import SCHEMAS, schema
+from metaod.models import CellState, Mode
+from metaod.store import _rows as rows
+from metaod.store import _schema as tables
+from metaod.store._store import Store
+
+__all__ = [
+    "cells_frame",
+    "datasets_frame",
+    "metafeature_matrix",
+    "missing",
+    "performance_matrix",
+    "summarise",
+    "training_data",
+]
+
+
+# matrices and frames
+
+
+def performance_matrix(
+    store: Store,
+    measure: str = "ap",
+    *,
+    mode: Mode = Mode.FAST,
+    models: Iterable[str] | None = None,
+) -> pd.DataFrame:
+    """Return the performance of every model on every dataset, the paper's P.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    measure : {"ap", "roc_auc", "precision_at_n", "seconds"}, default="ap"
+        The measure, averaged over the trials of a cell.
+    mode : Mode, default=Mode.FAST
+        The mode of the cells.
+    models : iterable of str, optional
+        Ids of the columns, in this order; by default all models except references, in the
+        order of specs.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Datasets (fingerprints, ordered by collection and name) that have a cell of these models
+        in this mode × models. NaN where a cell is missing or not ok, never zero.
+    """
+    legal = (*MEASURES, "seconds")
+    if measure not in legal:
+        raise BadParameter("performance_matrix", "measure", legal, measure)
+    cells = tables.cells
+    query = select(cells.c.dataset, cells.c.model, cells.c[measure]).where(
+        cells.c.mode == mode.value
+    )
+    with store.reading() as connection:
+        dataset_keys, model_keys = rows.dataset_keys(connection), rows.model_keys(connection)
+        if models is None:
+            columns = [item.id for item in rows.read_models(connection) if not item.is_reference]
+        else:
+            columns = list(models)
+        for name in columns:
+            if name not in model_keys:
+                raise BadParameter("performance_matrix", "models", "models of the store", name)
+        fingerprints = [item.fingerprint for item in rows.read_datasets(connection)]
+        found = connection.execute(query).all()
+    dataset, model, value = zip(*found, strict=True) if found else ((), (), ())
+    i = _positions(dataset_keys, fingerprints)[np.array(dataset, dtype=np.intp)]
+    j = _positions(model_keys, columns)[np.array(model, dtype=np.intp)]
+    wanted = j >= 0
+    P = np.full((len(fingerprints), len(columns)), np.nan)
+    P[i[wanted], j[wanted]] = np.array(value, dtype=np.float64)[wanted]
+    filled = np.zeros(len(fingerprints), dtype=bool)
+    filled[i[wanted]] = True
+    frame = pd.DataFrame(
+        P,
+        index=pd.Index(fingerprints, dtype=object, name="dataset"),
+        columns=pd.Index(columns, dtype=object, name="model"),
+    )
+    return frame[filled]
+
+
+def _positions(keys: dict[str, int], names: list[str]) -> npt.NDArray[np.intp]:
+    """Return the position of each database key in a list of names; -1 where it is not in it."""
+    positions = np.full(max(keys.values(), default=0) + 1, -1, dtype=np.intp)
+    positions[[keys[name] for name in names]] = np.arange(len(names))
+    return positions
+
+
+def metafeature_matrix(store: Store, schema_name: str, version: int | None = None) -> pd.DataFrame:
+    """Return the meta-features of every dataset in one schema, the paper's M.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    schema_name : str
+        The schema.
+    version : int, optional
+        Its version; by default the newest in the store.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Datasets (fingerprints, ordered by collection and name) that have a vector × features.
+    """
+    vectors, datasets = tables.metafeatures, tables.datasets
+    with store.reading() as connection:
+        known = rows.read_schemas(connection)
+        chosen = [item for item in known if item[0] == schema_name and version in (None, item[1])]
+        if not chosen:
+            legal = [f"{name} {number}" for name, number in known]
+            got = schema_name if version is None else f"{schema_name} {version}"
+            raise BadParameter("metafeature_matrix", "schema_name", legal, got)
+        key, features = known[max(chosen)]
+        found = connection.execute(
+            select(datasets.c.fingerprint, vectors.c.vector)
+            .join(vectors, vectors.c.dataset == datasets.c.key)
+            .where(vectors.c.schema == key)
+            .order_by(datasets.c.collection, datasets.c.name, datasets.c.fingerprint)
+        ).all()
+    M = np.array([np.frombuffer(item.vector, "<f8") for item in found], dtype=np.float64)
+    return pd.DataFrame(
+        M.reshape(len(found), len(features)),
+        index=pd.Index([item.fingerprint for item in found], dtype=object, name="dataset"),
+        columns=pd.Index(features, dtype=object, name="feature"),
+    )
+
+
+def datasets_frame(store: Store) -> pd.DataFrame:
+    """Return all datasets, one a row, ordered by collection and name."""
+    records = store.datasets()
+    columns = list(tables.datasets.columns.keys())[1:]
+    frame = pd.DataFrame([asdict(record) for record in records], columns=columns)
+    shares = [record.outlier_share for record in records]
+    frame.insert(columns.index("n_outliers") + 1, "outlier_share", shares)
+    return frame
+
+
+def cells_frame(store: Store, *, mode: Mode | None = None) -> pd.DataFrame:
+    """Return all cells, one a row, ordered by dataset (fingerprint), mode and model id.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    mode : Mode, optional
+        Return only the cells of this mode.
+    """
+    cells = tables.cells
+    query = select(cells)
+    if mode is not None:
+        query = query.where(cells.c.mode == mode.value)
+    with store.reading() as connection:
+        datasets = {key: name for name, key in rows.dataset_keys(connection).items()}
+        models = {key: name for name, key in rows.model_keys(connection).items()}
+        found = connection.execute(query).all()
+    frame = pd.DataFrame(found, columns=list(cells.columns.keys()))
+    frame["dataset"] = frame["dataset"].map(datasets).astype(str)
+    frame["model"] = frame["model"].map(models).astype(str)
+    for column in cells.columns:
+        if column.type.python_type is float:
+            frame[column.name] = frame[column.name].astype(np.float64)
+    frame["imported"] = frame["imported"].astype(bool)
+    return frame.sort_values(["dataset", "mode", "model"], ignore_index=True)
+
+
+def training_data(
+    store: Store, schemas: Sequence[str] = ("paper",), *, measure: str = "ap"
+) -> TrainingData:
+    """Read training data for learners; datasets without performance or meta-features are left out.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    schemas : sequence of {"paper", "scores"}, default=("paper",)
+        Schemas of the meta-features, in their present versions.
+    measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
+        The measure in P.
+    """
+    if measure not in MEASURES:
+        raise BadParameter("TrainingData", "measure", MEASURES, measure)
+    for name in schemas:
+        if name not in SCHEMAS:
+            raise BadParameter("TrainingData", "schemas", SCHEMAS, name)
+    if len(set(schemas)) != len(schemas):
+        raise BadParameter("TrainingData", "schemas", "different schemas", list(schemas))
+    P = performance_matrix(store, measure)
+    if not P.notna().to_numpy().any():
+        raise UserError(
+            "holds no performance yet",
+            where=str(store),
+            remedy="evaluate models on labelled datasets with: metaod build",
+        )
+    try:
+        reference = performance_matrix(store, measure, models=[REFERENCE])[REFERENCE]
+    except BadParameter:
+        reference = None  # the store was built without references
+    metafeatures = {name: _present_metafeatures(store, name) for name in schemas}
+    datasets = datasets_frame(store).set_index("fingerprint")
+    return TrainingData.from_frames(P, metafeatures, datasets, reference=reference, measure=measure)
+
+
+def _present_metafeatures(store: Store, name: str) -> pd.DataFrame:
+    version = schema(name).version
+    try:
+        return metafeature_matrix(store, name, version)
+    except BadParameter as error:
+        raise UserError(
+            f"holds no meta-features of schema {name!r}, version {version}",
+            where=str(store),
+            remedy=f"extract them with: metaod build --schema {name}",
+        ) from error
+
+
+# missing trials
+
+# datasets a query: all trials of a large store would fill the memory
+_BATCH = 64
+
+
+def missing(
+    store: Store,
+    datasets: Iterable[str],
+    wanted: Mapping[str, int],
+    mode: Mode = Mode.FAST,
+    *,
+    retry: Collection[CellState] = (),
+) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Find the trials of models on datasets that the store lacks.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    datasets : iterable of str
+        Fingerprints; a dataset that is not in the store lacks everything.
+    wanted : mapping of str to int
+        Number of trials by model id: 1 for a model that is not random.
+    mode : Mode, default=Mode.FAST
+        The mode of the trials.
+    retry : collection of CellState, optional
+        Trials in these states count as missing.
+
+    Returns
+    -------
+    dict
+        For each dataset that lacks trials: for each model that lacks trials, their numbers. An
+        imported cell replaces its trials if it has as many as are wanted; else all are missing.
+
+    Examples
+    --------
+    >>> with Store("sqlite://", create=True) as store:
+    ...     missing(store, ["fp1:" + 32 * "0"], {"HBOS()": 1, "IForest()": 3})
+    {'fp1:0...0': {'HBOS()': (0,), 'IForest()': (0, 1, 2)}}
+    """
+    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    names = list(datasets)
+    states = [state.value for state in CellState if state not in retry]
+    with store.reading() as connection:
+        keys, models = rows.dataset_keys(connection), rows.model_keys(connection)
+        by_key = {models[model]: n for model, n in wanted.items() if model in models}
+        for start in range(0, len(names), _BATCH):
+            batch = names[start : start + _BATCH]
+            known = [keys[dataset] for dataset in batch if dataset in keys]
+            finished = _finished_trials(connection, known, by_key, mode, states)
+            for dataset in batch:
+                done = finished[keys[dataset]] if dataset in keys else set()
+                lacking = {
+                    model: tuple(t for t in range(n) if (models.get(model), t) not in done)
+                    for model, n in wanted.items()
+                }
+                if any(lacking.values()):
+                    found[dataset] = {model: trials for model, trials in lacking.items() if trials}
+    return found
+
+
+def _finished_trials(
+    connection: Connection,
+    datasets: Sequence[int],
+    wanted: Mapping[int, int],
+    mode: Mode,
+    states: Sequence[str],
+) -> defaultdict[int, set[tuple[int | None, int]]]:
+    found: defaultdict[int, set[tuple[int | None, int]]] = defaultdict(set)
+    trials, cells = tables.evaluations, tables.cells
+    query = select(trials.c.dataset, trials.c.model, trials.c.trial).where(
+        trials.c.dataset.in_(datasets), trials.c.mode == mode.value, trials.c.state.in_(states)
+    )
+    for dataset, model, trial in connection.execute(query):
+        found[dataset].add((model, trial))
+    imported = select(cells.c.dataset, cells.c.model, cells.c.n_trials).where(
+        cells.c.dataset.in_(datasets),
+        cells.c.mode == mode.value,
+        cells.c.state.in_(states),
+        cells.c.imported,
+    )
+    for dataset, model, n_trials in connection.execute(imported):
+        if n_trials >= wanted.get(model, 0):
+            found[dataset].update((model, trial) for trial in range(n_trials))
+    return found
+
+
+# a summary
+
+
+def summarise(store: Store) -> dict[str, Any]:
+    """Count what a store holds, in a dictionary that can be written as JSON.
+
+    Examples
+    --------
+    >>> with Store("sqlite://", create=True) as store:
+    ...     summarise(store)["datasets"]
+    0
+    """
+    datasets, models, cells = tables.datasets, tables.models, tables.cells
+    schemas, vectors = tables.metafeature_schemas, tables.metafeatures
+    path = store.location.path
+    with store.reading() as connection:
+
+        def number(query: Select[Any]) -> int:
+            return connection.scalar(query) or 0
+
+        def counts(column: Any) -> dict[str, int]:
+            query = select(column, func.count()).group_by(column).order_by(column)
+            return {row[0]: row[1] for row in connection.execute(query)}
+
+        facts = {row.key: row.value for row in connection.execute(select(tables.meta))}
+        by_state: dict[str, dict[str, int]] = {}
+        for mode, state, count in connection.execute(
+            select(cells.c.mode, cells.c.state, func.count())
+            .group_by(cells.c.mode, cells.c.state)
+            .order_by(cells.c.mode, cells.c.state)
+        ):
+            by_state.setdefault(mode, {})[state] = count
+        metafeatures = connection.execute(
+            select(schemas.c.name, schemas.c.version, func.count())
+            .join(vectors, vectors.c.schema == schemas.c.key)
+            .group_by(schemas.c.name, schemas.c.version)
+            .order_by(schemas.c.name, schemas.c.version)
+        ).all()
+        all_models = select(func.count()).select_from(models)
+        return {
+            "store": str(store),
+            "schema_version": int(facts["schema_version"]),
+            "created": facts["created"],
+            "package_version": facts["package_version"],
+            "size_bytes": None if path is None else path.stat().st_size,
+            "datasets": number(select(func.count()).select_from(datasets)),
+            "origins": number(select(func.count(datasets.c.origin.distinct()))),
+            "collections": counts(datasets.c.collection),
+            "models": number(all_models.where(models.c.is_reference.is_(False))),
+            "references": number(all_models.where(models.c.is_reference)),
+            "families": counts(models.c.family),
+            "cells": by_state,
+            "imported_cells": number(
+                select(func.count()).select_from(cells).where(cells.c.imported)
+            ),
+            "evaluations": number(select(func.count()).select_from(tables.evaluations)),
+            "most_trials": number(select(func.max(cells.c.n_trials))),
+            "engine_versions": counts(tables.evaluations.c.engine_version),
+            "metafeatures": [
+                {"schema": name, "version": version, "datasets": count}
+                for name, version, count in metafeatures
+            ],
+        }

@@ -1,0 +1,28 @@
+"""Every executor runs each task once, yields its result, and passes exceptions on."""
+
+import pytest
+
+from metaod.errors import BadParameter
+from metaod.store import EXECUTORS, make_executor
+from metaod.store._executors import JoblibExecutor, SerialExecutor
+
+
+def divide(number):
+    return 12 // number
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_the_contract(name):
+    executor = make_executor(2, name)
+    assert sorted(executor.run(divide, [1, 2, 3, 4])) == [3, 4, 6, 12]
+    assert list(executor.run(divide, [])) == []
+    with pytest.raises(ZeroDivisionError):
+        list(executor.run(divide, [1, 0]))
+
+
+def test_the_number_of_jobs_decides_where_no_name_is_given():
+    assert isinstance(make_executor(), SerialExecutor)
+    assert isinstance(make_executor(-1), JoblibExecutor)
+    for arguments in ((0,), (-2,), (1, "cluster")):
+        with pytest.raises(BadParameter):
+            make_executor(*arguments)
