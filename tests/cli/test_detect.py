@@ -13,6 +13,7 @@ from metaod.cli import detect as command
 from metaod.cli import writing
 from metaod.cli.detect import detect
 from metaod.errors import BadParameter, UserError
+from metaod.models import ModelSpec, average_of
 from metaod.selection import _estimator as estimator
 
 FRAME = pd.DataFrame(
@@ -43,14 +44,27 @@ def table(tmp_path):
     return tmp_path / "t.csv"
 
 
-def test_the_screen_tells_the_pick_the_count_and_the_top_rows(call, table):
+def test_the_screen_shows_the_pick_the_count_and_the_top_rows(call, table):
     out = call(table, "--contamination", "0.02").out
-    assert f"pick: {MODELS[0]}" in out
-    assert "Warning: the table is made up" in out
+    assert "pick: k nearest neighbours\n" in out
+    assert MODELS[0] not in out
+    assert "warning: the table is made up" in out
     assert "flagged: 1 of 41 rows (2.4%)" in out
     first = next(line.split() for line in out.splitlines() if line.split()[:1] == ["1"])
     assert first[1] == "41"
     assert first[3:] == ["yes", "900", "black", "40"]
+
+
+def test_verbose_shows_full_ids(call, table, monkeypatch):
+    average = average_of(*map(ModelSpec.parse, MODELS)).id
+    monkeypatch.setattr(estimator, "make_selection", selecting(average))
+    names = "pick: HBOS + Isolation forest + k nearest neighbours (average of their scores)"
+    brief, full = call(table).out, call(table, "--verbose").out
+    assert names in brief
+    assert names in full
+    for model in MODELS:
+        assert model not in brief
+        assert f"  {model}\n" in full
 
 
 def test_top_of_none_shows_no_rows(call, table):
@@ -86,7 +100,7 @@ def test_pipes(call, table, monkeypatch):
 
 
 def test_the_file_is_written_whoever_reads_the_screen(call, table, tmp_path, monkeypatch):
-    def gone(*_):
+    def gone(*_, **__):
         raise BrokenPipeError
 
     monkeypatch.setattr(command, "_print", gone)
@@ -126,7 +140,7 @@ def test_several_tables_go_to_a_folder(call, table, tmp_path):
 def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tmp_path):
     call(table, "--save", tmp_path / "pick.mod", "-o", tmp_path / "a.csv")
     out = call(table, "--apply", tmp_path / "pick.mod", "-o", tmp_path / "b.csv").out
-    assert f"saved pick: {MODELS[0]}" in out
+    assert "saved pick: k nearest neighbours" in out
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
     # in another order, with a column that is new and a colour that is
     new = pd.DataFrame(
@@ -224,7 +238,7 @@ def test_errors_of_picking_name_the_command_and_the_option(call, table, monkeypa
 
 def test_one_thing_is_not_several(call, tmp_path):
     FRAME[["height"]].to_csv(tmp_path / "t.csv", index=False)
-    assert "41 rows × 1 prepared column\n" in call(tmp_path / "t.csv").out
+    assert "41 rows × 1 column\n" in call(tmp_path / "t.csv").out
 
 
 def test_several_tables_have_no_one_place(call, table, tmp_path):

@@ -47,7 +47,7 @@ def test_it_shows_the_training_and_the_figures(call, artifact):
     assert "on 2 labelled datasets of 2 origins" in lines
     assert "models 2" in lines
     assert "measure ap" in lines
-    assert "share that it held 0.4213" in lines
+    assert "measured coverage of the interval 0.4213" in lines
     assert any(line.startswith("pyod ") and len(line.split()) == 3 for line in lines)
 
 

@@ -41,15 +41,15 @@ def table(tmp_path):
     return str(path)
 
 
-def test_the_pick_the_ranking_why_and_how_sure(call, table):
+def test_the_screen_shows_pick_ranking_explanation_and_confidence(call, table):
     out = call(table)
     lines = [line.split() for line in out.splitlines()]
-    assert lines[0][1:] == ["41", "rows", "×", "2", "prepared", "columns"]
-    assert lines[1] == ["pick:", *MODELS[0].split()]
+    assert lines[0][1:] == ["41", "rows", "×", "2", "columns"]
+    assert lines[1] == ["pick:", "k", "nearest", "neighbours"]
     assert ["1", *MODELS[0].split(), "0.70", "0.40–0.90", "0.01"] in lines
     assert ["3", *MODELS[2].split(), "0.50", "0.20–0.70", "-"] in lines
-    assert out.index("why") < out.index("ordinary meta-features") < out.index("how sure")
-    assert "Warning: the table is made up" in out
+    assert out.index("Why this pick") < out.index("made-up reason") < out.index("Confidence")
+    assert "Expected performance: 0.70.\nwarning: the table is made up" in out
 
 
 def test_top_cuts_the_ranking_with_a_hint(call, table):
@@ -139,4 +139,4 @@ def test_reading_options_are_heeded(call, tmp_path):
         "a;b;fraud\n" + "".join(f"{i},5;{i * 3 % 5};0\n" for i in range(20)) + "1,0;9;1\n"
     )
     out = call(str(path), "--delimiter", ";", "--decimal", ",", "--label", "fraud")
-    assert "21 rows × 2 prepared columns" in out
+    assert "21 rows × 2 columns" in out

@@ -22,8 +22,8 @@ class MadeTrust:
     def to_dict(self):
         return {"predicted": 0.7, "warnings": list(self.warnings)}
 
-    def __str__(self):
-        return "Expected to reach 0.70.\nWarning: the table is made up"
+    def summary(self):
+        return "Expected performance: 0.70."
 
 
 @dataclass
@@ -34,7 +34,7 @@ class MadeExplanation:
         return {"pick": self.pick}
 
     def __str__(self):
-        return "It is also the pick for a table with ordinary meta-features."
+        return "A made-up reason."
 
 
 @dataclass

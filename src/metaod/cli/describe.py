@@ -6,22 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.screen import Json, console, grid, print_json, visible
-from metaod.cli.tables import (
-    Decimal,
-    Delimiter,
-    Encoding,
-    Example,
-    File,
-    Header,
-    Label,
-    MaxBytes,
-    MissingWords,
-    Sheet,
-    TextColumns,
-    Variable,
-    open_table,
-)
+from metaod.cli.options import READING, Example, File, grouped_options, open_table
+from metaod.cli.screen import Json, console, grid, print_json, shape_of
 from metaod.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -33,6 +19,7 @@ __all__ = ["describe"]
 _SUMMARIES = ("min", "max", "mean", "std", "skewness", "kurtosis")
 
 
+@grouped_options(reading=READING)
 def describe(
     file: File = None,
     *,
@@ -44,20 +31,11 @@ def describe(
     random_state: Annotated[
         int, typer.Option(help="Seed of the random landmarkers.", metavar="N", min=0)
     ] = 0,
-    label: Label = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    na: MissingWords = None,
-    header: Header = None,
-    text: TextColumns = None,
-    sheet: Sheet = None,
-    variable: Variable = None,
-    max_bytes: MaxBytes = None,
+    reading: dict[str, Any],
     json: Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV: name, group, value.")] = False,
 ) -> None:
-    """Show the meta-features of a table: what it looks like to the selector.
+    """Show the meta-features of a table, which the pick is based on.
 
     Examples:  metaod describe table.csv  ·  metaod describe t.csv --schema scores --csv
     """
@@ -66,11 +44,7 @@ def describe(
     from metaod.metafeatures import extract
     from metaod.tables import prepare
 
-    table = open_table(
-        "metaod describe", file, example=example, label=label, delimiter=delimiter,
-        encoding=encoding, decimal=decimal, na=na, header=header, text=text, sheet=sheet,
-        variable=variable, max_bytes=max_bytes,
-    )  # fmt: skip
+    table = open_table("metaod describe", file, reading, example=example)
     prepared = prepare(table)
     features = extract(prepared, schema or "paper", random_state=random_state)
     if json:
@@ -87,7 +61,7 @@ def _as_data(prepared: "PreparedTable", features: "MetaFeatures") -> dict[str, A
         "rows": prepared.X.shape[0],
         "columns": prepared.X.shape[1],
         "schemas": features.versions,
-        # JSON has no NaN: what is undefined is null
+        # JSON has no NaN: undefined values are null
         "features": {
             name: None if math.isnan(value) else value for name, value in features.to_dict().items()
         },
@@ -103,9 +77,7 @@ def _print_csv(features: "MetaFeatures") -> None:
 
 def _print(prepared: "PreparedTable", features: "MetaFeatures") -> None:
     out = console()
-    n_rows, n_columns = prepared.X.shape
-    source = visible(prepared.source)
-    out.print(f"{source}: {n_rows} rows × {n_columns} prepared columns", style="bold")
+    out.print(shape_of(prepared), style="bold")
     groups: dict[str, list[tuple[Feature, float]]] = {}
     for feature, value in zip(features.features, features.values.tolist(), strict=True):
         groups.setdefault(feature.group, []).append((feature, value))
@@ -130,7 +102,7 @@ def _print(prepared: "PreparedTable", features: "MetaFeatures") -> None:
 def _by_statistic(
     features: Iterable[tuple["Feature", float]],
 ) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Summaries of one statistic as a row; and the features that are none."""
+    """The summaries of each statistic as a row, and the other features."""
     from metaod.metafeatures import statistic_and_summary
 
     rows: dict[str, dict[str, float]] = {}

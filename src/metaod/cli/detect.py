@@ -5,43 +5,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.detection import Detection, detected, rescored, saved_pick
-from metaod.cli.picking import (
-    Exclude,
+from metaod.cli.options import (
+    PICKING,
+    READING,
+    Example,
     Files,
-    Learner,
-    MaxSeconds,
-    Pick,
-    Seed,
-    Space,
-    message_screen,
+    grouped_options,
     one_or_several,
     open_tables,
-    picking,
-    print_notes,
-    print_pick,
-    print_trust,
+    picking_errors,
 )
-from metaod.cli.screen import counted, grid, visible
-from metaod.cli.tables import (
-    Decimal,
-    Delimiter,
-    Encoding,
-    Example,
-    Header,
-    Label,
-    MaxBytes,
-    MissingWords,
-    Sheet,
-    TextColumns,
-    Variable,
-)
-from metaod.cli.waiting import not_silent
-from metaod.cli.writing import targets_of, write_scored
+from metaod.cli.screen import console, counted, grid, message_if_long, visible
+from metaod.cli.select import Verbose, print_notes, print_pick, print_warnings
+from metaod.cli.writing import Detection, targets_of, write_scored
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from metaod.selection import MetaOD
+    from metaod.tables import Table
 
 __all__ = ["detect"]
 
@@ -49,6 +32,7 @@ _COMMAND = "metaod detect"
 _SHOWN_COLUMNS = 4
 
 
+@grouped_options(picking=PICKING, reading=READING)
 def detect(
     files: Files = None,
     *,
@@ -58,8 +42,8 @@ def detect(
         typer.Option(
             "--output",
             "-o",
-            help="Where to write the input with score, rank and flag: a .csv or .parquet file, "
-            "- for stdout (CSV), or a folder for several tables.",
+            help="Write the table with score, rank and flag to a .csv or .parquet file, to - "
+            "(stdout, as CSV), or for several tables to a folder.",
             metavar="FILE",
         ),
     ] = None,
@@ -74,38 +58,26 @@ def detect(
     save: Annotated[
         str | None,
         typer.Option(
-            help="Save the fitted pick, with the table's values, for --apply.", metavar="FILE"
+            help="Save the fitted pick for --apply; the file holds the table's values.",
+            metavar="FILE",
         ),
     ] = None,
     apply: Annotated[
         str | None,
-        typer.Option(help="Score with a saved pick instead of picking anew.", metavar="FILE"),
+        typer.Option(help="Score with a saved pick instead of a new one.", metavar="FILE"),
     ] = None,
-    learner: Learner = "default",
-    pick: Pick = None,
-    exclude: Exclude = None,
-    space: Space = None,
-    max_seconds: MaxSeconds = None,
-    seed: Seed = 0,
-    label: Label = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    na: MissingWords = None,
-    header: Header = None,
-    text: TextColumns = None,
-    sheet: Sheet = None,
-    variable: Variable = None,
-    max_bytes: MaxBytes = None,
+    verbose: Verbose = False,
+    picking: dict[str, Any],
+    reading: dict[str, Any],
 ) -> None:
     """Find the outliers of a table without labels: pick a model, fit it, score every row.
 
     Rows get a score (higher is more outlying), a rank (1 is the most
-    outlying) and a flag (1 for an outlier). With '-o -' they go to stdout, and
+    outlying) and a flag (1 for an outlier). With '-o -' they go to stdout and
     all messages to stderr.
 
-    Exit codes: 0 scored, be there outliers or not; 2 something to mend, said
-    in one line; 1 a defect of ours; 130 interrupted.
+    Exit codes: 0 scored, with or without outliers; 2 an error that you can
+    correct; 1 a defect in metaod; 130 interrupted.
 
     Examples:  metaod detect table.csv -o scored.csv  ·
     metaod detect jan.csv --save pick.mod  ·
@@ -113,52 +85,83 @@ def detect(
     """  # fmt: skip
     share = _share(contamination)
     if apply is not None:
+        defaults = {name: default for name, (_, default) in PICKING.items()}
         _refuse_with_apply(
-            learner=(learner, "default"), pick=(pick, None), exclude=(exclude, None),
-            space=(space, None), max_seconds=(max_seconds, None), seed=(seed, 0), save=(save, None),
-            contamination=(share, "auto"),
-        )  # fmt: skip
+            {**picking, "save": save, "contamination": share},
+            {**defaults, "save": None, "contamination": "auto"},
+        )
     if save is not None and files and len(files) > 1:
         raise UserError(
             "--save keeps one pick, and there are several tables",
             where=_COMMAND,
             remedy="give one table",
         )
-    options: dict[str, Any] = {
-        "learner": learner,
-        "pick": pick,
-        "contamination": share,
-        "exclude": one_or_several(exclude),
-        "space": one_or_several(space),
-        "max_seconds": max_seconds,
-        "random_state": seed,
-    }
-    tables = open_tables(
-        _COMMAND, files, example=example, label=label, delimiter=delimiter,
-        encoding=encoding, decimal=decimal, na=na, header=header, text=text, sheet=sheet,
-        variable=variable, max_bytes=max_bytes,
-    )  # fmt: skip
-    # after all tables are known to be there: it makes the folder
+    tables = open_tables(_COMMAND, files, reading, example=example)
+    # after all tables are known to exist: it creates the folder
     targets = targets_of(_COMMAND, files, output)
-    out = message_screen(beside_output=output == "-")
-    saved = None
-    if apply is not None:
-        with not_silent("fitting the saved pick again"):
-            saved = saved_pick(apply)
+    out = console(stderr=output == "-")
+    saved = None if apply is None else _load(apply)
     for place, (table, target) in enumerate(zip(tables, targets, strict=True)):
-        with picking(_COMMAND, learner):
+        with picking_errors(_COMMAND, picking["learner"]):
             found = (
-                detected(table, save=save, **options) if saved is None else rescored(table, saved)
+                _pick_and_score(table, picking, share, save)
+                if saved is None
+                else _score_with(saved, table)
             )
-        # files first: whoever reads the screen may stop reading (`| head`)
-        names = [] if target is None else write_scored(found, target, label=label)
+        # files first: the reader of the screen may stop reading (`| head`)
+        names = [] if target is None else write_scored(found, target, label=reading["label"])
         if place:
             out.print()
-        _print(out, found, top)
+        _print(out, found, top, verbose=verbose)
         if isinstance(target, Path):
             out.print(f"written: {visible(str(target))} (added {', '.join(names)})")
         if save is not None:
             out.print(f"saved the pick: {visible(save)}")
+
+
+def _pick_and_score(
+    table: "Table", picking: dict[str, Any], contamination: Any, save: str | None
+) -> Detection:
+    from metaod.artifacts import check_target
+    from metaod.selection import MetaOD
+
+    if save is not None:
+        check_target(save)  # before anything that takes long
+    model = MetaOD(
+        picking["learner"],
+        pick=picking["pick"],
+        contamination=contamination,
+        exclude=one_or_several(picking["exclude"]),
+        space=one_or_several(picking["space"]),
+        max_seconds=picking["max_seconds"],
+        random_state=picking["seed"],
+    ).fit(table)
+    if save is not None:
+        model.save(save)
+    models = tuple(model.fitted_.weights)
+    scores, selection = model.decision_scores_, model.selection_
+    return Detection(table, scores, model.threshold_, models, model.notes_, selection)
+
+
+def _load(path: str) -> "MetaOD":
+    import warnings
+
+    from metaod.selection import load
+
+    with message_if_long("fitting the saved pick again"), warnings.catch_warnings():
+        # the notes of the pick say the same
+        warnings.simplefilter("ignore", UserWarning)
+        return load(path)
+
+
+def _score_with(model: "MetaOD", table: "Table") -> Detection:
+    from metaod.selection import table_notes
+
+    # columns are found by name, in any order; scikit-learn's predict insists on the same order
+    prepared = model.preparation_.transform(table)
+    scores = model.fitted_.score(prepared.X)
+    notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
+    return Detection(table, scores, model.threshold_, tuple(model.fitted_.weights), notes, None)
 
 
 def _share(text: str) -> Any:
@@ -171,10 +174,9 @@ def _share(text: str) -> Any:
     return check_contamination(value, owner=_COMMAND)
 
 
-def _refuse_with_apply(**given: tuple[object, object]) -> None:
-    """Refuse whatever is not at its default."""
-    for name, (value, default) in given.items():
-        if value != default:
+def _refuse_with_apply(given: dict[str, Any], defaults: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if value != defaults[name]:
             raise BadParameter(
                 _COMMAND,
                 f"--{name.replace('_', '-')}",
@@ -183,15 +185,15 @@ def _refuse_with_apply(**given: tuple[object, object]) -> None:
             )
 
 
-def _print(out: "Console", found: Detection, top: int) -> None:
-    if found.selection is not None:
-        print_pick(out, found.selection)
-        print_trust(out, found.selection)
-    else:
-        size = counted(len(found.scores), "row")
-        out.print(f"{visible(found.table.source)}: {size}", style="bold")
-        out.print(f"saved pick: {' + '.join(found.models)}")
-    print_notes(out, (*found.table.warnings, *found.notes), found.selection)
+def _print(out: "Console", found: Detection, top: int, *, verbose: bool) -> None:
+    size = f"{counted(found.table.n_rows, 'row')} × {counted(found.table.n_columns, 'column')}"
+    out.print(f"{visible(found.table.source)}: {size}", style="bold")
+    print_pick(
+        out, found.models, "saved pick" if found.selection is None else "pick", verbose=verbose
+    )
+    warnings = () if found.selection is None else found.selection.trust.warnings
+    print_warnings(out, warnings)
+    print_notes(out, (*found.table.warnings, *found.notes), warnings)
     n_flagged = int(found.flags.sum())
     n_rows = len(found.flags)
     out.print(
@@ -202,7 +204,7 @@ def _print(out: "Console", found: Detection, top: int) -> None:
         out.print(_top_rows(found, top))
     hidden = n_flagged - top
     if top and hidden > 0:
-        out.print(f"... and {counted(hidden, 'more flagged row')}")
+        out.print(f"... and {counted(hidden, 'more flagged row')}; -o FILE writes all rows")
 
 
 def _top_rows(found: Detection, top: int) -> Any:
@@ -215,7 +217,7 @@ def _top_rows(found: Detection, top: int) -> Any:
         cells = [_cell(frame.iloc[place, column]) for column in range(len(columns))]
         listing.add_row(
             str(found.ranks[place]),
-            # rows are counted from 1, as in a table without its header
+            # rows are counted from 1, without the header
             str(place + 1),
             f"{found.scores[place]:.4g}",
             "yes" if found.flags[place] else "",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaod.cli.build import StoreOption
+from metaod.cli.progress import Steps
 from metaod.cli.screen import console, grid
-from metaod.cli.steps import Steps
 from metaod.errors import BadParameter, MissingExtra, UserError
 
 if TYPE_CHECKING:

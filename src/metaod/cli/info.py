@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from metaod.cli.picking import Learner, picking
+from metaod.cli.options import Learner, picking_errors
 from metaod.cli.screen import Json, console, grid, print_json, visible
 
 if TYPE_CHECKING:
@@ -10,35 +10,33 @@ if TYPE_CHECKING:
 
 __all__ = ["info"]
 
-
-_WORDS = {
+_FIGURE_TITLES = {
     "n_datasets": "datasets",
     "n_origins": "origins",
-    "mean_difference": "mean performance of the picks less that of PyOD's default iForest",
+    "mean_difference": "mean gain of the picks over PyOD's default iForest",
     "beats_reference": "share of picks better than it by over .005",
     "loses_to_reference": "share of picks worse than it by over .005",
     "loses_much": "share of picks worse than it by over .05",
-    "interval_level": "share that the interval promises to hold",
-    "interval_coverage": "share that it held",
-    "interval_width": "its mean width",
-    "predicted_r2": "what predictions explain of the differences (R²)",
-    "regret_distance_correlation": "rank correlation of distance to the database and regret",
-    "regret_distance_p": "its p-value",
+    "interval_level": "nominal coverage of the interval",
+    "interval_coverage": "measured coverage of the interval",
+    "interval_width": "mean width of the interval",
+    "predicted_r2": "R² of the predicted performance",
+    "regret_distance_correlation": "rank correlation of distance and regret",
+    "regret_distance_p": "p-value of that correlation",
     "regret_near": "mean regret of the nearest nine tenths",
     "regret_far": "mean regret of the farthest tenth",
 }
-"""What the figures of a calibration are, for people."""
 
 
 def info(learner: Learner = "default", *, json: Json = False) -> None:
-    """Show the versions in use and the learner: trained on what, how, with which figures.
+    """Show the learner, its training data and measured quality, and library versions.
 
     Examples:  metaod info  ·  metaod info --learner mine.metaod --json
     """
     from metaod.artifacts import library_versions
     from metaod.history import find_artifact
 
-    with picking("metaod info", learner):
+    with picking_errors("metaod info", learner):
         artifact = find_artifact(learner)
     versions = library_versions()
     if json:
@@ -74,17 +72,17 @@ def _print(artifact: "Artifact", versions: dict[str, str]) -> None:
     listing.add_row("on", f"{data['datasets']} labelled datasets of {data['origins']} origins")
     listing.add_row("models", str(data["models"]))
     schemas = ", ".join(f"{name} (version {number})" for name, number in data["schemas"].items())
-    listing.add_row("meta-features", f"{data['features']}: {schemas or 'of no schema'}")
+    listing.add_row("meta-features", f"{data['features']}: {schemas or 'no schema'}")
     listing.add_row("measure", str(data["measure"] or "-"))
-    given = ", ".join(f"{name}={value}" for name, value in data["parameters"].items())
-    listing.add_row("parameters", visible(given) or "-")
+    given = "\n".join(f"{name}={visible(str(value))}" for name, value in data["parameters"].items())
+    listing.add_row("parameters", given or "-")
     out.print(listing)
     if data["figures"]:
-        figures = grid("on datasets of origins that it had not seen", "", right=("",))
+        figures = grid("measured on datasets of unseen origins", "", right=("",))
         found = data["figures"]
-        for name, words in _WORDS.items():
+        for name, title in _FIGURE_TITLES.items():
             if name in found:
-                figures.add_row(words, f"{found[name]:.4g}")
+                figures.add_row(title, f"{found[name]:.4g}")
         out.print(figures)
     table = grid("versions", "here", "when trained")
     for name, here in versions.items():

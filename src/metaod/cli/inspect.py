@@ -4,22 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.screen import Json, console, grid, print_json, visible
-from metaod.cli.tables import (
-    Decimal,
-    Delimiter,
-    Encoding,
-    Example,
-    File,
-    Header,
-    Label,
-    MaxBytes,
-    MissingWords,
-    Sheet,
-    TextColumns,
-    Variable,
-    open_table,
-)
+from metaod.cli.options import READING, Example, File, grouped_options, open_table
+from metaod.cli.screen import Json, console, counted, grid, print_json, visible
 
 if TYPE_CHECKING:
     from metaod.tables import PreparedTable, Table
@@ -29,22 +15,14 @@ __all__ = ["inspect"]
 _MOST_COLUMNS = 40
 
 
+@grouped_options(reading=READING)
 def inspect(
     file: File = None,
     *,
     example: Example = False,
-    label: Label = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    na: MissingWords = None,
-    header: Header = None,
-    text: TextColumns = None,
-    sheet: Sheet = None,
-    variable: Variable = None,
-    max_bytes: MaxBytes = None,
+    reading: dict[str, Any],
     all_columns: Annotated[
-        bool, typer.Option("--all", help=f"Show every column, not the first {_MOST_COLUMNS}.")
+        bool, typer.Option("--all", help=f"Show every column, not only the first {_MOST_COLUMNS}.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -54,11 +32,7 @@ def inspect(
     """
     from metaod.tables import prepare
 
-    table = open_table(
-        "metaod inspect", file, example=example, label=label, delimiter=delimiter,
-        encoding=encoding, decimal=decimal, na=na, header=header, text=text, sheet=sheet,
-        variable=variable, max_bytes=max_bytes,
-    )  # fmt: skip
+    table = open_table("metaod inspect", file, reading, example=example)
     prepared = prepare(table)
     if json:
         print_json(_as_data(table, prepared))
@@ -84,12 +58,11 @@ def _as_data(table: "Table", prepared: "PreparedTable") -> dict[str, Any]:
 
 def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> None:
     out = console()
-    out.print(
-        f"{visible(table.source)}: {table.n_rows} rows × {table.n_columns} columns", style="bold"
-    )
+    size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
+    out.print(f"{visible(table.source)}: {size}", style="bold")
     if table.label is not None:
         out.print(
-            f"label set apart, for evaluation alone: {int(table.label.sum())} outliers "
+            f"label (not used for picking): {int(table.label.sum())} outliers "
             f"({table.label.mean():.1%})"
         )
     shown = prepared.record.columns[:most]
@@ -101,7 +74,8 @@ def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> No
     out.print(listing)
     hidden = len(prepared.record.columns) - len(shown)
     if hidden:
-        out.print(f"... and {hidden} more columns; --all shows them")
-    out.print(f"prepared: {prepared.X.shape[0]} rows × {prepared.X.shape[1]} numeric columns")
+        out.print(f"... and {counted(hidden, 'more column')}; --all shows them")
+    rows, columns = prepared.X.shape
+    out.print(f"prepared: {counted(rows, 'row')} × {counted(columns, 'numeric column')}")
     for warning in _warnings(table, prepared):
         out.print(f"warning: {visible(warning)}", style="yellow")

@@ -1,21 +1,62 @@
-"""How a build shows its progress: a bar on a terminal, plain lines elsewhere."""
+"""Progress of long work: a bar on a terminal, a line now and then elsewhere."""
 
 import sys
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
+
+from metaod.cli.screen import message, visible
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress, ProgressColumn, TaskID
 
     from metaod.store import Plan, TaskResult
 
-__all__ = ["BuildProgress"]
+__all__ = ["BuildProgress", "Steps"]
 
-_LINE_EVERY = 10.0  # seconds between plain lines
+_SECONDS_BETWEEN_STEPS = 15.0
+_SECONDS_BETWEEN_DATASETS = 10.0
+
+
+class Steps:
+    """Shows which work is being done and how many of its steps are done.
+
+    Parameters
+    ----------
+    lines : bool, default=True
+        Whether lines are printed if standard error is no terminal.
+    """
+
+    def __init__(self, *, lines: bool = True) -> None:
+        self._bar: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+        self._lines = lines
+        self._last_line = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            self._bar = _make_bar(transient=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def on_step(self, what: str, done: int, total: int) -> None:
+        """Show what is being done, how many of its steps are done and how many there are."""
+        if self._bar is not None:
+            if what not in self._tasks:
+                self._tasks[what] = self._bar.add_task(visible(what)[:40])
+            self._bar.update(self._tasks[what], completed=done, total=total)
+            return
+        now = time.monotonic()
+        is_due = now - self._last_line >= _SECONDS_BETWEEN_STEPS or done == total
+        if self._lines and is_due:
+            self._last_line = now
+            message(f"{what}: {done}/{total}")
 
 
 class BuildProgress:
-    """Shows which dataset was done and how much time is left, by the cost of what remains."""
+    """Shows which dataset of a build was done and the time left, by the cost of the rest."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
@@ -35,25 +76,32 @@ class BuildProgress:
             self._bar.stop()
 
     def on_read(self, done: int, total: int) -> None:
-        """Tell how many datasets have been read for the plan."""
+        """Show that all datasets have been read for the plan."""
         if done == total:
-            self._line(f"read {total} datasets")
+            message(f"read {total} datasets")
 
     def on_plan(self, plan: "Plan") -> None:
-        """Tell what is missing, and start the bar."""
+        """Show how much is left to do, and start the bar."""
         self._total, self._cost = len(plan.tasks), plan.cost
         self._start = time.monotonic()
         for name, other in plan.duplicates:
-            self._line(f"{name} has the content of {other} and is left out")
+            message(f"{name} has the content of {other} and is left out")
         finished = len(plan.datasets) - len(plan.tasks)
-        self._line(f"{self._total} datasets to do, {finished} finished before")
+        message(f"{self._total} datasets to do, {finished} finished before")
         if sys.stderr.isatty() and plan.tasks:
-            self._bar = _make_bar()
+            from rich import progress as rich
+
+            self._bar = _make_bar(
+                rich.TextColumn("{task.description}"),
+                rich.BarColumn(bar_width=16),
+                rich.TaskProgressColumn(),
+                rich.TimeElapsedColumn(),
+                rich.TimeRemainingColumn(),
+            )
             self._task = self._bar.add_task("building", total=plan.cost)
-            self._bar.start()
 
     def on_task(self, result: "TaskResult") -> None:
-        """Tell that a dataset is finished and stored."""
+        """Show that a dataset is finished and stored."""
         self._done += 1
         self._spent += result.task.cost
         name = result.task.entry.full_name
@@ -62,35 +110,19 @@ class BuildProgress:
             self._bar.update(self._task, completed=self._spent, description=label[:40])
             return
         now = time.monotonic()
-        if now - self._last_line >= _LINE_EVERY or self._done == self._total:
+        if now - self._last_line >= _SECONDS_BETWEEN_DATASETS or self._done == self._total:
             self._last_line = now
-            elapsed = now - self._start
-            left = elapsed * (self._cost - self._spent) / self._spent
-            self._line(f"{self._done}/{self._total} {name}, {_clock(left)} left")
-
-    def _line(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)  # noqa: T201 - progress is for people, not for pipes
+            left = (now - self._start) * (self._cost - self._spent) / self._spent
+            message(f"{self._done}/{self._total} {name}, {_clock(left)} left")
 
 
-def _make_bar() -> "Progress":
+def _make_bar(*columns: "ProgressColumn", **settings: Any) -> "Progress":
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress
 
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=16),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
+    bar = Progress(*columns, console=Console(stderr=True), **settings)
+    bar.start()
+    return bar
 
 
 def _clock(seconds: float) -> str:

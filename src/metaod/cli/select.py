@@ -1,103 +1,75 @@
-"""``metaod select``: the ranked models for a table, why, and how sure."""
+"""``metaod select``: the ranked models for a table, the explanation, and the confidence."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.picking import (
-    Exclude,
+from metaod.cli.options import (
+    PICKING,
+    READING,
+    Example,
     Files,
-    Learner,
-    MaxSeconds,
-    Pick,
-    Seed,
-    Space,
+    grouped_options,
     one_or_several,
     open_tables,
-    picking,
-    print_notes,
-    print_pick,
-    print_trust,
+    picking_errors,
 )
-from metaod.cli.screen import Json, console, counted, grid, print_json, visible
-from metaod.cli.tables import (
-    Decimal,
-    Delimiter,
-    Encoding,
-    Example,
-    Header,
-    Label,
-    MaxBytes,
-    MissingWords,
-    Sheet,
-    TextColumns,
-    Variable,
-)
+from metaod.cli.screen import Json, console, counted, grid, print_json, shape_of, visible
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from metaod.selection import Selection
     from metaod.tables import Table
 
-__all__ = ["select"]
+__all__ = ["Verbose", "print_notes", "print_pick", "print_warnings", "select"]
+
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show the full ids of the picked models.")
+]
 
 _COMMAND = "metaod select"
 
-_BESIDE = 40
+_OTHER_COLUMNS_WIDTH = 40
 """Width of the ranking's columns beside the model."""
 
 
+@grouped_options(picking=PICKING, reading=READING)
 def select(
     files: Files = None,
     *,
     example: Example = False,
     top: Annotated[int, typer.Option(help="Models to show.", metavar="N", min=1)] = 10,
-    learner: Learner = "default",
-    pick: Pick = None,
-    exclude: Exclude = None,
-    space: Space = None,
-    max_seconds: MaxSeconds = None,
-    seed: Seed = 0,
-    label: Label = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    na: MissingWords = None,
-    header: Header = None,
-    text: TextColumns = None,
-    sheet: Sheet = None,
-    variable: Variable = None,
-    max_bytes: MaxBytes = None,
+    picking: dict[str, Any],
+    reading: dict[str, Any],
     json: Json = False,
 ) -> None:
-    """Pick a model for a table without labels: the ranking, why, and how sure.
+    """Pick a model for a table without labels: ranking, explanation and confidence.
 
     Nothing is fitted; 'metaod detect' does that. With --json, one object for
     one table, and a list of objects for several.
 
-    Exit codes: 0 picked; 2 something to mend, said in one line; 1 a defect of
-    ours; 130 interrupted.
+    Exit codes: 0 picked; 2 an error that you can correct; 1 a defect in
+    metaod; 130 interrupted.
 
     Examples:  metaod select table.csv  ·  metaod select t.csv --exclude ABOD
     """
     from metaod.selection import select as select_for
 
     options: dict[str, Any] = {
-        "learner": learner,
-        "pick": pick,
-        "exclude": one_or_several(exclude),
-        "space": one_or_several(space),
-        "max_seconds": max_seconds,
-        "random_state": seed,
+        "learner": picking["learner"],
+        "pick": picking["pick"],
+        "exclude": one_or_several(picking["exclude"]),
+        "space": one_or_several(picking["space"]),
+        "max_seconds": picking["max_seconds"],
+        "random_state": picking["seed"],
     }
-    tables = open_tables(
-        _COMMAND, files, example=example, label=label, delimiter=delimiter,
-        encoding=encoding, decimal=decimal, na=na, header=header, text=text, sheet=sheet,
-        variable=variable, max_bytes=max_bytes,
-    )  # fmt: skip
+    tables = open_tables(_COMMAND, files, reading, example=example)
     found = []
     for place, table in enumerate(tables):
-        with picking(_COMMAND, learner):
+        with picking_errors(_COMMAND, picking["learner"]):
             selection = select_for(table, **options)
         if json:
             found.append(selection.to_dict(top=top))
@@ -113,21 +85,17 @@ def _print(selection: "Selection", table: "Table", top: int) -> None:
     from metaod.selection import table_notes
 
     out = console()
-    print_pick(out, selection)
-    print_notes(out, (*table.warnings, *table_notes(selection.prepared.record)), selection)
-    listing = grid(
-        "",
-        "model",
-        "expected",
-        "interval",
-        "seconds",
-        right=("", "expected", "interval", "seconds"),
-    )
+    out.print(shape_of(selection.prepared), style="bold")
+    print_pick(out, selection.members)
+    warnings = selection.trust.warnings
+    print_notes(out, (*table.warnings, *table_notes(selection.prepared.record)), warnings)
+    numbers = ("expected", "interval", "seconds")
+    listing = grid("", "model", *numbers, right=("", *numbers))
     for rank, row in enumerate(selection.ranking.head(top).to_dict("records"), start=1):
         listing.add_row(
             str(rank),
             _model(str(row["model"]), out.width),
-            _shown(row["predicted"]),
+            "-" if math.isnan(row["predicted"]) else f"{row['predicted']:.2f}",
             "-" if math.isnan(row["low"]) else f"{row['low']:.2f}–{row['high']:.2f}",
             "-" if math.isnan(row["seconds"]) else f"{row['seconds']:.2g}",
         )
@@ -137,21 +105,44 @@ def _print(selection: "Selection", table: "Table", top: int) -> None:
         out.print(f"... and {counted(hidden, 'more model')}; --top shows them")
     if selection.passed_over:
         n_over = counted(len(selection.passed_over), "model")
-        out.print(f"{n_over} may not be picked: not asked for, too costly or not for this table")
-    out.print("\nwhy", style="bold")
+        out.print(f"{n_over} left out: not asked for, too costly, or not for this table")
+    out.print("\nWhy this pick", style="bold")
     for line in str(selection.explain()).splitlines():
         out.print(visible(line))
-    out.print("\nhow sure", style="bold")
-    print_trust(out, selection)
+    out.print("\nConfidence", style="bold")
+    for line in selection.trust.summary().splitlines():
+        out.print(line)
+    print_warnings(out, warnings)
+
+
+def print_pick(
+    out: "Console", models: Sequence[str], heading: str = "pick", *, verbose: bool = False
+) -> None:
+    """Print the names of the picked models' families; with `verbose`, also the models' ids."""
+    from metaod.selection import family_names
+
+    names = visible(family_names(models))
+    out.print(f"{heading}: {names}" + (" (average of their scores)" if len(models) > 1 else ""))
+    for name in models if verbose else ():
+        out.print(f"  {visible(name)}")
+
+
+def print_warnings(out: "Console", warnings: Sequence[str]) -> None:
+    """Print why the pick may be unreliable."""
+    for warning in warnings:
+        out.print(f"warning: {visible(warning)}", style="yellow")
+
+
+def print_notes(out: "Console", notes: Sequence[str], warnings: Sequence[str]) -> None:
+    """Print what was done to the table, without what the warnings say already."""
+    for note in notes:
+        if note not in warnings:
+            out.print(f"note: {visible(note)}")
 
 
 def _model(model: str, width: int) -> str:
-    """A model as the ranking shows it: of a long average, one member a line."""
+    """A model as the ranking shows it: a long average with one member a line."""
     from metaod.models import member_ids, title_of
 
     title = title_of(model)
-    return title if len(title) <= width - _BESIDE else " +\n".join(member_ids(model))
-
-
-def _shown(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.2f}"
+    return title if len(title) <= width - _OTHER_COLUMNS_WIDTH else " +\n".join(member_ids(model))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaod.cli.build import StoreOption
+from metaod.cli.progress import Steps
 from metaod.cli.screen import Json, console, grid, print_json, visible
-from metaod.cli.steps import Steps
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact

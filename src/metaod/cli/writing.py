@@ -1,20 +1,25 @@
-"""Where ``metaod detect`` writes scored tables, and how."""
+"""What ``metaod detect`` found, and how it is written to a file."""
 
 import os
 import secrets
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
-    from metaod.cli.detection import Detection
+    from metaod.selection import Selection
+    from metaod.tables import Table
 
-__all__ = ["Target", "scored_frame", "targets_of", "write_scored"]
+__all__ = ["Detection", "Target", "targets_of", "write_scored"]
 
 Target = Path | Literal["-"] | None
 """A file, standard output, or nowhere."""
@@ -23,11 +28,39 @@ _ADDED = ("score", "rank", "flag")
 _ENDINGS = (".csv", ".parquet")
 
 
-def targets_of(command: str, files: Sequence[str] | None, output: str | None) -> list[Target]:
-    """Where each table's scores go; refuses what cannot be written before anything is fitted.
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """A table as it was read, the scores of its rows, and the pick unless it was a saved one."""
 
-    Several tables go to a folder, which is made where it is not there yet, each under its own name
-    with ``-scored.csv``.
+    table: "Table"
+    scores: "npt.NDArray[np.float64]"
+    threshold: float
+    models: tuple[str, ...]
+    notes: tuple[str, ...]
+    selection: "Selection | None"
+
+    @property
+    def flags(self) -> "npt.NDArray[np.int64]":
+        """1 for outliers, 0 for the other rows."""
+        return (self.scores > self.threshold).astype("int64")
+
+    @cached_property
+    def order(self) -> "npt.NDArray[np.intp]":
+        """Places of the rows, the most outlying first; equal scores as in the table."""
+        return (-self.scores).argsort(kind="stable")
+
+    @cached_property
+    def ranks(self) -> "npt.NDArray[np.int64]":
+        """1 for the most outlying row; equal scores share the smallest of their ranks."""
+        ordered = -self.scores[self.order]
+        return ordered.searchsorted(-self.scores, side="left").astype("int64") + 1
+
+
+def targets_of(command: str, files: Sequence[str] | None, output: str | None) -> list[Target]:
+    """Where each table's scores go; refuses what cannot be written.
+
+    Several tables go to a folder, which is created if needed, each under its own name with
+    ``-scored.csv``.
     """
     named = list(files) if files else [None]
     if output is None:
@@ -63,16 +96,16 @@ def targets_of(command: str, files: Sequence[str] | None, output: str | None) ->
     ]
 
 
-def write_scored(
-    found: "Detection", target: Target, *, label: str | None = None
-) -> tuple[str, ...]:
-    """Write the input with score, rank and flag; returns the names of what was added.
+def write_scored(found: Detection, target: Target, *, label: str | None = None) -> tuple[str, ...]:
+    """Write the input with score, rank and flag; return the names of the added columns.
 
     A label that was set apart is written as 0 and 1, under its own name.
     """
-    frame, names = scored_frame(found, label=label)
-    # the rows' own index, where the file had one, is the first column as it was there
-    has_index = frame.index.name is not None or not _is_counted(frame)
+    import pandas as pd
+
+    frame, names = _scored_frame(found, label)
+    # an index column of the file stays the first column
+    has_index = frame.index.name is not None or not isinstance(frame.index, pd.RangeIndex)
     if target == "-":
         frame.to_csv(sys.stdout, index=has_index, lineterminator="\n")
     elif target is not None:
@@ -80,10 +113,8 @@ def write_scored(
     return names
 
 
-def scored_frame(
-    found: "Detection", *, label: str | None = None
-) -> tuple["pd.DataFrame", tuple[str, ...]]:
-    """The input with score, rank and flag; an underscore is added to a name that is taken."""
+def _scored_frame(found: Detection, label: str | None) -> tuple["pd.DataFrame", tuple[str, ...]]:
+    """The input with score, rank and flag; a name that is taken gets an underscore."""
     frame = found.table.frame.copy(deep=False)
     if label is not None and found.table.label is not None:
         frame[label] = found.table.label
@@ -109,7 +140,7 @@ def _file(command: str, path: Path, source: str | None) -> Path:
         )
     if source not in (None, "-") and path.exists() and path.samefile(str(source)):
         raise UserError("is the input itself", where=str(path), remedy="write to another file")
-    # a new file is written beside it first
+    # the output is written to a new file in the folder first
     if not os.access(path.parent, os.W_OK):
         raise UserError(
             "its folder cannot be written", where=str(path), remedy="name another folder"
@@ -124,14 +155,8 @@ def _stem(name: str) -> str:
     return stem.stem
 
 
-def _is_counted(frame: "pd.DataFrame") -> bool:
-    import pandas as pd
-
-    return isinstance(frame.index, pd.RangeIndex)
-
-
 def _write(frame: "pd.DataFrame", path: Path, *, index: bool) -> None:
-    """The file is there whole or not at all."""
+    """Write to a new file and rename it, so that no half-written file is left."""
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
         if path.suffix.lower() == ".parquet":

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from metaod.selection._explanation import family_names
 from metaod.selection._select import Selection, select
 from metaod.selection._threshold import check_contamination
 from metaod.selection._trust import table_notes
@@ -9,7 +10,15 @@ from metaod.selection._trust import table_notes
 if TYPE_CHECKING:
     from metaod.selection._estimator import MetaOD, load
 
-__all__ = ["MetaOD", "Selection", "check_contamination", "load", "select", "table_notes"]
+__all__ = [
+    "MetaOD",
+    "Selection",
+    "check_contamination",
+    "family_names",
+    "load",
+    "select",
+    "table_notes",
+]
 
 
 def __getattr__(name: str) -> Any:

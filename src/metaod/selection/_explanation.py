@@ -1,5 +1,7 @@
 """Explain a pick by the nearest historical datasets and the meta-features that mattered."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +10,17 @@ import pandas as pd
 
 from metaod.artifacts import Artifact, History, normalised
 from metaod.learners import best_model
-from metaod.models import Matrix, title_of
+from metaod.models import Matrix, member_ids
 
-__all__ = ["Explanation", "explain_pick"]
+__all__ = ["Explanation", "explain_pick", "family_names"]
+
+_FAMILY_NAMES = {
+    "IForest": "Isolation forest",
+    "ExtendedIForest": "Extended isolation forest",
+    "KNN": "k nearest neighbours",
+    "OCSVM": "One-class SVM",
+}
+"""Names of families that are not known by their abbreviation."""
 
 _TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
 
@@ -63,7 +73,10 @@ class Explanation:
         elif self.pick == self.usual:
             lines = ["It is also the pick for a table with median meta-features."]
         else:
-            lines = [f"For a table with median meta-features: {title_of(self.usual)}."]
+            usual = family_names(member_ids(self.usual))
+            lines = [f"For a table with median meta-features the pick would be {usual}."]
+            if usual == family_names(member_ids(self.pick)):
+                lines = [f"{lines[0][:-1]}, with other hyperparameters."]
         if len(self.features):
             lines.append("Meta-features that favour it (this table; median):")
             lines.extend(
@@ -78,6 +91,27 @@ class Explanation:
                 for row in self.nearest.itertuples(index=False)
             )
         return "\n".join(lines)
+
+
+def family_names(models: Sequence[str]) -> str:
+    """Name models briefly, by their families.
+
+    Parameters
+    ----------
+    models : sequence of str
+        Ids of models; none is an average.
+
+    Examples
+    --------
+    >>> family_names(["IForest(n_estimators=50)", "IForest(n_estimators=100)", "PCA()"])
+    '2 × Isolation forest + PCA'
+    """
+    families = Counter(model.partition("(")[0] for model in models)
+    names = {family: _FAMILY_NAMES.get(family, family) for family in families}
+    return " + ".join(
+        names[family] if count == 1 else f"{count} × {names[family]}"
+        for family, count in families.items()
+    )
 
 
 def explain_pick(

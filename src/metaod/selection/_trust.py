@@ -77,23 +77,23 @@ class Trust:
         # the last key is always null: earlier versions had averages of another kind
         return {**known, "warnings": list(self.warnings), "of_average": None}
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """Say in words what the figures are, without the warnings."""
         if not self.is_calibrated:
-            lines = ["No confidence estimate: this learner is not calibrated."]
-        else:
-            expected = (
-                f"Expected performance: {self.predicted:.2f}, where 0 is the worst model for this "
-                f"table and 1 the best; {self.level:.0%} interval {self.low:.2f} to "
-                f"{self.high:.2f}."
+            return "No confidence estimate: this learner is not calibrated."
+        text = (
+            f"Expected performance: {self.predicted:.2f} ({self.level:.0%} interval {self.low:.2f} "
+            f"to {self.high:.2f}),\nwhere 0 is the worst model for this table and 1 the best."
+        )
+        if not np.isnan(self.beats):
+            text += (
+                f"\nOn tables from unseen sources the picks were better than isolation forest\n"
+                f"on {self.beats:.0%} and worse on {self.loses:.0%}."
             )
-            lines = [expected]
-            if not np.isnan(self.beats):
-                lines.append(
-                    f"On tables from unseen sources the picks were better than isolation forest on "
-                    f"{self.beats:.0%} and worse on {self.loses:.0%}."
-                )
-        lines.extend(f"Warning: {warning}" for warning in self.warnings)
-        return "\n".join(lines)
+        return text
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary(), *(f"Warning: {warning}" for warning in self.warnings)])
 
 
 def assess_trust(

@@ -1,9 +1,9 @@
-"""Progress of long work: a bar for people, lines for logs."""
+"""Progress of long work: a bar on a terminal, lines in logs."""
 
 import io
 
-from metaod.cli import steps as module
-from metaod.cli.steps import Steps
+from metaod.cli import progress as module
+from metaod.cli.progress import Steps
 
 
 class Terminal(io.StringIO):
@@ -37,7 +37,7 @@ def test_a_bar_on_a_terminal(monkeypatch):
         steps.on_step("timed\x1b[31m", 1, 4)
         steps.on_step("trainings", 2, 2)
         tasks = {task.description: (task.completed, task.total) for task in steps._bar.tasks}
-    # what is shown cannot steer the terminal
+    # control characters do not reach the terminal
     assert tasks == {"trainings": (2, 2), "timed\\x1b[31m": (1, 4)}
     assert "trainings: 2/2" not in screen.getvalue()
     assert not steps._bar.live.is_started

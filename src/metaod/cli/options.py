@@ -1,0 +1,203 @@
+"""Options that several commands share, and what is behind them: reading tables and picking."""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metaod.cli.screen import message, message_if_long
+from metaod.errors import BadFile, BadParameter, UserError
+
+if TYPE_CHECKING:
+    from metaod.tables import Table
+
+__all__ = [
+    "PICKING",
+    "READING",
+    "Example",
+    "File",
+    "Files",
+    "Learner",
+    "grouped_options",
+    "one_or_several",
+    "open_table",
+    "open_tables",
+    "picking_errors",
+]
+
+_FORMATS = "CSV, TSV, Parquet, ARFF, MAT, NPY, NPZ, XLSX; - is stdin."
+File = Annotated[str | None, typer.Argument(help=f"Table: {_FORMATS}")]
+Files = Annotated[list[str] | None, typer.Argument(help=f"Tables: {_FORMATS}", metavar="FILE")]
+Example = Annotated[bool, typer.Option("--example", help="Use the bundled example.")]
+Learner = Annotated[
+    str,
+    typer.Option(
+        help="Learner that picks: default, a learner's name, or an artifact's file.",
+        metavar="NAME",
+    ),
+]
+
+Group = Mapping[str, tuple[Any, Any]]
+"""Options by name: annotation and default."""
+
+
+def _option(kind: Any, text: str, *flags: str, default: Any = None, **settings: Any) -> Any:
+    return Annotated[kind, typer.Option(*flags, help=text, **settings)], default
+
+
+READING: Group = {
+    "label": _option(
+        str | None, "Label column (or array); set apart, only for evaluation.", metavar="NAME"
+    ),
+    "delimiter": _option(
+        str | None, "Field delimiter of text files; detected by default.", metavar="C"
+    ),
+    "encoding": _option(str | None, "Text encoding; detected by default.", metavar="NAME"),
+    "decimal": _option(str | None, "Decimal mark, '.' or ','; detected by default.", metavar="C"),
+    "na": _option(
+        list[str] | None, "A further word for a missing value; repeatable.", metavar="WORD"
+    ),
+    "header": _option(
+        bool | None,
+        "Whether the first line names the columns; detected by default.",
+        "--header/--no-header",
+        show_default=False,
+    ),
+    "text": _option(list[str] | None, "Read this column as text; repeatable.", metavar="COLUMN"),
+    "sheet": _option(
+        str | None, "Sheet of an XLSX workbook: its name, or its number from 0.", metavar="NAME"
+    ),
+    "variable": _option(str | None, "Array to take from a .mat or .npz file.", metavar="NAME"),
+    "max_bytes": _option(
+        int | None, "Most memory that the file may take; 8 GiB by default.", metavar="N", min=1
+    ),
+}
+"""How the commands read a table: options of :func:`metaod.read_table`."""
+
+PICKING: Group = {
+    "learner": (Learner, "default"),
+    "pick": _option(
+        str | None,
+        "ensemble: a model or an average of a few (the default); single: one model.",
+        metavar="KIND",
+    ),
+    "exclude": _option(
+        list[str] | None, "Do not pick this family or model; repeatable.", metavar="MODEL"
+    ),
+    "space": _option(
+        list[str] | None, "Pick only from this space, family or model; repeatable.", metavar="MODEL"
+    ),
+    "max_seconds": _option(
+        float | None, "Pick only models expected to fit in this time.", metavar="S"
+    ),
+    "seed": _option(int, "Seed of all random parts.", default=0, metavar="N", min=0, max=2**32 - 1),
+}
+"""How the commands pick a model: options of :func:`metaod.select`."""
+
+
+def grouped_options(**groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command all options of a group in place of the parameter with the group's name.
+
+    The command gets the options' values as one dictionary. Typer sees one parameter an option.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        parameters = []
+        for own in inspect.signature(command).parameters.values():
+            parameters += [
+                inspect.Parameter(name, own.KEYWORD_ONLY, default=default, annotation=annotation)
+                for name, (annotation, default) in groups.get(own.name, {}).items()
+            ] or [own]
+
+        @functools.wraps(command)
+        def run(*args: Any, **given: Any) -> None:
+            values = {
+                group: {name: given.pop(name, default) for name, (_, default) in options.items()}
+                for group, options in groups.items()
+            }
+            command(*args, **given, **values)
+
+        del run.__wrapped__  # typer would read its parameters
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # mypy does not know it
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return run
+
+    return decorate
+
+
+def open_table(
+    command: str, file: str | None, reading: Mapping[str, Any], *, example: bool
+) -> "Table":
+    """Read the table that a command was given, or the bundled example.
+
+    Parameters
+    ----------
+    command : str
+        Name of the command, for errors.
+    file : str or None
+        A path, or ``-``; None with `example`.
+    reading : mapping of str to object
+        Options of :func:`metaod.read_table`; those that are None keep their default.
+    example : bool
+        Whether to read the bundled example.
+    """
+    from metaod.tables import load_example, read_table
+
+    given = {name: value for name, value in reading.items() if value is not None}
+    if file is None and not example:
+        raise UserError("no FILE was given", where=command, remedy="name one, or use --example")
+    if example and (file is not None or given):
+        extra = "FILE" if file is not None else f"--{next(iter(given)).replace('_', '-')}"
+        raise UserError(
+            f"{extra} cannot be used with --example", where=command, remedy="leave one of them out"
+        )
+    if file is None:
+        return load_example()
+    sheet = given.get("sheet")
+    if isinstance(sheet, str) and sheet.isdecimal():
+        given["sheet"] = int(sheet)
+    return read_table(file, **given)
+
+
+def open_tables(
+    command: str, files: Sequence[str] | None, reading: Mapping[str, Any], *, example: bool
+) -> Iterator["Table"]:
+    """Read several tables one after another; all files must exist before the first is read."""
+    named: Sequence[str | None] = files or [None]
+    if len(named) > 1 and "-" in named:
+        raise UserError(
+            "stdin (-) cannot be used beside other files", where=command, remedy="give it alone"
+        )
+    for file in named if len(named) > 1 else ():
+        if not Path(str(file)).expanduser().exists():
+            raise BadFile(str(file), "there is no such file", remedy="check the path")
+    return (open_table(command, file, reading, example=example) for file in named)
+
+
+def one_or_several(given: Sequence[str] | None) -> str | list[str] | None:
+    """Values of a repeatable option; a single one as a text, as it may name a model space."""
+    if not given:
+        return None
+    return given[0] if len(given) == 1 else list(given)
+
+
+@contextmanager
+def picking_errors(command: str, learner: str) -> Iterator[None]:
+    """Name the command and its option in errors of picking, and print a message if it is slow."""
+    from metaod.history import will_train
+
+    if will_train(learner):
+        message(f"training {learner} on the shipped performance matrix (once; it is cached)")
+    try:
+        with message_if_long("working; the first run after installation compiles for a minute"):
+            yield
+    except BadParameter as error:
+        if error.owner not in ("select", "MetaOD"):
+            raise
+        name = "seed" if error.name == "random_state" else error.name.replace("_", "-")
+        legal, got, remedy = error.legal, error.got, error.remedy
+        raise BadParameter(command, f"--{name}", legal, got, remedy=remedy) from error
