@@ -83,12 +83,12 @@ class Trust:
             return "No confidence estimate: this learner is not calibrated."
         text = (
             f"Expected performance: {self.predicted:.2f} ({self.level:.0%} interval {self.low:.2f} "
-            f"to {self.high:.2f}),\nwhere 0 is the worst model for this table and 1 the best."
+            f"to {self.high:.2f}), where 0 is the worst model for this table and 1 the best."
         )
         if not np.isnan(self.beats):
             text += (
-                f"\nOn tables from unseen sources the picks were better than isolation forest\n"
-                f"on {self.beats:.0%} and worse on {self.loses:.0%}."
+                "\nOn tables from unseen sources the picks were better than isolation forest on "
+                f"{self.beats:.0%} and worse on {self.loses:.0%}."
             )
         return text
 
