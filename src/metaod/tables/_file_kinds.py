@@ -23,6 +23,8 @@ _JSON = re.compile(r'\s*(?:\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}\s*\Z)|\[\s*[\[{]|\[[
 # protocols 0 and 1 have no mark of their own: how lists, dicts and objects begin
 _OLD_PICKLES = (b"(lp0\n", b"(dp0\n", b"]q\x00", b"}q\x00", b"ccopy_reg\n", b"cnumpy.", b"cpandas.")
 
+_UNPACK = "unpack it and name the file inside"
+
 _UNSUPPORTED = (
     _Unsupported(
         "a legacy .xls workbook or a password-protected one",
@@ -36,12 +38,7 @@ _UNSUPPORTED = (
         lambda source, _: {"content.xml", "mimetype"} <= set(zip_members(source) or ()),
         "open it in a spreadsheet program and save it as .xlsx or CSV",
     ),
-    _Unsupported(
-        "a tar archive",
-        (),
-        lambda _, head: head[257:262] == b"ustar",
-        "unpack it and name the file inside",
-    ),
+    _Unsupported("a tar archive", (), lambda _, head: head[257:262] == b"ustar", _UNPACK),
     _Unsupported("bzip2-compressed", (), begins_with(b"BZh"), "decompress it first"),
     _Unsupported("xz-compressed", (), begins_with(b"\xfd7zXZ\x00"), "decompress it first"),
     _Unsupported("zstd-compressed", (), begins_with(b"\x28\xb5\x2f\xfd"), "decompress it first"),
@@ -66,12 +63,7 @@ _UNSUPPORTED = (
     ),
 )
 # recognised after the readers
-_ZIP = _Unsupported(
-    "a zip archive",
-    (".zip",),
-    begins_with(b"PK\x03\x04", b"PK\x05\x06"),
-    "unpack it and name the file inside",
-)
+_ZIP = _Unsupported("a zip archive", (".zip",), begins_with(b"PK\x03\x04", b"PK\x05\x06"), _UNPACK)
 _BINARY = _Unsupported(
     "binary data of an unknown kind",
     (),

@@ -306,7 +306,7 @@ def test_binary_data_is_no_text():
     ("text", "told"),
     [
         ("", "is empty"),
-        ("\n\r\n\n", "nothing but blank lines"),
+        ("\n\r\n\n", "only blank lines"),
         ("a,b\n", "a header but no rows"),
         ("a,b", "a header but no rows"),
     ],

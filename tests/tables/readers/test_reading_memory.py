@@ -97,7 +97,12 @@ def test_reading_leaves_the_callers_frame_alone():
     assert_frame_equal(frame, before)
 
 
-def test_columns_of_objects_are_looked_into():
+def test_a_frame_with_a_column_named_read_is_no_stream():
+    frame = pd.DataFrame({"read": [1, 2], "write": [3, 4]})
+    assert_frame_equal(read_table(frame).frame, frame)
+
+
+def test_columns_of_objects_are_converted():
     numbers = pd.Series([1, 2.5, None], dtype=object)
     frame = pd.DataFrame({"a": numbers, "t": ["x", None, "y"]}).set_axis([7, 8, 9])
     table = read_table(frame)

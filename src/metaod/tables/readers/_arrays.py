@@ -1,7 +1,7 @@
-"""Tables from arrays: columns x1, x2, … of a matrix, or the fields of a structured array."""
+"""Tables from arrays and from lists of Python objects."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -11,19 +11,10 @@ import pandas as pd
 
 from metaod.errors import BadColumn, BadFile
 from metaod.tables.readers._names import default_names
-from metaod.tables.readers._reader import Content, ReadOptions
-from metaod.tables.readers._source import format_bytes, library_errors, too_large
+from metaod.tables.readers._reader import Content, ReadOptions, locate_row
+from metaod.tables.readers._source import damaged, format_bytes, library_errors, too_large
 from metaod.tables.readers.objects import ObjectJudge
 from metaod.tables.readers.words import MISSING_WORDS
-
-__all__ = [
-    "ArrayInfo",
-    "check_size",
-    "densify",
-    "format_shape",
-    "frame_from_array",
-    "read_chosen",
-]
 
 
 @dataclass(frozen=True)
@@ -57,31 +48,25 @@ def read_chosen(
     check_size(arrays[chosen].shape, source, options.max_bytes, what=f"array {chosen!r}")
     array = load(chosen)
     if array.shape != arrays[chosen].shape:
-        raise BadFile(
-            source,
-            f"array {chosen!r} is not the {arrays[chosen]} that its header promises",
-            remedy="it is damaged: write or download it again",
-        )
+        what = f"array {chosen!r} is not the {arrays[chosen]} that its header promises"
+        raise damaged(source, what)
     with library_errors(source, "a table"):
-        frame, warnings = frame_from_array(array, options, source)
-    label = options.label
-    if label is None or label in frame.columns:
-        return Content(frame, tuple(warnings))
+        content = content_from_array(array, options, source)
+    label, n_rows, n_columns = options.label, *content.frame.shape
+    if label is None or label in content.frame.columns:
+        return content
     if label not in arrays:
         raise BadColumn(
             label,
-            f"is neither a column of {chosen!r} (x1 to x{frame.shape[1]}) nor another array",
+            f"is neither a column of {chosen!r} (x1 to x{n_columns}) nor another array",
             path=source,
             remedy=f"the file holds {_list(arrays)}",
         )
     shape = arrays[label].shape
-    if prod(shape) != len(frame) or max(shape, default=0) != len(frame):
-        raise BadFile(
-            source,
-            f"the label {label!r} is {arrays[label]}, but {chosen!r} has {len(frame):,} rows",
-            remedy="name a label with one value a row",
-        )
-    return Content(frame, tuple(warnings), label_values=load(label).ravel())
+    if prod(shape) != n_rows or max(shape, default=0) != n_rows:
+        what = f"the label {label!r} is {arrays[label]}, but {chosen!r} has {n_rows:,} rows"
+        raise BadFile(source, what, remedy="name a label with one value a row")
+    return replace(content, label_values=load(label).ravel())
 
 
 def _choose(arrays: Mapping[str, ArrayInfo], source: str, options: ReadOptions) -> str:
@@ -124,11 +109,8 @@ def check_size(
     """Refuse, before memory is allocated, an array that is empty, too large or no matrix."""
     shown = format_shape(shape)
     if len(shape) not in (1, 2):
-        raise BadFile(
-            source,
-            f"{what} has {len(shape)} axes ({shown}) where a table has 2",
-            remedy="reshape it to rows × columns",
-        )
+        what = f"{what} has {len(shape)} axes ({shown}) where a table has 2"
+        raise BadFile(source, what, remedy="reshape it to rows × columns")
     if prod(shape) == 0:
         raise BadFile(source, f"{what} is empty ({shown})", remedy="check how it was written")
     n_bytes = 8 * prod(shape)
@@ -160,25 +142,22 @@ def _check_indices(matrix: Any) -> None:
         raise ValueError("indices of a sparse matrix lie outside it")
 
 
-def frame_from_array(
+def content_from_array(
     array: npt.NDArray[Any], options: ReadOptions, source: str | None = None
-) -> tuple[pd.DataFrame, list[str]]:
-    """Make a frame of an array of 1 or 2 axes, or of a structured array of 1 axis."""
+) -> Content:
+    """Make a table of an array of 1 or 2 axes, or of a structured array of 1 axis."""
     warnings: list[str] = []
-    if array.dtype.names is not None:
-        fields = {name: array[name].reshape(len(array), -1) for name in array.dtype.names}
-        for name, field in fields.items():
-            if field.shape[1] != 1:
-                raise BadColumn(name, f"has {field.shape[1]} values a row", path=source)
-        columns = {
-            name: _frame(field, (name,), options, source, warnings)[name]
-            for name, field in fields.items()
-        }
-        return pd.DataFrame(columns), warnings
-    if array.ndim == 1:
-        array = array.reshape(-1, 1)
-    names = default_names(array.shape[1])
-    return _frame(array, names, options, source, warnings), warnings
+    if array.dtype.names is None:
+        matrix = array.reshape(-1, 1) if array.ndim == 1 else array
+        names = default_names(matrix.shape[1])
+        return Content(_frame(matrix, names, options, source, warnings), tuple(warnings))
+    columns = {}
+    for name in array.dtype.names:
+        field = array[name].reshape(len(array), -1)
+        if field.shape[1] != 1:
+            raise BadColumn(name, f"has {field.shape[1]} values a row", path=source)
+        columns[name] = _frame(field, (name,), options, source, warnings)[name]
+    return Content(pd.DataFrame(columns), tuple(warnings))
 
 
 def _frame(
@@ -193,16 +172,8 @@ def _frame(
         warnings.append("whole numbers beyond 64 bits were rounded to floats")
         kind = "f"
     if kind in "USTO":
-        judge = ObjectJudge(MISSING_WORDS.union(options.na), source)
-        as_text = {*options.text, options.label}
-        return pd.DataFrame(
-            {
-                name: judge.judge(
-                    name, matrix[:, j].tolist(), as_text=name in as_text, warnings=warnings
-                )
-                for j, name in enumerate(names)
-            }
-        )
+        columns = {name: matrix[:, j].tolist() for j, name in enumerate(names)}
+        return frame_from_objects(columns, options, warnings, source)
     if kind in "iu":
         matrix = matrix.astype(np.int64)
     elif kind == "f":
@@ -222,3 +193,21 @@ def _frame(
             remedy="leave it out, or write it as several plain columns",
         )
     return pd.DataFrame(matrix, columns=names)
+
+
+def frame_from_objects(
+    columns: Mapping[str, Sequence[Any]],
+    options: ReadOptions,
+    warnings: list[str],
+    source: str | None = None,
+    locate: Callable[[int], str] = locate_row,
+) -> pd.DataFrame:
+    """Make a frame of columns of Python objects: numbers, words, dates."""
+    judge = ObjectJudge(MISSING_WORDS.union(options.na), source, locate)
+    as_text = {*options.text, options.label}
+    return pd.DataFrame(
+        {
+            name: judge.judge(name, column, as_text=name in as_text, warnings=warnings)
+            for name, column in columns.items()
+        }
+    )

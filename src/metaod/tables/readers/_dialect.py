@@ -15,8 +15,6 @@ from metaod.tables.readers._reader import ReadOptions, is_delimiter
 from metaod.tables.readers._source import Source
 from metaod.tables.readers.words import CODE, NUMBER
 
-__all__ = ["Dialect", "collapse_blanks", "detect_dialect"]
-
 # in order of preference where several fit: commas also stand inside numbers
 _DELIMITERS = "\t;|,"
 _HEAD_BYTES = 2**20
@@ -70,19 +68,20 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
         skip_lines += len(blank[0].splitlines())
         text = text[blank.end() :]
     records = _split_records(text, delimiter, whole)
+    if not records and not text.strip():
+        raise BadFile(source.name, "holds only blank lines", remedy="check the export")
     if not records or (len(records) == 1 and text.count('"') % 2):
-        raise _no_record_error(source, text, skip_lines)
+        remedy = "look for a quote that is never closed"
+        what = "the first record does not end"
+        raise BadFile(source.name, what, line=skip_lines + 1, remedy=remedy)
     _refuse_comment(source, records, skip_lines)
 
     header, header_warning = options.header, None
     if header is None:
         header, header_warning = has_header(records[0], records[1:], missing)
     if header and whole and len(records) == 1:
-        raise BadFile(
-            source.name,
-            "holds a header but no rows",
-            remedy="check the export, or set header=False (--no-header) if the line is data",
-        )
+        remedy = "check the export, or set header=False (--no-header) if the line is data"
+        raise BadFile(source.name, "holds a header but no rows", remedy=remedy)
     data = records[1:] if header else records
     decimal, decimal_warning = options.decimal, None
     if decimal is None:
@@ -102,13 +101,7 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
 
 
 def collapse_blanks(text: bytes) -> bytes:
-    r"""Replace runs of blanks outside quotes by one blank; strip them at the ends of lines.
-
-    Examples
-    --------
-    >>> collapse_blanks(b'  1   2 \t 3\n 4 "a  b" 5  ')
-    b'1 2 3\n4 "a  b" 5'
-    """
+    r"""Replace runs of blanks outside quotes by one blank; strip them at the ends of lines."""
     outside_and_inside = text.split(b'"')
     for part in range(0, len(outside_and_inside), 2):
         outside = outside_and_inside[part].replace(b"\t", b" ")
@@ -204,29 +197,11 @@ def _refuse_comment(source: Source, records: Sequence[Sequence[str]], skip_lines
     several fields: numpy writes a comment above such lines.
     """
     rest = [record for record in records[1:] if not record[0].startswith("#")]
-    widths = {
-        len(record[0].split()) if len(record) == 1 and _are_numbers(record[0]) else len(record)
-        for record in rest
-    }
+    widths = set()
+    for record in rest:
+        words = record[0].split()
+        are_numbers = len(record) == 1 and all(map(_NUMBER.fullmatch, words))
+        widths.add(len(words) if are_numbers else len(record))
     if records[0][0].startswith("#") and rest and len(records[0]) not in widths:
-        raise BadFile(
-            source.name,
-            "begins with a comment",
-            line=skip_lines + 1,
-            remedy="comment lines are not read: remove them",
-        )
-
-
-def _are_numbers(field: str) -> bool:
-    return all(_NUMBER.fullmatch(word) for word in field.split())
-
-
-def _no_record_error(source: Source, text: str, skip_lines: int) -> BadFile:
-    if not text.strip():
-        return BadFile(source.name, "holds nothing but blank lines", remedy="check the export")
-    return BadFile(
-        source.name,
-        "the first record does not end",
-        line=skip_lines + 1,
-        remedy="look for a quote that is never closed",
-    )
+        remedy = "comment lines are not read: remove them"
+        raise BadFile(source.name, "begins with a comment", line=skip_lines + 1, remedy=remedy)

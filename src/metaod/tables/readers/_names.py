@@ -9,8 +9,6 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile
 from metaod.tables.readers.words import BOOLEANS, DATE, NUMBER
 
-__all__ = ["check_names", "check_unique", "default_names", "has_header", "index_by_unnamed"]
-
 _VALUE = re.compile(rf"{NUMBER['.']}|{NUMBER[',']}|{DATE}")
 _ROWS_TO_CHECK = 200
 
@@ -29,13 +27,6 @@ def has_header(
     2. A word above a column of values (numbers, dates or booleans) makes it a header.
     3. Else a value, or a missing one beyond the first field, makes it data, with a warning.
     4. Else, where all is words, it is a header.
-
-    Examples
-    --------
-    >>> has_header(["height", "name"], [["1.5", "Ann"], ["1.7", "Bo"]], {""})
-    (True, None)
-    >>> has_header(["1.5", "Ann"], [["1.7", "Bo"]], {""})[0]
-    False
     """
     if _counts_from_zero(first):
         return True, (
@@ -72,21 +63,12 @@ def check_names(
     for position, name in enumerate(names):
         column = position + 1 if numbers is None else numbers[position]
         if not name and (position > 0 or len(names) == 1):
-            raise BadFile(
-                source,
-                "the column has no name",
-                line=line,
-                column=column,
-                remedy="name it, remove it, or set header=False (--no-header) if there are none",
-            )
+            remedy = "name it, remove it, or set header=False (--no-header) if there are none"
+            raise BadFile(source, "the column has no name", line=line, column=column, remedy=remedy)
         if name in column_of:
-            raise BadFile(
-                source,
-                f"the name {name!r} is already that of column {column_of[name]}",
-                line=line,
-                column=column,
-                remedy="rename it, or set header=False (--no-header) if these are not names",
-            )
+            what = f"the name {name!r} is already that of column {column_of[name]}"
+            remedy = "rename it, or set header=False (--no-header) if these are not names"
+            raise BadFile(source, what, line=line, column=column, remedy=remedy)
         column_of[name] = column
     return names
 

@@ -12,18 +12,6 @@ import pandas as pd
 from metaod.errors import BadParameter
 from metaod.tables.readers._source import Source
 
-__all__ = [
-    "Content",
-    "FileKind",
-    "ReadOptions",
-    "Reader",
-    "as_column_names",
-    "as_missing_words",
-    "begins_with",
-    "is_delimiter",
-    "locate_row",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
@@ -123,13 +111,7 @@ def begins_with(*starts: bytes) -> Callable[[Source, bytes], bool]:
 
 
 def as_missing_words(na: object) -> tuple[str, ...]:
-    """Convert the ``na`` option, one or several words or numbers, to words.
-
-    Examples
-    --------
-    >>> as_missing_words("unknown"), as_missing_words([-999, 1.5, -1.0])
-    (('unknown',), ('-999', '1.5', '-1'))
-    """
+    """Convert the ``na`` option, one or several words or numbers, to words."""
     values = na if isinstance(na, Iterable) and not isinstance(na, str | bytes) else (na,)
     words = []
     for value in values:

@@ -16,31 +16,14 @@ from typing import Any, BinaryIO
 
 from metaod.errors import BadFile, UserError
 
-__all__ = [
-    "DEFLATE_RATIO",
-    "Source",
-    "Utf8Text",
-    "as_utf8",
-    "check_zip",
-    "format_bytes",
-    "head_text",
-    "library_errors",
-    "open_path",
-    "open_stream",
-    "too_large",
-    "zip_members",
-]
-
 DEFLATE_RATIO = 1032
 """Deflate cannot shrink data to less than one part in this many."""
 
 _CHUNK = 2**22
-_BYTE_ORDER_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_BYTE_ORDER_MARKS = {  # UTF-32 first: its little-endian mark begins with that of UTF-16
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
 _CONTROL_BYTES = bytes(set(range(32)) - set(b"\t\n\f\r\x1a\x1b"))
 
 
@@ -127,19 +110,15 @@ def _decompressed(source: Source, max_bytes: int) -> Source:
     if source.size == 0:
         raise BadFile(source.name, "is empty", remedy="check how it was written")
     gzipped = source.head(2) == b"\x1f\x8b"
+    path = PurePath(source.name)
     if source.suffix == ".gz" and not gzipped:
-        plain = PurePath(source.name).with_suffix("").name
-        raise BadFile(
-            source.name, "is named .gz but is not gzip-compressed", remedy=f"rename it to {plain}"
-        )
+        remedy = f"rename it to {path.with_suffix('').name}"
+        raise BadFile(source.name, "is named .gz but is not gzip-compressed", remedy=remedy)
     if not gzipped:
         return source
     if source.suffix not in ("", ".gz"):
-        raise BadFile(
-            source.name,
-            f"is named {source.suffix} but is gzip-compressed",
-            remedy=f"rename it to {PurePath(source.name).name}.gz",
-        )
+        what = f"is named {source.suffix} but is gzip-compressed"
+        raise BadFile(source.name, what, remedy=f"rename it to {path.name}.gz")
     with (
         library_errors(source.name, "gzip"),
         source.open() as packed,
@@ -148,7 +127,7 @@ def _decompressed(source: Source, max_bytes: int) -> Source:
         data = _read_limited(stream.read, source.name, max_bytes)
     if not data:
         raise BadFile(source.name, "is empty once decompressed", remedy="check how it was written")
-    suffix = PurePath(source.name).with_suffix("").suffix.lower() if source.suffix else ""
+    suffix = path.with_suffix("").suffix.lower() if source.suffix else ""
     return replace(source, suffix=suffix, path=None, data=data)
 
 
@@ -172,25 +151,23 @@ def library_errors(name: str, kind: str) -> Iterator[None]:
     except UserError:
         raise
     except MemoryError as error:
-        raise BadFile(
-            name, "does not fit in memory", remedy="read a part of it, or use a larger machine"
-        ) from error
+        remedy = "read a part of it, or use a larger machine"
+        raise BadFile(name, "does not fit in memory", remedy=remedy) from error
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        raise BadFile(
-            name,
-            f"cannot be read as {kind} ({reason})",
-            remedy="it may be damaged or cut short: write or download it again",
-        ) from error
+        raise damaged(name, f"cannot be read as {kind} ({reason})") from error
+
+
+def damaged(name: str, what: str) -> BadFile:
+    """Make the error for a file whose content contradicts itself."""
+    return BadFile(name, what, remedy="it may be damaged or cut short: write or download it again")
 
 
 def too_large(name: str, what: str, max_bytes: int) -> BadFile:
     """Make the error for a file that would take more memory than allowed."""
-    return BadFile(
-        name,
-        f"{what}, more than the {format_bytes(max_bytes)} allowed",
-        remedy="read a part of it, or raise max_bytes (--max-bytes) if the memory is there",
-    )
+    what = f"{what}, more than the {format_bytes(max_bytes)} allowed"
+    remedy = "read a part of it, or raise max_bytes (--max-bytes) if the memory is there"
+    return BadFile(name, what, remedy=remedy)
 
 
 def format_bytes(n_bytes: int) -> str:
@@ -231,12 +208,9 @@ def check_zip(archive: zipfile.ZipFile, source: Source, max_bytes: int) -> None:
         if member.flag_bits & 1:
             raise BadFile(source.name, "is protected by a password", remedy="save it without one")
         if member.file_size > DEFLATE_RATIO * member.compress_size + 1024:
-            raise BadFile(
-                source.name,
-                f"promises {format_bytes(member.file_size)} in {member.filename!r}, which holds "
-                f"{format_bytes(member.compress_size)}",
-                remedy="it is damaged or malicious: write or download it again",
-            )
+            promised, stored = format_bytes(member.file_size), format_bytes(member.compress_size)
+            what = f"promises {promised} in {member.filename!r}, which holds {stored}"
+            raise damaged(source.name, what)
 
 
 # text
@@ -270,7 +244,8 @@ def as_utf8(source: Source, encoding: str | None) -> Utf8Text:
     """
     head = source.head(2**16)
     if encoding is None:
-        encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
+        marked = (name for name, marks in _BYTE_ORDER_MARKS.items() if head.startswith(marks))
+        encoding = next(marked, None)
     if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
         return _scan_utf8(_decode(source, encoding))
     with suppress(UnicodeDecodeError):
@@ -283,11 +258,8 @@ def as_utf8(source: Source, encoding: str | None) -> Utf8Text:
         line = error.line
     controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
     if controls > len(head) / 100:
-        raise BadFile(
-            source.name,
-            "holds binary data, not text",
-            remedy="check what kind of file it is, or write or download it again",
-        )
+        remedy = "check what kind of file it is, or write or download it again"
+        raise BadFile(source.name, "holds binary data, not text", remedy=remedy)
     encoding = "cp1252"
     try:
         decoded = _decode(source, encoding)
@@ -309,12 +281,9 @@ def _scan_utf8(source: Source) -> Utf8Text:
     for chunk in _chunks(source):
         if b"\0" in chunk:
             line = n_lines + _count_lines(chunk[: chunk.index(b"\0")]) + 1
-            raise BadFile(
-                source.name,
-                "a NUL byte: this is binary data, or text of 16 bits a character",
-                line=line,
-                remedy="in the latter case set encoding='utf-16-le' (--encoding utf-16-le)",
-            )
+            what = "a NUL byte: this is binary data, or text of 16 bits a character"
+            remedy = "in the latter case set encoding='utf-16-le' (--encoding utf-16-le)"
+            raise BadFile(source.name, what, line=line, remedy=remedy)
         if pending or not chunk.isascii():
             decode(chunk)
             pending = chunk[-1] >= 0x80
@@ -336,12 +305,9 @@ def _decode(source: Source, encoding: str) -> Source:
             decoded, wrong = error.object[: error.start], error.object[error.start :][:1]
             line += _count_lines(decoded.decode(encoding, errors="ignore").encode())
             what = f"byte 0x{wrong.hex()} ({error.reason})"
-        raise BadFile(
-            source.name,
-            f"cannot be decoded as {encoding}: {what}",
-            line=line,
-            remedy="give another encoding, or none to have it guessed",
-        ) from error
+        what = f"cannot be decoded as {encoding}: {what}"
+        remedy = "give another encoding, or none to have it guessed"
+        raise BadFile(source.name, what, line=line, remedy=remedy) from error
     return replace(source, path=None, data=buffer.getvalue())
 
 

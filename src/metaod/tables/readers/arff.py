@@ -9,6 +9,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -18,9 +19,14 @@ import pandas as pd
 
 from metaod.errors import BadFile
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
-from metaod.tables.readers._source import Source, as_utf8, format_bytes, head_text, too_large
-
-__all__ = ["READER", "first_line"]
+from metaod.tables.readers._source import (
+    Source,
+    as_utf8,
+    damaged,
+    format_bytes,
+    head_text,
+    too_large,
+)
 
 _VALUES_PER_CHUNK = 200_000
 
@@ -103,13 +109,7 @@ def _split(pattern: re.Pattern[str], text: str) -> list[tuple[str, bool, str]] |
 
 
 def _split_values(text: str) -> list[tuple[str, bool]] | None:
-    r"""Split values at commas, or at blanks where there is no comma.
-
-    Examples
-    --------
-    >>> _split_values(r"1, 'it\'s', ?")
-    [('1', False), ("it's", True), ('?', False)]
-    """
+    r"""Split values at commas, or at blanks where there is no comma."""
     values = _split(_BY_COMMAS if "," in text else _BY_BLANKS, text.strip())
     return None if values is None else [(value, quoted) for value, quoted, _ in values]
 
@@ -186,48 +186,42 @@ def _read_header(lines: Iterator[tuple[int, str]], source: str) -> list[_Attribu
                 raise BadFile(source, "declares no attributes", line=number)
             return attributes
         else:
-            raise BadFile(
-                source,
-                f"{_shorten(line)!r} is not a declaration",
-                line=number,
-                remedy="only @relation, @attribute and comments after % may precede @data",
-            )
-    raise BadFile(source, "has no @data", remedy="it may be cut short: write or download it again")
+            remedy = "only @relation, @attribute and comments after % may precede @data"
+            what = f"{_shorten(line)!r} is not a declaration"
+            raise BadFile(source, what, line=number, remedy=remedy)
+    raise damaged(source, "has no @data")
 
 
 def _parse_attribute(line: str, number: int, source: str, others: list[_Attribute]) -> _Attribute:
     found = _ATTRIBUTE.fullmatch(line)
     name = _unquote(found[1]).strip() if found else ""
     if not found or not name or not found[2]:
-        raise BadFile(
-            source, "an attribute without a name or a type", line=number, remedy="mend the line"
-        )
+        what = "an attribute without a name or a type"
+        raise BadFile(source, what, line=number, remedy="mend the line")
+    fail = partial(BadFile, source, line=number, column=name)
     if any(name == other.name for other in others):
-        raise BadFile(
-            source, "the attribute is declared twice", line=number, column=name, remedy="rename it"
-        )
+        raise fail("the attribute is declared twice", remedy="rename it")
     declared = found[2].strip()
     word, _, rest = declared.partition(" ")
     if word.lower() in _TYPES:
         return _Attribute(name, _TYPES[word.lower()])
     if word.lower() == "date":
         java = _unquote(rest.strip()) or _DEFAULT_DATE
-        return _Attribute(name, "date", date_format=_date_format(java, name, number, source))
+        date_format = _date_format(java)
+        if date_format is None:
+            what = f"the date format {java!r} has unknown or repeated parts"
+            raise fail(what, remedy="declare the attribute as string")
+        return _Attribute(name, "date", date_format=date_format)
     if declared.startswith("{") and declared.endswith("}"):
         values = _split_values(declared[1:-1])
         if values is not None:
             return _Attribute(name, "nominal", values=tuple(value for value, _ in values))
-    raise BadFile(
-        source,
-        f"the type {declared[:40]!r} is not supported",
-        line=number,
-        column=name,
-        remedy="types are numeric, real, integer, string, date and {a, b, ...}",
-    )
+    remedy = "types are numeric, real, integer, string, date and {a, b, ...}"
+    raise fail(f"the type {declared[:40]!r} is not supported", remedy=remedy)
 
 
-def _date_format(java: str, name: str, number: int, source: str) -> str:
-    """Translate Java's date format to Python's."""
+def _date_format(java: str) -> str | None:
+    """Translate Java's date format to Python's; None where it has unknown or repeated parts."""
     pieces, parts = [], []
     for piece in _DATE_PIECE.finditer(java):
         if piece[2] is None:  # a literal, quoted or not
@@ -236,15 +230,7 @@ def _date_format(java: str, name: str, number: int, source: str) -> str:
         else:
             parts.append(_DATE_PARTS.get(piece[0], ""))
             pieces.append(parts[-1])
-    if "" in parts or len(set(parts)) < len(parts):
-        raise BadFile(
-            source,
-            f"the date format {java!r} has unknown or repeated parts",
-            line=number,
-            column=name,
-            remedy="declare the attribute as string",
-        )
-    return "".join(pieces)
+    return None if "" in parts or len(set(parts)) < len(parts) else "".join(pieces)
 
 
 # rows and columns
@@ -283,46 +269,32 @@ class _RowReader:
                     None if value in missing else value for value in map(str.strip, line.split(","))
                 ]
             if len(row) != width:
-                raise BadFile(
-                    self.source,
-                    f"{len(row)} values where {width} attributes are declared",
-                    line=number,
-                    remedy="mend the line, or quote values that contain a comma",
-                )
+                what = f"{len(row)} values where {width} attributes are declared"
+                remedy = "mend the line, or quote values that contain a comma"
+                raise BadFile(self.source, what, line=number, remedy=remedy)
             yield number, row
 
     def _quoted(self, line: str, number: int) -> list[str | None]:
         values = _split_values(line)
         if values is None:
-            raise BadFile(
-                self.source,
-                "a quote is opened and not closed, or stands inside a value",
-                line=number,
-                remedy=r"close it, or write it as \' inside quotes",
-            )
+            what = "a quote is opened and not closed, or stands inside a value"
+            remedy = r"close it, or write it as \' inside quotes"
+            raise BadFile(self.source, what, line=number, remedy=remedy)
         return [None if value in self.missing and not quoted else value for value, quoted in values]
 
     def _sparse(self, line: str, number: int) -> list[str | None]:
         content = line[1:-1]
         entries = _split(_BY_INDEX, content) if content.strip() else []
         if entries is None or not line.endswith("}"):
-            raise BadFile(
-                self.source,
-                "is not a sparse row",
-                line=number,
-                remedy="write it as {index value, index value, ...}, indices counted from 0",
-            )
+            remedy = "write it as {index value, index value, ...}, indices counted from 0"
+            raise BadFile(self.source, "is not a sparse row", line=number, remedy=remedy)
         row = list(self.omitted)
         last = -1
         for value, quoted, written in entries:
             index = int(written)
             if not last < index < len(row):
-                raise BadFile(
-                    self.source,
-                    f"index {index} where indices rise from 0 to {len(row) - 1}",
-                    line=number,
-                    remedy="mend the line",
-                )
+                what = f"index {index} where indices rise from 0 to {len(row) - 1}"
+                raise BadFile(self.source, what, line=number, remedy="mend the line")
             row[index] = None if value in self.missing and not quoted else value
             last = index
         return row
@@ -341,7 +313,10 @@ class _Column:
         try:
             self._chunks.append(self._convert(values))
         except (ValueError, KeyError) as error:
-            raise self._error(values, lines) from error
+            if len(values) == 1:
+                raise self._error(values[0], lines[0]) from error
+            for value, line in zip(values, lines, strict=True):
+                self.add([value], [line])  # raises at the value at fault
 
     def series(self) -> "pd.Series[Any]":
         values = np.concatenate(self._chunks)
@@ -371,24 +346,15 @@ class _Column:
         date = dt.datetime.strptime(value, date_format)  # noqa: DTZ007 - see the next line
         return date.astimezone(dt.UTC).replace(tzinfo=None) if date.tzinfo else date
 
-    def _error(self, values: Sequence[str | None], lines: Sequence[int]) -> BadFile:
-        position = next(i for i, value in enumerate(values) if not self._is_valid(value))
-        value, line = values[position], lines[position]
+    def _error(self, value: str | None, line: int) -> BadFile:
         name, kind = self.attribute.name, self.attribute.kind
         legal = {"nominal": "one of the declared values", "date": "a date of the declared format"}
-        shown = None if value is None else _shorten(value)
+        shown = repr(_shorten(str(value)))
         return BadFile(
             self.source,
-            f"{shown!r} is not {legal.get(kind, 'a number')}",
+            f"{shown} is not {legal.get(kind, 'a number')}",
             line=line,
             column=name,
-            remedy=f"mend it, name it as missing: na={shown!r} (--na {shown!r}), or take the "
-            f"column as text: text={name!r} (--text {name!r})",
+            remedy=f"mend it, name it as missing: na={shown} (--na {shown}), or take the column "
+            f"as text: text={name!r} (--text {name!r})",
         )
-
-    def _is_valid(self, value: str | None) -> bool:
-        try:
-            self._convert([value])
-        except (ValueError, KeyError):
-            return False
-        return True

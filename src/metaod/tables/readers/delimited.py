@@ -26,8 +26,6 @@ from metaod.tables.readers.parquet import frame_from_arrow
 from metaod.tables.readers.text_columns import TextJudge
 from metaod.tables.readers.words import MISSING_WORDS, rounding_warning
 
-__all__ = ["READER"]
-
 _BLOCK_BYTES = 2**20
 _LARGEST_BLOCK = 2**31 - 1
 # A line after the last; a record that contains it was never closed. A Unicode noncharacter.
@@ -146,12 +144,9 @@ def _check_records(source: Source, dialect: Dialect) -> None:
     ragged: BadFile | None = None
     for record in _records(source, dialect):
         if any(field.endswith(_END) for field in record.fields) and record.fields != [_END]:
-            raise BadFile(
-                source.name,
-                "a quote is opened in this record and never closed",
-                line=record.first_line,
-                remedy='close it, or write a quote inside a field as ""',
-            )
+            what = "a quote is opened in this record and never closed"
+            remedy = 'close it, or write a quote inside a field as ""'
+            raise BadFile(source.name, what, line=record.first_line, remedy=remedy)
         if ragged is None and len(record.fields) != width and record.fields != [_END]:
             ragged = _ragged_error(source, dialect, record)
             if record.last_line == record.first_line:
@@ -184,12 +179,9 @@ def _records(source: Source, dialect: Dialect) -> Iterator[_Record]:
                 if fields:
                     yield _Record(first_line, last_line, fields)
         except csv.Error as error:
-            raise BadFile(
-                source.name,
-                f"this record cannot be split into fields ({error})",
-                line=last_line + 1,
-                remedy="look for a quote that is never closed",
-            ) from error
+            what = f"this record cannot be split into fields ({error})"
+            remedy = "look for a quote that is never closed"
+            raise BadFile(source.name, what, line=last_line + 1, remedy=remedy) from error
 
 
 def _ragged_error(source: Source, dialect: Dialect, record: _Record) -> BadFile:
@@ -205,13 +197,8 @@ def _ragged_error(source: Source, dialect: Dialect, record: _Record) -> BadFile:
             "if every line has one field more, row names were written without a header: write "
             "the file without them (R: row.names=FALSE)"
         )
-    spans = ""
+    fields = "1 field" if found == 1 else f"{found} fields"
     if record.last_line > record.first_line:
-        spans = f" (a quoted field continues to line {record.last_line})"
-    return BadFile(
-        source.name,
-        f"{found} {'field' if found == 1 else 'fields'}{spans} where {expected} {width}, with "
-        f"the delimiter {dialect.delimiter!r}",
-        line=record.first_line,
-        remedy=remedy,
-    )
+        fields += f" (a quoted field continues to line {record.last_line})"
+    what = f"{fields} where {expected} {width}, with the delimiter {dialect.delimiter!r}"
+    return BadFile(source.name, what, line=record.first_line, remedy=remedy)

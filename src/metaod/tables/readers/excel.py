@@ -4,23 +4,20 @@ import warnings
 import zipfile
 from typing import Any
 
-import pandas as pd
-
 from metaod.errors import BadFile, BadParameter, MissingExtra
+from metaod.tables.readers._arrays import frame_from_objects
 from metaod.tables.readers._names import check_names, default_names, has_header, index_by_unnamed
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
 from metaod.tables.readers._source import (
     Source,
     check_zip,
+    damaged,
     format_bytes,
     library_errors,
     too_large,
     zip_members,
 )
-from metaod.tables.readers.objects import ObjectJudge
 from metaod.tables.readers.words import MISSING_WORDS
-
-__all__ = ["READER"]
 
 _MAX_ROWS = 2**20  # of the format; openpyxl would pad a tiny file up to any row that it names
 
@@ -53,16 +50,13 @@ def _read(source: Source, options: ReadOptions) -> Content:
     if not rows:
         raise BadFile(source.name, "holds a header but no rows", remedy="check the export")
 
-    judge = ObjectJudge(missing, source.name, place=lambda row: f"row {rows[row][0]}")
-    as_text = {*options.text, options.label}
-    frame = pd.DataFrame(
-        {
-            name: judge.judge(name, column, as_text=name in as_text, warnings=messages)
-            for name, column in zip(names, columns, strict=True)
-        }
-    )
+    def locate(row: int) -> str:
+        return f"row {rows[row][0]}"
+
+    by_name = dict(zip(names, columns, strict=True))
+    frame = frame_from_objects(by_name, options, messages, source.name, locate)
     frame = index_by_unnamed(frame, messages)
-    return Content(frame, tuple(messages), locate=judge.place)
+    return Content(frame, tuple(messages), locate=locate)
 
 
 def _read_rows(source: Source, options: ReadOptions) -> tuple[list[_Row], list[str]]:
@@ -95,11 +89,8 @@ def _read_rows(source: Source, options: ReadOptions) -> tuple[list[_Row], list[s
             sheet.iter_rows(values_only=True, max_row=_MAX_ROWS + 1), start=1
         ):
             if number > _MAX_ROWS:
-                raise BadFile(
-                    source.name,
-                    f"sheet {sheet.title!r} names rows beyond {_MAX_ROWS:,}, the most there can be",
-                    remedy="it is damaged: save it again",
-                )
+                what = f"sheet {sheet.title!r} names rows beyond {_MAX_ROWS:,}, the most possible"
+                raise damaged(source.name, what)
             if any(cell is not None for cell in cells):
                 rows.append((number, cells))
                 width = max(width, len(cells))
@@ -108,9 +99,8 @@ def _read_rows(source: Source, options: ReadOptions) -> tuple[list[_Row], list[s
                 what = f"takes {format_bytes(n_bytes)} or more"
                 raise too_large(source.name, what, options.max_bytes)
     if not rows:
-        raise BadFile(
-            source.name, f"sheet {sheet.title!r} is empty", remedy="name another (--sheet)"
-        )
+        what = f"sheet {sheet.title!r} is empty"
+        raise BadFile(source.name, what, remedy="name another (--sheet)")
     return rows, messages
 
 

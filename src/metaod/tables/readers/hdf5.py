@@ -12,12 +12,11 @@ from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_w
 from metaod.tables.readers._source import (
     DEFLATE_RATIO,
     Source,
+    damaged,
     format_bytes,
     library_errors,
     too_large,
 )
-
-__all__ = ["READER"]
 
 
 def _read(source: Source, options: ReadOptions) -> Content:
@@ -41,12 +40,7 @@ def _read(source: Source, options: ReadOptions) -> Content:
     ):
         file.visititems(describe)
 
-    def load(name: str) -> npt.NDArray[Any]:
-        with (
-            library_errors(source.name, "HDF5"),
-            source.open() as stream,
-            h5py.File(stream, "r") as file,
-        ):
+        def load(name: str) -> npt.NDArray[Any]:
             item = file[name]
             if _is_sparse(item):
                 return _load_sparse(item, options.max_bytes, source.name)
@@ -54,7 +48,7 @@ def _read(source: Source, options: ReadOptions) -> Content:
             array = np.asarray(item[()])
             return array.T if "MATLAB_class" in item.attrs else array
 
-    return read_chosen(arrays, load, source.name, options)
+        return read_chosen(arrays, load, source.name, options)
 
 
 def _is_sparse(item: Any) -> bool:
@@ -79,20 +73,15 @@ def _check_stored(dataset: Any, source: str, max_bytes: int) -> None:
     """Refuse a dataset that is too large, or much larger than what is stored of it."""
     name = dataset.name.lstrip("/")
     if dataset.is_virtual or dataset.external:
-        raise BadFile(
-            source, f"array {name!r} lies in other files", remedy="write it into one file"
-        )
+        what = f"array {name!r} lies in other files"
+        raise BadFile(source, what, remedy="write it into one file")
     promised = prod(dataset.shape) * dataset.dtype.itemsize
     if promised > max_bytes:
         raise too_large(source, f"promises {format_bytes(promised)}", max_bytes)
     stored = dataset.id.get_storage_size()
     if promised > 2**20 and promised > DEFLATE_RATIO * stored:
-        raise BadFile(
-            source,
-            f"array {name!r} promises {format_bytes(promised)}, but {format_bytes(stored)} are "
-            "stored",
-            remedy="it is damaged or was never written: write or download it again",
-        )
+        size = f"promises {format_bytes(promised)}, but {format_bytes(stored)} are stored"
+        raise damaged(source, f"array {name!r} {size}")
 
 
 def _load_sparse(group: Any, max_bytes: int, source: str) -> npt.NDArray[Any]:

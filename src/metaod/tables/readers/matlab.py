@@ -19,8 +19,6 @@ from metaod.tables.readers._arrays import ArrayInfo, densify, read_chosen
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
 from metaod.tables.readers._source import Source, library_errors
 
-__all__ = ["READER"]
-
 _OTHER_CLASSES = ("cell", "struct", "object", "char")
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 _NUMERIC = ("sparse", "double", "single", *_INTEGERS, "logical")
@@ -28,28 +26,9 @@ _CLASSES = dict(enumerate((*_OTHER_CLASSES, *_NUMERIC[:-1]), start=1))
 
 
 def _read(source: Source, options: ReadOptions) -> Content:
-    if _parse_header4(source.head(_HEADER4_BYTES)) is not None:
-        return _read4(source, options)
+    read = _read5 if _parse_header4(source.head(_HEADER4_BYTES)) is None else _read4
     with library_errors(source.name, "MATLAB"), source.open() as stream:
-        variables = {variable.name: variable for variable in _variables(stream, source.size)}
-    arrays = {
-        # a matrix of characters is one text a row
-        name: ArrayInfo(variable.shape[:1], "text", numeric=False, readable=False)
-        if variable.kind == "char"
-        else _describe(variable.shape, variable.kind)
-        for name, variable in variables.items()
-    }
-
-    def load(name: str) -> npt.NDArray[Any]:
-        variable = variables[name]
-        with library_errors(source.name, "MATLAB"), source.open() as stream:
-            stream.seek(variable.position)
-            body = stream.read(variable.n_bytes)
-            if variable.compressed:
-                body = zlib.decompressobj().decompress(body, options.max_bytes)[8:]
-            return _value(_Elements(body, variable.order), options.max_bytes, source.name)
-
-    return read_chosen(arrays, load, source.name, options)
+        return read(stream, source, options)
 
 
 def _describe(shape: tuple[int, ...], kind: str) -> ArrayInfo:
@@ -64,6 +43,27 @@ _STORED = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8", "i8", "u8")
 _NUMBER_TYPES = dict(zip((1, 2, 3, 4, 5, 6, 7, 9, 12, 13), _STORED, strict=True))
 _TEXT_TYPES = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _ENOUGH_FOR_HEADER = 4096
+
+
+def _read5(stream: BinaryIO, source: Source, options: ReadOptions) -> Content:
+    variables = {variable.name: variable for variable in _variables(stream, source.size)}
+    arrays = {
+        # a matrix of characters is one text a row
+        name: ArrayInfo(variable.shape[:1], "text", numeric=False, readable=False)
+        if variable.kind == "char"
+        else _describe(variable.shape, variable.kind)
+        for name, variable in variables.items()
+    }
+
+    def load(name: str) -> npt.NDArray[Any]:
+        variable = variables[name]
+        stream.seek(variable.position)
+        body = stream.read(variable.n_bytes)
+        if variable.compressed:
+            body = zlib.decompressobj().decompress(body, options.max_bytes)[8:]
+        return _value(_Elements(body, variable.order), options.max_bytes, source.name)
+
+    return read_chosen(arrays, load, source.name, options)
 
 
 @dataclass(frozen=True)
@@ -239,23 +239,20 @@ def _check_headers4(stream: BinaryIO, size: int) -> None:
             )
 
 
-def _read4(source: Source, options: ReadOptions) -> Content:
+def _read4(stream: BinaryIO, source: Source, options: ReadOptions) -> Content:
     import scipy.io  # noqa: PLC0415 - slow to import
 
-    with library_errors(source.name, "MATLAB"), source.open() as stream:
-        _check_headers4(stream, source.size)
-        stream.seek(0)
-        arrays = {
-            name: _describe(tuple(int(n) for n in shape), kind)
-            for name, shape, kind in scipy.io.whosmat(cast("str", stream))
-        }
+    _check_headers4(stream, source.size)
+    stream.seek(0)
+    file = cast("str", stream)  # scipy takes streams, but its annotations do not say so
+    variables = scipy.io.whosmat(file)
+    arrays = {name: _describe(tuple(map(int, shape)), kind) for name, shape, kind in variables}
 
     def load(name: str) -> npt.NDArray[Any]:
-        with library_errors(source.name, "MATLAB"), source.open() as stream:
-            loaded = scipy.io.loadmat(cast("str", stream), variable_names=[name])[name]
-            if arrays[name].kind == "sparse":
-                return densify(loaded, options.max_bytes, source.name)
-            return np.asarray(loaded)
+        stream.seek(0)
+        loaded = scipy.io.loadmat(file, variable_names=[name])[name]
+        is_sparse = arrays[name].kind == "sparse"
+        return densify(loaded, options.max_bytes, source.name) if is_sparse else loaded
 
     return read_chosen(arrays, load, source.name, options)
 

@@ -9,14 +9,11 @@ import pandas as pd
 import pyarrow as pa
 
 from metaod.errors import BadColumn, BadParameter
-from metaod.tables.readers._arrays import densify, frame_from_array
+from metaod.tables.readers._arrays import content_from_array, densify, frame_from_objects
 from metaod.tables.readers._names import check_unique, default_names
 from metaod.tables.readers._reader import Content, ReadOptions
 from metaod.tables.readers.objects import ObjectJudge
 from metaod.tables.readers.parquet import frame_from_arrow
-from metaod.tables.readers.words import MISSING_WORDS
-
-__all__ = ["read_memory"]
 
 _ROW = (list, tuple, np.ndarray)
 _COLUMN = (list, tuple, np.ndarray, pd.Series)
@@ -51,15 +48,13 @@ def read_memory(source: object, options: ReadOptions) -> Content:
 
 def _from_array(array: npt.NDArray[Any], options: ReadOptions) -> Content:
     if array.ndim not in (1, 2) or (array.dtype.names is not None and array.ndim != 1):
-        raise BadParameter(
-            "read_table", "source", "an array of 1 or 2 axes", f"one of shape {array.shape}"
-        )
+        shape = f"one of shape {array.shape}"
+        raise BadParameter("read_table", "source", "an array of 1 or 2 axes", shape)
     if isinstance(array, np.ma.MaskedArray):
         array = np.ma.filled(array.astype(np.float64), np.nan)
     if array.size == 0:
         return Content(pd.DataFrame(index=range(len(array))))
-    frame, warnings = frame_from_array(np.asarray(array), options)
-    return Content(frame, tuple(warnings))
+    return content_from_array(np.asarray(array), options)
 
 
 def _from_arrow(source: object) -> Content:
@@ -106,13 +101,8 @@ def _from_rows(rows: Sequence[Any], options: ReadOptions) -> Content:
     width = len(rows[0]) if rows and isinstance(rows[0], _ROW) else 0
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, _ROW) or len(row) != width:
-            raise BadParameter(
-                "read_table",
-                "source",
-                f"a list of rows of one length (the first has {width})",
-                row,
-                remedy=f"Mend row {number}",
-            )
+            legal = f"a list of rows of one length (the first has {width})"
+            raise BadParameter("read_table", "source", legal, row, remedy=f"Mend row {number}")
     columns = [list(column) for column in zip(*rows, strict=True)]
     return _from_columns(dict(zip(default_names(width), columns, strict=True)), options)
 
@@ -125,10 +115,5 @@ def _from_columns(columns: Mapping[str, Any], options: ReadOptions) -> Content:
     if len(set(lengths.values())) > 1:
         raise BadParameter("read_table", "source", "a dict of columns of one length", lengths)
     warnings: list[str] = []
-    judge = ObjectJudge(MISSING_WORDS.union(options.na))
-    as_text = {*options.text, options.label}
-    series = {
-        name: judge.judge(name, list(column), as_text=name in as_text, warnings=warnings)
-        for name, column in columns.items()
-    }
-    return Content(pd.DataFrame(series), tuple(warnings))
+    frame = frame_from_objects(columns, options, warnings)
+    return Content(frame, tuple(warnings))

@@ -15,20 +15,19 @@ from metaod.errors import BadFile
 from metaod.tables.readers._arrays import (
     ArrayInfo,
     check_size,
+    content_from_array,
     format_shape,
-    frame_from_array,
     read_chosen,
 )
 from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
 from metaod.tables.readers._source import (
     Source,
     check_zip,
+    damaged,
     format_bytes,
     library_errors,
     zip_members,
 )
-
-__all__ = ["NPY", "NPZ"]
 
 _LONGEST_HEADER = 2**16
 _PYTHON2_LONG = re.compile(r"(?<=[0-9])L")
@@ -41,8 +40,7 @@ def _read_npy(source: Source, options: ReadOptions) -> Content:
         check_size(shape, source.name, options.max_bytes)
         stream.seek(0)
         array = _read_array(stream, source.name, "the array")
-        frame, warnings = frame_from_array(array, options, source.name)
-    return Content(frame, tuple(warnings))
+        return content_from_array(array, options, source.name)
 
 
 def _read_npz(source: Source, options: ReadOptions) -> Content:
@@ -61,27 +59,20 @@ def _read_npz(source: Source, options: ReadOptions) -> Content:
                 _check_stored(source.name, f"array {name!r}", shape, dtype, n_left)
             arrays[name] = ArrayInfo(shape, str(dtype), numeric=dtype.kind in "biuf")
 
-    def load(name: str) -> npt.NDArray[Any]:
-        with (
-            library_errors(source.name, "NPZ"),
-            source.open() as stream,
-            zipfile.ZipFile(stream) as archive,
-            archive.open(f"{name}.npy") as packed,
-        ):
-            return _read_array(packed, source.name, f"array {name!r}")
+        def load(name: str) -> npt.NDArray[Any]:
+            with archive.open(f"{name}.npy") as packed:
+                return _read_array(packed, source.name, f"array {name!r}")
 
-    return read_chosen(arrays, load, source.name, options)
+        return read_chosen(arrays, load, source.name, options)
 
 
 def _read_array(stream: IO[bytes], source: str, what: str) -> npt.NDArray[Any]:
     start = stream.tell()
     _, dtype = _read_header(stream)
     if dtype.hasobject:
-        raise BadFile(
-            source,
-            f"{what} holds Python objects, which only pickle can read, and that may run any code",
-            remedy="save it as numbers, X.astype(float), or the table as CSV or Parquet",
-        )
+        what = f"{what} holds Python objects, which only pickle can read, and that may run any code"
+        remedy = "save it as numbers, X.astype(float), or the table as CSV or Parquet"
+        raise BadFile(source, what, remedy=remedy)
     stream.seek(start)
     array: npt.NDArray[Any] = npy_format.read_array(
         stream, allow_pickle=False, max_header_size=_LONGEST_HEADER
@@ -110,11 +101,9 @@ def _check_stored(
     promised = prod(shape) * dtype.itemsize
     if dtype.hasobject or (promised <= n_left and dtype.itemsize):
         return
-    raise BadFile(
-        source,
-        f"{what} promises {format_bytes(promised)} ({format_shape(shape)} of {dtype}), but "
-        f"{format_bytes(n_left)} follow",
-        remedy="it is damaged or cut short: write or download it again",
+    size, stored = format_bytes(promised), format_bytes(n_left)
+    raise damaged(
+        source, f"{what} promises {size} ({format_shape(shape)} of {dtype}), but {stored} follow"
     )
 
 

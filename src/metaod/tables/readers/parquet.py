@@ -12,8 +12,6 @@ from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_w
 from metaod.tables.readers._source import Source, format_bytes, library_errors, too_large
 from metaod.tables.readers.words import rounding_warning
 
-__all__ = ["READER", "frame_from_arrow"]
-
 _EXACT_IN_FLOAT = 2**53
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 

@@ -1,0 +1,61 @@
+"""The recipe "Add a reader" of CONTRIBUTING, followed literally with an invented format."""
+
+import types
+
+import pytest
+
+import metaod
+from metaod.errors import BadFile, BadParameter
+from metaod.tables.readers import READERS
+
+# step 1: src/metaod/tables/readers/key_values.py
+KEY_VALUES = '''
+"""Key-value text: a row a line, ``name=value`` between blanks."""
+
+import pandas as pd
+
+from metaod.tables.readers._reader import Content, Reader, begins_with
+
+
+def _read(source, options):
+    with source.open() as stream:
+        _, *lines = stream.read().decode().splitlines()
+    rows = [dict(field.split("=") for field in line.split()) for line in lines]
+    return Content(pd.DataFrame(rows).astype(float))
+
+
+READER = Reader("key-value text", (".kv",), begins_with(b"#kv"), _read)
+'''
+
+
+@pytest.fixture(autouse=True)
+def key_values():
+    module = types.ModuleType("metaod.tables.readers.key_values")
+    exec(KEY_VALUES, module.__dict__)  # stands for the new file
+    READERS.insert(0, module.READER)  # step 2: its line in readers/__init__.py
+    yield
+    READERS.remove(module.READER)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name):
+        path = tmp_path / name
+        path.write_text("#kv\na=1 b=2.5 y=0\na=3 b=4.5 y=1\n")
+        return path
+
+    return write
+
+
+def test_a_file_of_the_new_format_is_read(write):
+    table = metaod.read_table(write("t.kv"), label="y")
+    assert table.frame.to_dict("list") == {"a": [1, 3], "b": [2.5, 4.5]}
+    assert table.label.tolist() == [0, 1]
+    assert metaod.read_table(write("without_ending")).n_columns == 3
+
+
+def test_its_declaration_serves_the_messages(write):
+    with pytest.raises(BadFile, match=r"seems to be key-value text; rename it to t\.kv"):
+        metaod.read_table(write("t.csv"))
+    with pytest.raises(BadParameter, match=r"'sheet' .* left out for key-value text"):
+        metaod.read_table(write("t.kv"), sheet=0)
