@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from made_artifact import Foresting, fitted, members_of, rewrite
 from made_history import FEATURES, MODELS, history
 
-from metaod.artifacts import Artifact, UsedSchema, read_container, write_container
-from metaod.artifacts._artifact import read_manifest
+from metaod.artifacts import Artifact, UsedSchema, read_container, read_document, write_container
 from metaod.artifacts._manifest import Manifest, insert_arrays, separate_arrays
 from metaod.errors import UserError
 from metaod.learners import _registry as registry
@@ -56,8 +55,8 @@ def test_the_same_training_gives_the_same_bytes(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
-def test_the_manifest_is_read_without_the_arrays(tmp_path, saved):
-    manifest = read_manifest(saved)
+def test_the_document_is_read_without_the_arrays(tmp_path, saved):
+    manifest = Artifact.load(saved).manifest
     assert manifest.learner == "foresting"
     assert manifest.models == tuple(MODELS)
     assert manifest.parameters == {"n_trees": 5, "random_state": 0}
@@ -67,7 +66,7 @@ def test_the_manifest_is_read_without_the_arrays(tmp_path, saved):
     members = members_of(saved)
     arrays = [name for name in members if name.endswith(".npy")]
     rewrite(tmp_path / "b", {**members, arrays[0]: b"rubbish"})
-    assert read_manifest(tmp_path / "b") == manifest
+    assert read_document(tmp_path / "b") == read_document(saved)
 
 
 def test_members_are_plain_npy_files(saved):

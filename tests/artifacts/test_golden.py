@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from metaod.artifacts import Artifact
-from metaod.artifacts._artifact import read_manifest
 
 GOLDEN = Path(__file__).parent / "golden"
 ROOT = Path(__file__).parent.parent.parent
@@ -37,6 +36,6 @@ def test_predictions_are_what_they_were(name, expected):
 def test_they_were_made_with_the_oldest_versions(name):
     lines = (ROOT / "constraints-oldest.txt").read_text(encoding="utf-8").splitlines()
     oldest = dict(line.split("==") for line in lines if "==" in line)
-    versions = read_manifest(GOLDEN / f"{name}.metaod").versions
+    versions = Artifact.load(GOLDEN / f"{name}.metaod").manifest.versions
     for library in ("numpy", "scikit-learn", "scipy", "pandas", "numba"):
         assert versions[library] == oldest[library], "make them again with: make golden"

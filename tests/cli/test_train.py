@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from metaod.artifacts import Artifact
-from metaod.artifacts._artifact import read_manifest
 from metaod.cli import main as command
 from metaod.history import Evaluation
 from metaod.metafeatures import schema
@@ -84,7 +83,7 @@ def test_options_reach_the_learner(capsys, tmp_path, store):
                  "--schema", "scores", "--schema", "paper", "--measure", "roc_auc", "--seed", "7",
                  "--exclude-origin", "origin1", "--exclude-origin", "origin2"]  # fmt: skip
     assert call(capsys, *arguments)[0] == 0
-    manifest = read_manifest(out)
+    manifest = Artifact.load(out).manifest
     assert manifest.seed == 7
     assert manifest.measure == "roc_auc"
     assert [part.name for part in manifest.schemas] == ["scores", "paper"]

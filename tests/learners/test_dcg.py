@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaod.learners._dcg import dcg_gradient, dcg_loss, gains
+from metaod.learners._dcg import dcg_loss, gains, row_dcg
 
 
 def drawn(seed, n=4, m=7, k=3, missing=0.0, scale=1.0):
@@ -16,6 +16,18 @@ def drawn(seed, n=4, m=7, k=3, missing=0.0, scale=1.0):
     P[rng.random((n, m)) < missing] = np.nan
     P[:, 0] = 0.5
     return gains(P, 3.0), scale * rng.normal(size=(n, k)), rng.normal(size=(m, k))
+
+
+def dcg_gradient(G, U, V, alpha=1.0):
+    """The loss summed over datasets and its derivatives by U and V."""
+    by_prediction = np.zeros_like(G)
+    loss = 0.0
+    for row, gain in enumerate(G):
+        known = np.flatnonzero(~np.isnan(gain))
+        part, work = np.empty(len(known)), np.empty(len(known) * (len(known) - 1) // 2)
+        loss += row_dcg(V[known] @ U[row], gain[known], alpha, part, work)
+        by_prediction[row, known] = part
+    return loss, by_prediction @ V, by_prediction.T @ U
 
 
 def literal_loss(gain, u, V, alpha):

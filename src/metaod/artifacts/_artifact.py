@@ -11,7 +11,6 @@ from metaod.artifacts._container import (
     BadArtifact,
     UnfitArtifact,
     read_container,
-    read_document,
     write_container,
 )
 from metaod.artifacts._history import History
@@ -30,7 +29,7 @@ from metaod.models import Matrix
 if TYPE_CHECKING:
     from metaod.metafeatures import MetaFeatures
 
-__all__ = ["Artifact", "read_manifest"]
+__all__ = ["Artifact"]
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class Artifact:
             It needs a learner or a schema of meta-features that is not installed.
         """
         document, arrays = read_container(path)
-        manifest = _manifest(document, path)
+        manifest = _read_manifest(document, path)
         learner = _unfitted_learner(manifest, path)
         try:
             state = insert_arrays(document.get("state"), arrays)
@@ -205,12 +204,7 @@ def _restore_history(
     return history, Calibration.restore(reader.part("calibration"))
 
 
-def read_manifest(path: "str | PathLike[str]") -> Manifest:
-    """Read the manifest of an artifact, without its arrays."""
-    return _manifest(read_document(path), path)
-
-
-def _manifest(document: dict[str, Any], path: "str | PathLike[str]") -> Manifest:
+def _read_manifest(document: dict[str, Any], path: "str | PathLike[str]") -> Manifest:
     manifest = Manifest.from_json(document, str(path))
     for part in manifest.schemas:
         known = SCHEMAS[part.name].version if part.name in SCHEMAS else None

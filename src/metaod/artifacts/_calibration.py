@@ -131,12 +131,10 @@ class Calibration:
         return float(np.mean(self.distances < _unlikeness(distances)))
 
     def state(self) -> State:
-        """Return plain data and arrays for :meth:`restore`."""
         return dict(vars(self))
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        """Restore what :meth:`state` returned."""
         low = reader.array("low", (2, "bins"))
         edges = reader.array("edges", (reader.size("bins") - 1,))
         if (np.diff(edges) < 0).any():

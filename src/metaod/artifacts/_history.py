@@ -140,7 +140,6 @@ class History:
         return result
 
     def state(self) -> State:
-        """Return plain data and arrays for :meth:`restore`."""
         return {
             "names": list(self.names),
             "origins": list(self.origins),
@@ -156,7 +155,6 @@ class History:
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        """Restore what :meth:`state` returned."""
         # datasets of two sources may have the same name
         names, origins = (reader.texts(name, distinct=False) for name in ("names", "origins"))
         models, features = reader.texts("models"), reader.texts("features")

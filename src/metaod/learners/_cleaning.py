@@ -70,7 +70,6 @@ class Cleaning:
 
     @property
     def n_features(self) -> int:
-        """Number of kept features."""
         return len(self.kept)
 
     def transform(self, M: Matrix) -> Matrix:
@@ -80,12 +79,11 @@ class Cleaning:
         return np.clip((bent - self.mean) / self.scale, self.low, self.high)
 
     def state(self) -> State:
-        """Return arrays for :meth:`restore`."""
         return dict(vars(self))
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        """Restore what :meth:`state` returned; ``reader`` knows the number of raw features, d."""
+        # the reader knows the number of raw features, d
         kept = reader.indices("kept", "kept", reader.size("d"))
         names = ("median", "spread", "mean", "scale", "low", "high")
         parts = [reader.array(name, ("kept",)) for name in names]

@@ -16,7 +16,7 @@ from numba import njit
 
 from metaod.models import Matrix
 
-__all__ = ["dcg_gradient", "dcg_loss", "gains", "row_dcg"]
+__all__ = ["dcg_loss", "gains", "row_dcg"]
 
 _LN2 = log(2.0)
 _WIDTH = 200.0
@@ -28,53 +28,15 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 def gains(P: Matrix, base: float = 2.0) -> Matrix:
-    """Return the gains of models at the top of a ranking, ``base ** P - 1``; NaN where P is NaN.
-
-    Examples
-    --------
-    >>> gains(np.array([[0.0, 1.0]]))
-    array([[0., 1.]])
-    """
+    """Return the gains of models at the top of a ranking; NaN where P is NaN."""
     earned: Matrix = np.power(base, P) - 1.0
     return earned
 
 
 def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
-    """Return the negative smoothed DCG (n,) of each dataset.
-
-    Parameters
-    ----------
-    G : array of shape (n, m)
-        Gains, NaN where missing.
-    U, V : array of shape (n, k) and (m, k)
-        Dataset matrix and model matrix; the predicted scores are U Vᵀ.
-    alpha : float, default=1.0
-        Sharpness of the sigmoid.
-
-    Examples
-    --------
-    >>> G, U = np.array([[1.0, 0.0]]), np.array([[1.0]])
-    >>> good, bad = np.array([[9.0], [0.0]]), np.array([[0.0], [9.0]])
-    >>> bool(dcg_loss(G, U, good)[0] < dcg_loss(G, U, bad)[0])
-    True
-    """
+    """Return the negative smoothed DCG (n,) of scores U Vᵀ, for gains G (n, m)."""
     losses: Matrix = _losses(_floats(G), _floats(U), _floats(V), float(alpha))
     return losses
-
-
-def dcg_gradient(
-    G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0
-) -> tuple[float, Matrix, Matrix]:
-    """Return the loss summed over datasets and its derivatives (n, k) and (m, k) by U and V."""
-    G, U, V = _floats(G), _floats(U), _floats(V)
-    by_prediction = np.zeros_like(G)
-    loss = 0.0
-    for row, gain in enumerate(G):
-        known = np.flatnonzero(~np.isnan(gain))
-        part, work = np.empty(len(known)), np.empty(len(known) * (len(known) - 1) // 2)
-        loss += row_dcg(V[known] @ U[row], gain[known], float(alpha), part, work)
-        by_prediction[row, known] = part
-    return loss, by_prediction @ V, by_prediction.T @ U
 
 
 def _floats(values: Matrix) -> Matrix:

@@ -19,21 +19,17 @@ _MIN_SPREAD = 1e-9
 class Embedding(Protocol):
     """An inductive embedding, for example a transformer of scikit-learn."""
 
-    def fit(self, X: Matrix) -> Any:
-        """Fit to clean meta-features (n, d)."""
+    def fit(self, X: Matrix) -> Any: ...
 
-    def transform(self, X: Matrix) -> Any:
-        """Embed clean meta-features (q, d) into (q, k)."""
+    def transform(self, X: Matrix) -> Any: ...
 
 
 class Regressor(Protocol):
     """A regressor with several outputs, for example one of scikit-learn."""
 
-    def fit(self, X: Matrix, y: Matrix) -> Any:
-        """Fit to embeddings (n, k) and rows of U (n, k)."""
+    def fit(self, X: Matrix, y: Matrix) -> Any: ...
 
-    def predict(self, X: Matrix) -> Any:
-        """Predict rows of U (q, k) for embeddings (q, k)."""
+    def predict(self, X: Matrix) -> Any: ...
 
 
 @dataclass
@@ -42,15 +38,8 @@ class PCAEmbedding:
 
     All components are divided by one number, so that the squared length of a row is 1 on average
     over the training datasets. With a model matrix from a unit normal the initial scores then have
-    a spread of 1, and the sigmoid's sharpness means the same for every k.
-
-    Parameters
-    ----------
-    k : int
-        Number of components; fewer if the training datasets span fewer.
-    intercept : bool, default=False
-        Whether to add a dimension that is 1 for every dataset. Components are centred: without it,
-        all scores of an average dataset are 0.
+    a spread of 1, and the sigmoid's sharpness means the same for every k. The intercept is a
+    further dimension that is 1 for every dataset: without it, an average dataset scores 0 everywhere.
 
     Examples
     --------
@@ -63,7 +52,6 @@ class PCAEmbedding:
     intercept: bool = False
 
     def fit(self, X: Matrix) -> Self:
-        """Fit to clean meta-features (n, d)."""
         self.mean_ = X.mean(axis=0)
         _, spreads, directions = np.linalg.svd(X - self.mean_, full_matrices=False)
         largest = spreads.max(initial=0.0)
@@ -84,17 +72,14 @@ class PCAEmbedding:
         return self
 
     def transform(self, X: Matrix) -> Matrix:
-        """Embed clean meta-features (q, d) into (q, k)."""
         embedded: Matrix = (X - self.mean_) @ self.components_ + self.offset_
         return embedded
 
     def state(self) -> State:
-        """Return arrays for :meth:`restore`."""
         return {"mean": self.mean_, "components": self.components_, "offset": self.offset_}
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        """Restore what :meth:`state` returned; ``reader`` knows the number of clean features."""
         mean = reader.array("mean", ("kept",))
         components = reader.array("components", ("kept", "k"))
         found = cls(reader.size("k"))

@@ -92,30 +92,17 @@ def factorise(
     Parameters
     ----------
     targets : array of shape (n, m)
-        Gains for "dcg", performance for "squared"; NaN where missing.
+        Gains for the loss "dcg", performance for "squared"; NaN where missing.
     U, V : array of shape (n, k) and (m, k)
-        Initial matrices; they are not changed.
-    loss : {"dcg", "squared"}, default="dcg"
-        Negative smoothed DCG, or the sum of squared errors over the known cells.
-    alpha : float, default=1.0
-        Sharpness of the sigmoid in the smoothed DCG.
+        Initial matrices; they are not changed. With ``fixed_U`` only V moves.
     epochs : int, default=50
-        Maximal number of passes.
-    schedule : Schedule, optional
-        Learning rates.
-    fixed_U : bool, default=False
-        Whether only V moves.
+        Maximal number of passes; ``rng`` shuffles the datasets in each.
     tolerance : float, default=0.0
         Stop when the best training loss of the last cycle is lower than the best before it by at
         most this share; 0 runs all epochs.
     monitor : callable, optional
-        Takes U and V after an epoch and returns the loss on held-out datasets.
-    patience : int, default=20
-        Stop after so many epochs without a new smallest held-out loss.
-    rng : Generator, optional
-        Shuffles the datasets; seeded with 0 by default.
-    progress : callable, optional
-        Called with the number of finished epochs and of all epochs.
+        Takes U and V after an epoch and returns the loss on held-out datasets. After ``patience``
+        epochs without a new smallest one the run stops.
     """
     schedule = schedule or Schedule()
     rng = rng or np.random.default_rng(0)

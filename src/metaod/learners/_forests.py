@@ -23,29 +23,14 @@ class FlatForest:
 
     Its predictions are bit by bit those of the scikit-learn forest it was made from: features are
     compared in single precision, and the trees' predictions are added in their order.
-
-    Parameters
-    ----------
-    roots : array of shape (trees,)
-        Index of each tree's first node.
-    feature : array of shape (nodes,)
-        Feature that a node compares; in a leaf, -1.
-    threshold : array of shape (nodes,)
-        Rows with at most this value go left.
-    left, right : array of shape (nodes,)
-        Indices of the children; in a leaf, ``left`` is its row of ``values``.
-    values : array of shape (leaves, outputs)
-        Predictions of the leaves.
-    n_features : int
-        Number of features.
     """
 
-    roots: Nodes
-    feature: Nodes
-    threshold: Matrix
-    left: Nodes
-    right: Nodes
-    values: Matrix
+    roots: Nodes  # (trees,) index of each tree's first node
+    feature: Nodes  # (nodes,) feature that a node compares; in a leaf, -1
+    threshold: Matrix  # (nodes,) rows with at most this value go left
+    left: Nodes  # (nodes,) index of the left child; in a leaf, its row of values
+    right: Nodes  # (nodes,) index of the right child
+    values: Matrix  # (leaves, outputs) predictions of the leaves
     n_features: int
 
     @classmethod
@@ -98,7 +83,6 @@ class FlatForest:
 
     @property
     def n_outputs(self) -> int:
-        """Number of outputs."""
         return int(self.values.shape[1])
 
     def predict(self, X: Matrix) -> Matrix:
@@ -133,15 +117,8 @@ class FlatForest:
     def leaf_weights(self, leaves: Indices, X: Matrix) -> Matrix:
         """Return weights (q, n) of training rows for new rows (q, d): how often they share a leaf.
 
-        The training rows of a leaf share its weight equally, all trees have the same weight, and
-        the weights of a new row sum to 1.
-
-        Parameters
-        ----------
-        leaves : array of shape (n, trees)
-            Leaves of the training rows.
-        X : array of shape (q, d)
-            New rows.
+        ``leaves`` (n, trees) are those of the training rows. The training rows of a leaf share its
+        weight equally, all trees have the same weight, and the weights of a new row sum to 1.
 
         Examples
         --------
@@ -161,13 +138,11 @@ class FlatForest:
         reached = self.leaves(X)
         sizes = np.bincount(leaves.ravel(), minlength=len(self.values))
         share = np.full(reached.shape, 1.0 / len(self.roots))
-        weights: Matrix = (
-            by_leaf(reached, share) @ by_leaf(leaves, 1.0 / sizes[leaves]).T
-        ).toarray()
+        product = by_leaf(reached, share) @ by_leaf(leaves, 1.0 / sizes[leaves]).T
+        weights: Matrix = product.toarray()
         return weights
 
     def state(self) -> State:
-        """Return plain data and arrays for :meth:`restore`."""
         state = dict(vars(self))
         single = self.values.astype(np.float32)
         if np.array_equal(single, self.values):
@@ -219,24 +194,19 @@ class MetaRegression:
         return replace(self, forest=replace(self.forest, values=values.astype(np.float64)))
 
     def predict(self, M: Matrix) -> Matrix:
-        """Predict targets (q, outputs) for raw meta-features (q, d)."""
         return self.forest.predict(_columns(self.cleaning, M))
 
     def leaves(self, M: Matrix) -> Indices:
-        """Return the leaf that each dataset (n, d) reaches in each tree."""
         return self.forest.leaves(_columns(self.cleaning, M))
 
     def leaf_weights(self, leaves: Indices, M: Matrix) -> Matrix:
-        """Return weights (q, n) of training datasets for new datasets (q, d)."""
         return self.forest.leaf_weights(leaves, _columns(self.cleaning, M))
 
     def state(self) -> State:
-        """Return plain data and arrays for :meth:`restore`."""
         return {"cleaning": self.cleaning.state(), "forest": self.forest.state()}
 
     @classmethod
     def restore(cls, reader: StateReader, n_outputs: int) -> Self:
-        """Restore what :meth:`state` returned, with this number of outputs."""
         cleaning = Cleaning.restore(reader.part("cleaning"))
         forest = FlatForest.restore(reader.part("forest"))
         if forest.n_features != max(cleaning.n_features, 1):

@@ -24,42 +24,22 @@ _SWEEPS = 20
 
 @dataclass(frozen=True)
 class Training:
-    """Historical datasets: their performance matrix, meta-features and origins.
+    """Historical datasets: their performance matrix, meta-features and origins."""
 
-    Parameters
-    ----------
-    P : array of shape (n, m)
-        Performance, NaN where missing; columns ordered by model id. Every row has a value.
-    M : array of shape (n, d)
-        Raw meta-features, with NaN and infinities.
-    groups : array of shape (n,)
-        Numbers of the origins, from 0.
-    models : tuple of str
-        Ids of the models, in the order of P's columns.
-    features : tuple of str
-        Names of the meta-features, in the order of M's columns.
-    given_models : tuple of str
-        Ids of the models in the caller's order.
-    order : array of shape (m,)
-        Index in the caller's order of each column of P.
-    """
-
-    P: Matrix
-    M: Matrix
-    groups: npt.NDArray[np.intp]
-    models: tuple[str, ...]
-    features: tuple[str, ...]
-    given_models: tuple[str, ...]
-    order: npt.NDArray[np.intp]
+    P: Matrix  # (n, m) performance, NaN where missing; every row has a value
+    M: Matrix  # (n, d) raw meta-features, with NaN and infinities
+    groups: npt.NDArray[np.intp]  # (n,) numbers of the origins, from 0
+    models: tuple[str, ...]  # ids of P's columns, in alphabetical order
+    features: tuple[str, ...]  # names of M's columns
+    given_models: tuple[str, ...]  # ids in the caller's order
+    order: npt.NDArray[np.intp]  # (m,) index of P's columns in the caller's order
 
     @property
     def n_datasets(self) -> int:
-        """Number of datasets."""
         return len(self.P)
 
     @property
     def n_groups(self) -> int:
-        """Number of origins."""
         return int(self.groups.max()) + 1
 
     @classmethod
@@ -201,13 +181,7 @@ def completed(P: Matrix) -> Matrix:
 
 
 def below_known(scores: Matrix, known: npt.NDArray[np.bool_]) -> Matrix:
-    """Cap estimated scores (n, m) below the best known score of their row.
-
-    Examples
-    --------
-    >>> below_known(np.array([[0.9, 0.5, 0.1]]), np.array([[False, True, True]])).argmax(axis=1)
-    array([1])
-    """
+    """Cap estimated scores (n, m) below the best known score of their row."""
     best = np.where(known, scores, -np.inf).max(axis=1, keepdims=True)
     capped: Matrix = np.where(known, scores, np.minimum(scores, np.nextafter(best, -np.inf)))
     return capped
@@ -216,21 +190,9 @@ def below_known(scores: Matrix, known: npt.NDArray[np.bool_]) -> Matrix:
 def put_unknown_last(
     scores: Matrix, known: npt.NDArray[np.intp] | npt.NDArray[np.bool_], *, by: float = 1.0
 ) -> Matrix:
-    """Put models without any value in training below all others, in place.
+    """Put models without any value in training below all others by at least ``by``, in place.
 
-    Parameters
-    ----------
-    scores : array of shape (q, m)
-        Scores; those of unknown models are ignored.
-    known : array
-        Indices or mask of the models with a value, at least one.
-    by : float, default=1.0
-        How far below, at least.
-
-    Examples
-    --------
-    >>> put_unknown_last(np.array([[0.5, 9.0, 0.25]]), np.array([0, 2]))
-    array([[ 0.5 , -0.75,  0.25]])
+    ``known`` holds the indices, or the mask, of the models with a value.
     """
     mask = np.zeros(scores.shape[1], dtype=bool)
     mask[known] = True
