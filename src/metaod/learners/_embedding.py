@@ -39,7 +39,7 @@ class PCAEmbedding:
     All components are divided by one number, so that the squared length of a row is 1 on average
     over the training datasets. With a model matrix from a unit normal the initial scores then have
     a spread of 1, and the sigmoid's sharpness means the same for every k. The intercept is a
-    further dimension that is 1 for every dataset: without it, an average dataset scores 0 everywhere.
+    further dimension that is 1 for every dataset: without it, an average dataset scores only 0.
 
     Examples
     --------
