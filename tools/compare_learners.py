@@ -16,9 +16,7 @@ import pandas as pd
 
 from metaod.history import final_origins, shipped_matrix
 from metaod.history._shipped_training import shipped_training_data
-from metaod.lab._protocols import grouped_folds
-from metaod.lab._running import Candidate, run_protocol
-from metaod.lab._statistics import bootstrap_intervals
+from metaod.lab import Candidate, bootstrap_intervals, grouped_folds, run_protocol
 from metaod.learners import learner_class
 
 LEARNERS = (

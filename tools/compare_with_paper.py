@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from metaod.lab._statistics import average_ranks
+from metaod.lab import average_ranks
 
 RESULTS = Path(__file__).parent.parent / "results"
 RUNS = {

@@ -25,7 +25,7 @@ from joblib import Parallel, delayed
 
 from metaod.history import TrainingData, final_origins
 from metaod.history._shipped_training import RECIPES, shipped_training_data
-from metaod.lab._statistics import bootstrap_intervals
+from metaod.lab import bootstrap_intervals
 from metaod.learners import make_learner, origin_folds
 from metaod.models import ModelSpec, average_of, members_of
 from metaod.models._representatives import COMMITTEE

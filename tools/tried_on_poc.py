@@ -10,9 +10,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from metaod.lab import TestbedData, groups_of, read_manifest, splits_of
-from metaod.lab._running import Candidate, run_protocol
-from metaod.lab._statistics import bootstrap_intervals
+from metaod.lab import (
+    Candidate,
+    TestbedData,
+    bootstrap_intervals,
+    groups_of,
+    read_manifest,
+    run_protocol,
+    splits_of,
+)
 from metaod.store import Store
 
 TRIED: tuple[tuple[str, str, str, dict[str, Any]], ...] = (

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from metaod.lab import ChildsetGenerator, Motherset, Results
-from metaod.lab import _bounds as bounds
+from metaod.lab import _methods as bounds
 from metaod.lab._methods import METHODS
 from metaod.lab._results import COLUMNS
-from metaod.lab.childsets import difficulty
+from metaod.lab.childsets import _labelling as labelling
 
 
 def make_evaluation(testbed, mothersets=6, seed=0):
@@ -76,8 +76,8 @@ def gaussian_classes(name, sizes, centres, n_columns, seed=0):
 @pytest.fixture
 def quick_difficulty(monkeypatch):
     """Fewer landmarks and fitted rows: the levels differ a little, their meaning does not."""
-    monkeypatch.setattr(difficulty, "_LANDMARKS", 60)
-    monkeypatch.setattr(difficulty, "_FITTED_ROWS", 2_000)
+    monkeypatch.setattr(labelling, "_LANDMARKS", 60)
+    monkeypatch.setattr(labelling, "_FITTED_ROWS", 2_000)
 
 
 @pytest.fixture

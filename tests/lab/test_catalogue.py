@@ -6,7 +6,7 @@ import pytest
 from metaod.errors import BadParameter
 from metaod.history import FINGERPRINT_FORM
 from metaod.lab import Catalogue, CatalogueEntry, catalogue
-from metaod.lab._cataloguing import Source
+from metaod.lab._catalogue import Source
 
 # typed from the paper's table of the ST testbed: rows, columns, percent of outliers
 PAPER = {
@@ -111,7 +111,7 @@ def test_short_names_work_where_one_collection_has_them(small):
 def test_an_unknown_name_brings_close_ones(small):
     with pytest.raises(BadParameter, match=r"Got 'wavform' instead.*second/waveform"):
         small["wavform"]
-    with pytest.raises(BadParameter, match=r"close to it: second/waveform\b"):
+    with pytest.raises(BadParameter, match=r"Similar names: second/waveform\b"):
         small["first/waveform"]
     with pytest.raises(BadParameter, match="metaod datasets list"):
         small["zzzzzz"]

@@ -6,8 +6,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 
 from metaod.lab import ChildsetGenerator, Recipe
-from metaod.lab.childsets import difficulty
-from metaod.lab.childsets.difficulty import LEVELS, normal_probability, of_difficulty
+from metaod.lab.childsets import _labelling as labelling
+from metaod.lab.childsets._labelling import LEVELS, normal_probability, of_difficulty
 
 ORDERED = ("easy", "medium", "hard", "very hard")
 
@@ -30,10 +30,10 @@ def test_probability_is_that_of_two_gaussians(quick_difficulty, overlapping):
 
 def test_rows_beyond_the_fitted_ones_are_predicted_in_chunks(monkeypatch, overlapping):
     X, is_normal = overlapping.motherset.X, overlapping.is_normal
-    monkeypatch.setattr(difficulty, "_LANDMARKS", 20)
-    monkeypatch.setattr(difficulty, "_FITTED_ROWS", 500)
+    monkeypatch.setattr(labelling, "_LANDMARKS", 20)
+    monkeypatch.setattr(labelling, "_FITTED_ROWS", 500)
     whole = normal_probability(X, is_normal)
-    monkeypatch.setattr(difficulty, "_CHUNK", 101)
+    monkeypatch.setattr(labelling, "_CHUNK", 101)
     assert np.allclose(normal_probability(X, is_normal), whole)
 
 

@@ -7,7 +7,7 @@ from sklearn.feature_selection import mutual_info_classif
 from sklearn.metrics import roc_auc_score
 
 from metaod.lab import ChildsetGenerator, Recipe
-from metaod.lab.childsets.irrelevance import append_irrelevant
+from metaod.lab.childsets._sampling import append_irrelevant
 
 
 def test_each_column_is_copied_once_before_one_is_copied_twice():

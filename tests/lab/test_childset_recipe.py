@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metaod.errors import BadParameter
 from metaod.lab import Recipe
-from metaod.lab.childsets.recipe import CLUSTEREDNESS, DIFFICULTIES
+from metaod.lab.childsets._recipe import CLUSTEREDNESS, DIFFICULTIES
 
 recipes = st.builds(
     Recipe,

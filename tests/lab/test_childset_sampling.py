@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaod.lab.childsets.sampling import _locate_facilities, choose_outliers, count_rows
+from metaod.lab.childsets._sampling import _locate_facilities, choose_outliers, count_rows
 
 SHARES = [Fraction(text) for text in ("0.001", "0.005", "0.01", "0.05", "0.1", "0.37", "0.5")]
 

@@ -13,7 +13,7 @@ from scipy.io import savemat
 from metaod.errors import BadColumn, BadFile, BadParameter, UnavailableDataset, UserError
 from metaod.history import default_cache_dir, fingerprint
 from metaod.lab import CatalogueEntry, load_dataset
-from metaod.lab._cataloguing import Source
+from metaod.lab._catalogue import Source
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ class TestArchive:
     def test_no_member_fits(self, server, cache):
         members = {f"blobs_{i}.arff": arff(X + i) for i in range(1, 5)}
         source = server.gives("blobs.tar.gz", tar_gz(members), "tar.gz", member="blobs_*.arff")
-        with pytest.raises(UnavailableDataset, match=r"nor is any of 3 others there") as caught:
+        with pytest.raises(UnavailableDataset, match=r"nor is any of the 3 others") as caught:
             load_dataset(entry(source))
         assert fingerprint(X + 1, y) in str(caught.value)
         assert files_in(cache) == []
@@ -291,7 +291,7 @@ class TestFolder:
         assert files_in(tmp_path / "data") == []
 
     def test_a_folder_that_is_none(self, tmp_path):
-        with pytest.raises(BadFile, match="is no folder"):
+        with pytest.raises(BadFile, match="is not a folder"):
             load_dataset(entry(), data_dir=tmp_path / "nowhere")
 
     def test_without_a_fingerprint_the_shape_is_checked(self, tmp_path):

@@ -95,7 +95,7 @@ def test_mistakes_are_named(tmp_path):
         read_motherset(text, target="b")
     words = tmp_path / "w.csv"
     words.write_text("a,b\n1,x\n2,y\n")
-    with pytest.raises(BadColumn, match="'b': is no number"):
+    with pytest.raises(BadColumn, match="'b': is not numeric"):
         read_motherset(words, target="b", task="regression")
     single = tmp_path / "s.csv"
     single.write_text("y\n1\n2\n")

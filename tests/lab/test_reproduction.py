@@ -12,7 +12,7 @@ from metaod.cli import main as command
 from metaod.lab import Results
 from metaod.lab import _sensitivity as sensitivity
 from metaod.lab._methods import METHODS
-from metaod.lab._running import Journal, Task
+from metaod.lab._running import Journal, Training
 
 # name among the paper's mothersets, origin, task, rows, columns
 MOTHERSETS = (
@@ -147,7 +147,7 @@ def assert_again_from_the_journal(place, monkeypatch):
     before = {path: path.read_bytes() for path in paths if path.suffix in (".csv", ".md", ".svg")}
     journals = {path: path.read_bytes() for path in (place / "results").rglob("*.jsonl")}
     assert len(journals) == 6
-    monkeypatch.setattr(Task, "fit", lambda *_: pytest.fail("was fitted again"))
+    monkeypatch.setattr(Training, "fit", lambda *_: pytest.fail("was fitted again"))
     for path in before:
         os.utime(path, (0, 0))
     for testbed in ("poc", "st"):

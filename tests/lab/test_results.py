@@ -7,7 +7,7 @@ import pytest
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
 from metaod.history import FIXED_REFERENCES, mega_ensemble
 from metaod.lab import Results
-from metaod.lab import _bounds as bounds
+from metaod.lab import _methods as bounds
 from metaod.lab._methods import METHODS, method, paper_methods
 from metaod.lab._results import COLUMNS
 from metaod.learners._registry import _OURS
@@ -78,7 +78,7 @@ def test_what_is_written_is_read_back_the_same(tmp_path, suffix):
 def test_files_that_are_no_results_are_refused(tmp_path):
     with pytest.raises(BadFile, match=r"\.parquet or \.csv"):
         Results(rows()).write(tmp_path / "results.json")
-    with pytest.raises(BadFile, match="not there"):
+    with pytest.raises(BadFile, match="does not exist"):
         Results.read(tmp_path / "results.csv")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 not really")
     with pytest.raises(BadFile, match="cannot be read"):

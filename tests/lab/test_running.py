@@ -182,7 +182,7 @@ def test_a_line_cut_short_is_done_again(data, tmp_path, kept):
 def test_a_foreign_file_is_refused_and_left_alone(data, tmp_path, content):
     journal = tmp_path / "picks.jsonl"
     journal.write_bytes(content)
-    with pytest.raises(BadFile, match="is no journal of an evaluation; delete it") as caught:
+    with pytest.raises(BadFile, match="is not a journal of an evaluation; delete it") as caught:
         run(data, "spy", journal=journal)
     assert "\n" not in str(caught.value)
     assert journal.read_bytes() == content

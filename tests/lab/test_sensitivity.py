@@ -9,9 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_testbed import RandomSpy, Spy, make_testbed, register
 
-from metaod.lab import run_sensitivity, write_sensitivity
-from metaod.lab._protocols import by_folds, leave_one_origin_out
-from metaod.lab._sensitivity import STUDIES, Setting, Study, _thinned
+from metaod.lab._protocols import leave_one_origin_out
+from metaod.lab._sensitivity import (
+    STUDIES,
+    Setting,
+    Study,
+    _thinned,
+    run_sensitivity,
+    write_sensitivity,
+)
 from metaod.lab._statistics import wilcoxon_p
 from metaod.learners import make_learner
 
@@ -76,7 +82,6 @@ def found(monkeypatch, tmp_path):
     told = []
     found = run_sensitivity(
         data,
-        by_folds(data.datasets["fold"]),
         list(data.datasets["origin"]),
         studies=SMALL,
         seeds=2,

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metaod.errors import BadParameter, MissingExtra
-from metaod.lab._best_models import best_first, matching_model
 from metaod.lab._statistics import (
     average_ranks,
+    best_first,
     bootstrap_intervals,
-    compare,
     compare_all,
     friedman_nemenyi,
+    matching_model,
     ranks,
     wilcoxon_p,
 )
@@ -112,7 +112,7 @@ def test_the_better_side_is_that_of_ranks_not_of_means():
     first = np.array([0.5] * 14 + [0.0])
     second = np.array([0.49 - 0.001 * place for place in range(14)] + [1.0])
     table = pd.DataFrame({"first": first, "second": second})
-    found = compare(table, "first", "second", np.arange(15))
+    [found] = compare_all(table, np.arange(15))
     assert found.delta < 0
     assert found.p < 0.05
     assert found.better == "first"
@@ -120,8 +120,8 @@ def test_the_better_side_is_that_of_ranks_not_of_means():
 
 
 def test_a_comparison_turned_round_is_its_mirror_image():
-    there = compare(DEMSAR, "C4.5", "C4.5+m", np.arange(14))
-    back = compare(DEMSAR, "C4.5+m", "C4.5", np.arange(14))
+    [there] = compare_all(DEMSAR[["C4.5", "C4.5+m"]], np.arange(14))
+    [back] = compare_all(DEMSAR[["C4.5+m", "C4.5"]], np.arange(14))
     assert there.p == back.p
     assert there.better == back.better == "C4.5+m"
     assert (
@@ -239,7 +239,7 @@ def test_two_methods_are_too_few():
 
 def test_without_the_extra_the_remedy_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
-    with pytest.raises(MissingExtra, match=r"metaod\[evaluation\]"):
+    with pytest.raises(MissingExtra, match=r"\[lab\]"):
         friedman_nemenyi(DEMSAR)
 
 

@@ -12,15 +12,15 @@ from metaod.cli.testbed import app
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.history import fingerprint, iter_folder
 from metaod.lab import Recipe, build_poc, build_st, catalogue, read_manifest
-from metaod.lab.childsets import difficulty
-from metaod.lab.testbeds.settings import settings
+from metaod.lab.childsets import _labelling as labelling
+from metaod.lab.testbeds._sources import settings
 
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_difficulty():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(difficulty, "_LANDMARKS", 40)
-        patch.setattr(difficulty, "_FITTED_ROWS", 1_500)
+        patch.setattr(labelling, "_LANDMARKS", 40)
+        patch.setattr(labelling, "_FITTED_ROWS", 1_500)
         yield
 
 
@@ -171,7 +171,7 @@ def test_st_leaves_out_what_the_data_folder_has_not(mothersets, tmp_path, monkey
     (tmp_path / "data").mkdir()
     manifest = build_st(tmp_path / "st", mothersets=mothersets, data=tmp_path / "data")
     assert manifest.counts() == {"motherset": 3, "stand-in": 1, "left out": 58}
-    with pytest.raises(BadFile, match="is no folder"):
+    with pytest.raises(BadFile, match="is not a folder"):
         build_st(tmp_path / "st", mothersets=mothersets, data=tmp_path / "nowhere")
 
 
@@ -240,11 +240,11 @@ def test_a_motherset_without_rows_of_its_difficulty_is_left_out(tmp_path):
 
 
 def test_files_that_are_not_the_archives(tmp_path):
-    with pytest.raises(BadFile, match="is no folder"):
+    with pytest.raises(BadFile, match="is not a folder"):
         build_poc(tmp_path / "poc", archive=tmp_path / "nowhere")
     archive = tmp_path / "archive"
     archive.mkdir()
-    with pytest.raises(BadFile, match="holds no CSV"):
+    with pytest.raises(BadFile, match="has no CSV"):
         build_poc(tmp_path / "poc", archive=archive)
     write_original(archive / "gas_0321.csv", truth="fine")
     with pytest.raises(
@@ -255,7 +255,7 @@ def test_files_that_are_not_the_archives(tmp_path):
     with pytest.raises(UserError, match=r"column 'ground.truth': is not in the table"):
         build_poc(tmp_path / "poc", archive=archive)
     (archive / "gas_0321.csv").write_text("a,ground.truth\nx,nominal\n")
-    with pytest.raises(UserError, match=r"column 'a': is no number"):
+    with pytest.raises(UserError, match=r"column 'a': is not numeric"):
         build_poc(tmp_path / "poc", archive=archive)
 
 
@@ -280,9 +280,9 @@ def test_nothing_to_take_childsets_from(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "is no JSON"),
-        ("[]", "is no testbed's manifest"),
-        ('{"format": 9}', "is no testbed's manifest"),
+        ("{", "is not JSON"),
+        ("[]", "is not a testbed's manifest"),
+        ('{"format": 9}', "is not a testbed's manifest"),
         ('{"format": 1}', "is a damaged manifest"),
         (
             '{"format": 1, "testbed": "st", "seed": 0, "members": [{"name": "a"}]}',
@@ -315,7 +315,7 @@ def test_the_commands_show_what_was_made(mothersets, tmp_path):
         "stands in: mfeat for gas",
         "left out: yeast (5)",
         "20 datasets (15 motherset, 5 stand-in, 80 left out)",
-        "shapes as in the paper, as they must be: childsets/wave_0661",
+        "shapes checked against the paper: childsets/wave_0661",
     ):
         assert words in done.output
     done = run("st", "--mothersets", mothersets, "--out", tmp_path / "st")
@@ -387,4 +387,4 @@ def test_other_mistakes_at_the_command_line(mothersets, tmp_path):
     done = run("st", "--mothersets", mothersets, "--extra", "speech", "--out", tmp_path / "out")
     assert "NAME=FILE" in str(done.exception)
     done = run("poc", "--mothersets", mothersets, "--data", Path("nowhere"), "--out", tmp_path)
-    assert "nowhere: is no folder" in str(done.exception)
+    assert "nowhere: is not a folder" in str(done.exception)

@@ -10,8 +10,9 @@ from pyod.models.knn import KNN
 
 from metaod.errors import BadFile, UserError
 from metaod.lab import _timing as timing
-from metaod.lab import add_times, evaluate_testbed, groups_of, measure_times, splits_of
+from metaod.lab import evaluate_testbed
 from metaod.lab._methods import METHODS
+from metaod.lab._timing import add_times, measure_times
 from metaod.metafeatures import schema
 
 
@@ -37,7 +38,7 @@ def data(tmp_path_factory):
 def fitted(monkeypatch):
     """Names of the datasets that were measured."""
     register(monkeypatch)
-    monkeypatch.setattr(timing, "_warm_up", lambda schema: None)
+    monkeypatch.setattr(timing, "_warm_up", lambda: None)
     measured = []
     measure = timing._measure
 
@@ -51,8 +52,7 @@ def fitted(monkeypatch):
 
 
 def measure(data, **options):
-    groups = groups_of(data, "folds")
-    return measure_times(data, splits_of(data, "folds"), groups, learner="spy", **options)
+    return measure_times(data, "folds", learner="spy", **options)
 
 
 def test_datasets_with_files_alone(data, fitted):
@@ -108,14 +108,14 @@ def test_other_learners_and_data_are_measured_again(data, fitted, tmp_path):
 def test_nothing_is_compiled_where_all_is_done(data, fitted, tmp_path, monkeypatch):
     journal = tmp_path / "times.jsonl"
     measure(data, journal=journal)
-    monkeypatch.setattr(timing, "_warm_up", lambda schema: pytest.fail("warmed up for nothing"))
+    monkeypatch.setattr(timing, "_warm_up", lambda: pytest.fail("warmed up for nothing"))
     measure(data, journal=journal)
 
 
 def test_a_foreign_journal(data, fitted, tmp_path):
     journal = tmp_path / "times.jsonl"
     journal.write_text('{"dataset": "a"}\n')
-    with pytest.raises(BadFile, match="no journal"):
+    with pytest.raises(BadFile, match="is not a journal"):
         measure(data, journal=journal)
 
 

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
-from metaod.lab._cataloguing import Source
+from metaod.lab._catalogue import Source
 
 X = np.random.default_rng(0).normal(size=(30, 3)).round(6)
 y = (np.arange(30) % 10 == 0).astype(np.int8)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.lab import TestbedData
-from metaod.lab._methods import METHODS
+from metaod.lab._methods import REFERENCE_MODELS
 from metaod.learners import _registry as registry
 from metaod.learners.global_best import GlobalBest
 
@@ -81,8 +81,7 @@ def make_testbed(testbed="poc", mothersets=4, models=8, seed=0):
         values, index=index, columns=[f"KNN(n_neighbors={k})" for k in range(1, models + 1)]
     )
     P.iloc[0, 0] = P.iloc[3, 1] = np.nan
-    asked = [name for item in METHODS for name in (item.reference, item.stand_in)]
-    references = list(dict.fromkeys(name for name in asked if name is not None))
+    references = list(REFERENCE_MODELS)
     return TestbedData(
         testbed,
         datasets,

@@ -56,12 +56,12 @@ def list_(
             "yes" if entry.in_st else "",
         )
     console().print(table)
-    console().print(f"{len(entries)} sets; `metaod datasets show NAME` says where each comes from")
+    console().print(f"{len(entries)} sets; `metaod datasets show NAME` shows the source of one")
 
 
 @app.command()
 def show(names: Names, *, json: Json = False) -> None:
-    """Show where sets come from, on what terms, and how their content is known.
+    """Show the addresses, terms of use and fingerprints of sets.
 
     Example:  metaod datasets show odds/wine
     """
@@ -86,9 +86,9 @@ def fetch(
         typer.Option(help="Folder for downloads instead of the user's cache.", metavar="DIR"),
     ] = None,
 ) -> None:
-    """Bring sets into the cache and verify their content by fingerprint.
+    """Download sets into the cache and verify their content by fingerprint.
 
-    What is in --data-dir is verified there and not downloaded.
+    Sets in --data-dir are verified there and not downloaded.
 
     Examples:  metaod datasets fetch odds/wine  ·  metaod datasets fetch wine --data-dir ~/odds
     """
@@ -102,9 +102,9 @@ def fetch(
         except UserError as error:
             problems.append(error)
             continue
-        word = "verified" if dataset.verified else "read; the catalogue has no fingerprint of it"
+        state = "verified" if dataset.verified else "read; the catalogue has no fingerprint of it"
         console().print(
-            f"{entry.name}: {word}, {len(dataset.y)} rows × {dataset.X.shape[1]} columns, "
+            f"{entry.name}: {state}, {len(dataset.y)} rows × {dataset.X.shape[1]} columns, "
             f"{int(dataset.y.sum())} outliers, {dataset.path}",
             soft_wrap=True,
         )
@@ -127,7 +127,7 @@ def _print_entry(entry: "CatalogueEntry") -> None:
         "licence": entry.licence,
         "homepage": entry.homepage,
         "cite": entry.citation,
-        "fingerprint": entry.fingerprint or "none: the set could not be had",
+        "fingerprint": entry.fingerprint or "none: the set was not available",
         "note": entry.note,
     }
     table = grid("", "")

@@ -1,17 +1,15 @@
-"""``metaod testbed``: the paper's two testbeds, and childsets of one's own tables."""
+"""``metaod testbed``: the paper's two testbeds, and childsets of your own tables."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from metaod.cli.screen import console, grid
-from metaod.errors import BadFile, BadParameter, UserError
+from metaod.errors import BadFile, BadParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from metaod.lab import Manifest, Member, Motherset, Task
+    from metaod.lab import Manifest, Member
 
 __all__ = ["app"]
 
@@ -21,14 +19,16 @@ app = typer.Typer(
 )
 
 Out = Annotated[Path, typer.Option(help="Folder to write; `metaod build` reads it.", metavar="DIR")]
-Seed = Annotated[int, typer.Option(help="Of every draw; the same seed, the same bytes.", min=0)]
+Seed = Annotated[
+    int, typer.Option(help="Seed of every draw; the same seed gives the same bytes.", min=0)
+]
 Mothersets = Annotated[
     Path | None, typer.Option(help="Folder of mothersets, with a catalog.csv.", metavar="DIR")
 ]
 Archive = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of Emmott's original CSV files, taken where it has them.", metavar="DIR"
+        help="Folder of Emmott's original CSV files, preferred to made childsets.", metavar="DIR"
     ),
 ]
 
@@ -41,7 +41,7 @@ def poc(
     archive: Archive = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="As in `st`; POC is made of mothersets alone.", metavar="DIR"),
+        typer.Option(help="Accepted as in `st`; POC needs only mothersets.", metavar="DIR"),
     ] = None,
     seed: Seed = 0,
 ) -> None:
@@ -51,8 +51,11 @@ def poc(
     """
     from metaod.lab import build_poc
 
-    _check_folder("--data", data)
-    manifest = build_poc(out, mothersets=mothersets, archive=archive, seed=seed, on_motherset=_tell)
+    if data is not None and not data.expanduser().is_dir():
+        raise BadFile(data, "is not a folder", remedy="name a folder with --data, or leave it out")
+    manifest = build_poc(
+        out, mothersets=mothersets, archive=archive, seed=seed, on_motherset=_progress
+    )
     _show(manifest, out)
 
 
@@ -65,7 +68,7 @@ def st(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the sets, to verify; without it the catalogue is believed.",
+            help="Folder of the sets, to verify their content.",
             metavar="DIR",
         ),
     ] = None,
@@ -78,7 +81,7 @@ def st(
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Make ST: the sets of ODDS and DAMI by fingerprint, and a childset a motherset.
+    """Make ST: the sets of ODDS and DAMI by fingerprint, and one childset of each motherset.
 
     Example:  metaod testbed st --mothersets mothersets/ --data datasets/ --out st/
     """
@@ -91,7 +94,7 @@ def st(
         data=data,
         extras=dict(_name_and_file(text) for text in extra or ()),
         seed=seed,
-        on_motherset=_tell,
+        on_motherset=_progress,
     )
     _show(manifest, out)
 
@@ -108,15 +111,15 @@ def childsets(
     ] = "y",
     task: Annotated[
         str | None,
-        typer.Option(help="regression, binary or multiclass; else looked at.", metavar="NAME"),
+        typer.Option(help="regression, binary or multiclass; by default derived.", metavar="NAME"),
     ] = None,
     normal_at_least: Annotated[
         float | None,
-        typer.Option(help="A regression target from here on is normal.", metavar="VALUE"),
+        typer.Option(help="Rows with at least this regression target are normal.", metavar="VALUE"),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Of a folder, this motherset; repeatable.", metavar="NAME"),
+        typer.Option(help="Only this motherset of a folder; repeatable.", metavar="NAME"),
     ] = None,
     difficulty: Annotated[
         str, typer.Option(help="any, easy, medium, hard or 'very hard'.", metavar="LEVEL")
@@ -137,62 +140,27 @@ def childsets(
 
     Example:  metaod testbed childsets wine.csv --target quality --frequency 0.05 --out wine/
     """
-    from metaod.lab import Recipe, build_childsets
+    from metaod.lab import Recipe, build_childsets, read_mothersets
 
-    values: dict[str, Any] = {
-        "difficulty": difficulty,
-        "frequency": _share(frequency),
-        "clusteredness": clusteredness,
-        "irrelevance": irrelevance,
-    }
-    recipe = Recipe.from_dict(values)
-    sources = _read_mothersets(source, target, task, normal_at_least, only)
-    _show(build_childsets(out, sources, recipe, replicates, seed=seed), out)
-
-
-def _read_mothersets(
-    source: Path,
-    target: str,
-    task: str | None,
-    normal_at_least: float | None,
-    only: list[str] | None,
-) -> "Iterator[Motherset]":
-    from dataclasses import replace
-
-    from metaod.lab import list_mothersets, make_synthetic, read_motherset
-
-    if not source.expanduser().is_dir():
-        yield read_motherset(
-            source, target=target, task=_task(task), normal_at_least=normal_at_least
-        )
-        return
-    listed = list_mothersets(source)
-    for name in only or listed:
-        if name in listed:
-            motherset = listed[name].load(target)
-        elif name == "synthetic":
-            motherset = make_synthetic()
-        else:
-            raise BadParameter("metaod testbed childsets", "--only", list(listed), name)
-        yield replace(motherset, normal_at_least=normal_at_least)
-
-
-def _task(text: str | None) -> "Task | None":
-    from metaod.lab import TASKS
-
-    if text is None:
-        return None
-    for task in TASKS:
-        if task == text:
-            return task
-    raise BadParameter("metaod testbed childsets", "--task", TASKS, text)
+    recipe = Recipe.from_dict(
+        {
+            "difficulty": difficulty,
+            "frequency": _share(frequency),
+            "clusteredness": clusteredness,
+            "irrelevance": irrelevance,
+        }
+    )
+    mothersets = read_mothersets(
+        source, target=target, task=task, normal_at_least=normal_at_least, only=only or ()
+    )
+    _show(build_childsets(out, mothersets, recipe, replicates, seed=seed), out)
 
 
 def _share(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        return text  # "any", or the recipe says what is legal
+        return text  # "any"; the recipe checks it
 
 
 def _name_and_file(text: str) -> tuple[str, Path]:
@@ -202,14 +170,7 @@ def _name_and_file(text: str) -> tuple[str, Path]:
     return name, Path(file)
 
 
-def _check_folder(option: str, folder: Path | None) -> None:
-    if folder is not None and not folder.expanduser().is_dir():
-        raise BadFile(
-            folder, "is no folder", remedy=f"name a folder with {option}, or leave it out"
-        )
-
-
-def _tell(motherset: str, done: int, total: int) -> None:
+def _progress(motherset: str, done: int, total: int) -> None:
     typer.echo(f"{done}/{total} {motherset}", err=True)
 
 
@@ -225,11 +186,11 @@ def _show(manifest: "Manifest", out: Path) -> None:
             f"{member.outlier_share:.4%}",
             member.origin,
             "" if member.recipe is None else member.recipe.name,
-            _beside_paper(member),
+            _shape_in_paper(member),
         )
     console().print(table)
     if manifest.testbed == "poc":
-        console().print("one line a motherset: its siblings have the same shape")
+        console().print("one line per motherset: its siblings have the same shape")
     for wanted, got in manifest.stand_ins.items():
         console().print(f"stands in: {got} for {wanted}")
     for item in manifest.left_out:
@@ -239,10 +200,12 @@ def _show(manifest: "Manifest", out: Path) -> None:
         f"{len(manifest.members)} datasets ({counts}); {out / 'manifest.json'} lists them",
         soft_wrap=True,
     )
-    _check_shapes(manifest)
+    checked = manifest.check_shapes()
+    if checked:
+        console().print(f"shapes checked against the paper: {', '.join(checked)}")
 
 
-def _beside_paper(member: "Member") -> str:
+def _shape_in_paper(member: "Member") -> str:
     if member.stands_in_for is not None:
         return f"stands in for {member.stands_in_for}"
     if member.paper_shape is None:
@@ -250,21 +213,3 @@ def _beside_paper(member: "Member") -> str:
     rows, columns, outliers = member.paper_shape
     shape = f"{rows} × {columns}, {outliers / rows:.4%}"
     return "the same" if member.agrees else shape
-
-
-def _check_shapes(manifest: "Manifest") -> None:
-    named = [member for member in manifest.members if member.must_agree]
-    for member in named:
-        if not member.agrees:
-            raise UserError(
-                f"is {_shape(member.shape)} where the paper has {_shape(member.paper_shape)}",
-                where=member.name,
-                remedy="check that its motherset is complete and unchanged; the rest is written",
-            )
-    if named:
-        names = ", ".join(member.name for member in named)
-        console().print(f"shapes as in the paper, as they must be: {names}")
-
-
-def _shape(shape: tuple[int, int, int] | None) -> str:
-    return "nothing" if shape is None else "{} × {} with {} outliers".format(*shape)

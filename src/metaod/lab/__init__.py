@@ -1,38 +1,48 @@
 """Research: benchmark catalogue, childsets, testbeds, evaluation protocols, tables, figures."""
 
-from metaod.lab._cataloguing import Catalogue, CatalogueEntry, catalogue
-from metaod.lab._evaluating import PROTOCOLS, Protocol, evaluate_testbed, groups_of, splits_of
+from metaod.lab._catalogue import Catalogue, CatalogueEntry, catalogue
+from metaod.lab._evaluation import EvaluationRun, evaluate_testbed, run_evaluation
 from metaod.lab._loading import load_dataset
-from metaod.lab._publication import unit_of, write_all
+from metaod.lab._protocols import PROTOCOLS, Protocol, grouped_folds, groups_of, splits_of
+from metaod.lab._publication import write_all
 from metaod.lab._results import Results
-from metaod.lab._sensitivity import run_sensitivity, sensitivity_splits, write_sensitivity
+from metaod.lab._running import Candidate, run_protocol
+from metaod.lab._statistics import average_ranks, bootstrap_intervals
 from metaod.lab._tables import summary_table
 from metaod.lab._testbed_data import TestbedData
-from metaod.lab._timing import add_times, measure_times
-from metaod.lab._writing import write_table
-from metaod.lab.childsets.generator import Childset, ChildsetGenerator, make_childset
-from metaod.lab.childsets.mothersets import (
+from metaod.lab.childsets import (
     TASKS,
+    Childset,
+    ChildsetGenerator,
     Motherset,
     MothersetEntry,
+    Recipe,
     Task,
     list_mothersets,
+    make_childset,
+    make_synthetic,
     read_motherset,
+    read_mothersets,
 )
-from metaod.lab.childsets.recipe import Recipe
-from metaod.lab.childsets.synthetic import make_synthetic
-from metaod.lab.testbeds.manifest import LeftOut, Manifest, Member, read_manifest
-from metaod.lab.testbeds.own_childsets import build_childsets
-from metaod.lab.testbeds.poc import build_poc
-from metaod.lab.testbeds.st import build_st
+from metaod.lab.testbeds import (
+    LeftOut,
+    Manifest,
+    Member,
+    build_childsets,
+    build_poc,
+    build_st,
+    read_manifest,
+)
 
 __all__ = [
     "PROTOCOLS",
     "TASKS",
+    "Candidate",
     "Catalogue",
     "CatalogueEntry",
     "Childset",
     "ChildsetGenerator",
+    "EvaluationRun",
     "LeftOut",
     "Manifest",
     "Member",
@@ -43,26 +53,25 @@ __all__ = [
     "Results",
     "Task",
     "TestbedData",
-    "add_times",
+    "average_ranks",
+    "bootstrap_intervals",
     "build_childsets",
     "build_poc",
     "build_st",
     "catalogue",
     "evaluate_testbed",
+    "grouped_folds",
     "groups_of",
     "list_mothersets",
     "load_dataset",
     "make_childset",
     "make_synthetic",
-    "measure_times",
     "read_manifest",
     "read_motherset",
-    "run_sensitivity",
-    "sensitivity_splits",
+    "read_mothersets",
+    "run_evaluation",
+    "run_protocol",
     "splits_of",
     "summary_table",
-    "unit_of",
     "write_all",
-    "write_sensitivity",
-    "write_table",
 ]

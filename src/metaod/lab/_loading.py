@@ -1,15 +1,19 @@
-"""Loading a catalogued set: from a folder the user has, the cache, or its addresses."""
+"""Load a catalogued set: from a folder of the user, the cache, or its addresses."""
 
 import fnmatch
+import gzip
 import re
+import shutil
+import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
-from metaod.errors import BadFile, BadParameter, UnavailableDataset, UserError
+from metaod.errors import BadFile, BadParameter, MissingExtra, UnavailableDataset, UserError
 from metaod.history import (
     ENDING,
     LabelledDataset,
@@ -17,10 +21,11 @@ from metaod.history import (
     holds_variables,
     read_labelled,
 )
-from metaod.lab._cataloguing import CatalogueEntry, Source, catalogue
-from metaod.lab._download import fetch
+from metaod.lab._catalogue import CatalogueEntry, Source, catalogue, shape_text
 
-__all__ = ["LabelledDataset", "load_dataset", "read_entry"]
+__all__ = ["load_dataset", "read_entry"]
+
+_MAX_MEMBER_BYTES = 2**31
 
 
 def load_dataset(
@@ -31,9 +36,9 @@ def load_dataset(
     cache_dir: "str | PathLike[str] | None" = None,
     timeout: float = 20.0,
 ) -> LabelledDataset:
-    """Load a catalogued set and check that its content is what the catalogue says.
+    """Load a catalogued set and check its content against the catalogue.
 
-    The set is looked for in `data_dir`, then in the cache, then at its addresses in turn.
+    The set is searched for in `data_dir`, then in the cache, then at its addresses in turn.
 
     Parameters
     ----------
@@ -43,7 +48,7 @@ def load_dataset(
         A folder that holds ``collection/name.ext`` or ``name.ext``, of any kind that MetaOD
         reads, or the set's file as its own collection names it (``1_ALOI.npz``).
     download : bool, default=True
-        Whether to download what is in neither folder.
+        Whether to download a set that is in neither folder.
     cache_dir : path-like, optional
         The folder that keeps downloads; by default ``METAOD_CACHE`` or the system's cache.
     timeout : float, default=20.0
@@ -61,7 +66,7 @@ def load_dataset(
     BadFile
         If the file in `data_dir` is not this set.
     UnavailableDataset
-        If the set can be had from nowhere; the message tells how to get it by hand.
+        If the set was not found; the message says how to get it by hand.
     """
     for folder, given in (("data_dir", data_dir), ("cache_dir", cache_dir)):
         if given is not None and not isinstance(given, str | PathLike):
@@ -91,7 +96,7 @@ def load_dataset(
 
 def _from_folder(entry: CatalogueEntry, folder: Path) -> LabelledDataset | None:
     if not folder.is_dir():
-        raise BadFile(folder, "is no folder", remedy="name the folder that holds the datasets")
+        raise BadFile(folder, "is not a folder", remedy="name the folder that holds the datasets")
     errors = []
     for path in _files_of(entry, folder):
         try:
@@ -108,7 +113,7 @@ def _from_cache(entry: CatalogueEntry, cache: Path) -> LabelledDataset | None:
         try:
             return _read_checked(entry, path)
         except UserError:
-            continue  # damaged since: a fresh download takes its place
+            continue  # a damaged file: a fresh download replaces it
     return None
 
 
@@ -117,10 +122,10 @@ def _from_addresses(entry: CatalogueEntry, cache: Path, timeout: float) -> Label
     folder = cache / entry.collection
     folder.mkdir(parents=True, exist_ok=True)
     for source in entry.sources:
-        # inside the cache, so that the last step is one rename; what is not the set goes with it
+        # inside the cache, so that the last step is one rename; other files are deleted with it
         with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as temporary:
             try:
-                dataset = _first_that_fits(entry, source, Path(temporary), timeout)
+                dataset = _download_checked(entry, source, Path(temporary), timeout)
             except UnavailableDataset as error:
                 reasons.append(str(error))
                 continue
@@ -133,21 +138,67 @@ def _from_addresses(entry: CatalogueEntry, cache: Path, timeout: float) -> Label
     )
 
 
-def _first_that_fits(
+def _download_checked(
     entry: CatalogueEntry, source: Source, folder: Path, timeout: float
 ) -> LabelledDataset:
-    whats = []
-    for path in fetch(source, folder, timeout=timeout):
+    path = folder / f"download.{source.kind}"
+    _download(source.address, path, timeout)
+    problems = []
+    for candidate in _unpack(path, source, folder) if source.kind == "tar.gz" else [path]:
         try:
-            return _read_checked(entry, path)
+            return _read_checked(entry, candidate)
         except UserError as error:
-            whats.append(error.what)
-    others = f", nor is any of {len(whats) - 1} others there" if len(whats) > 1 else ""
-    raise UnavailableDataset(f"the file {whats[0]}{others}", where=source.address)
+            problems.append(error.what)
+    others = f", nor is any of the {len(problems) - 1} others" if len(problems) > 1 else ""
+    raise UnavailableDataset(f"the file {problems[0]}{others}", where=source.address)
+
+
+def _download(address: str, target: Path, timeout: float) -> None:
+    try:
+        # needed only here, and slow to import
+        import pooch  # noqa: PLC0415
+        import requests  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtra(
+            "pooch and requests", extra="lab", needed_for="downloading datasets"
+        ) from error
+    try:
+        pooch.HTTPDownloader(timeout=timeout, chunk_size=2**16)(address, str(target), None)
+    except requests.HTTPError as error:
+        reason = f"the server answered {error.response.status_code}"
+        raise UnavailableDataset(reason, where=address) from error
+    except requests.Timeout as error:
+        raise UnavailableDataset(f"no answer within {timeout:g} s", where=address) from error
+    except requests.RequestException as error:
+        reason = f"no connection, or it was interrupted ({type(error).__name__})"
+        raise UnavailableDataset(reason, where=address) from error
+
+
+def _unpack(path: Path, source: Source, folder: Path) -> Iterator[Path]:
+    pattern = source.member or "*"
+    n_found = 0
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                fits = fnmatch.fnmatchcase(PurePosixPath(member.name).name, pattern)
+                wanted = member.isfile() and fits and member.size <= _MAX_MEMBER_BYTES
+                content = archive.extractfile(member) if wanted else None
+                if content is None:
+                    continue
+                n_found += 1
+                # a name of our own: an archive's member names must not become paths
+                target = folder / f"member{n_found}{PurePosixPath(pattern).suffix}"
+                with content, target.open("wb") as file:
+                    shutil.copyfileobj(content, file)
+                yield target
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise UnavailableDataset("the archive is damaged", where=source.address) from error
+    if not n_found:
+        raise UnavailableDataset(f"no {pattern} in the archive", where=source.address)
 
 
 def read_entry(entry: CatalogueEntry, path: Path) -> LabelledDataset:
-    """Read a file as a set of the catalogue; whether it is that set is not checked."""
+    """Read a file as a set of the catalogue, without checking its content."""
     in_variables = holds_variables(path)
     return read_labelled(
         path,
@@ -161,50 +212,45 @@ def read_entry(entry: CatalogueEntry, path: Path) -> LabelledDataset:
 def _read_checked(entry: CatalogueEntry, path: Path) -> LabelledDataset:
     dataset = read_entry(entry, path)
     if entry.fingerprint is None:
-        has = _in_words(*dataset.X.shape, int(dataset.y.sum()))
-        expected = _in_words(entry.rows, entry.columns, entry.outliers)
+        found = shape_text(*dataset.X.shape, int(dataset.y.sum()))
+        expected = shape_text(*entry.shape)
     else:
-        has, expected = dataset.fingerprint, entry.fingerprint
-    if has != expected:
+        found, expected = dataset.fingerprint, entry.fingerprint
+    if found != expected:
         raise BadFile(
             path,
-            f"is not {entry.name}: it has {has} where the catalogue has {expected}",
+            f"is not {entry.name}: it has {found} where the catalogue has {expected}",
             remedy="check that it is the right version, complete and unchanged",
         )
     return replace(dataset, entry=entry)
 
 
-def _in_words(rows: int, columns: int, outliers: int) -> str:
-    return f"{rows} rows × {columns} columns with {outliers} outliers"
-
-
 def _files_of(entry: CatalogueEntry, folder: Path) -> Iterator[Path]:
     """Give the files that may be the set, the likeliest first."""
     name = re.escape(entry.short_name) + ENDING.pattern
-    own_names = [_name_at(source) for source in entry.sources]
+    own_names = [
+        fnmatch.translate(source.member or PurePosixPath(urlsplit(source.address).path).name)
+        for source in entry.sources
+    ]
     patterns = [name, *own_names, r"\d+_" + name]
-    places = [folder / entry.collection, folder, *(folder / place for place in entry.folders)]
-    found = (path for place in places for pattern in patterns for path in _matching(place, pattern))
+    folders = [folder / entry.collection, folder, *(folder / inner for inner in entry.folders)]
+    found = (
+        path for inner in folders for pattern in patterns for path in _matching(inner, pattern)
+    )
     yield from dict.fromkeys(found)
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
-    # names are compared as listed: some file systems find Pima.mat where pima.mat is asked for
+    # compares listed names: some file systems open Pima.mat when asked for pima.mat
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if re.fullmatch(pattern, path.name))
 
 
-def _name_at(source: Source) -> str:
-    """Give the pattern of the file's name at its source."""
-    return fnmatch.translate(source.member or PurePosixPath(urlsplit(source.address).path).name)
-
-
 def _by_hand(entry: CatalogueEntry) -> str:
     kinds = [(source.member or source.kind).rpartition(".")[2] for source in entry.sources]
     file = f"{entry.name}.{kinds[0] if kinds else 'npz'}"
-    place = entry.homepage or "its owner"
     return (
-        f"get it by hand from {place}, save it as {file} in a folder of yours, "
+        f"get it by hand from {entry.homepage or 'its owner'}, save it as {file} in a folder, "
         "and name that folder with data_dir (--data-dir)"
     )

@@ -1,12 +1,26 @@
-"""The methods under comparison, in the paper's order, ours after them."""
+"""The methods under comparison, and the bounds that are read from the performance matrix."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+import pandas as pd
+
 from metaod.errors import BadParameter
 
-__all__ = ["METHODS", "Category", "Method", "Testbed", "method", "paper_methods"]
+__all__ = [
+    "METHODS",
+    "REFERENCE_MODELS",
+    "Category",
+    "Method",
+    "Testbed",
+    "empirical_upper_bound",
+    "method",
+    "oracle",
+    "paper_methods",
+    "random_selection",
+]
 
 Category = Literal["no selection", "simple", "optimisation", "reference"]
 Testbed = Literal["poc", "st"]
@@ -14,37 +28,24 @@ Testbed = Literal["poc", "st"]
 
 @dataclass(frozen=True)
 class Method:
-    """One way to answer for a dataset.
-
-    Parameters
-    ----------
-    key : str
-        Its name in result files.
-    title : str
-        Its name in tables and figures.
-    category : {"no selection", "simple", "optimisation", "reference"}
-        The paper's categories; a reference uses what no selection can know.
-    learner : str or None
-        Its name among the learners, if it is one.
-    reference : str or None
-        Its id among the reference models, if it is one.
-    stand_in : str or None
-        Id of the reference model that is taken where it has no performance itself, for a member
-        of the average does not apply to the dataset or is over budget there.
-    in_paper : bool
-        Whether it is one of the paper's twelve.
-    testbed : {"poc", "st"} or None
-        The one testbed that it makes sense in; None for both.
-    """
+    """A way to choose a model, or a fixed model to compare with."""
 
     key: str
+    """Name in result files."""
     title: str
+    """Name in tables and figures."""
     category: Category
+    """The paper's category; a reference uses information that no selection has."""
     learner: str | None = None
+    """Name of the learner, if it is one."""
     reference: str | None = None
+    """Id of the reference model, if it is one."""
     stand_in: str | None = None
+    """Id of the reference model that is used on datasets where `reference` has no performance,
+    because a member of the average does not apply or is over budget."""
     in_paper: bool = True
     testbed: Testbed | None = None
+    """The only testbed that it applies to; None for both."""
 
 
 _KNN_50 = "KNN(n_neighbors=50, method=largest)"
@@ -88,17 +89,20 @@ METHODS: tuple[Method, ...] = (
     ),
     Method("oracle", "Oracle", "reference", in_paper=False),
 )
-"""All methods: the paper's eleven, EUB (POC alone), RS (ST alone), then ours.
+"""All methods, in the paper's order: its eleven, EUB (POC only), RS (ST only), then ours."""
 
-RS is the expectation over a uniformly drawn model, EUB and Oracle are read from the performance
-matrix (:mod:`metaod.lab._bounds`).
-"""
+REFERENCE_MODELS: tuple[str, ...] = tuple(
+    dict.fromkeys(
+        name for item in METHODS for name in (item.reference, item.stand_in) if name is not None
+    )
+)
+"""Ids of the reference models that the methods need."""
 
 _BY_KEY = {item.key: item for item in METHODS}
 
 
 def method(key: str) -> Method:
-    """The method of that key.
+    """The method of a key.
 
     Examples
     --------
@@ -111,7 +115,7 @@ def method(key: str) -> Method:
 
 
 def paper_methods(keys: Iterable[str]) -> list[str]:
-    """Those of the keys that the paper compares, in the order given.
+    """The keys of methods that the paper compares, in the order given.
 
     Examples
     --------
@@ -119,3 +123,50 @@ def paper_methods(keys: Iterable[str]) -> list[str]:
     ['metaod']
     """
     return [key for key in keys if method(key).in_paper]
+
+
+def oracle(P: pd.DataFrame) -> pd.DataFrame:
+    """``pick`` and ``ap`` of the best model of each dataset, known only with hindsight.
+
+    Examples
+    --------
+    >>> oracle(pd.DataFrame({"a": [0.1, 0.5], "b": [0.3, None]}))["pick"].tolist()
+    ['b', 'a']
+    """
+    return _picked(P, P)
+
+
+def empirical_upper_bound(P: pd.DataFrame, mothersets: pd.Series) -> pd.DataFrame:
+    """EUB: ``pick`` and ``ap`` of the model with the best mean performance over the siblings.
+
+    A model without performance on the childset itself cannot be picked for it.
+    """
+    mothersets = mothersets.reindex(P.index)
+    sizes = mothersets.map(mothersets.value_counts())
+    if mothersets.isna().any() or (mothersets == "").any() or (sizes < 2).any():
+        raise BadParameter(
+            "empirical_upper_bound", "mothersets", "given for all, with siblings", mothersets.name
+        )
+    known = P.notna()
+    total = P.fillna(0.0).groupby(mothersets).transform("sum") - P.fillna(0.0)
+    count = known.groupby(mothersets).transform("sum") - known
+    return _picked(P, total / count.where(count > 0))
+
+
+def random_selection(P: pd.DataFrame) -> pd.DataFrame:
+    """RS: ``ap``, the expected performance of a model drawn uniformly from those that have one."""
+    return pd.DataFrame({"ap": P.mean(axis=1)})
+
+
+def _picked(P: pd.DataFrame, estimate: pd.DataFrame) -> pd.DataFrame:
+    """The usable model with the largest estimate, the first by id among equals."""
+    order = sorted(P.columns)
+    reached = P[order].to_numpy(dtype=np.float64)
+    expected = estimate[order].to_numpy(dtype=np.float64)
+    expected = np.where(np.isnan(expected) | np.isnan(reached), -np.inf, expected)
+    first = expected.argmax(axis=1)
+    rows = np.arange(len(P))
+    found = np.isfinite(expected[rows, first])
+    picks = np.where(found, np.array(order, dtype=object)[first], "")
+    values = np.where(found, reached[rows, first], np.nan)
+    return pd.DataFrame({"pick": picks, "ap": values}, index=P.index)

@@ -1,34 +1,67 @@
-"""Who is trained on and who is tested: the paper's splits, and those by origin."""
+"""Protocols: which datasets are trained on and which are tested."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
+from metaod.lab._methods import Testbed
+from metaod.lab._testbed_data import TestbedData
 from metaod.learners import origin_folds
 
-__all__ = ["Split", "by_folds", "grouped_folds", "leave_one_origin_out", "leave_one_out"]
+__all__ = [
+    "PROTOCOLS",
+    "Protocol",
+    "Split",
+    "by_folds",
+    "grouped_folds",
+    "groups_of",
+    "leave_one_origin_out",
+    "leave_one_out",
+    "splits_of",
+]
 
-Places = npt.NDArray[np.intp]
+Protocol = Literal["folds", "leave-one-out", "leave-one-origin-out"]
+
+PROTOCOLS: dict[Testbed, tuple[Protocol, ...]] = {
+    "poc": ("folds",),
+    "st": ("leave-one-out", "leave-one-origin-out"),
+}
+"""The protocols of each testbed; the paper's first."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """One division of the datasets.
-
-    Parameters
-    ----------
-    name : str
-        What is left out, in a few words.
-    train, test : array of int
-        Places of the datasets on each side.
-    """
+    """One division of the datasets, by position."""
 
     name: str
-    train: Places
-    test: Places
+    train: npt.NDArray[np.intp]
+    test: npt.NDArray[np.intp]
+
+
+def splits_of(data: TestbedData, protocol: Protocol) -> list[Split]:
+    """The splits of a protocol on a testbed."""
+    if protocol == "folds":
+        return by_folds(data.datasets["fold"])
+    if protocol == "leave-one-out":
+        return leave_one_out(list(data.datasets["name"]))
+    if protocol == "leave-one-origin-out":
+        return leave_one_origin_out(data.datasets["origin"])
+    raise BadParameter("splits_of", "protocol", get_args(Protocol), protocol)
+
+
+def groups_of(data: TestbedData, protocol: Protocol) -> list[str]:
+    """The groups that a protocol never divides: origins, or single datasets.
+
+    A learner that holds out a part of its training side for early stopping divides it in the same
+    way: if test datasets have siblings on the training side, held-out datasets have them too.
+    """
+    if protocol == "leave-one-origin-out":
+        return list(data.datasets["origin"])
+    return list(data.datasets.index)
 
 
 def _split(name: str, held_out: npt.NDArray[np.bool_]) -> Split:
@@ -36,7 +69,7 @@ def _split(name: str, held_out: npt.NDArray[np.bool_]) -> Split:
 
 
 def by_folds(folds: npt.ArrayLike) -> list[Split]:
-    """Cross-validation by given folds, as in POC: a fold holds one sibling of every motherset.
+    """Cross-validation by given folds.
 
     Examples
     --------
@@ -51,15 +84,15 @@ def by_folds(folds: npt.ArrayLike) -> list[Split]:
 
 
 def leave_one_out(names: Sequence[str]) -> list[Split]:
-    """Every dataset once, trained on all others, also on those of the same origin."""
+    """Test every dataset once, trained on all others, including those of the same origin."""
     if len(names) < 2:
         raise BadParameter("leave_one_out", "names", "two datasets at least", list(names))
-    places = np.arange(len(names))
-    return [_split(name, places == place) for place, name in enumerate(names)]
+    positions = np.arange(len(names))
+    return [_split(name, positions == position) for position, name in enumerate(names)]
 
 
 def leave_one_origin_out(origins: npt.ArrayLike) -> list[Split]:
-    """Every origin once, trained on the datasets of all other origins.
+    """Test every origin once, trained on the datasets of all other origins.
 
     Examples
     --------
@@ -76,9 +109,9 @@ def leave_one_origin_out(origins: npt.ArrayLike) -> list[Split]:
 
 
 def grouped_folds(origins: npt.ArrayLike, n_folds: int, *, seed: int = 0) -> list[Split]:
-    """Folds of about as many origins each; an origin is never on both sides.
+    """Folds with about the same number of origins; an origin is never on both sides.
 
-    Every origin is left out once, as in :func:`leave_one_origin_out`, at the cost of ``n_folds``
+    Every origin is left out once, as in :func:`leave_one_origin_out`, at the cost of `n_folds`
     trainings.
     """
     return by_folds(origin_folds(origins, n_folds, seed=seed))

@@ -1,4 +1,4 @@
-"""All that is published of an evaluation: tables and figures into one folder."""
+"""Write every table and figure of an evaluation into one folder."""
 
 from pathlib import Path
 
@@ -16,81 +16,86 @@ from metaod.lab._tables import (
     show_pairwise,
     show_performance,
     summary_table,
+    write_table,
 )
-from metaod.lab._writing import write_table
-from metaod.lab.figures.average_rank import write_average_rank
-from metaod.lab.figures.critical_difference import write_critical_difference
-from metaod.lab.figures.embedding import write_embedding
-from metaod.lab.figures.pairwise import write_pairs
-from metaod.lab.figures.timing import timing_table, write_largest, write_selection_time
+from metaod.lab.figures import (
+    timing_table,
+    write_average_rank,
+    write_critical_difference,
+    write_embedding,
+    write_largest,
+    write_pairs,
+    write_selection_time,
+)
 
-__all__ = [
-    "unit_of",
-    "write_all",
-    "write_datasets",
-    "write_matching",
-    "write_pairwise",
-    "write_performance",
-    "write_rank_figures",
-    "write_summary",
-    "write_testbed_embedding",
-    "write_times",
-]
+__all__ = ["unit_of", "write_all", "write_datasets", "write_testbed_embedding", "write_times"]
 
 
 def unit_of(testbed: Testbed) -> Unit:
-    """What a row of a testbed's tables is: in POC a motherset, in ST a dataset."""
+    """The unit of a row in a testbed's tables: a motherset in POC, a dataset in ST."""
     return "motherset" if testbed == "poc" else "dataset"
 
 
+def write_all(
+    results: Results,
+    P: pd.DataFrame,
+    metafeatures: pd.DataFrame | None,
+    folder: str | Path,
+    testbed: Testbed,
+) -> list[Path]:
+    """Write every table and figure of one testbed and protocol.
+
+    Parameters
+    ----------
+    results : Results
+        What every method reached on every dataset.
+    P : DataFrame of shape (n_datasets, n_models)
+        Performance of every model that can be picked, by fingerprint.
+    metafeatures : DataFrame or None
+        Meta-features by fingerprint; None leaves the embedding out.
+    folder : path
+        The output folder; created if needed.
+    testbed : {"poc", "st"}
+        In POC a row is a motherset, the mean over its childsets.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    folder, by = Path(folder), unit_of(testbed)
+    written = write_datasets(results, folder)
+    sets = {"paper": paper_methods(results.methods), "all": results.methods}
+    for name, methods in sets.items():
+        if methods:
+            table = performance_table(results, by, methods)
+            shown = show_performance(table)
+            written += write_table(table, folder, f"performance-{name}", shown=shown)
+    written += write_table(summary_table(results, by), folder, "summary")
+    table = pairwise_table(results, by)
+    written += write_table(table, folder, "pairwise", shown=show_pairwise(table))
+    # the oracle's differences are so large that all others would look the same
+    oracle = method("oracle").title
+    others = table[(table["method 1"] != oracle) & (table["method 2"] != oracle)]
+    if len(others):
+        written += write_pairs(others, folder)
+    written += write_table(matching_table(results, P, by), folder, "qth-best")
+    written += _write_rank_figures(results, folder, by)
+    if metafeatures is not None:
+        written += write_testbed_embedding(results, metafeatures, folder, testbed)
+    return written + write_times(results, folder)
+
+
 def write_datasets(results: Results, folder: Path) -> list[Path]:
-    """The table of datasets, and of those that were left out, if any."""
-    written = [*write_table(dataset_table(results), folder, "datasets")]
+    """The table of datasets, and that of left-out datasets, if any."""
+    written = write_table(dataset_table(results), folder, "datasets")
     left_out = results.left_out()
     if len(left_out):
         written += write_table(left_out, folder, "left-out")
     return written
 
 
-def write_performance(results: Results, folder: Path, testbed: Testbed) -> list[Path]:
-    """Average precision and ranks by dataset: of the paper's methods, and of all."""
-    written: list[Path] = []
-    sets = {
-        "performance-paper": paper_methods(results.methods),
-        "performance-all": results.methods,
-    }
-    for stem, methods in sets.items():
-        if methods:
-            table = performance_table(results, unit_of(testbed), methods)
-            written += write_table(table, folder, stem, shown=show_performance(table))
-    return written
-
-
-def write_summary(results: Results, folder: Path, testbed: Testbed) -> list[Path]:
-    """Mean, standard deviation and average ranks of every method."""
-    return [*write_table(summary_table(results, unit_of(testbed)), folder, "summary")]
-
-
-def write_pairwise(results: Results, folder: Path, testbed: Testbed) -> list[Path]:
-    """All pairs of methods compared, as a table and as a matrix."""
-    table = pairwise_table(results, unit_of(testbed))
-    written = [*write_table(table, folder, "pairwise", shown=show_pairwise(table))]
-    # beside the oracle all other differences would look the same
-    oracle = method("oracle").title
-    others = table[(table["method 1"] != oracle) & (table["method 2"] != oracle)]
-    if len(others):
-        written += write_pairs(others, folder)
-    return written
-
-
-def write_matching(results: Results, P: pd.DataFrame, folder: Path, testbed: Testbed) -> list[Path]:
-    """For every method the q-th best model that it does not significantly differ from."""
-    return [*write_table(matching_table(results, P, unit_of(testbed)), folder, "qth-best")]
-
-
-def write_rank_figures(results: Results, folder: Path, testbed: Testbed) -> list[Path]:
-    """Average ranks and critical differences: of the paper's methods, and of all."""
-    by = unit_of(testbed)
+def _write_rank_figures(results: Results, folder: Path, by: Unit) -> list[Path]:
     summary = summary_table(results, by)
     performance = results.matrix(by).rename(columns=lambda key: method(key).title)
     papers = [method(key).title for key in paper_methods(results.methods)]
@@ -121,55 +126,15 @@ def write_testbed_embedding(
             remedy="extract them for every dataset of the testbed",
         )
     groups = datasets["motherset" if testbed == "poc" else "origin"]
-    return [*write_embedding(metafeatures.loc[datasets.index], groups, folder)]
+    return write_embedding(metafeatures.loc[datasets.index], groups, folder)
 
 
 def write_times(results: Results, folder: Path) -> list[Path]:
-    """Time of selection, its share of training, and the largest datasets, where measured."""
+    """Selection time, its share of training time, and the largest datasets, if measured."""
     data = timing_table(results)
     written: list[Path] = []
     if (data["select_seconds"] > 0).any():
         written += write_selection_time(data, folder)
     if data["train_seconds"].notna().any():
         written += write_largest(data, folder)
-    return written
-
-
-def write_all(
-    results: Results,
-    P: pd.DataFrame,
-    metafeatures: pd.DataFrame | None,
-    folder: str | Path,
-    testbed: Testbed,
-) -> list[Path]:
-    """Write every table and figure of one testbed and protocol.
-
-    Parameters
-    ----------
-    results : Results
-        What every method reached on every dataset.
-    P : DataFrame of shape (n_datasets, n_models)
-        Performance of every model that can be picked, by fingerprint.
-    metafeatures : DataFrame or None
-        Meta-features by fingerprint; None leaves the embedding out.
-    folder : path
-        Where the files go; made if it is not there.
-    testbed : {"poc", "st"}
-        Which: in POC a row is a motherset, the mean over its childsets.
-
-    Returns
-    -------
-    list of Path
-        The files written.
-    """
-    folder = Path(folder)
-    written = write_datasets(results, folder)
-    written += write_performance(results, folder, testbed)
-    written += write_summary(results, folder, testbed)
-    written += write_pairwise(results, folder, testbed)
-    written += write_matching(results, P, folder, testbed)
-    written += write_rank_figures(results, folder, testbed)
-    if metafeatures is not None:
-        written += write_testbed_embedding(results, metafeatures, folder, testbed)
-    written += write_times(results, folder)
     return written

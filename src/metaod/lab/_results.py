@@ -1,4 +1,4 @@
-"""The results of an evaluation: one long frame, checked once, that everything else reads."""
+"""The results of an evaluation: one long frame, checked once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ DESCRIBING: Mapping[str, str] = {
     "n_columns": "int64",
     "outlier_share": "float64",
 }
-"""What describes a dataset, the same in all of its rows."""
+"""Columns that describe a dataset; equal in all of its rows."""
 
 COLUMNS: Mapping[str, str] = {
     "dataset": "str",
@@ -54,17 +54,16 @@ class Results:
 
         - ``dataset``: fingerprint; ``name``, ``origin``; ``motherset`` ('' if none); ``fold``;
           ``n_rows``, ``n_columns``, ``outlier_share`` (a fraction);
-        - ``method``: a key of :data:`~metaod.lab._methods.METHODS`; ``seed``; ``pick``: the
-          model's id, '' where no single model was picked;
-        - ``ap``: average precision, NaN where there is none;
-        - ``select_seconds``: time of the selection, meta-features included, and
-          ``train_seconds``: time of training the picked model; NaN, or the whole column left out,
-          where they were not measured.
+        - ``method``: key of a method; ``seed``; ``pick``: the model's id, '' if no single model
+          was picked;
+        - ``ap``: average precision, NaN if there is none;
+        - ``select_seconds``: time of the selection, with meta-features, and ``train_seconds``:
+          time of training the picked model; optional, NaN if not measured.
 
     Notes
     -----
-    Every figure is computed over the same datasets: those on which all methods have an average
-    precision. The others are named by :meth:`left_out`.
+    Everything is computed over the same datasets: those on which all methods have an average
+    precision. The others are given by :meth:`left_out`.
     """
 
     frame: pd.DataFrame
@@ -74,19 +73,19 @@ class Results:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read what :meth:`write` wrote."""
+        """Read a file that :meth:`write` wrote."""
         path = Path(path)
         _check_suffix(path)
         if not path.is_file():
-            raise BadFile(path, "is not there", remedy="run the evaluation first")
+            raise BadFile(path, "does not exist", remedy="run the evaluation first")
         try:
             if path.suffix == ".parquet":
                 return cls(pd.read_parquet(path))
-            words = [name for name, kind in COLUMNS.items() if kind == "str"]
-            numbers = {name: [""] for name in COLUMNS if name not in words}
-            # '' is a word here, and a dataset may be called NA
+            texts = [name for name, kind in COLUMNS.items() if kind == "str"]
+            numbers = {name: [""] for name in COLUMNS if name not in texts}
+            # '' is a value of text columns, and a dataset may be called NA
             frame = pd.read_csv(
-                path, dtype=dict.fromkeys(words, "str"), keep_default_na=False, na_values=numbers
+                path, dtype=dict.fromkeys(texts, "str"), keep_default_na=False, na_values=numbers
             )
             return cls(frame)
         except UserError:
@@ -109,42 +108,39 @@ class Results:
 
     @cached_property
     def datasets(self) -> pd.DataFrame:
-        """What describes the datasets, one row each, by fingerprint, sorted by name."""
+        """The describing columns, one row per dataset, by fingerprint, sorted by name."""
         once = self.frame.drop_duplicates("dataset").set_index("dataset")[list(DESCRIBING)]
         return once.sort_values("name", key=lambda names: names.str.casefold(), kind="stable")
 
     @cached_property
     def methods(self) -> list[str]:
-        """Keys of the methods that are there, in the paper's order, ours after them."""
-        there = set(self.frame["method"])
-        return [item.key for item in METHODS if item.key in there]
+        """Keys of the methods, in the paper's order, ours after them."""
+        present = set(self.frame["method"])
+        return [item.key for item in METHODS if item.key in present]
 
     @cached_property
     def by_dataset(self) -> pd.DataFrame:
-        """Average precision, datasets × methods, mean over seeds; NaN where a seed has none."""
+        """Average precision, datasets × methods, mean over seeds; NaN if a seed has none."""
         grouped = self.frame.groupby(["dataset", "method"])["ap"]
         means = grouped.mean().where(grouped.count() == grouped.size())
         wide = means.unstack("method")  # noqa: PD010 - of a Series
         return wide.reindex(index=self.datasets.index, columns=self.methods)
 
     def left_out(self) -> pd.DataFrame:
-        """Datasets on which a method has no average precision, and which methods lack it."""
-        lacking = self.by_dataset.isna()
-        lacking = lacking[lacking.any(axis=1)]
+        """Datasets without an average precision of some method, and which methods lack it."""
+        missing = self.by_dataset.isna()
+        missing = missing[missing.any(axis=1)]
         reasons = [
             ", ".join(method(key).title for key in self.methods if row[key])
-            for _, row in lacking.iterrows()
+            for _, row in missing.iterrows()
         ]
-        names = self.datasets.loc[lacking.index, "name"].to_list()
+        names = self.datasets.loc[missing.index, "name"].to_list()
         return pd.DataFrame({"dataset": names, "without AP": reasons})
 
     def matrix(self, by: Unit = "dataset") -> pd.DataFrame:
         """Average precision, units × methods, over the datasets that no method lacks.
 
-        Parameters
-        ----------
-        by : {"dataset", "motherset"}, default="dataset"
-            What a row is; a motherset's row is the mean over its childsets, as in the paper's POC.
+        A motherset's row is the mean over its childsets, as in the paper's POC.
         """
         complete = self.by_dataset.dropna()
         if complete.empty:
@@ -165,15 +161,7 @@ class Results:
         return kept.groupby("motherset")["origin"].first()
 
     def pooled(self, P: pd.DataFrame, by: Unit = "dataset") -> pd.DataFrame:
-        """Rows of P for the units of :meth:`matrix`: a motherset's is the mean of its childsets'.
-
-        Parameters
-        ----------
-        P : DataFrame
-            One row a dataset, by fingerprint.
-        by : {"dataset", "motherset"}, default="dataset"
-            What a row is.
-        """
+        """Rows of P for the units of :meth:`matrix`; a motherset has the mean of its childsets."""
         rows = self.by_dataset.dropna().index
         missing = [str(name) for name in rows if name not in P.index]
         if missing:
@@ -193,16 +181,13 @@ class Results:
         Parameters
         ----------
         key : str
-            The method; what is there of it is replaced.
+            The method; existing rows of it are replaced.
         found : DataFrame
-            ``ap`` and, if there is one, ``pick`` of every dataset, by fingerprint.
+            ``ap`` and optionally ``pick`` of every dataset, by fingerprint.
         """
         rows = self.datasets.join(found[[c for c in ("pick", "ap") if c in found]])
         rows = rows.assign(method=key, seed=0)
-        if "pick" in rows:
-            rows["pick"] = rows["pick"].fillna("")
-        else:
-            rows["pick"] = ""
+        rows["pick"] = rows["pick"].fillna("") if "pick" in rows else ""
         others = self.frame[self.frame["method"] != key]
         rows = rows.rename_axis("dataset").reset_index().reindex(columns=list(COLUMNS))
         rows = rows.astype(dict(COLUMNS))
@@ -215,7 +200,7 @@ class Results:
             raise UserError(
                 f"dataset {name} has no motherset",
                 where="results",
-                remedy="only POC is summed up by motherset",
+                remedy="summarise by motherset only in POC",
             )
         return found
 
@@ -244,25 +229,29 @@ def _checked(given: pd.DataFrame) -> pd.DataFrame:
         method(key)
     if ((frame["ap"] < 0) | (frame["ap"] > 1)).any():
         raise BadColumn("ap", "holds values outside [0, 1]", remedy="give average precision")
-    twice = frame.duplicated(["dataset", "method", "seed"])
-    if twice.any():
-        row = frame[twice].iloc[0]
+    repeated = frame.duplicated(["dataset", "method", "seed"])
+    if repeated.any():
+        row = frame[repeated].iloc[0]
         raise UserError(
-            f"dataset {row['name']}, method {row['method']}, seed {row['seed']} is there twice",
+            f"dataset {row['name']}, method {row['method']}, seed {row['seed']} occurs twice",
             where="results",
-            remedy="merge runs before they are summed up",
+            remedy="remove the repeated rows",
         )
     described = frame.groupby("dataset")[list(DESCRIBING)].nunique(dropna=False)
-    torn = described.columns[(described > 1).any()]
-    if len(torn):
-        raise BadColumn(torn[0], "differs between rows of one dataset", remedy="run it again")
+    differing = described.columns[(described > 1).any()]
+    if len(differing):
+        raise BadColumn(
+            differing[0], "differs between rows of one dataset", remedy="run the evaluation again"
+        )
     return frame
 
 
 def _typed(column: pd.Series, name: str, kind: str) -> pd.Series:
     try:
         if kind == "str" and column.isna().any():
-            raise ValueError("missing values; write '' where there is none")
+            raise ValueError("missing values; write '' instead")
         return column.astype("str" if kind == "str" else np.dtype(kind))
     except (TypeError, ValueError) as error:
-        raise BadColumn(name, f"cannot be taken as {kind}: {error}", remedy="mend it") from error
+        raise BadColumn(
+            name, f"cannot be converted to {kind}: {error}", remedy="correct the values"
+        ) from error

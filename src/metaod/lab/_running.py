@@ -1,4 +1,4 @@
-"""Runs learners over the splits of a protocol: parallel, resumable, one line a training."""
+"""Run learners over the splits of a protocol: in parallel, and resumable."""
 
 import hashlib
 import json
@@ -16,12 +16,15 @@ import pandas as pd
 import metaod.learners
 from metaod.errors import BadFile, BadParameter
 from metaod.lab._protocols import Split
-from metaod.lab.testbeds.childset_making import versions
+from metaod.lab.testbeds import versions
 from metaod.learners import Learner, learner_class, make_learner
 
-__all__ = ["Candidate", "Journal", "Picks", "Task", "ranking", "run_protocol", "tasks_of"]
+__all__ = ["Candidate", "Journal", "Progress", "Training", "ranking", "run_protocol", "trainings"]
 
 Origins = npt.NDArray[np.str_]
+
+Progress = Callable[[int, int], None]
+"""Called with how many steps are done and how many there are."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Candidate:
     learner : str
         Its name in the registry.
     M : DataFrame
-        The meta-features that it is given, one row a dataset.
+        The meta-features that it learns from, one row per dataset.
     params : dict
         Parameters other than the defaults.
     """
@@ -52,25 +55,18 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Task:
-    """One training: a candidate with a seed on one split.
-
-    Parameters
-    ----------
-    candidate, seed, split
-        Who is trained, and on what.
-    digest : str
-        Of all that its outcome depends on: data, split, parameters (defaults too), seed, the
-        learners' code and the versions that run it.
-    """
+class Training:
+    """One training: a candidate with a seed on one split."""
 
     candidate: Candidate
     seed: int
     split: Split
     digest: str
+    """Digest of everything that the outcome depends on: data, split, parameters (with defaults),
+    seed, the learners' code and library versions."""
 
     def fit(self, P: pd.DataFrame, origins: Origins) -> Learner:
-        """The learner, fitted on the training side; nothing else of P reaches it."""
+        """Fit the learner on the training side; it receives nothing else of P."""
         params = dict(self.candidate.params)
         if self.candidate.is_random:
             params["random_state"] = self.seed
@@ -80,17 +76,9 @@ class Task:
 
 
 class Journal:
-    """A file that keeps what is done, a line each, so that a run that was stopped goes on.
+    """A file of finished results, one per line, so that a stopped run can continue.
 
-    Parameters
-    ----------
-    path : Path or None
-        The file; with None nothing is kept.
-
-    Attributes
-    ----------
-    done : dict
-        What was found, by the digest of all that it depends on.
+    ``done`` holds the results by digest. Without a path nothing is written.
     """
 
     _BEGIN = b'{"digest": "'
@@ -101,12 +89,11 @@ class Journal:
         if path is not None:
             self._open(path)
 
-    def keep(self, digest: str, found: Any) -> None:
-        """Write what was found."""
-        self.done[digest] = found
+    def add(self, digest: str, result: Any) -> None:
+        self.done[digest] = result
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"digest": digest, "found": found}) + "\n")
+                file.write(json.dumps({"digest": digest, "found": result}) + "\n")
 
     def _open(self, path: Path) -> None:
         try:
@@ -117,28 +104,21 @@ class Journal:
                 path, f"cannot be used ({error.strerror})", remedy="name another folder"
             ) from error
         *lines, rest = raw.split(b"\n")
-        foreign = BadFile(
-            path, "is no journal of an evaluation", remedy="delete it, or name another folder"
+        not_a_journal = BadFile(
+            path, "is not a journal of an evaluation", remedy="delete it, or name another folder"
         )
         for line in lines:
             try:
                 entry = json.loads(line)
                 self.done[str(entry["digest"])] = entry["found"]
             except (ValueError, KeyError, TypeError) as error:
-                raise foreign from error
+                raise not_a_journal from error
         if rest:
-            # a run that was killed while it wrote: that one is done again
+            # the run was killed while it wrote this line: the training is repeated
             if rest[: len(self._BEGIN)] != self._BEGIN[: len(rest)]:
-                raise foreign
+                raise not_a_journal
             with path.open("r+b") as file:
                 file.truncate(len(raw) - len(rest))
-
-
-Picks = pd.DataFrame
-"""One row per (candidate, seed, dataset): ``method``, ``seed``, ``dataset``, ``pick`` (the model),
-``performance`` (what it reached) and ``passed_over`` (models ranked higher that have no value on
-the dataset: what a user's run would have passed over). Where no model has a value, the pick is
-empty and its performance NaN."""
 
 
 def run_protocol(
@@ -150,8 +130,8 @@ def run_protocol(
     seeds: int = 5,
     n_jobs: int = 1,
     journal: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Picks:
+    progress: Progress | None = None,
+) -> pd.DataFrame:
     """Train every candidate on the training side of every split and pick for the test side.
 
     Parameters
@@ -159,7 +139,7 @@ def run_protocol(
     P : DataFrame of shape (n_datasets, n_models)
         Performance; NaN where missing.
     groups : sequence of str
-        Origins of the datasets.
+        Groups of datasets that a learner does not divide when it holds out a part.
     splits : sequence of Split
         The protocol.
     candidates : sequence of Candidate
@@ -169,73 +149,78 @@ def run_protocol(
     n_jobs : int, default=1
         Processes.
     journal : Path, optional
-        File that keeps what is done, a line a training: a run that was stopped goes on from there.
-        What was computed from other data, parameters or code is not taken over.
+        File that keeps finished trainings, so that a stopped run can continue. Results of other
+        data, parameters or code are not reused.
     progress : callable, optional
-        Told how many trainings are done, of how many.
+        Called with how many trainings are done and how many there are.
+
+    Returns
+    -------
+    DataFrame
+        One row per (candidate, seed, dataset): ``method``, ``seed``, ``dataset``, ``pick``,
+        ``performance`` and ``passed_over`` (models ranked higher without a value on the dataset:
+        a user's run would skip them too). If no model has a value, the pick is empty and its
+        performance NaN.
     """
-    from joblib import Parallel, delayed  # noqa: PLC0415 - the command's --help does without
+    from joblib import Parallel, delayed  # noqa: PLC0415 - slow to import
 
     if seeds < 1:
         raise BadParameter("run_protocol", "seeds", "an int in the range [1, inf)", seeds)
     origins = np.asarray(groups).astype(str)
-    tasks = list(tasks_of(P, origins, splits, candidates, seeds))
+    planned = list(trainings(P, origins, splits, candidates, seeds))
     kept = Journal(journal)
-    # tasks that agree in everything are done once
-    waiting = {task.digest: task for task in tasks if task.digest not in kept.done}
-    total = len({task.digest for task in tasks})
-    finished = total - len(waiting)
+    # equal trainings are run once
+    pending = {item.digest: item for item in planned if item.digest not in kept.done}
+    total = len({item.digest for item in planned})
+    done = total - len(pending)
     if progress is not None:
-        progress(finished, total)
+        progress(done, total)
     runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_run)(P, origins, task) for task in waiting.values()
+        delayed(_run)(P, origins, item) for item in pending.values()
     )
     for digest, rows in runs:
-        kept.keep(digest, rows)
-        finished += 1
+        kept.add(digest, rows)
+        done += 1
         if progress is not None:
-            progress(finished, total)
+            progress(done, total)
     records = [
-        (task.candidate.key, task.seed, *row) for task in tasks for row in kept.done[task.digest]
+        (item.candidate.key, item.seed, *row) for item in planned for row in kept.done[item.digest]
     ]
     names = ["method", "seed", "dataset", "pick", "performance", "passed_over"]
     return pd.DataFrame(records, columns=names)
 
 
-def tasks_of(
+def trainings(
     P: pd.DataFrame,
     origins: Origins,
     splits: Sequence[Split],
     candidates: Sequence[Candidate],
     seeds: int,
-) -> Iterator[Task]:
+) -> Iterator[Training]:
     """All trainings of a protocol."""
     history = _digest(P.to_numpy().tobytes(), *map(str, P.columns), *origins, *map(str, P.index))
     for candidate in candidates:
         M = candidate.M
+        # default parameters included: a changed default changes the digest
+        params = make_learner(candidate.learner, **candidate.params).params()
         given = _digest(
             history,
             M.to_numpy(dtype=np.float64).tobytes(),
             *map(str, M.columns),
             *map(str, M.index),
             candidate.learner,
-            # a default that changes is a change too
-            json.dumps(
-                make_learner(candidate.learner, **candidate.params).params(),
-                sort_keys=True,
-                default=repr,
-            ),
+            json.dumps(params, sort_keys=True, default=repr),
             _code(learner_class(candidate.learner)),
             json.dumps(versions(), sort_keys=True),
         )
         for seed in range(seeds if candidate.is_random else 1):
             for split in splits:
                 digest = _digest(given, str(seed), split.train.tobytes(), split.test.tobytes())
-                yield Task(candidate, seed, split, digest)
+                yield Training(candidate, seed, split, digest)
 
 
 def ranking(scores: "pd.Series[float]") -> list[str]:
-    """Models by score, the best first; among equals by id.
+    """Models by score, the best first; equal ones by id.
 
     Examples
     --------
@@ -245,12 +230,12 @@ def ranking(scores: "pd.Series[float]") -> list[str]:
     return list(scores.sort_index().sort_values(ascending=False, kind="stable").index)
 
 
-def _run(P: pd.DataFrame, origins: Origins, task: Task) -> tuple[str, list[list[Any]]]:
-    scores = task.fit(P, origins).predict(task.candidate.M.iloc[task.split.test])
+def _run(P: pd.DataFrame, origins: Origins, item: Training) -> tuple[str, list[list[Any]]]:
+    scores = item.fit(P, origins).predict(item.candidate.M.iloc[item.split.test])
     rows = []
-    # the test side of P is read only now, after the models are ranked
-    for dataset, found in scores.iterrows():
-        ranked = ranking(found)
+    # the test side of P is read only after the models are ranked
+    for dataset, predicted in scores.iterrows():
+        ranked = ranking(predicted)
         reached = P.loc[dataset, ranked].to_numpy(dtype=np.float64)
         usable = np.flatnonzero(~np.isnan(reached))
         if len(usable):
@@ -258,12 +243,12 @@ def _run(P: pd.DataFrame, origins: Origins, task: Task) -> tuple[str, list[list[
             rows.append([str(dataset), ranked[first], float(reached[first]), first])
         else:
             rows.append([str(dataset), "", float("nan"), len(ranked)])
-    return task.digest, rows
+    return item.digest, rows
 
 
 @cache
 def _code(kind: type[Learner]) -> str:
-    """Digest of the sources of the learners' room, and of a learner from elsewhere."""
+    """Digest of the sources of all learners, and of a learner defined elsewhere."""
     files = sorted(Path(metaod.learners.__file__).parent.glob("*.py"))
     own = getattr(sys.modules[kind.__module__], "__file__", None)
     if own is not None and Path(own) not in files:

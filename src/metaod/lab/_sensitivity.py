@@ -1,79 +1,51 @@
-"""The paper's claims about stability, tested: MetaOD with one thing changed at a time."""
+"""Test the paper's claims about stability: MetaOD with one setting changed at a time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from metaod.lab._protocols import Split, by_folds, grouped_folds
-from metaod.lab._running import Candidate, run_protocol
+from metaod.lab._running import Candidate, Progress, run_protocol
 from metaod.lab._statistics import bootstrap_intervals, wilcoxon_p
+from metaod.lab._tables import write_table
 from metaod.lab._testbed_data import TestbedData
-from metaod.lab._writing import write_table
-from metaod.lab.figures.curves import write_curve
+from metaod.lab.figures import write_curve
 
-__all__ = [
-    "STUDIES",
-    "Setting",
-    "Study",
-    "run_sensitivity",
-    "sensitivity_splits",
-    "write_sensitivity",
-]
+__all__ = ["STUDIES", "Setting", "Study", "run_sensitivity", "write_sensitivity"]
 
 _FOLDS = 10
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One point of a study.
-
-    Parameters
-    ----------
-    x : float or str
-        Its place on the figure's axis.
-    learner : str, default="metaod"
-        The learner.
-    params : dict
-        Parameters other than its defaults.
-    schema : str, default="paper"
-        The meta-features: a schema, or two joined by a plus sign.
-    origins : float, default=1
-        Share of the training side's origins that is used.
-    """
+    """One point of a study."""
 
     x: float | str
+    """Position on the figure's axis."""
     learner: str = "metaod"
     params: dict[str, Any] = field(default_factory=dict)
     schema: str = "paper"
+    """The meta-features: a schema, or two joined by a plus sign."""
     origins: float = 1.0
+    """Share of the training side's origins that is used."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """One thing that is varied.
-
-    Parameters
-    ----------
-    key : str
-        Name of its files.
-    label : str
-        What is varied, for the axis.
-    settings : tuple of Setting
-        The points.
-    default : float or str
-        The point that is MetaOD as it is by default, with which the others are compared.
-    log_x : bool, default=False
-        Whether the axis is one of ratios.
-    """
+    """One thing that is varied."""
 
     key: str
+    """Name of its files."""
     label: str
+    """Label of the axis."""
     settings: tuple[Setting, ...]
     default: float | str
+    """The point that is MetaOD's default, with which the others are compared."""
     log_x: bool = False
 
 
@@ -131,14 +103,11 @@ STUDIES: tuple[Study, ...] = (
         "on held-out",
     ),
 )
-"""What the paper claims or leaves open, one thing at a time, all else at its default."""
+"""What the paper claims or leaves open; everything else stays at its default."""
 
 
-def sensitivity_splits(data: TestbedData) -> list[Split]:
-    """POC's folds; of ST ten groups of origins, left out in turn: a training an origin is too many.
-
-    With fewer than ten origins each is left out by itself.
-    """
+def _splits(data: TestbedData) -> list[Split]:
+    """POC's folds; in ST up to ten groups of origins: one training per origin takes too long."""
     if data.testbed == "poc":
         return by_folds(data.datasets["fold"])
     origins = data.datasets["origin"]
@@ -147,63 +116,40 @@ def sensitivity_splits(data: TestbedData) -> list[Split]:
 
 def run_sensitivity(
     data: TestbedData,
-    splits: Sequence[Split],
     groups: Sequence[str],
     *,
     studies: Sequence[Study] = STUDIES,
     seeds: int = 5,
     n_jobs: int = 1,
     journal: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Run every setting of every study.
+    """Run every setting of every study; `progress` counts settings.
 
-    Parameters
-    ----------
-    data : TestbedData
-        The testbed.
-    splits : sequence of Split
-        The protocol.
-    groups : sequence of str
-        What the protocol leaves out together.
-    studies : sequence of Study
-        What is varied.
-    seeds, n_jobs, journal, progress
-        As for :func:`~metaod.lab._evaluating.evaluate_testbed`; progress counts settings.
-
-    Returns
-    -------
-    DataFrame
-        One row per (study, x, seed, dataset): what the pick reached, as ``ap``.
+    Gives one row per (study, x, seed, dataset) with the average precision of the pick as ``ap``.
     """
-    origins = list(data.datasets["origin"])
-    parts, done = [], 0
+    origins = data.datasets["origin"].to_numpy(dtype=str)
+    splits = _splits(data)
+    parts: list[pd.DataFrame] = []
     total = sum(len(study.settings) for study in studies)
     for study in studies:
         for setting in study.settings:
-            names = setting.schema.split("+")
-            M = pd.concat([data.metafeatures[name] for name in names], axis=1)
+            M = pd.concat([data.metafeatures[name] for name in setting.schema.split("+")], axis=1)
             candidate = Candidate("metaod", setting.learner, M, setting.params)
+            thinned = [
+                _thinned(split, origins, setting.origins, seed=number)
+                for number, split in enumerate(splits)
+            ]
             picks = run_protocol(
-                data.P,
-                groups,
-                [
-                    _thinned(split, np.array(origins), setting.origins, seed=place)
-                    for place, split in enumerate(splits)
-                ],
-                [candidate],
-                seeds=seeds,
-                n_jobs=n_jobs,
-                journal=journal,
+                data.P, groups, thinned, [candidate], seeds=seeds, n_jobs=n_jobs, journal=journal
             )
             found = picks[["seed", "dataset", "performance"]]
             found = found.rename(columns={"performance": "ap"})
             found.insert(0, "x", setting.x)
             found.insert(0, "study", study.key)
             parts.append(found)
-            done += 1
             if progress is not None:
-                progress(done, total)
+                progress(len(parts), total)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -216,15 +162,14 @@ def write_sensitivity(
 ) -> list[Path]:
     """Write a table of all settings and a figure of each study.
 
-    A dataset counts with the mean over its seeds, where iForest has a value too. ``Δ`` is the mean
-    difference to the default, with a bootstrap interval over origins and the p-value of the
-    signed-rank test; the figures show it. ``seed SD`` is the standard deviation of MAP from seed to
-    seed, and ``changed`` the share of datasets whose pick's AP differs between the first and
-    the last.
+    The value of a dataset is the mean over seeds; datasets without a value of iForest are left out.
+    ``Δ`` is the mean difference to the default, with a bootstrap interval over origins and the
+    p-value of the signed-rank test; the figures show it. ``seed SD`` is the standard deviation of
+    MAP over seeds, and ``changed`` the share of datasets whose pick's AP differs between the first
+    and the last seed.
     """
-    # where iForest has no value there is nothing to compare with
-    level = data.references["IForest()"].dropna()
-    found = found[found["dataset"].isin(level.index)]
+    iforest = data.references["IForest()"].dropna()
+    found = found[found["dataset"].isin(iforest.index)]
     origins = data.datasets["origin"]
     written: list[Path] = []
     rows = []
@@ -250,7 +195,7 @@ def write_sensitivity(
                     "p": 1.0 if x == study.default else wilcoxon_p(mean, default),
                     "seed SD": by_seed.mean(axis=0).std(ddof=1) if several else np.nan,
                     "changed": changed,
-                    "MAP - iForest": mean.mean() - level[mean.index].mean(),
+                    "MAP - iForest": mean.mean() - iforest[mean.index].mean(),
                 }
             )
         written += write_curve(
@@ -259,7 +204,7 @@ def write_sensitivity(
             f"sensitivity-{study.key}",
             x_label=study.label,
             y_label="MAP less that of the default",
-            reference=("iForest", float((level[default.index] - default).mean())),
+            reference=("iForest", float((iforest[default.index] - default).mean())),
             log_x=study.log_x,
         )
     return [*write_table(pd.DataFrame(rows), folder, "sensitivity"), *written]
@@ -268,13 +213,13 @@ def write_sensitivity(
 def _by_seed(found: pd.DataFrame, study: Study, setting: Setting) -> pd.DataFrame:
     """Average precision, datasets × seeds."""
     here = found[(found["study"] == study.key) & (found["x"] == setting.x)]
-    return here.pivot(index="dataset", columns="seed", values="ap")  # noqa: PD010 - checks that each is there once
+    return here.pivot(index="dataset", columns="seed", values="ap")  # noqa: PD010 - raises if one occurs twice
 
 
-def _thinned(split: Split, origins: Any, share: float, *, seed: int) -> Split:
-    """The split with a share of its training origins: each split has a draw of its own."""
+def _thinned(split: Split, origins: npt.NDArray[np.str_], share: float, *, seed: int) -> Split:
+    """The split with a random share of its training origins."""
     if share >= 1:
         return split
-    there = np.unique(origins[split.train])
-    drawn = np.random.default_rng(seed).permutation(there)[: max(2, round(share * len(there)))]
+    present = np.unique(origins[split.train])
+    drawn = np.random.default_rng(seed).permutation(present)[: max(2, round(share * len(present)))]
     return Split(split.name, split.train[np.isin(origins[split.train], drawn)], split.test)

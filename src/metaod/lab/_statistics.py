@@ -1,7 +1,7 @@
 """Statistics of methods across datasets: ranks, paired tests, intervals over origins.
 
-The tests are scipy's and scikit-posthocs'. Average precisions are compared after rounding to
-twelve decimals, so that two methods that picked the same model tie, whatever the order in which
+The tests are scipy's and scikit-posthocs'. Average precisions are rounded to twelve decimals before
+they are compared, so that two methods that picked the same model tie, whatever the order in which
 their means were summed.
 """
 
@@ -16,34 +16,33 @@ import pandas as pd
 from scipy import stats
 
 from metaod.errors import BadParameter, MissingExtra
+from metaod.models import Scores
 
 __all__ = [
+    "LEVEL",
     "Comparison",
     "Friedman",
     "average_ranks",
+    "best_first",
     "bootstrap_intervals",
-    "compare",
     "compare_all",
     "friedman_nemenyi",
+    "matching_model",
     "ranks",
     "wilcoxon_p",
 ]
 
-Vector = npt.NDArray[np.float64]
 Alternative = Literal["two-sided", "less", "greater"]
 
 LEVEL = 0.05
-"""Below this a p-value is called significant, as in the paper."""
+"""Significance level, as in the paper."""
 
 _DECIMALS = 12
-_EXACT = 50  # pairs, up to which the exact distribution is used, as scipy does
-
-
-# ranks
+_EXACT = 50  # the exact distribution is used up to this many pairs, as in scipy
 
 
 def ranks(performance: pd.DataFrame) -> pd.DataFrame:
-    """The rank of every method on every dataset: 1 is the largest performance, ties share.
+    """The rank of every method on every dataset: 1 is the best; ties share the mean rank.
 
     Examples
     --------
@@ -60,10 +59,7 @@ def average_ranks(performance: pd.DataFrame) -> pd.Series:
     return ranks(performance).mean()
 
 
-# pairs
-
-
-def _differences(first: npt.ArrayLike, second: npt.ArrayLike) -> Vector:
+def _differences(first: npt.ArrayLike, second: npt.ArrayLike) -> Scores:
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     return np.round(difference, _DECIMALS)
 
@@ -73,10 +69,10 @@ def wilcoxon_p(
 ) -> float:
     """The p-value of Wilcoxon's signed-rank test of paired values.
 
-    Zero differences are left out, as Wilcoxon did (scipy's ``zero_method="wilcox"``). Of what
-    remains, up to 50 differences of different sizes are judged by the exact distribution, others
-    by the normal one, corrected for ties; scipy's own choice between them differs from version to
-    version. Without any difference p is 1.
+    Zero differences are left out (scipy's ``zero_method="wilcox"``). The exact distribution is
+    used for up to 50 differences of different sizes, otherwise the normal approximation corrected
+    for ties; scipy's own choice between them differs from version to version. Without any
+    difference p is 1.
 
     Examples
     --------
@@ -88,76 +84,44 @@ def wilcoxon_p(
     if not difference.size:
         return 1.0
     tied = len(np.unique(np.abs(difference))) < len(difference)
-    # every supported version of scipy understands "approx"; the type stubs know its new name alone
+    # every supported version of scipy accepts "approx"; the type stubs know only its new name
     method: Any = "approx" if tied or len(difference) > _EXACT else "exact"
     return float(stats.wilcoxon(difference, alternative=alternative, method=method).pvalue)
 
 
-def _favours_first(difference: Vector) -> bool:
-    """Whether the positive differences have the larger sum of ranks, the test's own measure."""
+def _favours_first(difference: Scores) -> bool:
+    """Whether the positive differences have the larger sum of ranks, as in the test."""
     kept = difference[difference != 0]
     return bool(np.sign(kept) @ stats.rankdata(np.abs(kept)) > 0)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two methods on the same datasets.
-
-    Parameters
-    ----------
-    first, second : str
-        The methods.
-    n : int
-        Number of pairs.
-    p : float
-        Two-sided p-value of the signed-rank test.
-    better : str
-        The method that is significantly better (p < 0.05), '' if none is. The side is that of the
-        larger sum of ranks, which need not be that of the larger mean.
-    delta : float
-        Mean of the first less mean of the second.
-    low, high : float
-        95 % interval of ``delta``, by bootstrap over origins.
-    wins, losses, ties : int
-        Datasets on which the first is above, below and level with the second.
-    """
+    """Two methods on the same datasets."""
 
     first: str
     second: str
     n: int
+    """Number of pairs."""
     p: float
+    """Two-sided p-value of the signed-rank test."""
     better: str
+    """The significantly better method (p < 0.05), '' if there is none. It has the larger sum of
+    ranks, and not necessarily the larger mean."""
     delta: float
+    """Mean of the first minus mean of the second."""
     low: float
     high: float
+    """95 % interval of `delta`, by bootstrap over origins."""
     wins: int
     losses: int
     ties: int
 
 
-def compare(
-    performance: pd.DataFrame, first: str, second: str, origins: npt.ArrayLike, *, seed: int = 0
-) -> Comparison:
-    """Compare two methods (columns of ``performance``); see :func:`compare_all`."""
-    return compare_all(performance[[first, second]], origins, seed=seed)[0]
-
-
 def compare_all(
     performance: pd.DataFrame, origins: npt.ArrayLike, *, seed: int = 0, resamples: int = 10_000
 ) -> list[Comparison]:
-    """Compare every pair of methods.
-
-    Parameters
-    ----------
-    performance : DataFrame of shape (n_datasets, n_methods)
-        Performance, without missing values.
-    origins : array-like of shape (n_datasets,)
-        What the bootstrap draws.
-    seed : int, default=0
-        Of the bootstrap; all pairs share its draws.
-    resamples : int, default=10,000
-        Bootstrap samples.
-    """
+    """Compare every pair of methods (columns); all pairs share the bootstrap draws."""
     pairs = list(combinations(map(str, performance.columns), 2))
     values = {str(name): performance[name].to_numpy(dtype=np.float64) for name in performance}
     differences = [_differences(values[first], values[second]) for first, second in pairs]
@@ -195,15 +159,15 @@ def bootstrap_intervals(
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
-) -> Vector:
+) -> Scores:
     """Percentile intervals of column means, by drawing whole origins with replacement.
 
-    Datasets of one origin stand or fall together, so an origin is drawn with all of its datasets.
+    Datasets of one origin are not independent, so an origin is drawn with all of its datasets.
 
     Parameters
     ----------
     values : array-like of shape (n_datasets, n_columns)
-        What is averaged.
+        Values to average.
     origins : array-like of shape (n_datasets,)
         The origin of each row.
     level : float, default=0.95
@@ -211,7 +175,7 @@ def bootstrap_intervals(
     resamples : int, default=10,000
         Bootstrap samples.
     seed : int, default=0
-        Of the draws.
+        Seed of the draws.
 
     Returns
     -------
@@ -221,61 +185,40 @@ def bootstrap_intervals(
     if not 0 < level < 1:
         raise BadParameter("bootstrap_intervals", "level", "a float in the range (0, 1)", level)
     table = np.asarray(values, dtype=np.float64)
-    found, places = np.unique(np.asarray(origins).astype(str), return_inverse=True)
+    found, group_of = np.unique(np.asarray(origins).astype(str), return_inverse=True)
     groups = len(found)
     member = np.zeros((groups, len(table)))
-    member[places, np.arange(len(table))] = 1.0
+    member[group_of, np.arange(len(table))] = 1.0
     sums, sizes = member @ table, member.sum(axis=1)
-    # how often each origin is drawn says all about a bootstrap sample of origins
+    # a bootstrap sample of origins is given by how often each origin is drawn
     draws = np.random.default_rng(seed).multinomial(groups, np.full(groups, 1 / groups), resamples)
     means = (draws @ sums) / (draws @ sizes)[:, None]
     tail = (1 - level) / 2
-    ends: Vector = np.quantile(means, [tail, 1 - tail], axis=0).T
+    ends: Scores = np.quantile(means, [tail, 1 - tail], axis=0).T
     return ends
-
-
-# all together
 
 
 @dataclass(frozen=True)
 class Friedman:
-    """Friedman's test and Nemenyi's comparison after it.
-
-    Parameters
-    ----------
-    statistic, p : float
-        Friedman's chi-squared, corrected for ties, and its p-value.
-    average_ranks : Series
-        By method, the best first.
-    nemenyi : DataFrame
-        p-values of all pairs, methods in the same order.
-    critical_difference : float
-        Average ranks further apart than this differ significantly.
-    groups : list of list of str
-        The largest runs of methods, along the average ranks, within which no pair differs.
-    n : int
-        Number of datasets.
-    """
+    """Friedman's test, and Nemenyi's comparison after it."""
 
     statistic: float
     p: float
+    """Friedman's chi-squared, corrected for ties, and its p-value."""
     average_ranks: pd.Series
+    """By method, the best first."""
     nemenyi: pd.DataFrame
+    """p-values of all pairs, methods in the same order."""
     critical_difference: float
+    """Average ranks further apart than this differ significantly."""
     groups: list[list[str]]
+    """The longest runs of methods, along the average ranks, in which no pair differs."""
     n: int
+    """Number of datasets."""
 
 
 def friedman_nemenyi(performance: pd.DataFrame, *, level: float = LEVEL) -> Friedman:
-    """Compare three or more methods at once (Demšar 2006, section 3.2.2).
-
-    Parameters
-    ----------
-    performance : DataFrame of shape (n_datasets, n_methods)
-        Performance, without missing values.
-    level : float, default=0.05
-        Significance level.
-    """
+    """Compare three or more methods at once (Demšar 2006, section 3.2.2)."""
     try:
         import scikit_posthocs  # noqa: PLC0415 - an extra, needed here only
     except ImportError as error:
@@ -289,7 +232,7 @@ def friedman_nemenyi(performance: pd.DataFrame, *, level: float = LEVEL) -> Frie
     averages = average_ranks(performance).sort_values(kind="stable")
     rounded = performance[averages.index].round(_DECIMALS)
     if rounded.eq(rounded.iloc[:, 0], axis=0).all(axis=None):
-        statistic, p = 0.0, 1.0  # all alike everywhere: scipy would divide by zero
+        statistic, p = 0.0, 1.0  # all methods are equal: scipy would divide by zero
     else:
         test = stats.friedmanchisquare(*(rounded[name] for name in rounded))
         statistic, p = float(test.statistic), float(test.pvalue)
@@ -302,7 +245,6 @@ def friedman_nemenyi(performance: pd.DataFrame, *, level: float = LEVEL) -> Frie
 
 
 def _groups(names: Sequence[str], alike: npt.NDArray[np.bool_]) -> list[list[str]]:
-    """The longest runs whose ends, and hence all members, do not differ."""
     found: list[list[str]] = []
     reached = 0
     for start in range(len(names)):
@@ -311,3 +253,48 @@ def _groups(names: Sequence[str], alike: npt.NDArray[np.bool_]) -> list[list[str
             found.append(list(names[start:end]))
             reached = end
     return found
+
+
+@dataclass(frozen=True)
+class MatchingModel:
+    """The q-th best model of each dataset that a method does not significantly differ from."""
+
+    q: int | None
+    """1 is the best model of each dataset; None if the method differs from all."""
+    p: float
+    mean: float
+    """Mean performance of the q-th best models."""
+
+
+def best_first(P: pd.DataFrame) -> pd.DataFrame:
+    """Sort every dataset's performances: column q holds the q-th best, from 1.
+
+    Examples
+    --------
+    >>> best_first(pd.DataFrame({"a": [0.1], "b": [0.3], "c": [float("nan")]})).iloc[0].tolist()
+    [0.3, 0.1, nan]
+    """
+    values = P.to_numpy(dtype=np.float64)
+    ordered = -np.sort(-values, axis=1)  # NaN stays last
+    return pd.DataFrame(ordered, index=P.index, columns=range(1, values.shape[1] + 1))
+
+
+def matching_model(
+    performance: npt.ArrayLike, ordered: pd.DataFrame, alternative: Alternative = "two-sided"
+) -> MatchingModel:
+    """Find the smallest q whose q-th best models do not differ significantly from a method.
+
+    `ordered` is the result of :func:`best_first` for the same datasets. The paper's test is
+    "two-sided"; "less" tests only whether the method is worse. Datasets with fewer than q models
+    are left out at q.
+    """
+    method = np.asarray(performance, dtype=np.float64)
+    for q in ordered.columns:
+        model = ordered[q].to_numpy(dtype=np.float64)
+        known = ~np.isnan(model)
+        if not known.any():
+            break
+        p = wilcoxon_p(method[known], model[known], alternative)
+        if p >= LEVEL:
+            return MatchingModel(int(q), p, float(model[known].mean()))
+    return MatchingModel(None, float("nan"), float("nan"))

@@ -1,26 +1,86 @@
-"""The tables of an evaluation, as frames."""
+"""The tables of an evaluation: as frames, and as CSV and Markdown files."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from metaod.lab._best_models import best_first, matching_model
 from metaod.lab._methods import method, paper_methods
 from metaod.lab._results import Results, Unit
-from metaod.lab._statistics import average_ranks, compare_all, ranks
+from metaod.lab._statistics import average_ranks, best_first, compare_all, matching_model, ranks
 
 __all__ = [
     "dataset_table",
+    "markdown",
     "matching_table",
     "pairwise_table",
     "performance_table",
     "show_pairwise",
     "show_performance",
     "summary_table",
+    "write_csv",
+    "write_table",
 ]
 
 _RANK = " rank"
+_DIGITS = 10  # of CSV files: further digits depend on the order of summation
+
+
+def write_table(
+    frame: pd.DataFrame, folder: Path, stem: str, *, shown: pd.DataFrame | None = None
+) -> list[Path]:
+    """Write a table as ``stem.csv`` and ``stem.md``; `shown` replaces it in the latter."""
+    csv = write_csv(frame, folder, stem)
+    page = folder / f"{stem}.md"
+    page.write_text(markdown(frame if shown is None else shown), encoding="utf-8", newline="\n")
+    return [csv, page]
+
+
+def write_csv(frame: pd.DataFrame, folder: Path, stem: str) -> Path:
+    """Write a table as ``stem.csv``, without its index; create the folder if needed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{stem}.csv"
+    frame.to_csv(path, index=False, lineterminator="\n", float_format=f"%.{_DIGITS}g")
+    return path
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """Format a frame as a Markdown table, without its index.
+
+    Floats have four decimals; a column whose name starts with p holds p-values, shown as <0.0001
+    below that.
+
+    Examples
+    --------
+    >>> print(markdown(pd.DataFrame({"method": ["LOF"], "MAP": [0.21538]})), end="")
+    | method | MAP |
+    |:--|--:|
+    | LOF | 0.2154 |
+    """
+    numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in frame]
+    head = "| " + " | ".join(map(_escaped, frame.columns)) + " |"
+    rule = "|" + "|".join("--:" if number else ":--" for number in numeric) + "|"
+    lines = [
+        "| " + " | ".join(_cell(value, str(name)) for name, value in row.items()) + " |"
+        for row in frame.to_dict("records")
+    ]
+    return "\n".join([head, rule, *lines]) + "\n"
+
+
+def _cell(value: Any, name: str) -> str:
+    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
+        return "–"
+    if isinstance(value, float):
+        return "<0.0001" if name.startswith("p") and value < 0.0001 else f"{value:.4f}"
+    return _escaped(value)
+
+
+def _escaped(value: object) -> str:
+    # in Markdown a bar ends a cell, and an underscore or an asterisk may begin emphasis
+    text = str(value).replace("|", "\\|").replace("\n", " ")
+    return text if text.startswith("**") else text.replace("_", "\\_").replace("*", "\\*")
 
 
 def dataset_table(results: Results) -> pd.DataFrame:
@@ -44,31 +104,24 @@ def performance_table(
 ) -> pd.DataFrame:
     """Average precision of every method on every dataset, with ranks; mean and deviation below.
 
-    Parameters
-    ----------
-    results : Results
-        What was reached.
-    by : {"dataset", "motherset"}
-        What a row is; a motherset's row is the mean over its childsets.
-    methods : sequence of str, optional
-        Keys of the methods to show, which are ranked among themselves; by default all.
+    Ranks are among the given methods, by default all.
     """
     performance = results.matrix(by)[list(methods or results.methods)]
-    placed = ranks(performance)
+    rank_of = ranks(performance)
     names = performance.index.to_series()
     if by == "dataset":
         names = results.datasets.loc[performance.index, "name"]
     columns: dict[str, list[object]] = {by: [*names, "average", "standard deviation"]}
     for key in performance:
         title = method(str(key)).title
-        ap, rank = performance[key], placed[key]
+        ap, rank = performance[key], rank_of[key]
         columns[title] = [*ap, ap.mean(), ap.std()]
         columns[title + _RANK] = [*rank, rank.mean(), np.nan]
     return pd.DataFrame(columns)
 
 
 def show_performance(table: pd.DataFrame) -> pd.DataFrame:
-    """As readers see :func:`performance_table`: rank in brackets, the best of a row in bold."""
+    """Format :func:`performance_table`: the rank in brackets, the best of a row in bold."""
     first = str(table.columns[0])
     titles = [str(name) for name in table.columns[1:] if not str(name).endswith(_RANK)]
     rows = []
@@ -84,13 +137,20 @@ def show_performance(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary_table(results: Results, by: Unit) -> pd.DataFrame:
-    """One row a method: mean, standard deviation, average ranks, spread over seeds.
+    """One row per method: mean, standard deviation, average ranks, spread over seeds.
+
+    Parameters
+    ----------
+    results : Results
+        The results.
+    by : {"dataset", "motherset"}
+        Unit of the mean; a motherset's value is the mean over its childsets.
 
     Notes
     -----
-    ``rank of paper's`` is among the methods of the paper alone, ``rank of all`` among all that are
-    there. ``seed SD`` is the standard deviation, over the seeds, of the mean average precision.
-    ``without AP`` counts datasets that the method has no average precision for; they are left out
+    ``rank of paper's`` is among the methods of the paper, ``rank of all`` among all methods.
+    ``seed SD`` is the standard deviation, over the seeds, of the mean average precision.
+    ``without AP`` counts datasets without an average precision of the method; they are left out
     for all methods.
     """
     performance = results.matrix(by)
@@ -119,24 +179,13 @@ def summary_table(results: Results, by: Unit) -> pd.DataFrame:
 
 
 def _seed_spread(results: Results) -> pd.Series:
-    """Standard deviation over seeds of the mean over datasets; NaN where there is one seed."""
     kept = results.frame[results.frame["dataset"].isin(results.by_dataset.dropna().index)]
     means = kept.groupby(["method", "seed"])["ap"].mean()
     return means.groupby("method").std()
 
 
-def pairwise_table(results: Results, by: Unit, *, seed: int = 0) -> pd.DataFrame:
-    """All pairs of methods: signed-rank test, difference of means and its interval, wins.
-
-    Parameters
-    ----------
-    results : Results
-        What was reached.
-    by : {"dataset", "motherset"}
-        What a pair of values is of.
-    seed : int, default=0
-        Of the bootstrap over origins.
-    """
+def pairwise_table(results: Results, by: Unit) -> pd.DataFrame:
+    """All pairs of methods: signed-rank test, difference of means and its interval, wins."""
     performance = results.matrix(by)
     means = performance.mean()
     rows = [
@@ -155,13 +204,13 @@ def pairwise_table(results: Results, by: Unit, *, seed: int = 0) -> pd.DataFrame
             "ties": pair.ties,
             "n": pair.n,
         }
-        for pair in compare_all(performance, results.origins(by), seed=seed)
+        for pair in compare_all(performance, results.origins(by))
     ]
     return pd.DataFrame(rows)
 
 
 def show_pairwise(table: pd.DataFrame) -> pd.DataFrame:
-    """As readers see :func:`pairwise_table`: the better side in bold, both if none, as there."""
+    """Format :func:`pairwise_table`: the better side in bold, both if neither is."""
     rows = []
     for row in table.to_dict("records"):
         cells = {}
@@ -179,14 +228,7 @@ def show_pairwise(table: pd.DataFrame) -> pd.DataFrame:
 def matching_table(results: Results, P: pd.DataFrame, by: Unit) -> pd.DataFrame:
     """For every method the q-th best model that it does not significantly differ from.
 
-    Parameters
-    ----------
-    results : Results
-        What was reached.
-    P : DataFrame
-        Performance of every model on every dataset, by fingerprint.
-    by : {"dataset", "motherset"}
-        What the test is over; a motherset's q-th best is the mean of its childsets' q-th bests.
+    A motherset's q-th best performance is the mean of its childsets' q-th bests.
     """
     performance = results.matrix(by)
     ordered = results.pooled(best_first(P), by)

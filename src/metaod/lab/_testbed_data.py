@@ -1,28 +1,33 @@
 """A testbed's datasets with their performance and meta-features, read from a store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from metaod.errors import BadParameter, UserError
-from metaod.lab._methods import METHODS, Testbed
-from metaod.lab.testbeds.manifest import Manifest, Member
+from metaod.lab._methods import REFERENCE_MODELS, Testbed
+from metaod.lab.testbeds import Manifest, Member
 from metaod.metafeatures import schema
-from metaod.store import Store, metafeature_matrix, performance_matrix
+
+if TYPE_CHECKING:
+    from metaod.store import Store
 
 __all__ = ["TestbedData"]
+
+_SCHEMAS = ("paper", "scores")
 
 
 @dataclass(frozen=True, eq=False)
 class TestbedData:
-    """What an evaluation reads.
+    """The input of an evaluation.
 
     Parameters
     ----------
     testbed : {"poc", "st"}
-        Which.
+        The testbed.
     datasets : DataFrame
         By fingerprint, in the testbed's order: name, origin, motherset ('' if none), fold (0 if
         none), n_rows, n_columns and outlier_share.
@@ -31,16 +36,15 @@ class TestbedData:
     references : DataFrame
         Average precision of the reference models.
     metafeatures : dict of str to DataFrame
-        By schema, what learning may use.
+        The features that learning may use, by schema.
     files : dict of str to Path
-        Files of the datasets that lie in the testbed's folder, by fingerprint.
+        Files of the datasets that are in the testbed's folder, by fingerprint.
     duplicates : tuple of (str, str)
-        Names of members that are the same table as an earlier one, and that one's: they are
-        counted once, as a copy on the training side would tell the answer.
+        Names of members with the same content as an earlier one, and the earlier one's name. They
+        are counted once: a copy on the training side would reveal the answer.
     """
 
-    # pytest takes what is called Test... for tests
-    __test__ = False
+    __test__ = False  # pytest collects classes named Test...
 
     testbed: Testbed
     datasets: pd.DataFrame
@@ -51,30 +55,23 @@ class TestbedData:
     duplicates: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def from_store(
-        cls,
-        store: Store,
-        manifest: Manifest,
-        folder: Path,
-        *,
-        schemas: Sequence[str] = ("paper", "scores"),
-    ) -> "TestbedData":
+    def from_store(cls, store: "Store", manifest: Manifest, folder: Path) -> "TestbedData":
         """Read a testbed's rows of a store.
 
         Parameters
         ----------
         store : Store
-            Where `metaod build` put what it computed.
+            The store that `metaod build` filled.
         manifest : Manifest
-            The testbed's.
+            The testbed's manifest.
         folder : Path
             The testbed's folder.
-        schemas : sequence of str
-            The meta-features to read.
         """
+        from metaod.store import performance_matrix  # noqa: PLC0415 - needs sqlalchemy
+
         if manifest.testbed == "childsets":
             raise UserError(
-                "childsets of one's own are no testbed",
+                "a folder of your own childsets is not a testbed",
                 where=str(folder),
                 remedy="make one with: metaod testbed poc|st",
             )
@@ -84,74 +81,76 @@ class TestbedData:
             first = members.setdefault(member.fingerprint, member)
             if first is not member:
                 duplicates.append((member.name, first.name))
-        datasets = pd.DataFrame(
-            {
-                "name": [member.name for member in members.values()],
-                "origin": [member.origin for member in members.values()],
-                "motherset": [member.motherset or "" for member in members.values()],
-                "fold": [member.fold or 0 for member in members.values()],
-                "n_rows": [member.shape[0] for member in members.values()],
-                "n_columns": [member.shape[1] for member in members.values()],
-                "outlier_share": [member.outlier_share for member in members.values()],
-            },
-            index=pd.Index(members, name="dataset"),
-        )
-        known = {model.id for model in store.models()}
-        asked = [name for item in METHODS for name in (item.reference, item.stand_in)]
-        references = list(dict.fromkeys(name for name in asked if name is not None))
-        lacking = [name for name in references if name not in known]
-        if lacking:
+        stored = {model.id for model in store.models()}
+        missing = [name for name in REFERENCE_MODELS if name not in stored]
+        if missing:
             raise UserError(
-                f"the store has no reference model {lacking[0]}",
+                f"the store has no reference model {missing[0]}",
                 where=str(folder),
                 remedy=f"build it with all detectors: {_build(folder)}",
             )
         P = _rows(performance_matrix(store), "performance", members, folder)
-        averaged = performance_matrix(store, models=references)
-        metafeatures = {}
-        for name in schemas:
-            found = _rows(_vectors(store, name), f"{name} meta-features", members, folder)
-            metafeatures[name] = found[list(schema(name).learned)]
-        files = {
-            fingerprint: folder / member.file
-            for fingerprint, member in members.items()
-            if member.file is not None
-        }
+        references = performance_matrix(store, models=list(REFERENCE_MODELS))
         return cls(
             manifest.testbed,
-            datasets,
+            _describe(members),
             P,
-            _rows(averaged, "reference models", members, folder),
-            metafeatures,
-            files,
+            _rows(references, "reference models", members, folder),
+            {name: _metafeatures(store, name, members, folder) for name in _SCHEMAS},
+            {
+                fingerprint: folder / member.file
+                for fingerprint, member in members.items()
+                if member.file is not None
+            },
             tuple(duplicates),
         )
 
 
-def _vectors(store: Store, name: str) -> pd.DataFrame:
-    """Meta-features by this version's schema; of a store that has none of it, no rows."""
-    version = schema(name).version
+def _describe(members: Mapping[str, Member]) -> pd.DataFrame:
+    records = [
+        {
+            "name": member.name,
+            "origin": member.origin,
+            "motherset": member.motherset or "",
+            "fold": member.fold or 0,
+            "n_rows": member.shape[0],
+            "n_columns": member.shape[1],
+            "outlier_share": member.outlier_share,
+        }
+        for member in members.values()
+    ]
+    return pd.DataFrame(records, index=pd.Index(members, name="dataset"))
+
+
+def _metafeatures(
+    store: "Store", name: str, members: Mapping[str, Member], folder: Path
+) -> pd.DataFrame:
+    from metaod.store import metafeature_matrix  # noqa: PLC0415 - needs sqlalchemy
+
     try:
-        return metafeature_matrix(store, name, version)
-    except BadParameter:
-        return pd.DataFrame()
+        found = metafeature_matrix(store, name, schema(name).version)
+    except BadParameter:  # the store has none of this version of the schema
+        found = pd.DataFrame()
+    return _rows(found, f"{name} meta-features", members, folder)[list(schema(name).learned)]
 
 
 def _rows(
     frame: pd.DataFrame, what: str, members: Mapping[str, Member], folder: Path
 ) -> pd.DataFrame:
-    """The members' rows, in their order; one that is missing is named, with what to do."""
+    """The members' rows, in order; the error for a missing one says what to do."""
     missing = [name for name in members if name not in frame.index]
     if missing:
         first, more = members[missing[0]], len(missing) - 1
-        build = f"run: {_build(folder)}"
+        remedy = f"run: {_build(folder)}"
         if first.file is None:
             # the testbed's folder does not hold the catalogue's sets
-            build = "begin with: metaod db init --store STORE --shipped, or build from their folder"
+            remedy = (
+                "start with: metaod db init --store STORE --shipped, or build from their folder"
+            )
         raise UserError(
             f"the store has no {what} of {first.name}" + (f" and {more} more" if more else ""),
             where=str(folder),
-            remedy=build,
+            remedy=remedy,
         )
     return frame.loc[list(members)]
 

@@ -1,23 +1,30 @@
-"""Childsets: benchmarks with known outlying properties, drawn from labelled tables."""
+"""Childsets: benchmark datasets with controlled properties, drawn from labelled tables."""
 
-from metaod.lab.childsets.generator import Childset, ChildsetGenerator, make_childset
-from metaod.lab.childsets.mothersets import (
+from metaod.lab.childsets._generator import Childset, ChildsetGenerator, make_childset
+from metaod.lab.childsets._mothersets import (
+    TASKS,
     Motherset,
     MothersetEntry,
+    Task,
     list_mothersets,
+    make_synthetic,
     read_motherset,
+    read_mothersets,
 )
-from metaod.lab.childsets.recipe import Recipe
-from metaod.lab.childsets.synthetic import make_synthetic
+from metaod.lab.childsets._recipe import SIBLINGS, Recipe
 
 __all__ = [
+    "SIBLINGS",
+    "TASKS",
     "Childset",
     "ChildsetGenerator",
     "Motherset",
     "MothersetEntry",
     "Recipe",
+    "Task",
     "list_mothersets",
     "make_childset",
     "make_synthetic",
     "read_motherset",
+    "read_mothersets",
 ]

@@ -1,7 +1,16 @@
-"""The paper's two testbeds: POC, of siblings, and ST, of datasets with little in common."""
+"""The paper's two testbeds: POC, of sibling childsets, and ST, of unrelated datasets."""
 
-from metaod.lab.testbeds.manifest import LeftOut, Manifest, Member, read_manifest
-from metaod.lab.testbeds.poc import build_poc
-from metaod.lab.testbeds.st import build_st
+from metaod.lab.testbeds._building import build_childsets, build_poc, build_st
+from metaod.lab.testbeds._folder import LeftOut, Manifest, Member, read_manifest
+from metaod.lab.testbeds._sources import versions
 
-__all__ = ["LeftOut", "Manifest", "Member", "build_poc", "build_st", "read_manifest"]
+__all__ = [
+    "LeftOut",
+    "Manifest",
+    "Member",
+    "build_childsets",
+    "build_poc",
+    "build_st",
+    "read_manifest",
+    "versions",
+]

@@ -1,4 +1,4 @@
-"""How figures look and how they are saved: the same bytes on every run."""
+"""The style of figures, and how they are saved: with the same bytes on every run."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ import pandas as pd
 
 from metaod.errors import MissingExtra
 from metaod.lab._methods import Category
-from metaod.lab._writing import write_csv
+from metaod.lab._tables import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ COLUMN = 3.5
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#7F7F7F"
-"""The palette of Okabe and Ito, told apart by all common kinds of colour vision, and a grey."""
+"""The palette of Okabe and Ito, which colour-blind readers can distinguish, and a grey."""
 
 CATEGORY_LOOKS: dict[Category, tuple[str, str]] = {
     "no selection": (GREY, "s"),
@@ -43,12 +43,12 @@ CATEGORY_LOOKS: dict[Category, tuple[str, str]] = {
 }
 """Colour and marker of each category of methods."""
 
-# yellow and black are left out: one is faint on white, the other is that of axes and text
+# without yellow, which is faint on white, and black, the colour of axes and text
 _COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p")
 
 _SETTINGS: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib: the same on every machine
+    "font.family": ["DejaVu Sans"],  # part of matplotlib: the same on every machine
     "font.size": 7.5,
     "axes.labelsize": 7.5,
     "axes.titlesize": 8,
@@ -68,7 +68,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 def looks(count: int) -> list[tuple[str, str]]:
-    """So many pairs of colour and marker, all different up to 60; then they begin again.
+    """Pairs of colour and marker, all different up to 60; then they repeat.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def looks(count: int) -> list[tuple[str, str]]:
     20
     """
     pairs = [(colour, marker) for marker, colour in product(_MARKERS, _COLOURS)]
-    return [pairs[place % len(pairs)] for place in range(count)]
+    return [pairs[number % len(pairs)] for number in range(count)]
 
 
 def write_figure(
@@ -85,26 +85,10 @@ def write_figure(
     data: pd.DataFrame,
     folder: Path,
     stem: str,
-) -> tuple[Path, Path, Path]:
-    """Draw and write ``stem.png``, ``stem.svg`` and what is drawn as ``stem.csv``.
+) -> list[Path]:
+    """Draw into an empty figure and write ``stem.png``, ``stem.svg`` and the data as ``stem.csv``.
 
-    Parameters
-    ----------
-    draw : callable
-        Draws into the empty figure that it is given.
-    size : tuple of float
-        Width and height in inches.
-    data : DataFrame
-        What is drawn.
-    folder : Path
-        Where; made if it is not there.
-    stem : str
-        Name of the files, without suffix.
-
-    Returns
-    -------
-    tuple of Path
-        The three files.
+    `size` is width and height in inches.
     """
     with _settings():
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, checked above
@@ -113,10 +97,10 @@ def write_figure(
         draw(figure)
         csv = write_csv(data, folder, stem)
         png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"
-        # neither a date nor a version: a file changes when its picture does
+        # no date and no version: a file changes only if its picture does
         figure.savefig(png, dpi=200, metadata={"Software": None})
         figure.savefig(svg, metadata={"Date": None, "Creator": None})
-    return png, svg, csv
+    return [png, svg, csv]
 
 
 @contextmanager
@@ -126,7 +110,7 @@ def _settings() -> Iterator[None]:
     except ImportError as error:
         raise MissingExtra("matplotlib", extra="lab", needed_for="drawing figures") from error
     with mpl.rc_context():
-        mpl.rcdefaults()  # a user's own settings must not change the figures
-        current: Any = mpl.rcParams  # its keys are typed one by one, ours are not
+        mpl.rcdefaults()  # the user's own settings must not change the figures
+        current: Any = mpl.rcParams  # matplotlib types each key separately
         current.update(_SETTINGS)
         yield

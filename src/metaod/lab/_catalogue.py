@@ -1,4 +1,4 @@
-"""The catalogue of named public benchmark sets: where they are and how to know them again."""
+"""The catalogue of public benchmark sets: their addresses, shapes and fingerprints."""
 
 import difflib
 import json
@@ -6,36 +6,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from metaod.errors import BadParameter
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Catalogue", "CatalogueEntry", "Source", "catalogue"]
+__all__ = ["Catalogue", "CatalogueEntry", "Source", "catalogue", "shape_text"]
 
 
 @dataclass(frozen=True)
 class Source:
-    """An address from which a set can be downloaded.
-
-    Parameters
-    ----------
-    address : str
-        An http or https address.
-    kind : str
-        What is behind it: ``"npz"``, ``"mat"``, ``"arff"``, ``"tar.gz"``, …
-    status : str
-        ``"untested"`` until somebody has downloaded the set from there and its fingerprint agreed.
-    member : str, optional
-        In an archive: a pattern of file names. Of several that match, the fingerprint decides.
-    """
+    """An address from which a set can be downloaded."""
 
     address: str
     kind: str
+    """Kind of file at the address: ``"npz"``, ``"mat"``, ``"arff"``, ``"tar.gz"``, …"""
     status: str = "untested"
+    """``"untested"`` until a download from there has had the right fingerprint."""
     member: str | None = None
+    """Pattern of file names in an archive. If several match, the fingerprint decides."""
 
 
 @dataclass(frozen=True)
@@ -49,30 +39,26 @@ class CatalogueEntry:
     collection : str
         ``"odds"``, ``"dami"``, ``"adbench"``, ``"adbench-cv"`` or ``"adbench-nlp"``.
     rows, columns, outliers : int
-        The shape, and how many rows are labelled outliers.
+        The shape, and the number of rows labelled as outliers.
     origin : str
-        Sets that come from one source share it; a fair split keeps them on one side.
+        Shared by sets from one source; a fair split keeps them on one side.
     in_st : bool
         Whether the set belongs to the paper's ST testbed.
     fingerprint : str or None
-        Of X and y as read; see :func:`~metaod.history.fingerprint`.
+        Fingerprint of X and y as read; see :func:`~metaod.history.fingerprint`.
     sources : tuple of Source
         Addresses, in the order in which they are tried.
-    homepage : str
-        Where a person finds the set.
-    citation : str
-        What to cite when using it.
-    licence : str
-        The terms as far as they are known, or ``"unknown"``.
+    homepage, citation, licence : str
+        The set's web page, the reference to cite, and its terms of use if known.
     folders : tuple of str
         Folders in which the set's own distribution keeps its file.
     label_columns : tuple of str
-        In a file of columns (ARFF, CSV, …): the first of these that is there is the label. Where
-        a file holds variables (NPZ, MATLAB), they are X and y.
+        In a file of columns (ARFF, CSV, …): the first of these that exists is the label. Files of
+        variables (NPZ, MATLAB) hold X and y.
     drop_columns : tuple of str
-        Columns of such a file that are no part of X.
+        Columns of such a file that do not belong to X.
     note : str
-        What else there is to know.
+        Remarks.
     """
 
     name: str
@@ -98,16 +84,25 @@ class CatalogueEntry:
         return self.name.rpartition("/")[2]
 
     @property
+    def shape(self) -> tuple[int, int, int]:
+        """Rows, columns and outliers."""
+        return self.rows, self.columns, self.outliers
+
+    @property
     def outlier_share(self) -> float:
         """The share of outliers among the rows, from 0 to 1."""
         return self.outliers / self.rows
 
 
-class Catalogue:
-    """Entries in their order; ``catalogue[name]`` finds one.
+def shape_text(rows: int, columns: int, outliers: int) -> str:
+    return f"{rows} rows × {columns} columns with {outliers} outliers"
 
-    A name is ``collection/name``, or the short name where only one collection has it. Upper and
-    lower case are not told apart: ODDS has a ``pima`` and DAMI a ``Pima``.
+
+class Catalogue:
+    """Benchmark sets in order; ``catalogue[name]`` finds one.
+
+    A name is ``collection/name``, or the short name if only one collection has it. Names are
+    compared without case: ODDS has a ``pima`` and DAMI a ``Pima``.
 
     Parameters
     ----------
@@ -140,18 +135,17 @@ class Catalogue:
         if found:
             remedy = "Several sets have this name: " + " and ".join(entry.name for entry in found)
         else:
-            remedy = self._suggestion(name)
+            remedy = self._suggestion(name.casefold())
         raise BadParameter("the catalogue", "name", "the name of one set", name, remedy=remedy)
 
     def _suggestion(self, name: str) -> str:
-        name = name.casefold()
         close = difflib.get_close_matches(name, list(self._by_name), n=5, cutoff=0.5)
-        # the same set of another collection comes first
+        # the same short name in another collection comes first
         keys = [name.rpartition("/")[2], *close]
         found = (entry for key in keys for entry in self._by_name.get(key, ()))
         names = list(dict.fromkeys(entry.name for entry in found))
         if names:
-            return "Names close to it: " + ", ".join(names[:3])
+            return "Similar names: " + ", ".join(names[:3])
         return "List the names with: metaod datasets list"
 
     def __repr__(self) -> str:
@@ -164,18 +158,11 @@ class Catalogue:
 
     @property
     def collections(self) -> tuple[str, ...]:
-        """The collections, in order of appearance."""
+        """The collections, in order of first occurrence."""
         return tuple(dict.fromkeys(entry.collection for entry in self._entries))
 
     def filter(self, *, collection: str | None = None, in_st: bool | None = None) -> "Catalogue":
-        """Keep the entries of one collection, of the ST testbed, or both.
-
-        Parameters
-        ----------
-        collection : str, optional
-            Keep this collection alone.
-        in_st : bool, optional
-            Keep what is, or what is not, in the paper's ST testbed.
+        """Keep the entries of one collection, or those in (or not in) the paper's ST testbed.
 
         Examples
         --------
@@ -190,26 +177,11 @@ class Catalogue:
             if collection in (None, entry.collection) and in_st in (None, entry.in_st)
         )
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Give the catalogue as a frame, one row a set, indexed by name."""
-        import pandas as pd  # noqa: PLC0415 - listing the catalogue must not need pandas
-
-        records = [
-            {
-                "name": entry.name,
-                "collection": entry.collection,
-                "rows": entry.rows,
-                "columns": entry.columns,
-                "outliers": entry.outliers,
-                "outlier_share": entry.outlier_share,
-                "origin": entry.origin,
-                "in_st": entry.in_st,
-                "licence": entry.licence,
-                "homepage": entry.homepage,
-                "fingerprint": entry.fingerprint,
-            }
-            for entry in self._entries
-        ]
+    def to_frame(self) -> pd.DataFrame:
+        """The catalogue as a frame, one row per set, indexed by name."""
+        columns = ("name", "collection", "rows", "columns", "outliers", "outlier_share", "origin",
+                   "in_st", "licence", "homepage", "fingerprint")  # fmt: skip
+        records = [{name: getattr(entry, name) for name in columns} for entry in self._entries]
         return pd.DataFrame.from_records(records, index="name")
 
 
@@ -224,14 +196,10 @@ def catalogue() -> Catalogue:
     (7200, 6, '7.4167%')
     """
     text = resources.files("metaod.lab").joinpath("catalogue.json").read_text("utf-8")
-    return parse_catalogue(json.loads(text))
-
-
-def parse_catalogue(document: dict[str, Any]) -> Catalogue:
-    """Make a catalogue of the parsed JSON: what a collection says holds for each of its sets."""
-    collections = document["collections"]
+    document = json.loads(text)
+    # a set inherits the values of its collection
     return Catalogue(
-        _parse_entry({**collections[record["collection"]], **record})
+        _parse_entry({**document["collections"][record["collection"]], **record})
         for record in document["datasets"]
     )
 

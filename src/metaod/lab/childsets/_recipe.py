@@ -1,4 +1,4 @@
-"""What a childset is made by: four properties, as Emmott et al. control them."""
+"""The four properties that define a childset, as Emmott et al. control them."""
 
 import math
 from collections.abc import Mapping
@@ -9,27 +9,18 @@ from typing import Any, Literal, Self, get_args
 
 from metaod.errors import BadParameter
 
-__all__ = [
-    "CLUSTEREDNESS",
-    "DIFFICULTIES",
-    "FREQUENCIES",
-    "IRRELEVANCES",
-    "SIBLINGS",
-    "Clusteredness",
-    "Difficulty",
-    "Recipe",
-]
+__all__ = ["CLUSTEREDNESS", "DIFFICULTIES", "SIBLINGS", "Clusteredness", "Difficulty", "Recipe"]
 
 Difficulty = Literal["any", "easy", "medium", "hard", "very hard"]
 Clusteredness = Literal["any", "scattered", "clustered"]
 
 DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
-FREQUENCIES: tuple[float | Literal["any"], ...] = ("any", 0.001, 0.005, 0.01, 0.05, 0.1)
 CLUSTEREDNESS: tuple[Clusteredness, ...] = get_args(Clusteredness)
-IRRELEVANCES: tuple[float, ...] = (1.0, 1.2, 1.5, 2.0)
+_FREQUENCIES: tuple[float | Literal["any"], ...] = ("any", 0.001, 0.005, 0.01, 0.05, 0.1)
+_IRRELEVANCES = (1.0, 1.2, 1.5, 2.0)
 
-#: Replicates of one setting in the benchmark's numbering.
 SIBLINGS = 5
+"""Replicates of one setting in the benchmark's numbering."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +30,13 @@ class Recipe:
     Parameters
     ----------
     difficulty : {"any", "easy", "medium", "hard", "very hard"}, default="any"
-        How much an outlier looks like a normal row; see
-        :func:`~metaod.lab.childsets.difficulty.of_difficulty`.
+        How similar an outlier is to normal rows: its P(normal | x) by a kernel classifier.
     frequency : float or "any", default="any"
         The share of outliers, above 0 and at most 0.5; "any" keeps the motherset's own.
     clusteredness : {"any", "scattered", "clustered"}, default="any"
-        Whether outliers lie apart, together, or as they come.
+        How outliers lie relative to each other; "any" draws them at random.
     irrelevance : float, default=1.0
-        r: columns that carry nothing are appended up to ⌊d·r²⌋ columns; from 1 to 10.
+        r: irrelevant columns are appended until there are ⌊d·r²⌋ columns; from 1 to 10.
 
     Examples
     --------
@@ -81,7 +71,7 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """The four properties as one word; equal recipes have equal names."""
+        """The four properties in one string; equal recipes have equal names."""
         values = (self.difficulty, self.frequency, self.clusteredness, self.irrelevance)
         return "-".join(
             value.replace(" ", "") if isinstance(value, str) else f"{value:.10g}"
@@ -90,28 +80,22 @@ class Recipe:
 
     @property
     def share(self) -> Fraction | None:
-        """The frequency as written in decimals, exactly; None for "any"."""
+        """The frequency as an exact decimal fraction; None for "any"."""
         return None if self.frequency == "any" else Fraction(str(self.frequency))
 
     def columns(self, n_columns: int) -> int:
-        """How many columns a childset has, of a motherset with so many.
+        """Count the columns of a childset whose motherset has `n_columns`.
 
         Examples
         --------
         >>> Recipe(irrelevance=1.2).columns(18)
         25
         """
-        # in decimals as written: 10 · 1.5² is 22.5 and 25 · 1.2² is 36, never a little less
+        # exact decimals: 25 · 1.2² is 36, and 35.99… in binary
         return math.floor(n_columns * Fraction(str(self.irrelevance)) ** 2)
 
     def number(self, replicate: int) -> int:
-        """The number that the benchmark gives to this setting's replicate, from 1 to 1800.
-
-        Parameters
-        ----------
-        replicate : int
-            From 1 to 5.
-        """
+        """The benchmark's number of a replicate (1 to 5) of this setting, from 1 to 1800."""
         if self not in _GRID:
             raise BadParameter("Recipe.number", "recipe", "a setting of the benchmark", self.name)
         if not 1 <= replicate <= SIBLINGS:
@@ -120,13 +104,13 @@ class Recipe:
 
     @classmethod
     def from_number(cls, number: int) -> "Recipe":
-        """The setting behind a childset's number, such as 661 of ``wave_0661``.
+        """The setting of a childset's number, such as 661 of ``wave_0661``.
 
         Notes
         -----
         The benchmark numbers its childsets from 1 to 1800 for each motherset: frequency, then
         difficulty, clusteredness, irrelevance and replicate, the last running fastest. This was
-        read out of the paper's ST table: frequency and irrelevance of all its 20 childsets agree.
+        derived from the paper's ST table: frequency and irrelevance of all its 20 childsets agree.
         That "any" comes first, and difficulty before clusteredness, is the order in which the
         table's short sets are those of the hardest outliers; the shapes do not prove it.
 
@@ -145,13 +129,7 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The recipe of plain values.
-
-        Raises
-        ------
-        BadParameter
-            Where a property is unknown or has no legal value.
-        """
+        """Make a recipe from plain values; unknown properties are an error."""
         legal = set(cls.__dataclass_fields__)
         unknown = sorted(set(values) - legal)
         if unknown:
@@ -168,6 +146,6 @@ def _number(value: object) -> float | None:
 _GRID: dict[Recipe, int] = {
     Recipe(difficulty, frequency, clusteredness, irrelevance): index
     for index, (frequency, difficulty, clusteredness, irrelevance) in enumerate(
-        product(FREQUENCIES, DIFFICULTIES, CLUSTEREDNESS, IRRELEVANCES)
+        product(_FREQUENCIES, DIFFICULTIES, CLUSTEREDNESS, _IRRELEVANCES)
     )
 }

@@ -1,4 +1,4 @@
-"""A motherset and a recipe in, a childset out."""
+"""Make childsets from a motherset and a recipe."""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,12 +11,16 @@ import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import fingerprint
-from metaod.lab.childsets.difficulty import normal_probability, of_difficulty
-from metaod.lab.childsets.irrelevance import append_irrelevant
-from metaod.lab.childsets.mothersets import Motherset
-from metaod.lab.childsets.recipe import Recipe
-from metaod.lab.childsets.sampling import MAX_ROWS, choose_outliers, count_rows
-from metaod.lab.childsets.splitting import split
+from metaod.lab.childsets._labelling import normal_probability, normal_rows, of_difficulty
+from metaod.lab.childsets._mothersets import Motherset
+from metaod.lab.childsets._recipe import Recipe
+from metaod.lab.childsets._sampling import (
+    MAX_ROWS,
+    append_irrelevant,
+    choose_outliers,
+    count_rows,
+)
+from metaod.models import Matrix, Scores
 
 __all__ = ["Childset", "ChildsetGenerator", "make_childset"]
 
@@ -28,7 +32,7 @@ class Childset:
     Parameters
     ----------
     X : numpy.ndarray of shape (n_rows, n_columns)
-        The rows, in no order.
+        The rows, shuffled.
     y : numpy.ndarray of int8
         1 for an outlier, 0 otherwise.
     motherset, origin : str
@@ -36,12 +40,12 @@ class Childset:
     recipe : Recipe
         The setting.
     replicate : int
-        Which of the siblings, from 1.
+        Number of the sibling, from 1.
     seed : int
-        Of the draws.
+        Seed of the draws.
     """
 
-    X: npt.NDArray[np.float64]
+    X: Matrix
     y: npt.NDArray[np.int8]
     motherset: str
     origin: str
@@ -56,7 +60,7 @@ class Childset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of X and y; see :func:`~metaod.history.fingerprint`."""
+        """Fingerprint of X and y; see :func:`~metaod.history.fingerprint`."""
         return fingerprint(self.X, self.y)
 
     def __repr__(self) -> str:
@@ -68,14 +72,14 @@ class Childset:
 
 
 class ChildsetGenerator:
-    """Makes childsets of one motherset; what belongs to the motherset is computed once.
+    """Make childsets of one motherset; what depends only on the motherset is computed once.
 
     Parameters
     ----------
     motherset : Motherset
-        Where the rows come from.
+        Source of the rows.
     seed : int, default=0
-        Of the draws. The same seed gives the same bytes; the split into normal and anomalous
+        Seed of the draws. The same seed gives the same bytes; the split into normal and anomalous
         rows and their difficulty do not depend on it.
 
     Examples
@@ -95,20 +99,18 @@ class ChildsetGenerator:
     @cached_property
     def is_normal(self) -> npt.NDArray[np.bool_]:
         """Whether each row of the motherset is normal."""
-        return split(self.motherset)
+        return normal_rows(self.motherset)
 
     @cached_property
-    def probability(self) -> npt.NDArray[np.float64]:
+    def probability(self) -> Scores:
         """P(normal | x) of each row of the motherset."""
         return normal_probability(self._standardised, self.is_normal)
 
     @cached_property
-    def _standardised(self) -> npt.NDArray[np.float64]:
+    def _standardised(self) -> Matrix:
         X = self.motherset.X
         spread = X.std(axis=0)
-        standardised: npt.NDArray[np.float64] = (X - X.mean(axis=0)) / np.where(
-            spread > 0, spread, 1.0
-        )
+        standardised: Matrix = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         return standardised
 
     def candidates(self, recipe: Recipe) -> npt.NDArray[np.intp]:
@@ -126,9 +128,9 @@ class ChildsetGenerator:
         recipe : Recipe
             The setting.
         replicate : int, default=1
-            Which of the siblings, from 1.
+            Number of the sibling, from 1.
         max_rows : int, default=6000
-            The most rows.
+            Upper limit of the number of rows.
 
         Raises
         ------
@@ -149,7 +151,7 @@ class ChildsetGenerator:
         n_normal, n_outliers = count_rows(
             len(normal), len(candidates), recipe.share, max_rows=max_rows
         )
-        rng = _generator(self.seed, self.motherset.name, recipe.name, replicate)
+        rng = _random_generator(self.seed, self.motherset.name, recipe.name, replicate)
         chosen = choose_outliers(
             self._standardised[candidates], n_outliers, recipe.clusteredness, rng
         )
@@ -167,7 +169,7 @@ class ChildsetGenerator:
         )
 
     def siblings(self, recipe: Recipe, n_siblings: int) -> Iterator[Childset]:
-        """Draw so many replicates of one setting."""
+        """Draw several replicates of one setting."""
         return (self.make(recipe, replicate) for replicate in range(1, n_siblings + 1))
 
 
@@ -186,7 +188,7 @@ def make_childset(
     return ChildsetGenerator(motherset, seed=seed).make(recipe, replicate)
 
 
-def _generator(*parts: Any) -> np.random.Generator:
-    """A generator of its own for every childset, whatever was drawn before."""
+def _random_generator(*parts: Any) -> np.random.Generator:
+    # each childset has its own generator, independent of what was drawn before
     digest = hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "little"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metaod.errors import UserError
 from metaod.lab import Motherset
-from metaod.lab.childsets.splitting import confusable_sides, split
+from metaod.lab.childsets._labelling import confusable_sides, normal_rows
 
 
 def motherset(y, task, **kwargs):
@@ -18,31 +18,31 @@ def motherset(y, task, **kwargs):
 
 
 def test_regression_splits_at_the_median_and_ties_are_normal():
-    assert split(motherset([1.0, 2, 2, 3, 9], "regression")).tolist() == [1, 1, 1, 0, 0]
+    assert normal_rows(motherset([1.0, 2, 2, 3, 9], "regression")).tolist() == [1, 1, 1, 0, 0]
 
 
 def test_regression_splits_where_it_is_told():
     quality = motherset([3.0, 5, 6, 8], "regression", normal_at_least=6)
-    assert split(quality).tolist() == [0, 0, 1, 1]
+    assert normal_rows(quality).tolist() == [0, 0, 1, 1]
 
 
 def test_of_two_classes_the_larger_is_normal():
-    assert split(motherset([1, 0, 1, 1, 0], "binary")).tolist() == [1, 0, 1, 1, 0]
+    assert normal_rows(motherset([1, 0, 1, 1, 0], "binary")).tolist() == [1, 0, 1, 1, 0]
 
 
 def test_a_target_on_one_side_is_refused():
     with pytest.raises(UserError, match="motherset m: all 3 rows"):
-        split(motherset([5.0, 5, 5], "regression"))
+        normal_rows(motherset([5.0, 5, 5], "regression"))
 
 
 def test_a_class_between_two_is_anomalous(wave):
-    is_normal = split(wave)
+    is_normal = normal_rows(wave)
     assert (is_normal == (wave.y != 0)).all()
     assert is_normal.sum() == 3343
 
 
 def test_classes_in_a_chain_alternate(imgseg):
-    assert (split(imgseg) == (imgseg.y % 2 == 0)).all()
+    assert (normal_rows(imgseg) == (imgseg.y % 2 == 0)).all()
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)

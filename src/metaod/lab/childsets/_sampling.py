@@ -1,4 +1,4 @@
-"""How many rows a childset has, and which outliers are taken."""
+"""How many rows a childset has, which outliers it takes, and its irrelevant columns."""
 
 import heapq
 import math
@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from metaod.lab.childsets.recipe import Clusteredness
+from metaod.lab.childsets._recipe import Clusteredness
+from metaod.models import Matrix
 
-__all__ = ["MAX_ROWS", "choose_outliers", "count_rows"]
+__all__ = ["MAX_ROWS", "append_irrelevant", "choose_outliers", "count_rows"]
 
-#: Rows of a childset, at most.
 MAX_ROWS = 6_000
 
 _SHARE = Fraction(9, 10)  # of the motherset's normal rows that one childset takes
@@ -21,24 +21,11 @@ _CANDIDATES = 2_000  # among which scattered outliers are chosen, unless more ar
 def count_rows(
     n_normal: int, n_candidates: int, share: Fraction | None, *, max_rows: int = MAX_ROWS
 ) -> tuple[int, int]:
-    """Count a childset's normal rows and outliers.
+    """Count a childset's normal rows and outliers, each at least 1.
 
     90 % of the normal rows are taken, ⌈n·f/(1-f)⌉ outliers for a share of f, and at most
-    `max_rows` in all. Where there are not that many candidates, fewer normal rows keep the share.
-
-    Parameters
-    ----------
-    n_normal, n_candidates : int
-        Normal rows, and rows that may be outliers, of the motherset.
-    share : Fraction or None
-        f; None for the motherset's own, which takes 90 % of the candidates too.
-    max_rows : int, default=6000
-        The most rows.
-
-    Returns
-    -------
-    normals, outliers : int
-        Both are 1 at least if the motherset has them.
+    `max_rows` in all. If there are not enough candidates, fewer normal rows keep the share. A
+    share of None is the motherset's own, which takes 90 % of the candidates too.
 
     Examples
     --------
@@ -65,32 +52,13 @@ def count_rows(
 
 
 def choose_outliers(
-    X: npt.NDArray[np.float64],
-    n_outliers: int,
-    clusteredness: Clusteredness,
-    rng: np.random.Generator,
+    X: Matrix, n_outliers: int, clusteredness: Clusteredness, rng: np.random.Generator
 ) -> npt.NDArray[np.intp]:
-    """Choose outliers among the candidates.
+    """Choose different rows of the standardised candidates `X`.
 
-    Scattered ones are a facility-location choice: they leave, as a whole, the candidates as near
-    as possible to a chosen one. It is made greedily among at most 2,000 candidates drawn for it.
-    Clustered ones are a row drawn at random and its nearest neighbours.
-
-    Parameters
-    ----------
-    X : numpy.ndarray of shape (n_candidates, n_columns)
-        The candidates, standardised.
-    n_outliers : int
-        How many to choose; at most as many as there are.
-    clusteredness : {"any", "scattered", "clustered"}
-        How the chosen lie.
-    rng : numpy.random.Generator
-        For every draw.
-
-    Returns
-    -------
-    numpy.ndarray of int
-        Rows of `X`, all different.
+    Scattered outliers are a greedy facility-location choice among at most 2,000 candidates drawn
+    for it: the sum of distances from each candidate to the nearest chosen one is small. Clustered
+    outliers are a row drawn at random and its nearest neighbours.
     """
     n_candidates = len(X)
     if clusteredness == "clustered":
@@ -98,20 +66,19 @@ def choose_outliers(
         distances = np.square(X - seed).sum(axis=1)
         return np.argsort(distances, kind="stable")[:n_outliers]
     if clusteredness == "scattered":
-        # nine in ten, so that siblings differ where candidates are few
+        # 90 % of them, so that siblings differ where candidates are few
         wanted = min(_CANDIDATES, math.ceil(_SHARE * n_candidates))
         drawn = rng.permutation(n_candidates)[: max(n_outliers, wanted)]
         return drawn[_locate_facilities(X[drawn], n_outliers)]
     return rng.permutation(n_candidates)[:n_outliers]
 
 
-def _locate_facilities(X: npt.NDArray[np.float64], n_facilities: int) -> npt.NDArray[np.intp]:
-    """Choose rows, each the one that brings all rows nearest to a chosen row, greedily."""
+def _locate_facilities(X: Matrix, n_facilities: int) -> npt.NDArray[np.intp]:
     squares = np.square(X).sum(axis=1)
     distances = np.sqrt(np.maximum(squares[:, None] + squares - 2.0 * (X @ X.T), 0.0))
     nearest = np.full(len(X), distances.max())
-    # a gain only shrinks as rows are chosen, so that an old gain bounds the new one: most rows
-    # need not be looked at again
+    # a gain only shrinks as rows are chosen, so an old gain bounds the new one: most rows need
+    # not be computed again
     heap = [(-(nearest - distances[row]).sum(), row) for row in range(len(X))]
     heapq.heapify(heap)
     chosen: list[int] = []
@@ -124,3 +91,23 @@ def _locate_facilities(X: npt.NDArray[np.float64], n_facilities: int) -> npt.NDA
         chosen.append(row)
         np.minimum(nearest, distances[row], out=nearest)
     return np.array(chosen, dtype=np.intp)
+
+
+def append_irrelevant(X: Matrix, n_columns: int, rng: np.random.Generator) -> Matrix:
+    """Append shuffled copies of columns until there are `n_columns`.
+
+    A copy keeps its column's distribution and loses every relation to the row. Columns are drawn
+    without replacement; each is copied once before one is copied twice.
+
+    Examples
+    --------
+    >>> append_irrelevant(np.eye(3), 5, np.random.default_rng(0)).shape
+    (3, 5)
+    """
+    missing = n_columns - X.shape[1]
+    if missing == 0:
+        return X
+    rounds = -(-missing // X.shape[1])
+    originals = np.concatenate([rng.permutation(X.shape[1]) for _ in range(rounds)])[:missing]
+    copies = [rng.permutation(X[:, column]) for column in originals]
+    return np.column_stack([X, *copies])

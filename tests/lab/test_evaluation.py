@@ -7,8 +7,7 @@ from made_testbed import make_testbed
 
 from metaod.errors import BadParameter
 from metaod.lab import PROTOCOLS, evaluate_testbed, splits_of
-from metaod.lab._bounds import empirical_upper_bound, random_selection
-from metaod.lab._methods import METHODS, method
+from metaod.lab._methods import METHODS, empirical_upper_bound, method, random_selection
 
 QUICK = [
     item

@@ -1,5 +1,6 @@
-"""What is in a testbed, in one file: every dataset by fingerprint, and what is not in it."""
+"""A testbed's folder: NPZ files, the list that ``metaod build --data`` reads, and the manifest."""
 
+import csv
 import json
 from collections import Counter
 from dataclasses import asdict, dataclass, fields, replace
@@ -7,36 +8,36 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadFile, UserError
-from metaod.lab.childsets.recipe import Recipe
+from metaod.lab.childsets import Recipe
 
 __all__ = [
-    "MANIFEST",
     "LeftOut",
     "Manifest",
     "Member",
     "Shape",
     "Source",
+    "TestbedFolder",
     "read_manifest",
     "shape_of",
 ]
 
-#: The file's name in a testbed's folder.
-MANIFEST = "manifest.json"
-
+_MANIFEST = "manifest.json"
 _FORMAT = 1
+_LIST = "catalogue.csv"
+_LIST_HEADER = ("collection", "name", "samples", "features", "outlier_percent", "origin", "file")
 
-#: Rows, columns and outliers.
 Shape = tuple[int, int, int]
+"""Rows, columns and outliers."""
 
 Source = Literal["catalogue", "motherset", "stand-in", "archive", "extra"]
 
 
 def shape_of(X: npt.NDArray[Any] | pd.DataFrame, y: npt.NDArray[Any]) -> Shape:
-    """Count rows, columns and outliers."""
     return int(X.shape[0]), int(X.shape[1]), int(y.sum())
 
 
@@ -47,34 +48,30 @@ class Member:
     Parameters
     ----------
     name : str
-        ``collection/name``, as a store has it.
+        ``collection/name``, as in a store.
     source : {"catalogue", "motherset", "stand-in", "archive", "extra"}
         A set of the catalogue; a childset of its own motherset or of one that stands in for it;
-        a childset of the original archive; or a file that the user pointed to.
+        a childset of the original archive; or a file named by the user.
     fingerprint : str
-        Of X and y: its row in a store or in the shipped performance matrix.
+        Fingerprint of X and y: its row in a store or in the shipped performance matrix.
     origin : str
-        Where it comes from; a childset's is its motherset's.
+        Its source; a childset has its motherset's.
     shape : tuple of int
         Rows, columns and outliers.
     file : str, optional
         Its file in the testbed's folder; None for a set that is not copied there.
-    motherset : str, optional
-        A childset's motherset.
-    recipe : Recipe, optional
-        A childset's setting.
-    replicate : int, optional
-        Which of the siblings, from 1.
+    motherset, recipe, replicate : optional
+        A childset's motherset, setting and number among its siblings, from 1.
     fold : int, optional
         POC's fold, from 1.
     stands_in_for : str, optional
-        The paper's motherset whose place this one's takes.
+        The paper's motherset that this one replaces.
     paper_shape : tuple of int, optional
-        Rows, columns and outliers in the paper's table, where it has this dataset.
+        Rows, columns and outliers in the paper's table, if it has this dataset.
     must_agree : bool
         Whether the shape must be the paper's.
     note : str
-        What else there is to know.
+        Remarks.
     """
 
     name: str
@@ -99,11 +96,11 @@ class Member:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the shape is the paper's; None where the paper has no such dataset."""
+        """Whether the shape is the paper's; None if the paper has no such dataset."""
         return None if self.paper_shape is None else self.shape == self.paper_shape
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, without what is not there."""
+        """Plain values, without empty ones."""
         values = asdict(replace(self, recipe=None))
         values["recipe"] = None if self.recipe is None else self.recipe.to_dict()
         return {
@@ -115,16 +112,16 @@ class Member:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A dataset of the paper's testbed that is not in this one.
+    """Datasets of the paper's testbed that are not in this one.
 
     Parameters
     ----------
     name : str
-        The paper's name for it.
+        The paper's name.
     datasets : int
-        How many datasets are missing for it.
+        How many datasets are missing.
     reason : str
-        Why, and what would mend it.
+        Why, and what to do about it.
     """
 
     name: str
@@ -134,20 +131,20 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A testbed's datasets, and how they came about.
+    """A testbed's datasets, and how they were made.
 
     Parameters
     ----------
     testbed : {"poc", "st", "childsets"}
-        Which one; childsets of one's own tables are no testbed of the paper's.
+        The testbed; ``childsets`` of a user's own tables are not a testbed of the paper.
     seed : int
-        Of the childsets.
+        Seed of the childsets.
     members : tuple of Member
         The datasets, in the paper's order.
     left_out : tuple of LeftOut
-        What the paper's testbed has and this one has not.
+        Datasets of the paper's testbed that this one does not have.
     versions : dict
-        Of what made the childsets.
+        Versions of the libraries that made the childsets.
     """
 
     testbed: Literal["poc", "st", "childsets"]
@@ -158,21 +155,40 @@ class Manifest:
 
     @property
     def stand_ins(self) -> dict[str, str]:
-        """By the paper's motherset, what stands in for it."""
+        """The motherset that stands in for each of the paper's that could not be had."""
         return {
             member.stands_in_for: member.motherset
             for member in self.members
             if member.stands_in_for is not None and member.motherset is not None
         }
 
-    def counts(self) -> dict[str, int]:
-        """How many datasets there are of each source, and how many are left out."""
-        found = Counter(member.source for member in self.members)
-        return {source: found[source] for source in get_args(Source) if found[source]} | {
-            "left out": sum(item.datasets for item in self.left_out)
-        }
+    @property
+    def n_left_out(self) -> int:
+        """How many datasets of the paper's testbed are missing."""
+        return sum(item.datasets for item in self.left_out)
 
-    def write(self, folder: Path) -> Path:
+    def counts(self) -> dict[str, int]:
+        """Count the datasets of each source, and those left out."""
+        found = Counter(member.source for member in self.members)
+        counts = {source: found[source] for source in get_args(Source) if found[source]}
+        return counts | {"left out": self.n_left_out}
+
+    def check_shapes(self) -> list[str]:
+        """Names of the members that must have the paper's shape; an error if one does not."""
+        checked = [member for member in self.members if member.must_agree]
+        for member in checked:
+            if not member.agrees and member.paper_shape is not None:
+                shapes = ("{} × {} with {} outliers".format(*member.shape),
+                          "{} × {} with {} outliers".format(*member.paper_shape))  # fmt: skip
+                raise UserError(
+                    f"is {shapes[0]} where the paper has {shapes[1]}",
+                    where=member.name,
+                    remedy="check that its motherset is complete and unchanged; "
+                    "all other datasets are written",
+                )
+        return [member.name for member in checked]
+
+    def write(self, folder: Path) -> None:
         """Write the manifest into a folder."""
         document = {
             "format": _FORMAT,
@@ -184,9 +200,8 @@ class Manifest:
             "left_out": [asdict(item) for item in self.left_out],
             "members": [member.to_dict() for member in self.members],
         }
-        path = folder / MANIFEST
-        path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        return path
+        text = json.dumps(document, indent=1, ensure_ascii=False)
+        (folder / _MANIFEST).write_text(text + "\n", "utf-8")
 
 
 def read_manifest(path: "str | PathLike[str]") -> Manifest:
@@ -200,21 +215,21 @@ def read_manifest(path: "str | PathLike[str]") -> Manifest:
     Raises
     ------
     BadFile
-        If it is not there or is no manifest that this version reads.
+        If it does not exist or is not a manifest that this version reads.
     """
     path = Path(path).expanduser()
     if path.is_dir():
-        path = path / MANIFEST
+        path = path / _MANIFEST
     remedy = "make the testbed with: metaod testbed poc|st --out DIR"
     try:
         document = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise BadFile(path, f"cannot be read ({error.strerror})", remedy=remedy) from error
     except ValueError as error:
-        raise BadFile(path, f"is no JSON ({error})", remedy=remedy) from error
+        raise BadFile(path, f"is not JSON ({error})", remedy=remedy) from error
     found = document.get("format") if isinstance(document, dict) else None
     if found != _FORMAT:
-        raise BadFile(path, f"is no testbed's manifest of format {_FORMAT}", remedy=remedy)
+        raise BadFile(path, f"is not a testbed's manifest of format {_FORMAT}", remedy=remedy)
     try:
         return Manifest(
             document["testbed"],
@@ -236,3 +251,49 @@ def _parse_member(record: dict[str, Any]) -> Member:
             rows, columns, outliers = values[key]
             values[key] = (rows, columns, outliers)
     return Member(**values)
+
+
+class TestbedFolder:
+    """The folder that a testbed is written into; created if needed."""
+
+    __test__ = False  # pytest collects classes named Test...
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser()
+        listed = [name for name in (_LIST, "catalog.csv") if (self.path / name).exists()]
+        if listed and not (self.path / _MANIFEST).exists():
+            raise BadFile(
+                self.path / listed[0],
+                "is a list of other datasets",
+                remedy="name another folder with --out",
+            )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(
+                f"cannot be created ({error.strerror})",
+                where=str(self.path),
+                remedy="name another folder with --out",
+            ) from error
+
+    def add(self, member: Member, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> Member:
+        """Write a member's file; the same values give the same bytes."""
+        if member.file is None:
+            raise AssertionError("a member that is written has a file")
+        path = self.path / member.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(path, X=X.astype(np.float64), y=y.astype(np.int8))
+        return member
+
+    def finish(self, manifest: Manifest) -> Manifest:
+        """Write the list of the files and the manifest."""
+        with (self.path / _LIST).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(_LIST_HEADER)
+            for member in manifest.members:
+                if member.file is not None:
+                    collection, _, name = member.name.rpartition("/")
+                    shape = (*member.shape[:2], f"{100 * member.outlier_share:.4f}")
+                    writer.writerow((collection, name, *shape, member.origin, member.file))
+        manifest.write(self.path)
+        return manifest

@@ -1,6 +1,7 @@
 """Mothersets: tables with a class or a regression target that childsets are drawn from."""
 
 import csv
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -12,40 +13,49 @@ import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.history import ENDING, FolderEntry, holds_variables, iter_folder
+from metaod.models import Matrix
 from metaod.tables import prepare, read_table
 
-__all__ = ["TASKS", "Motherset", "MothersetEntry", "Task", "list_mothersets", "read_motherset"]
+__all__ = [
+    "TASKS",
+    "Motherset",
+    "MothersetEntry",
+    "Task",
+    "list_mothersets",
+    "make_synthetic",
+    "read_motherset",
+    "read_mothersets",
+]
 
 Task = Literal["regression", "binary", "multiclass"]
 TASKS: tuple[Task, ...] = get_args(Task)
 
-#: Whole numbers with more distinct values than this are a regression target unless told.
-_MOST_CLASSES = 30
+_MOST_CLASSES = 30  # integers with more distinct values are a regression target by default
 
 
 @dataclass(frozen=True)
 class Motherset:
-    """A table of numbers with a target for every row.
+    """A numeric table with a target for every row.
 
     Parameters
     ----------
     name, origin : str
-        What it is called, and where it comes from; its childsets share the origin.
+        Its name, and its source, which its childsets share.
     X : numpy.ndarray of shape (n_rows, n_columns)
         Finite numbers.
     y : numpy.ndarray of shape (n_rows,)
         The class, or the regression target.
     task : {"regression", "binary", "multiclass"}
-        What the target is.
+        Kind of the target.
     normal_at_least : float, optional
-        A regression target from here on is normal, instead of up to the median.
+        Rows whose regression target is at least this are normal, instead of those up to the median.
     note : str
-        What else there is to know.
+        Remarks.
     """
 
     name: str
     origin: str
-    X: npt.NDArray[np.float64]
+    X: Matrix
     y: npt.NDArray[Any]
     task: Task
     normal_at_least: float | None = None
@@ -65,9 +75,9 @@ class MothersetEntry:
     file : FolderEntry
         Its name, origin and file.
     task : {"regression", "binary", "multiclass"} or None
-        What the list says of its target; None to look at the target.
+        The list's kind of target; None to derive it from the target.
     note : str
-        What the list notes.
+        The list's note.
     """
 
     file: FolderEntry
@@ -75,19 +85,15 @@ class MothersetEntry:
     note: str = ""
 
     @property
-    def name(self) -> str:
-        """Its name, as the list has it."""
-        return self.file.full_name
-
-    @property
     def origin(self) -> str:
-        """Where it comes from."""
+        """Source of the motherset."""
         return self.file.origin
 
     def load(self, target: str = "y") -> Motherset:
         """Read the file."""
+        name = self.file.full_name
         motherset = read_motherset(
-            self.file.path, target=target, name=self.name, origin=self.origin, task=self.task
+            self.file.path, target=target, name=name, origin=self.origin, task=self.task
         )
         return replace(motherset, note=self.note)
 
@@ -98,8 +104,8 @@ def list_mothersets(folder: "str | PathLike[str]") -> dict[str, MothersetEntry]:
     Parameters
     ----------
     folder : path-like
-        A folder as :func:`~metaod.history.iter_folder` reads it; its list may have a column
-        ``task`` (regression, binary, multiclass) and a column ``note`` besides.
+        A folder as :func:`~metaod.history.iter_folder` reads it; its list may also have a column
+        ``task`` (regression, binary, multiclass) and a column ``note``.
     """
     entries = iter_folder(folder)
     remarks = _remarks(Path(folder).expanduser())
@@ -124,13 +130,47 @@ def _remarks(folder: Path) -> dict[str, tuple[Task | None, str]]:
             if given and task is None:
                 raise BadFile(
                     found[0],
-                    f"{given!r} is no task",
+                    f"{given!r} is not a task",
                     line=reader.line_num,
                     column="task",
-                    remedy=f"it is one of {', '.join(TASKS)}, or empty",
+                    remedy=f"write one of {', '.join(TASKS)}, or leave it empty",
                 )
             remarks[name.strip()] = (task, (record.get("note") or "").strip())
     return remarks
+
+
+def read_mothersets(
+    source: Path,
+    *,
+    target: str = "y",
+    task: str | None = None,
+    normal_at_least: float | None = None,
+    only: Sequence[str] = (),
+) -> Iterator[Motherset]:
+    """Read one table, or the mothersets of a folder.
+
+    Parameters
+    ----------
+    source : Path
+        A table, or a folder as :func:`list_mothersets` reads it.
+    target, task, normal_at_least
+        As for :func:`read_motherset`; a folder's tasks are those of its list.
+    only : sequence of str
+        Names of mothersets of the folder; by default all. ``synthetic`` is generated if the folder
+        does not have it.
+    """
+    if not source.expanduser().is_dir():
+        yield read_motherset(source, target=target, task=task, normal_at_least=normal_at_least)
+        return
+    listed = list_mothersets(source)
+    for name in only or listed:
+        if name in listed:
+            motherset = listed[name].load(target)
+        elif name == "synthetic":
+            motherset = make_synthetic()
+        else:
+            raise BadParameter("read_mothersets", "only", list(listed), name)
+        yield replace(motherset, normal_at_least=normal_at_least)
 
 
 def read_motherset(
@@ -139,7 +179,7 @@ def read_motherset(
     target: str = "y",
     name: str | None = None,
     origin: str | None = None,
-    task: Task | None = None,
+    task: str | None = None,
     normal_at_least: float | None = None,
 ) -> Motherset:
     """Read a table with a class or a regression target.
@@ -151,18 +191,18 @@ def read_motherset(
     target : str, default="y"
         The target's column, or variable in a file of variables.
     name, origin : str, optional
-        By default the file's name without its ending.
+        By default the file's name without its suffix.
     task : {"regression", "binary", "multiclass"}, optional
-        By default looked at: text and few whole numbers are classes, other numbers a regression
-        target.
+        By default derived from the target: text and few distinct integers are classes, other
+        numbers a regression target.
     normal_at_least : float, optional
-        A regression target from here on is normal, instead of up to the median.
+        Rows whose regression target is at least this are normal, instead of those up to the median.
 
     Returns
     -------
     Motherset
-        Numbers as they are; where the table has text, dates or missing values, it is prepared as
-        any table is, see :func:`~metaod.tables.prepare`.
+        A table with text, dates or missing values is prepared by
+        :func:`~metaod.tables.prepare`; a table of finite numbers is taken as it is.
     """
     path = Path(path).expanduser()
     if task is not None and task not in TASKS:
@@ -186,18 +226,18 @@ def read_motherset(
         )
     if frame.shape[1] == 0:
         raise BadFile(path, "has no column beside the target", remedy="a table needs one at least")
-    y, task = _target(values, task, path, target)
-    if normal_at_least is not None and task != "regression":
+    y, kind = _target(values, task, path, target)
+    if normal_at_least is not None and kind != "regression":
         raise BadParameter(
-            "read_motherset", "normal_at_least", "left out where the target is a class", task
+            "read_motherset", "normal_at_least", "left out where the target is a class", kind
         )
     stem = ENDING.sub("", path.name)
     X = _numbers(frame)
-    return Motherset(name or stem, origin or name or stem, X, y, task, normal_at_least)
+    return Motherset(name or stem, origin or name or stem, X, y, kind, normal_at_least)
 
 
 def _target(
-    values: "pd.Series[Any]", task: Task | None, path: Path, name: str
+    values: "pd.Series[Any]", task: str | None, path: Path, name: str
 ) -> tuple[npt.NDArray[Any], Task]:
     if values.isna().any():
         row = int(np.argmax(values.isna().to_numpy())) + 1
@@ -208,24 +248,57 @@ def _target(
     n_values = int(values.nunique())
     if n_values < 2:
         raise BadColumn(name, "has one value only", path=path, remedy="a target needs two")
-    if task == "regression" or (task is None and is_numeric and not _few_whole(values)):
+    if task == "regression" or (task is None and is_numeric and not _is_class(values)):
         if not is_numeric:
             raise BadColumn(
-                name, "is no number", path=path, remedy="a regression target is one, or say a class"
+                name, "is not numeric", path=path, remedy="give a numeric target or another task"
             )
         return values.to_numpy(dtype=np.float64), "regression"
     codes, _ = pd.factorize(values, sort=True)
     return codes, "binary" if n_values == 2 else "multiclass"
 
 
-def _few_whole(values: "pd.Series[Any]") -> bool:
+def _is_class(values: "pd.Series[Any]") -> bool:
     numbers = values.to_numpy(dtype=np.float64)
     return bool((numbers == np.floor(numbers)).all()) and values.nunique() <= _MOST_CLASSES
 
 
-def _numbers(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
+def _numbers(frame: pd.DataFrame) -> Matrix:
     if all(pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes):
         X = frame.to_numpy(dtype=np.float64)
         if np.isfinite(X).all():
             return X
     return prepare(frame).X
+
+
+def make_synthetic(
+    *, n_normal: int = 4_000, n_anomalous: int = 2_000, n_columns: int = 10, seed: int = 0
+) -> Motherset:
+    """Make the motherset ``synthetic``.
+
+    Emmott et al. have one with ten columns, but do not describe how it is drawn; this one is ours.
+    Normal rows come from three Gaussian clusters. An anomalous row comes from one of the same
+    clusters and is moved by 0 to 6 standard deviations in a random direction: some are far from
+    every cluster, some lie among the normal rows.
+
+    Parameters
+    ----------
+    n_normal, n_anomalous, n_columns : int
+        The shape.
+    seed : int, default=0
+        Seed of the draws.
+
+    Examples
+    --------
+    >>> make_synthetic()
+    Motherset('synthetic': 6000 rows × 10 columns, binary)
+    """
+    rng = np.random.default_rng(seed)
+    n_rows = n_normal + n_anomalous
+    centres = rng.normal(scale=3.0, size=(3, n_columns))
+    X = centres[rng.integers(3, size=n_rows)] + rng.normal(size=(n_rows, n_columns))
+    directions = rng.normal(size=(n_anomalous, n_columns))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    X[n_normal:] += rng.uniform(0.0, 6.0, size=(n_anomalous, 1)) * directions
+    y = np.repeat([0, 1], [n_normal, n_anomalous])
+    return Motherset("synthetic", "synthetic", X, y, "binary", note="generated")

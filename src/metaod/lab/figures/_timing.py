@@ -1,4 +1,4 @@
-"""How long a selection takes: box plots, and the largest datasets side by side."""
+"""Selection time: box plots, and the largest datasets with their training time."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ import pandas as pd
 
 from metaod.errors import BadParameter
 from metaod.lab._results import Results
-from metaod.lab.figures.style import BLUE, COLUMN, ORANGE, VERMILLION, write_figure
+from metaod.lab.figures._style import BLUE, COLUMN, ORANGE, VERMILLION, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +20,8 @@ __all__ = ["timing_table", "write_largest", "write_selection_time"]
 def timing_table(results: Results, method: str = "metaod") -> pd.DataFrame:
     """Seconds of selection and of training the pick, by dataset; means over seeds.
 
-    Datasets without a time of selection are left out; ``share`` is NaN where the time of training
-    is not known.
+    Datasets without a selection time are left out; ``share`` is NaN if the training time is
+    unknown.
     """
     rows = results.frame[results.frame["method"] == method]
     rows = rows[rows["select_seconds"].notna()]
@@ -33,29 +33,19 @@ def timing_table(results: Results, method: str = "metaod") -> pd.DataFrame:
     return found.reset_index(drop=True)
 
 
-def write_selection_time(
-    data: pd.DataFrame, folder: Path, stem: str = "selection-time"
-) -> tuple[Path, Path, Path]:
-    """Draw box plots of the time of selection, and of its share of the time of training.
-
-    Parameters
-    ----------
-    data : DataFrame
-        What :func:`timing_table` gives.
-    folder : Path
-        Where the files go.
-    stem : str, default="selection-time"
-        Name of the files.
-    """
+def write_selection_time(data: pd.DataFrame, folder: Path) -> list[Path]:
+    """Draw box plots of the selection time, and of its share of the training time."""
     panels = [("selection time per dataset (seconds)", data["select_seconds"].dropna(), "{:.2g} s")]
     share = 100 * data["share"].dropna()
     if len(share):
         panels.append(("selection time / training time of the pick (%)", share, "{:.2g} %"))
     panels = [panel for panel in panels if (panel[1] > 0).any()]
     if not panels:
-        raise BadParameter("write_selection_time", "data", "with a time of selection", len(data))
+        raise BadParameter("write_selection_time", "data", "with selection times", len(data))
     size = (COLUMN, 1.05 * len(panels))
-    return write_figure(lambda figure: _draw_boxes(figure, panels), size, data, folder, stem)
+    return write_figure(
+        lambda figure: _draw_boxes(figure, panels), size, data, folder, "selection-time"
+    )
 
 
 def _draw_boxes(figure: "Figure", panels: list[tuple[str, pd.Series, str]]) -> None:
@@ -96,42 +86,26 @@ def _draw_box(axes: "Axes", values: np.ndarray, shown: str) -> None:
     axes.spines["left"].set_visible(False)
     steps = (1.0,) if high > 500 * low else (1.0, 2.0, 5.0)
     axes.xaxis.set_major_locator(LogLocator(subs=steps))
-    axes.xaxis.set_major_formatter(_plain)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_minor_formatter("")
 
 
-def _plain(value: float, _: float) -> str:
-    return f"{value:g}"
-
-
-def write_largest(
-    data: pd.DataFrame, folder: Path, stem: str = "largest-datasets", *, count: int = 10
-) -> tuple[Path, Path, Path]:
-    """Draw selection beside training on the largest datasets, by rows × columns.
-
-    Parameters
-    ----------
-    data : DataFrame
-        What :func:`timing_table` gives; datasets without a time of training are left out.
-    folder : Path
-        Where the files go.
-    stem : str, default="largest-datasets"
-        Name of the files.
-    count : int, default=10
-        How many.
-    """
+def write_largest(data: pd.DataFrame, folder: Path) -> list[Path]:
+    """Draw selection and training times of the ten largest datasets, by rows × columns."""
     known = data.dropna(subset=["select_seconds", "train_seconds"])
     if known.empty:
-        raise BadParameter("write_largest", "data", "with times of training", len(data))
+        raise BadParameter("write_largest", "data", "with training times", len(data))
     cells = known["n_rows"] * known["n_columns"]
-    known = known.loc[cells.sort_values(ascending=False, kind="stable").index[:count]]
+    known = known.loc[cells.sort_values(ascending=False, kind="stable").index[:10]]
     size = (COLUMN, 0.75 + 0.3 * len(known))
-    return write_figure(lambda figure: _draw_bars(figure, known), size, known, folder, stem)
+    return write_figure(
+        lambda figure: _draw_bars(figure, known), size, known, folder, "largest-datasets"
+    )
 
 
 def _draw_bars(figure: "Figure", data: pd.DataFrame) -> None:
     axes = figure.add_subplot()
-    places = np.arange(len(data))
+    heights = np.arange(len(data))
     limit = float(data[["select_seconds", "train_seconds"]].max().max())
     bars = (
         ("training of the pick", "train_seconds", ORANGE, -0.2),
@@ -139,13 +113,14 @@ def _draw_bars(figure: "Figure", data: pd.DataFrame) -> None:
     )
     for label, column, colour, shift in bars:
         seconds = data[column].to_numpy(dtype=np.float64)
-        axes.barh(places + shift, seconds, height=0.38, color=colour, label=label)
-        for place, value in zip(places, seconds, strict=True):
-            axes.text(value + 0.012 * limit, place + shift, f"{value:.3g}", va="center", fontsize=6)
+        axes.barh(heights + shift, seconds, height=0.38, color=colour, label=label)
+        for height, value in zip(heights, seconds, strict=True):
+            text = f"{value:.3g}"
+            axes.text(value + 0.012 * limit, height + shift, text, va="center", fontsize=6)
     labels = [
         f"{row['name']}\n{row['n_rows']} × {row['n_columns']}" for row in data.to_dict("records")
     ]
-    axes.set_yticks(places, labels, fontsize=6)
+    axes.set_yticks(heights, labels, fontsize=6)
     axes.set_ylim(len(data) - 0.45, -0.55)
     axes.set_xlim(0, 1.14 * limit)
     axes.tick_params(axis="y", length=0)

@@ -1,0 +1,78 @@
+"""A mean with its interval against a parameter."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from metaod.lab.figures._style import COLUMN, GREY, looks, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["write_curve"]
+
+
+def write_curve(
+    data: pd.DataFrame,
+    folder: Path,
+    stem: str,
+    *,
+    x_label: str,
+    y_label: str,
+    reference: tuple[str, float],
+    log_x: bool = False,
+) -> list[Path]:
+    """Draw ``mean`` with the interval from ``low`` to ``high`` (NaN: none) against ``x``.
+
+    Numbers in ``x`` give a line with a band, strings give points with bars in the order given.
+    `reference` is the name and the value of a dashed line.
+    """
+
+    def draw(figure: "Figure") -> None:
+        axes = figure.add_subplot()
+        is_text = not pd.api.types.is_numeric_dtype(data["x"])
+        if log_x and not is_text:
+            axes.set_xscale("log")
+        positions = {text: position for position, text in enumerate(dict.fromkeys(data["x"]))}
+        rows = data.dropna(subset="mean")
+        x = rows["x"].map(positions) + 0.0 if is_text else rows["x"] + 0.0
+        _draw_means(axes, x, rows, joined=not is_text)
+        axes.axhline(reference[1], color=GREY, ls="--", lw=0.9, label=reference[0], zorder=0)
+        if is_text:
+            shown = [str(text) for text in positions]
+            crowded = len(positions) * max(map(len, shown)) > 55
+            slant: dict[str, Any] = (
+                {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+            )
+            axes.set_xticks(list(positions.values()), shown, **slant)
+            axes.set_xlim(-0.5, len(positions) - 0.5)
+        else:
+            _set_ticks(axes, sorted(data["x"].unique()))
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        figure.legend(loc="outside lower center", ncols=2)
+
+    return write_figure(draw, (COLUMN, 2.44), data, folder, stem)
+
+
+def _draw_means(axes: "Axes", x: pd.Series, rows: pd.DataFrame, *, joined: bool) -> None:
+    colour, marker = looks(1)[0]
+    style = "-" if joined else "none"
+    axes.plot(x, rows["mean"], color=colour, marker=marker, ms=3.5, ls=style)
+    banded = rows["low"].notna() & rows["high"].notna()
+    if joined:
+        axes.fill_between(
+            x, rows["low"], rows["high"], where=banded, color=colour, alpha=0.18, lw=0
+        )
+    else:
+        axes.vlines(x[banded], rows["low"][banded], rows["high"][banded], color=colour, lw=0.9)
+
+
+def _set_ticks(axes: "Axes", values: list[float]) -> None:
+    """Put ticks at the points if they are few; on a logarithmic axis only there."""
+    if axes.get_xscale() == "log":
+        axes.minorticks_off()
+    if len(values) <= 7 or axes.get_xscale() == "log":
+        axes.set_xticks(values, [f"{value:g}" for value in values])

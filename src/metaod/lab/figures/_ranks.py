@@ -1,0 +1,227 @@
+"""Figures that compare methods: average ranks, critical differences, and all pairs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from metaod.lab._methods import METHODS, Category
+from metaod.lab._results import Unit
+from metaod.lab._statistics import LEVEL, Friedman
+from metaod.lab.figures._style import BLACK, CATEGORY_LOOKS, COLUMN, VERMILLION, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["write_average_rank", "write_critical_difference", "write_pairs"]
+
+# lengths of the critical-difference diagram, in inches
+_LINE = 0.155
+_BAR = 0.07
+_CHARACTER = 0.064
+_ABOVE = 0.5
+_BELOW = 0.4
+
+
+def write_average_rank(data: pd.DataFrame, folder: Path, stem: str = "average-rank") -> list[Path]:
+    """Draw the paper's main figure: the average rank of every method, the best on top.
+
+    `data` has ``method`` (title), ``category``, ``MAP`` and ``rank``; rows without a rank are left
+    out.
+    """
+    data = data.dropna(subset="rank").sort_values("rank", kind="stable").reset_index(drop=True)
+    size = (COLUMN, 0.95 + 0.185 * len(data))
+    return write_figure(lambda figure: _draw_average_ranks(figure, data), size, data, folder, stem)
+
+
+def _draw_average_ranks(figure: "Figure", data: pd.DataFrame) -> None:
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - an extra, checked by write_figure
+
+    axes = figure.add_subplot()
+    limit = max(float(data["rank"].max()), 2.0) * 1.04
+    left = -0.2 * limit  # space for the number on every line
+    for height, row in enumerate(data.to_dict("records")):
+        colour, marker = CATEGORY_LOOKS[row["category"]]
+        axes.plot([left, row["rank"]], [height, height], color=colour, lw=0.9, zorder=1)
+        axes.plot(row["rank"], height, marker=marker, color=colour, ms=4.5, zorder=3)
+        text = "–" if pd.isna(row["MAP"]) else f"{row['MAP']:.4f}"
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        axes.text(left * 0.5, height, text, ha="center", va="center", fontsize=6.5, bbox=box)
+    ours = {item.title for item in METHODS if item.learner == "metaod"}
+    axes.set_yticks(range(len(data)), list(data["method"]))
+    for label in axes.get_yticklabels():
+        label.set_fontweight("bold" if label.get_text() in ours else "normal")
+    axes.set_ylim(len(data) - 0.4, -0.6)
+    axes.set_xlim(left, limit)
+    step = 1 if limit <= 8 else 2
+    axes.set_xticks(range(step, int(limit) + 1, step))
+    axes.set_xlabel("average rank, lower is better (mean AP on the lines)")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    present = [name for name in CATEGORY_LOOKS if name in set(data["category"])]
+    figure.legend(
+        handles=[_handle(Line2D, name) for name in present], loc="outside lower center", ncols=2
+    )
+
+
+def _handle(line: type, name: Category) -> object:
+    colour, marker = CATEGORY_LOOKS[name]
+    return line([], [], color=colour, marker=marker, ms=4.5, label=name)
+
+
+def write_critical_difference(
+    found: Friedman, folder: Path, stem: str = "critical-difference", *, unit: Unit = "dataset"
+) -> list[Path]:
+    """Draw the diagram of Demšar (2006): a bar joins methods that do not differ significantly."""
+    averages = found.average_ranks
+    layout = _Layout.of(found)
+    data = pd.DataFrame(
+        {
+            "method": averages.index,
+            "average rank": averages.to_numpy(),
+            "critical difference": found.critical_difference,
+        }
+    )
+    for name in averages.index:
+        data[f"p against {name}"] = found.nemenyi[name].to_numpy()
+    return write_figure(
+        lambda figure: _draw_critical_difference(figure, found, layout, unit),
+        (layout.width, layout.height),
+        data,
+        folder,
+        stem,
+    )
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Positions in inches, from the left and below the axis."""
+
+    width: float
+    left: float
+    right: float
+    first_label: float
+    rows: int
+    k: int
+
+    @classmethod
+    def of(cls, found: Friedman) -> "_Layout":
+        names = [str(name) for name in found.average_ranks.index]
+        rows = (len(names) + 1) // 2
+        # a label is a name, two spaces and a rank such as 10.25
+        sides = [max(map(len, part), default=0) + 7 for part in (names[:rows], names[rows:])]
+        first = 0.1 + _BAR * len(found.groups) + 0.12
+        # more methods than the paper's need a wider figure
+        width = COLUMN if len(names) <= 12 else 1.5 * COLUMN
+        return cls(
+            width,
+            sides[0] * _CHARACTER + 0.1,
+            width - sides[1] * _CHARACTER - 0.1,
+            first,
+            rows,
+            len(names),
+        )
+
+    @property
+    def height(self) -> float:
+        return _ABOVE + self.first_label + self.rows * _LINE + _BELOW - 0.5 * _LINE
+
+    def x(self, rank: float) -> float:
+        return self.left + (rank - 1) / (self.k - 1) * (self.right - self.left)
+
+
+def _draw_critical_difference(
+    figure: "Figure", found: Friedman, layout: _Layout, unit: Unit
+) -> None:
+    averages = found.average_ranks
+    k = len(averages)
+    # axes over the whole figure: data coordinates are inches
+    figure.set_layout_engine("none")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set_xlim(0, layout.width)
+    axes.set_ylim(layout.height - _ABOVE, -_ABOVE)
+    _draw_axis(axes, found.critical_difference, layout)
+
+    for order, group in enumerate(found.groups):
+        height = 0.1 + _BAR * order
+        ends = [layout.x(averages[group[0]]), layout.x(averages[group[-1]])]
+        axes.plot(ends, [height, height], color=VERMILLION, lw=2.2, solid_capstyle="butt")
+
+    for order, (name, rank) in enumerate(averages.items()):
+        on_left = order < layout.rows
+        row = order if on_left else k - 1 - order
+        height = layout.first_label + row * _LINE
+        edge = layout.left - 0.06 if on_left else layout.right + 0.06
+        x = layout.x(float(rank))
+        axes.plot([x, x, edge], [0, height, height], color=BLACK, lw=0.6)
+        axes.text(
+            edge - 0.03 if on_left else edge + 0.03,
+            height,
+            f"{name}  {rank:.2f}" if on_left else f"{rank:.2f}  {name}",
+            ha="right" if on_left else "left",
+            va="center",
+            fontsize=7,
+            fontweight="bold" if name == "MetaOD" else "normal",
+        )
+    p = "< 0.0001" if found.p < 0.0001 else f"= {found.p:.4f}"
+    note = f"average rank over {found.n} {unit}s (lower is better); Friedman p {p}"
+    bottom = layout.height - _ABOVE - 0.12
+    axes.text(layout.width / 2, bottom, note, ha="center", va="center", fontsize=6.5)
+
+
+def _draw_axis(axes: "Axes", distance: float, layout: _Layout) -> None:
+    axes.plot([layout.left, layout.right], [0, 0], color=BLACK, lw=0.8)
+    step = 1 if layout.k <= 8 else 2
+    for rank in range(1, layout.k + 1, step):
+        x = layout.x(rank)
+        axes.plot([x, x], [0, -0.05], color=BLACK, lw=0.8)
+        axes.text(x, -0.07, str(rank), ha="center", va="bottom", fontsize=6.5)
+    height = -0.36
+    ends = [layout.left, min(layout.x(1 + distance), layout.right)]
+    axes.plot(ends, [height, height], color=VERMILLION, lw=1.4)
+    for end in ends:
+        axes.plot([end, end], [height - 0.04, height + 0.04], color=VERMILLION, lw=1.0)
+    text = f"critical difference {distance:.2f}"
+    axes.text(ends[1] + 0.06, height, text, ha="left", va="center", fontsize=6.5)
+
+
+def write_pairs(table: pd.DataFrame, folder: Path) -> list[Path]:
+    """Draw the differences of means of `pairwise_table` as a matrix, a dot where p < 0.05."""
+    titles = list(dict.fromkeys([*table["method 1"], *table["method 2"]]))
+    delta = pd.DataFrame(np.nan, index=titles, columns=titles)
+    p = delta.copy()
+    for row in table.to_dict("records"):
+        first, second = row["method 1"], row["method 2"]
+        delta.loc[first, second], delta.loc[second, first] = row["ΔMAP"], -row["ΔMAP"]
+        p.loc[first, second] = p.loc[second, first] = row["p"]
+    data = delta.rename_axis("ΔMAP, row less column").reset_index()
+    return write_figure(
+        lambda figure: _draw_pairs(figure, delta, p),
+        (COLUMN, COLUMN + 0.35),
+        data,
+        folder,
+        "pairwise-matrix",
+    )
+
+
+def _draw_pairs(figure: "Figure", delta: pd.DataFrame, p: pd.DataFrame) -> None:
+    axes = figure.add_subplot()
+    values = delta.to_numpy()
+    limit = float(np.nanmax(np.abs(values), initial=1e-6))
+    # colour-blind readers can distinguish orange and purple
+    image = axes.imshow(values, cmap="PuOr_r", vmin=-limit, vmax=limit)
+    rows, columns = np.nonzero(p.to_numpy() < LEVEL)
+    axes.scatter(columns, rows, s=7, color=BLACK, edgecolors="white", lw=0.4)
+    ticks = range(len(delta))
+    axes.set_xticks(ticks, list(delta.columns), rotation=90, fontsize=6.5)
+    axes.set_yticks(ticks, list(delta.index), fontsize=6.5)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.8, aspect=28)
+    bar.set_label("ΔMAP, row less column; dot: p < 0.05")
+    bar.outline.set_visible(False)
