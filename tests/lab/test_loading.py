@@ -261,7 +261,7 @@ class TestFolder:
     def test_a_label_that_is_none_is_told(self, tmp_path):
         frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(outlier=np.arange(30))
         frame.to_csv(tmp_path / "blobs.csv", index=False)
-        with pytest.raises(BadColumn, match=r"'outlier'.* is no label"):
+        with pytest.raises(BadColumn, match=r"'outlier': is not a label"):
             load_dataset(entry(), data_dir=tmp_path, download=False)
 
     def test_another_content_is_an_error_and_stays(self, tmp_path):
