@@ -1,4 +1,4 @@
-"""Meta-features: a plain rendition with SciPy, scikit-learn and PyOD against the extractor.
+"""Meta-features: a plain implementation with SciPy, scikit-learn and PyOD against the extractor.
 
     python benchmarks/metafeatures.py                    generated tables, 5 to 274 columns
     python benchmarks/metafeatures.py --data-dir DIR     real ones: .npz files with an X
@@ -6,10 +6,10 @@
     python benchmarks/metafeatures.py --sample           what the landmarkers' sample changes
     python benchmarks/metafeatures.py --start            a fresh process: first and second call
 
-Both sides run in the same process, on one thread; seconds are those of the processor, which other
-work on the machine disturbs least. The plain rendition is the one that the tests compare with, and
-it is timed once; ours is the best of three calls after the first. Agreement stands beside speed:
-the largest difference among the features that are not random, as a share of the value.
+Both sides run in the same process, on one thread; times are processor seconds, which other work on
+the machine affects least. The plain implementation is the one that the tests compare with; it is
+timed once. Ours is the best of three calls after the first. The last column is the largest relative
+difference among the features that are not random.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def largest_difference(ours: MetaFeatures, theirs: dict[str, float]) -> float:
         if name.startswith(("iforest", "loda")) or not np.isfinite(theirs[name]):
             continue
         differences.append(abs(ours[name] - theirs[name]) / max(abs(theirs[name]), 1e-9))
-    # NaN, which shows, where a feature is undefined on our side alone
+    # NaN if a feature is undefined on our side only
     return float(np.max(differences))
 
 
@@ -115,7 +115,7 @@ def grow() -> None:
 
 
 def one(n_rows: int) -> None:
-    # loads and warms everything, so that only the table's own needs are counted
+    # load and compile everything first, so that only the memory for the table counts
     extract(generated(1000, GROWTH_COLUMNS), BOTH)
     X = np.random.default_rng(0).normal(size=(n_rows, GROWTH_COLUMNS))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -200,7 +200,7 @@ def main() -> None:
     parser.add_argument("--first", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if any(os.environ.get(name) != "1" for name in THREADS):
-        # libraries read these when they are loaded, so that the process must start anew
+        # libraries read these variables when they are loaded, so start the process again
         os.execve(
             sys.executable, [sys.executable, *sys.argv], os.environ | dict.fromkeys(THREADS, "1")
         )

@@ -1,12 +1,13 @@
-"""Write the reference of all meta-features from their definitions in the code.
+"""Write the reference of all meta-features from their declarations in the code.
 
 python tools/make_metafeature_docs.py            writes docs/metafeatures.md
-python tools/make_metafeature_docs.py --check    exits with 1 where that is not up to date
+python tools/make_metafeature_docs.py --check    exits with 1 if that file is not up to date
 """
 
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from metaod.metafeatures import SCHEMAS, Feature, Schema, schema, statistic_and_summary
@@ -20,27 +21,27 @@ REFERENCE = Path(__file__).parents[1] / "docs/metafeatures.md"
 HEAD = f"""\
 # Meta-features
 
-What a table looks like, as a named vector. This page is made from the definitions in the code by
-`python tools/make_metafeature_docs.py`.
+Meta-features describe a table by a named vector. `python tools/make_metafeature_docs.py` generates
+this page from the declarations in the code.
 
 Statistics are of the prepared, unscaled columns: `X` has n rows and p columns, x is a column (or,
 in the group *sample*, all values), mu its mean and sigma its standard deviation, divided by n.
-Landmarkers run with PyOD's default parameters on the z-scored columns `Z`, of which constant ones
-are left out; above {MAX_ROWS:,} rows or {MAX_VALUES:,} values they run on a seeded sample of the
+Landmarkers run with PyOD's default parameters on the z-scored columns `Z`, without constant
+columns; above {MAX_ROWS:,} rows or {MAX_VALUES:,} values they run on a seeded sample of the
 rows. PCA scores are squared reconstruction errors from the first {N_COMPONENTS} components (from
 all but one where there are no more). Random landmarkers are averaged over three seeds. Above
-{MAX_PAIRED_COLUMNS:,} columns, pairs are those of {MAX_PAIRED_COLUMNS:,} evenly spaced columns.
+{MAX_PAIRED_COLUMNS:,} columns, only pairs of {MAX_PAIRED_COLUMNS:,} evenly spaced columns are used.
 
-A value that is undefined is NaN, as is one beyond the range of floating-point numbers; none is ever
+An undefined value is NaN, and so is a value beyond the range of floating-point numbers; no value is
 infinite. A summary over columns, pairs, trees or projections leaves out those for which the
 statistic is undefined. Spread that is no more than rounding counts as none: standard deviations are
 then 0, and skewness and kurtosis are undefined. Kurtosis is mu_4 / sigma^4, 3 for a normal
 distribution.
 
-A feature that says *scale-free* is the same when all values are multiplied by one positive number.
-One that says *constant* is made the same for every table of its size by its definition, and is kept
-out of learning. One that says *ours* is not in the paper's list. `NAME_{{{",".join(SUMMARIES)}}}`
-stands for as many features.
+The last column marks features. A *scale-free* feature stays the same when all values are multiplied
+by one positive number. A *constant* feature is the same for every table of the same size, by its
+definition, and is not used for learning. A feature marked *ours* is not in the paper's list.
+`NAME_{{{",".join(SUMMARIES)}}}` stands for six features.
 """
 
 
@@ -58,35 +59,35 @@ def main() -> None:
 
 
 def reference() -> str:
-    """The whole page."""
-    return HEAD + "".join(line for name in SCHEMAS for line in described(schema(name)))
+    """Return the whole page."""
+    return HEAD + "".join(line for name in SCHEMAS for line in schema_part(schema(name)))
 
 
-def described(one: Schema) -> Iterator[str]:
-    """The part on one schema."""
+def schema_part(one: Schema) -> Iterator[str]:
+    """Return the part on one schema."""
     yield f"\n## Schema `{one.name}`\n\n"
     yield f"Version {one.version}, {len(one.features)} features"
     yield f", of which {len(one.learned)} for learning.\n"
     for group, features in one.groups.items():
         yield f"\n### {group.capitalize() if group.islower() else group}\n\n"
         yield "| feature | what it is | formula | |\n|---|---|---|---|\n"
-        for names, feature in folded(features):
+        for names, feature in rows(features):
             cells = (names, feature.definition, f"`{feature.formula}`", ", ".join(marks(feature)))
             yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
 def marks(feature: Feature) -> list[str]:
-    """What is to be said of a feature beside its definition."""
+    """Return the marks of a feature."""
     marked = {
         "scale-free": feature.scale_free,
         "constant": feature.constant,
         "ours": not feature.in_paper,
     }
-    return [word for word, holds in marked.items() if holds]
+    return [mark for mark, holds in marked.items() if holds]
 
 
-def folded(features: tuple[Feature, ...]) -> Iterator[tuple[str, Feature]]:
-    """Features with their names; summaries of one statistic as one, that of their mean."""
+def rows(features: tuple[Feature, ...]) -> Iterator[tuple[str, Feature]]:
+    """Return names with features; the summaries of one statistic are one row."""
     stems: dict[str, dict[str, Feature]] = {}
     for feature in features:
         statistic, summary = statistic_and_summary(feature) or (feature.name, "")
@@ -99,14 +100,10 @@ def folded(features: tuple[Feature, ...]) -> Iterator[tuple[str, Feature]]:
         feature = summaries["mean"]
         yield (
             f"`{stem}_{{{','.join(summaries)}}}`",
-            Feature(
-                feature.name,
-                feature.group,
-                feature.definition.removeprefix("mean "),
-                feature.formula.removeprefix("mean of "),
-                in_paper=feature.in_paper,
-                scale_free=feature.scale_free,
-                constant=feature.constant,
+            replace(
+                feature,
+                definition=feature.definition.removeprefix("mean "),
+                formula=feature.formula.removeprefix("mean of "),
             ),
         )
 

@@ -1,6 +1,6 @@
-"""The paper's features in the slow, obvious way: NumPy, SciPy, scikit-learn and PyOD, in loops.
+"""The paper's features computed slowly and obviously: NumPy, SciPy, scikit-learn, PyOD, loops.
 
-The tests compare the library's with these, and so does ``benchmarks/metafeatures.py``.
+The tests and ``benchmarks/metafeatures.py`` compare the library's values with these.
 """
 
 import warnings
@@ -30,7 +30,7 @@ def plain_features(X, seeds=(0, 1, 2), categorical_share=0.0):
         }
 
 
-def summed_up(stem, values):
+def summaries(stem, values):
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
     if values.size == 0:
@@ -99,16 +99,16 @@ def column_features(X):
     columns = [X[:, j] for j in range(p)]
     normality = [stats.normaltest(x).pvalue if n >= 8 else np.nan for x in columns]
     tested = [p_value for p_value in normality if not np.isnan(p_value)]
-    values = summed_up("normality_p", normality)
+    values = summaries("normality_p", normality)
     values["not_normal_share"] = np.mean(np.array(tested) < 0.05) if tested else np.nan
     for order in range(5, 11):
-        values |= summed_up(f"moment_{order}", [stats.moment(x, order) for x in columns])
-    values |= summed_up("skewness", [stats.skew(x) for x in columns])
-    values |= summed_up("kurtosis", [stats.kurtosis(x, fisher=False) for x in columns])
-    values |= summed_up("sparsity", [len(np.unique(x)) / n for x in columns])
-    values |= summed_up("coefficient_of_variation", [x.std() / x.mean() for x in columns])
+        values |= summaries(f"moment_{order}", [stats.moment(x, order) for x in columns])
+    values |= summaries("skewness", [stats.skew(x) for x in columns])
+    values |= summaries("kurtosis", [stats.kurtosis(x, fisher=False) for x in columns])
+    values |= summaries("sparsity", [len(np.unique(x)) / n for x in columns])
+    values |= summaries("coefficient_of_variation", [x.std() / x.mean() for x in columns])
     counts = [np.unique(x, return_counts=True)[1] for x in columns]
-    values |= summed_up("entropy", [stats.entropy(c, base=2) / np.log2(n) for c in counts])
+    values |= summaries("entropy", [stats.entropy(c, base=2) / np.log2(n) for c in counts])
     del values["entropy_skewness"], values["entropy_kurtosis"]
     return values
 
@@ -127,9 +127,9 @@ def pair_features(X):
     pca = PCA(svd_solver="full").fit(X)
     along = pca.transform(X)[:, 0]
     return {
-        **summed_up("correlation", correlations),
-        **summed_up("covariance", covariances),
-        **summed_up("anova_p", p_values),
+        **summaries("correlation", correlations),
+        **summaries("covariance", covariances),
+        **summaries("anova_p", p_values),
         "first_pc_share": pca.explained_variance_ratio_[0],
         "first_pc_std": along.std(),
         "first_pc_skewness": abs(stats.skew(along)),
@@ -172,7 +172,7 @@ def iforest_features(Z, seed):
     ]
     values = score_features("iforest", forest.decision_scores_)
     for name in trees[0]:
-        values |= summed_up(f"iforest_{name}", [tree[name] for tree in trees])
+        values |= summaries(f"iforest_{name}", [tree[name] for tree in trees])
     return values
 
 
@@ -208,8 +208,8 @@ def tree_features(left, right, feature, n_columns, root=0):
 def hbos_features(Z):
     detector = HBOS().fit(Z)
     return {
-        **summed_up("hbos_mean", detector.hist_.mean(axis=0)),
-        **summed_up("hbos_max", detector.hist_.max(axis=0)),
+        **summaries("hbos_mean", detector.hist_.mean(axis=0)),
+        **summaries("hbos_max", detector.hist_.max(axis=0)),
         **score_features("hbos", detector.decision_scores_),
     }
 
@@ -217,17 +217,17 @@ def hbos_features(Z):
 def loda_features(Z, seed):
     detector = LODA(random_state=seed).fit(Z)
     projections = [Z @ weights for weights in detector.projections_]
-    return described_cuts(projections, detector.histograms_, detector.decision_scores_)
+    return projection_features(projections, detector.histograms_, detector.decision_scores_)
 
 
-def described_cuts(projections, histograms, scores):
+def projection_features(projections, histograms, scores):
     entropies = [stats.entropy(histogram, base=10) for histogram in histograms]
     return {
-        **summed_up("loda_projection_mean", [along.mean() for along in projections]),
-        **summed_up("loda_projection_max", [along.max() for along in projections]),
-        **summed_up("loda_histogram_mean", [histogram.mean() for histogram in histograms]),
-        **summed_up("loda_histogram_max", [histogram.max() for histogram in histograms]),
-        **summed_up("loda_histogram_entropy", entropies),
+        **summaries("loda_projection_mean", [along.mean() for along in projections]),
+        **summaries("loda_projection_max", [along.max() for along in projections]),
+        **summaries("loda_histogram_mean", [histogram.mean() for histogram in histograms]),
+        **summaries("loda_histogram_max", [histogram.max() for histogram in histograms]),
+        **summaries("loda_histogram_entropy", entropies),
         **score_features("loda", scores),
     }
 

@@ -74,7 +74,7 @@ def test_extraction_does_not_write_to_the_table():
         assert_array_equal(table, before)
 
 
-def test_a_seed_gives_one_vector_and_another_seed_another():
+def test_the_vector_depends_on_the_seed_only():
     assert_array_equal(extract(X).values, extract(X).values)
     first, second = extract(X, random_state=0), extract(X, random_state=1)
     assert first["iforest_leaves_mean"] != second["iforest_leaves_mean"]

@@ -1,4 +1,4 @@
-"""What must not change a feature: the order of rows and columns, and the unit of the values."""
+"""Features do not depend on the order of rows and columns, nor on the unit of the values."""
 
 import warnings
 
@@ -14,7 +14,7 @@ from metaod.metafeatures import extract, schema
 quick = settings(derandomize=True, deadline=None, max_examples=25)
 
 PAPER = schema("paper")
-# they draw rows or columns by their places
+# they draw rows or columns by position
 RANDOM = tuple(name for name in PAPER.names if name.startswith(("iforest", "loda")))
 STEADY = tuple(name for name in PAPER.names if name not in RANDOM)
 # sums that run row by row, and products of matrices, change by rounding; sorted ones by nothing
@@ -82,7 +82,7 @@ def test_the_order_of_columns_does_not_matter(X, random):
 
 @quick
 @given(tables(), st.floats(1e-9, 1e9))
-def test_scale_free_features_do_not_know_the_unit(X, factor):
+def test_scale_free_features_do_not_change_with_the_unit(X, factor):
     first, second = extract(X), extract(X * factor)
     names = [feature.name for feature in PAPER.features if feature.scale_free]
     steady = [name for name in names if name in STEADY]
@@ -101,14 +101,14 @@ def test_powers_of_two_change_no_bit_of_any_scale_free_feature(X, exponent):
 
 @quick
 @given(tables())
-def test_landmarkers_do_not_know_the_units_of_columns(X):
+def test_landmarkers_do_not_change_with_the_units_of_columns(X):
     random = np.random.default_rng(0)
     changed = X * random.uniform(0.01, 100, size=X.shape[1]) + random.normal(size=X.shape[1])
     names = [name for name in STEADY if name.startswith(("hbos", "pca"))]
     assert_alike(extract(X), extract(changed), names, rtol=1e-5)
 
 
-def test_scale_bound_features_do_know_the_unit():
+def test_other_features_change_with_the_unit():
     X = np.random.default_rng(0).normal(size=(40, 3)) + 5
     first, second = extract(X), extract(3 * X)
     same = [
@@ -122,7 +122,7 @@ def test_scale_bound_features_do_know_the_unit():
 
 @settings(quick, max_examples=100)
 @given(matrices(extremes))
-def test_nothing_is_ever_infinite_raised_or_warned_of(X):
+def test_no_value_is_infinite_and_nothing_is_raised_or_warned(X):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         values = extract(X)
@@ -131,7 +131,7 @@ def test_nothing_is_ever_infinite_raised_or_warned_of(X):
 
 @quick
 @given(matrices(numbers))
-def test_what_every_table_has_is_defined(X):
+def test_basic_features_are_always_defined(X):
     values = extract(X)
     sizes = ("n_rows", "sample_mean", "sample_q99", "sparsity_mean", "moment_10_max")
     assert np.isfinite(values_of(values, sizes)).all()
@@ -139,7 +139,7 @@ def test_what_every_table_has_is_defined(X):
 
 @quick
 @given(matrices(numbers))
-def test_values_keep_their_bounds(X):
+def test_values_lie_within_their_bounds(X):
     values = extract(X)
 
     def within(name, low, high):

@@ -1,4 +1,4 @@
-"""ECOD, kNN and LOF as landmarkers: PyOD's scores."""
+"""ECOD, kNN and LOF as landmarkers: their scores equal PyOD's."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ TABLES = dict(tables())
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_ecod_is_pyods(name):
+def test_ecod_scores_equal_pyods(name):
     Z = TABLES[name]
     np.testing.assert_allclose(run_ecod(Z).scores, ECOD().fit(Z).decision_scores_, rtol=1e-12)
 
@@ -36,7 +36,7 @@ def test_ecod_takes_the_longer_tail_of_a_symmetric_column():
     np.testing.assert_allclose(run_ecod(Z).scores, np.log(2))
 
 
-def test_ecod_in_blocks_of_columns_is_ecod(monkeypatch):
+def test_ecod_does_not_depend_on_the_block_size(monkeypatch):
     Z = TABLES["wide"]
     whole = run_ecod(Z).scores
     monkeypatch.setattr("metaod.models.families.ecod_landmarker._BLOCK", 7 * len(Z))
@@ -44,14 +44,14 @@ def test_ecod_in_blocks_of_columns_is_ecod(monkeypatch):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_knn_is_pyods(name):
+def test_knn_scores_equal_pyods(name):
     Z = TABLES[name]
     expected = KNN(n_neighbors=5).fit(Z).decision_scores_
     np.testing.assert_allclose(run_knn(run_neighbours(Z)).scores, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name != "integers"])
-def test_lof_is_pyods(name):
+def test_lof_scores_equal_pyods(name):
     Z = TABLES[name]
     expected = LOF(n_neighbors=20).fit(Z).decision_scores_
     np.testing.assert_allclose(run_lof(run_neighbours(Z)).scores, expected, rtol=1e-6)
@@ -80,7 +80,7 @@ def test_fewer_rows_than_neighbours(n_rows):
     assert np.isfinite(run_lof(run).scores).all()
 
 
-def test_wide_table_is_sampled_more_sparsely():
+def test_wide_table_has_a_smaller_sample():
     Z = np.random.default_rng(2).standard_normal((900, 1600))
     assert len(run_neighbours(Z, 3).rows) == 790
     assert len(run_neighbours(Z, 3, max_rows=100).rows) == 100

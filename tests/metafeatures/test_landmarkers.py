@@ -1,4 +1,4 @@
-"""Landmarker runs: against plain code on the same trees and cuts, and PyOD in distribution."""
+"""Landmarker runs, compared with plain code on the same trees and projections, and with PyOD."""
 
 import math
 from itertools import islice
@@ -42,7 +42,7 @@ def shared_scores(spec, seed):
 
 
 @pytest.mark.parametrize("table", [Z, TIED, Z[:2], Z[:30, :1]])
-def test_trees_are_described_as_a_plain_walk_describes_them(table):
+def test_tree_statistics_equal_those_of_a_plain_walk(table):
     run = run_iforest(table, seed=4)
     n_samples = min(256, len(table))
     depth = math.ceil(math.log2(n_samples))
@@ -75,7 +75,7 @@ def test_a_forest_without_splits_has_no_imbalance():
 
 
 @pytest.mark.filterwarnings("ignore:Precision loss")  # depths are all the same
-def test_random_landmarkers_are_pyods_in_distribution():
+def test_random_landmarkers_have_pyods_distribution():
     seeds = range(12)
     names = [
         feature.name
@@ -95,7 +95,7 @@ def test_random_landmarkers_are_pyods_in_distribution():
 
 
 @pytest.mark.parametrize("table", [Z, TIED, Z[:2], Z[:30, :1]])
-def test_cuts_are_described_as_numpy_describes_them(table):
+def test_loda_histograms_equal_numpys(table):
     run = run_loda(table, seed=2)
     cuts = list(islice(nested_cuts(table, 2), 100))
     for cut, along in enumerate(cuts):
@@ -149,11 +149,8 @@ def test_runs_are_made_once_and_seeds_differ():
 
 
 def test_large_tables_are_sampled_from_the_seed(monkeypatch):
-    whole = LandmarkerRuns(X)
-    assert not whole.is_sampled
-    assert_array_equal(whole.rows, np.arange(400))
+    assert_array_equal(LandmarkerRuns(X).rows, np.arange(400))
     runs = LandmarkerRuns(X, max_rows=100)
-    assert runs.is_sampled
     assert runs.Z.shape == (100, 5)
     assert_array_equal(runs.rows, np.unique(runs.rows))
     assert_array_equal(runs.rows, LandmarkerRuns(X, max_rows=100).rows)
@@ -164,7 +161,7 @@ def test_large_tables_are_sampled_from_the_seed(monkeypatch):
     assert len(LandmarkerRuns(X).rows) == 300
 
 
-def test_columns_constant_in_all_rows_leave_nothing_to_run():
+def test_there_are_no_z_scores_if_all_columns_are_constant():
     assert LandmarkerRuns(np.full((5, 2), 3.0)).Z is None
 
 
@@ -181,7 +178,7 @@ def test_scores_that_are_all_the_same_have_no_summary():
     assert score_summary(np.array([0.0, 0.1, 1.0]))[4] == pytest.approx(0.9)
 
 
-def test_every_seed_of_numpy_is_a_seed():
+def test_the_largest_seed_is_accepted():
     runs = LandmarkerRuns(X, random_state=2**32 - 1)
     assert all(0 <= seed < 2**32 for seed in runs.seeds)
     assert np.isfinite(list(landmarker_values(runs).values())).any()

@@ -1,4 +1,4 @@
-"""Each of the paper's features against the slow, obvious rendition of its definition."""
+"""Each of the paper's features, compared with a slow, obvious implementation."""
 
 import numpy as np
 import plain_metafeatures as plain
@@ -44,7 +44,7 @@ def plain_of(name):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_deterministic_feature_is_its_definition(name):
+def test_deterministic_features_equal_the_plain_implementation(name):
     values = extract(TABLES[name])
     expected = plain_of(name)
     for feature in PAPER_FEATURES:
@@ -57,7 +57,7 @@ def test_every_deterministic_feature_is_its_definition(name):
         assert_allclose(got, want, rtol=1e-6, atol=1e-9, err_msg=feature.name)
 
 
-def test_the_rendition_has_every_feature_and_no_other():
+def test_the_plain_implementation_has_the_same_features():
     assert set(plain_of("two columns")) == set(schema("paper").names)
 
 
@@ -84,7 +84,7 @@ def test_median_deviation_of_few_values(size):
     assert extract(x)["median_absolute_deviation"] == pytest.approx(want, abs=1e-12)
 
 
-def test_features_constant_by_definition_are_so_and_are_kept_out_of_learning():
+def test_constant_features_are_constant_and_not_learned():
     constant = [feature.name for feature in PAPER_FEATURES if feature.constant]
     assert len(constant) == 18
     assert not set(constant) & set(schema("paper").learned)

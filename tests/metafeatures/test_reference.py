@@ -1,4 +1,4 @@
-"""The reference page is what the definitions in the code say."""
+"""The reference page lists what the code declares."""
 
 import importlib.util
 import sys
@@ -25,7 +25,7 @@ def test_the_reference_is_up_to_date(tool, monkeypatch):
     tool.main()
 
 
-def test_a_stale_reference_is_told_and_written_anew(tool, monkeypatch, tmp_path):
+def test_an_outdated_reference_is_reported_and_rewritten(tool, monkeypatch, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Meta-features\n", encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["tool", "--check", "--output", str(page)])
@@ -36,7 +36,7 @@ def test_a_stale_reference_is_told_and_written_anew(tool, monkeypatch, tmp_path)
     assert page.read_text(encoding="utf-8") == tool.reference()
 
 
-def test_the_reference_tells_of_every_feature():
+def test_the_reference_lists_every_feature():
     page = (ROOT / "docs/metafeatures.md").read_text(encoding="utf-8")
     for name in SCHEMAS:
         for feature in schema(name).features:

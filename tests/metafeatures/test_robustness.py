@@ -1,4 +1,4 @@
-"""Every table that preparation can produce is described, whatever it holds."""
+"""Features of unusual tables: few rows, constants, huge and tiny values."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ OF_LANDMARKERS = [
 ]
 NORMAL = RANDOM.normal(size=(50, 3))
 
-# what no table of more than one column and 8 rows of continuous values lacks
+# undefined even for tables of continuous values with several columns and 8 rows or more
 UNDEFINED_OF_CONTINUOUS = {
     # all values are distinct, all trees reach their depth, and what is constant by definition
     *(f"{stem}_{name}" for name in ("skewness", "kurtosis") for stem in (
@@ -34,11 +34,11 @@ def undefined(X):
     return {name for name, value in values.to_dict().items() if np.isnan(value)}
 
 
-def test_an_ordinary_table_lacks_nothing_that_is_defined():
+def test_features_of_an_ordinary_table_are_defined():
     assert undefined(RANDOM.normal(size=(500, 8)) + 1) == UNDEFINED_OF_CONTINUOUS
 
 
-def test_one_column_lacks_pairs_and_spread_over_columns():
+def test_one_column_has_no_pair_features():
     missing = undefined(NORMAL[:, :1])
     names = schema("paper").names
     pairs = {name for name in names if name.startswith(("correlation", "covariance", "anova"))}
@@ -55,14 +55,14 @@ def test_two_rows():
     assert not {"correlation_mean", "anova_p_mean", "iforest_depth_mean"} & missing
 
 
-def test_one_row_has_a_size_and_values():
+def test_one_row():
     values = extract(np.array([[1.0, 2.0, 4.0]]))
     assert values["sample_median"] == 2
     assert np.isnan(values["anova_p_mean"])
     assert np.isnan(values["entropy_mean"])
 
 
-def test_all_constant_lacks_every_landmarker():
+def test_landmarker_features_are_undefined_if_all_columns_are_constant():
     values = extract(np.full((20, 3), 0.1))
     assert np.isnan([values[name] for name in OF_LANDMARKERS]).all()
     assert values["sample_std"] == 0
@@ -77,7 +77,7 @@ def test_constants_that_differ_have_anova_p_value_0():
     assert extract(np.column_stack([np.full(9, 1.0), np.full(9, 2.0)]))["anova_p_max"] == 0
 
 
-def test_constant_columns_leave_landmarkers_alone():
+def test_constant_columns_do_not_change_landmarkers():
     with_constant = np.column_stack([NORMAL, np.full(50, 4.0)])
     first, second = extract(NORMAL), extract(with_constant)
     for name in OF_LANDMARKERS:
@@ -157,7 +157,7 @@ def test_more_columns_than_are_paired():
     assert values["first_pc_share"] > 0.1
 
 
-def test_a_long_table_is_described_from_a_sample_by_landmarkers_alone():
+def test_only_landmarkers_use_a_sample_of_a_long_table():
     X = RANDOM.normal(size=(100_000, 2))
     values = extract(X)
     assert values["n_rows"] == 100_000

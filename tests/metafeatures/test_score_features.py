@@ -1,4 +1,4 @@
-"""Every feature of the `scores` schema against a slow, obvious rendition of its definition."""
+"""Every feature of the `scores` schema, compared with a slow, obvious implementation."""
 
 from functools import cache
 from itertools import combinations
@@ -42,7 +42,7 @@ def score_values(runs):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_features_are_their_definitions(name):
+def test_features_equal_the_plain_implementation(name):
     runs = LandmarkerRuns(TABLES[name])
     expected = slow_features(runs)
     assert list(expected) == NAMES
@@ -68,7 +68,7 @@ def test_sampled_neighbours(monkeypatch):
 
 
 def slow_features(runs):
-    """All features by name, in order."""
+    """All features by name, in the order of the schema."""
     seeded = {
         "iforest": [runs.iforest(seed).scores for seed in runs.seeds],
         "loda": [runs.loda(seed).scores for seed in runs.seeds],
@@ -125,13 +125,13 @@ def slow_features(runs):
         features[f"{name}_seed_spearman"] = np.mean([spearman(*pair) for pair in pairs])
         features[f"{name}_seed_overlap"] = np.mean([top_overlap(*pair) for pair in pairs])
         features[f"{name}_seed_noise"] = (
-            np.nan if settled(average) is None else np.sqrt(np.mean(noise)) / np.std(average)
+            np.nan if scaled(average) is None else np.sqrt(np.mean(noise)) / np.std(average)
         )
     return features
 
 
-def settled(scores):
-    """Scores from 0 to 1 without rounding errors; None if all are equal."""
+def scaled(scores):
+    """Scores scaled to 0 ... 1 and rounded; None if all are equal."""
     spread = np.ptp(scores)
     if spread <= 1e-9 * np.abs(scores).max() + 1e-12:
         return None
@@ -144,13 +144,13 @@ def mean(values):
 
 
 def spearman(one, other):
-    one, other = settled(one), settled(other)
+    one, other = scaled(one), scaled(other)
     return np.nan if one is None or other is None else stats.spearmanr(one, other).statistic
 
 
 def membership(scores):
     """Chance of each row to be among the top 5 % if ties are broken at random."""
-    s = settled(scores)
+    s = scaled(scores)
     if s is None:
         return None
     m = -(-len(s) // 20)
@@ -182,7 +182,7 @@ def l_skewness(ascending):
 
 
 def shape(scores):
-    s = settled(scores)
+    s = scaled(scores)
     if s is None:
         names = ("l_skewness", "gini", "tail_gini", "tail_ratio", "extreme_ratio")
         return dict.fromkeys((*names, "gap", "split", "split_share"), np.nan)

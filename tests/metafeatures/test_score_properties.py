@@ -1,4 +1,4 @@
-"""The `scores` schema: what must not change a feature, and tables that try to break one."""
+"""The `scores` schema: invariances, and features of unusual tables."""
 
 import warnings
 
@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 from metaod.metafeatures import LandmarkerRuns, extract, schema
 
 NAMES = schema("scores").names
-# iForest and LODA draw rows and columns by their place; so does what compares all landmarkers
+# iForest and LODA draw rows and columns by position; overall agreement includes them
 SEEDED = {feature.name for feature in schema("scores").groups["agreement overall"]}
 FIXED = np.array(
     [not {"iforest", "loda"} & set(name.split("_")) and name not in SEEDED for name in NAMES]
@@ -34,7 +34,7 @@ def drawn(seed):
     return X, random
 
 
-def test_features_are_many_and_named_once():
+def test_features_have_unique_names_and_short_definitions():
     assert 80 <= len(NAMES) <= 160
     assert len(set(NAMES)) == len(NAMES)
     assert not set(NAMES) & set(schema("paper").names)
@@ -53,7 +53,7 @@ def test_positive_scaling_and_shifts_change_nothing(seed):
     X, random = drawn(seed)
     factors = 10 ** random.uniform(-3, 3, X.shape[1])
     moved = X * factors + factors * random.standard_normal(X.shape[1])
-    # float32 thresholds of a forest may move a row that lies on one, so that most is asked of it
+    # a row on a float32 threshold of a forest may move, so the tolerance is larger for all features
     np.testing.assert_allclose(values_of(moved)[FIXED], values_of(X)[FIXED], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(values_of(moved), values_of(X), rtol=0.1, atol=0.1)
 
@@ -73,7 +73,7 @@ def test_powers_of_two_change_no_bit_even_with_ties(X, exponent):
 
 @quick
 @given(seeds)
-def test_order_of_rows_and_columns_changes_nothing_fixed(seed):
+def test_order_of_rows_and_columns_changes_no_deterministic_feature(seed):
     X, random = drawn(seed)
     shuffled = X[random.permutation(len(X))][:, random.permutation(X.shape[1])]
     np.testing.assert_allclose(
@@ -91,7 +91,7 @@ def test_order_of_rows_and_columns_changes_nothing_fixed(seed):
         ),
     )
 )
-def test_never_infinite_never_an_error_or_a_warning(X):
+def test_no_value_is_infinite_and_nothing_is_raised_or_warned(X):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         values = values_of(X)
@@ -134,7 +134,7 @@ def test_all_is_undefined_without_a_varying_column():
     assert np.isnan(values_of(np.ones((10, 3)))).all()
 
 
-def test_stability_takes_two_seeds():
+def test_stability_needs_two_seeds():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         X = AWKWARD["a column twice"]
@@ -147,7 +147,7 @@ def value(X, name):
     return float(values_of(X)[NAMES.index(name)])
 
 
-def test_features_tell_kinds_of_outliers_apart():
+def test_features_distinguish_kinds_of_outliers():
     random = np.random.default_rng(5)
     cloud = random.standard_normal((380, 2))
     angles = random.uniform(0, 2 * np.pi, 20)
@@ -158,7 +158,7 @@ def test_features_tell_kinds_of_outliers_apart():
             name = f"{landmarker}_{feature}"
             assert value(clump, name) > value(ring, name) + 0.2
     assert value(clump, "island_share") >= 0.05
-    # rows off a line, within the reach of every column: only neighbours tell
+    # rows off a line but within the range of every column: only neighbours show them
     t = random.uniform(-1, 1, 400)
     line = np.column_stack([t, t + 0.01 * random.standard_normal(400)])
     line[:20, 1] += random.choice([-0.3, 0.3], 20)

@@ -232,6 +232,5 @@ def _moments(column: Any, unit: float, result: Any) -> None:
         m9 += d5 * d4
         m10 += d5 * d5
     result[0] = middle + shift
-    result[1], result[2], result[3] = m2 / n, m3 / n, m4 / n
-    result[4], result[5], result[6] = m5 / n, m6 / n, m7 / n
-    result[7], result[8], result[9] = m8 / n, m9 / n, m10 / n
+    for k, total in enumerate((m2, m3, m4, m5, m6, m7, m8, m9, m10)):
+        result[k + 1] = total / n

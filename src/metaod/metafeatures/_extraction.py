@@ -1,4 +1,4 @@
-"""Extraction: a table in, its named vector of meta-features out."""
+"""Extraction of the meta-features of a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from metaod.tables import PreparedTable, Table, prepare
 __all__ = ["Describable", "MetaFeatures", "extract"]
 
 Describable = PreparedTable | Table | pd.DataFrame | npt.NDArray[Any]
-"""What can be described."""
+"""Types of table that :func:`extract` accepts."""
 
 _PAPER_FEATURES = (size, sample, *COLUMN_FEATURES, pairs, *LANDMARKER_FEATURES)
 register_schema("paper", 1, _PAPER_FEATURES)
@@ -45,7 +45,7 @@ class MetaFeatures:
     schemas : tuple of Schema
         The schemas, in the order of the vector.
     values : ndarray of float
-        One number a feature; NaN where it is undefined, never infinite.
+        One number per feature; NaN where it is undefined, never infinite.
     """
 
     schemas: tuple[Schema, ...]
@@ -56,12 +56,12 @@ class MetaFeatures:
         """What each value is."""
         return tuple(feature for part in self.schemas for feature in part.features)
 
-    @cached_property
+    @property
     def names(self) -> tuple[str, ...]:
         """Name of each value."""
         return tuple(feature.name for feature in self.features)
 
-    @cached_property
+    @property
     def groups(self) -> Mapping[str, Mapping[str, float]]:
         """Names and values by group."""
         groups: dict[str, dict[str, float]] = {}
@@ -114,15 +114,14 @@ def extract(
     Parameters
     ----------
     X : PreparedTable, Table, pandas.DataFrame or numpy.ndarray
-        The table. A table or frame is prepared first. An array must be of finite numbers and is
-        taken as it is; its share of categorical columns is 0.
+        The table. A table or frame is prepared first. An array must hold finite numbers and is
+        used as it is; its share of categorical columns is 0.
     schema : {"paper", "scores"} or sequence of them, default="paper"
-        What to extract; several schemas share their landmarkers.
+        What to extract; several schemas share their landmarker runs.
     random_state : int, default=0
-        Seeds the random landmarkers, and the sample they run on where the table is large.
+        Seeds the random landmarkers, and the sample that they run on if the table is large.
     runs : LandmarkerRuns, optional
-        Runs on the same prepared matrix, to share them with what comes before or after;
-        `random_state` is then theirs.
+        Existing runs on the same prepared matrix; `random_state` is then not used.
 
     Returns
     -------
@@ -171,7 +170,7 @@ def _prepared(X: Describable) -> tuple[npt.NDArray[np.float64], float]:
             remedy="Read other things with metaod.read_table first",
         )
     matrix = np.ascontiguousarray(X, dtype=np.float64)
-    # the extremes of a matrix with NaN are NaN: they tell without a copy
+    # the extremes of a matrix with NaN are NaN; this needs no copy
     if not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
         raise UserError(
             "the matrix holds missing or infinite values",

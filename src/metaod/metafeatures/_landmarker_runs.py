@@ -1,11 +1,10 @@
-"""The landmarkers' runs on one table, each made when first asked for and then kept."""
+"""Runs of the landmarkers on one table."""
 
 from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
 from metaod.models import (
@@ -32,30 +31,29 @@ from metaod.models import (
 __all__ = ["MAX_ROWS", "MAX_VALUES", "LandmarkerRuns"]
 
 MAX_ROWS = 10_000
-"""Rows that landmarkers run on, at most, unless told otherwise."""
+"""Most rows that landmarkers run on, by default."""
 MAX_VALUES = 2**22
-"""Values that landmarkers run on, at most: 32 MiB; wider tables are sampled more sparsely."""
-_FEWEST_ROWS = 256  # that a wide table is sampled down to; an isolation tree takes no more
+"""Most values that landmarkers run on (32 MiB); wide tables have smaller samples."""
+_FEWEST_ROWS = 256  # a wide table is not sampled below that; an isolation tree takes no more
 
-Rows = npt.NDArray[np.intp]
 _Run = TypeVar("_Run")
 
 
 class LandmarkerRuns:
     """Landmarkers on the z-scored columns of one table, with default parameters.
 
-    Above `max_rows` rows or 4,194,304 values they run on a sample of the rows, drawn without
-    replacement from `random_state`, as if it were the table. Neighbours are searched within a
-    smaller sample of that, whose rows the run names.
+    Each run is made when first asked for, then kept. Above `max_rows` rows or 4,194,304 values they
+    run on a sample of the rows, drawn without replacement from `random_state`. Neighbours are
+    searched within a smaller sample of that.
 
     Parameters
     ----------
     X : ndarray of float, shape (n_rows, n_columns)
         The prepared table: finite, not scaled.
     random_state : int, default=0
-        What sample is drawn, and which seeds the random landmarkers take.
+        Determines the sample and the seeds of the random landmarkers.
     n_seeds : int, default=3
-        How many seeds the random landmarkers are run with; features are averaged over them.
+        Number of seeds of the random landmarkers; features are averaged over them.
     max_rows : int, default=10,000
         The most rows that landmarkers run on.
 
@@ -64,20 +62,18 @@ class LandmarkerRuns:
     X : ndarray of float
         The table.
     Z : ndarray of float or None
-        Z-scores of the sampled rows, without the columns that are constant in them. None where all
-        are: then there are no runs, and every feature of a landmarker is NaN.
+        Z-scores of the sampled rows, without constant columns. None where all columns are constant:
+        then there are no runs, and every feature of a landmarker is NaN.
     rows : ndarray of int
         The rows of `X` that are in `Z`, ascending.
     seeds : tuple of int
-        Seeds for the random landmarkers, others for every `random_state`.
+        Seeds of the random landmarkers.
 
     Examples
     --------
     >>> runs = LandmarkerRuns(np.array([[0.0, 1.0], [1.0, 1.0], [5.0, 1.0]]))
-    >>> runs.Z.shape, runs.seeds
-    ((3, 1), (0, 1, 2))
-    >>> int(runs.hbos().scores.argmax())
-    2
+    >>> runs.Z.shape, runs.seeds, int(runs.hbos().scores.argmax())
+    ((3, 1), (0, 1, 2), 2)
     """
 
     def __init__(
@@ -92,21 +88,20 @@ class LandmarkerRuns:
         self.X = X
         self.random_state = int(random_state)
         first = self.random_state * int(n_seeds)
-        # numpy's seeds end at 2**32: beyond, they start again
-        self.seeds = tuple((first + place) % 2**32 for place in range(int(n_seeds)))
+        # numpy's seeds are below 2**32
+        self.seeds = tuple((first + i) % 2**32 for i in range(int(n_seeds)))
         by_width = max(_FEWEST_ROWS, MAX_VALUES // max(1, X.shape[1]))
-        self.rows = _sample(len(X), min(max_rows, by_width), self.random_state)
-        self._made: dict[tuple[str, int | None], object] = {}
-
-    @property
-    def is_sampled(self) -> bool:
-        """Whether landmarkers run on fewer rows than the table has."""
-        return len(self.rows) < len(self.X)
+        n_rows, most = len(X), min(max_rows, by_width)
+        self.rows = np.arange(n_rows)
+        if n_rows > most:
+            rng = np.random.default_rng(self.random_state)
+            self.rows = np.sort(rng.choice(n_rows, size=most, replace=False, shuffle=False))
+        self._runs: dict[tuple[str, int | None], object] = {}
 
     @cached_property
     def Z(self) -> Matrix | None:  # noqa: N802 - the name of z-scores
         """Z-scores of the sampled rows; None where every column is constant in them."""
-        sampled = self.X[self.rows] if self.is_sampled else self.X
+        sampled = self.X[self.rows] if len(self.rows) < len(self.X) else self.X
         try:
             return fit_scaling("zscore", sampled).transform(sampled)
         except UserError:
@@ -154,13 +149,6 @@ class LandmarkerRuns:
 
     def _once(self, landmarker: str, run: Callable[[], _Run], seed: int | None = None) -> _Run:
         key = (landmarker, seed)
-        if key not in self._made:
-            self._made[key] = run()
-        return cast("_Run", self._made[key])
-
-
-def _sample(n_rows: int, most: int, seed: int) -> Rows:
-    if n_rows <= most:
-        return np.arange(n_rows)
-    drawn = np.random.default_rng(seed).choice(n_rows, size=most, replace=False, shuffle=False)
-    return np.sort(drawn).astype(np.intp)
+        if key not in self._runs:
+            self._runs[key] = run()
+        return cast("_Run", self._runs[key])

@@ -6,10 +6,11 @@ between rows are of equal rows and rounding: they count as zero where a feature 
 out, and as that much in logarithms.
 """
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 from numba import njit
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from metaod.metafeatures._rankings import (
     compare,
@@ -192,25 +193,9 @@ def _local_dimensions(distances: Matrix, zero: float) -> Scores:
     return dimensions
 
 
-@njit(cache=True)
-def _component_sizes(indices: Any) -> Any:
+def _component_sizes(indices: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
     """Sizes of the connected components of the graph that joins each row to its neighbours."""
     n_rows, k = indices.shape
-    parent = np.arange(n_rows)
-    for r in range(n_rows):
-        for j in range(k):
-            a, b = r, int(indices[r, j])
-            while parent[a] != a:
-                parent[a] = parent[parent[a]]
-                a = parent[a]
-            while parent[b] != b:
-                parent[b] = parent[parent[b]]
-                b = parent[b]
-            parent[max(a, b)] = min(a, b)
-    sizes = np.zeros(n_rows, np.int64)
-    for r in range(n_rows):
-        root = r
-        while parent[root] != root:
-            root = parent[root]
-        sizes[root] += 1
-    return sizes[sizes > 0]
+    starts = np.arange(0, n_rows * k + 1, k)
+    graph = csr_array((np.ones(n_rows * k, bool), indices.ravel(), starts), (n_rows, n_rows))
+    return np.bincount(connected_components(graph, directed=False)[1])

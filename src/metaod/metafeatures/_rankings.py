@@ -6,13 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from metaod.metafeatures._schema import (
-    Compute,
-    Feature,
-    FeatureFunction,
-    FeatureInputs,
-    computes,
-)
+from metaod.metafeatures._schema import Compute, Feature, FeatureFunction, FeatureInputs, computes
 from metaod.models import Matrix, Neighbours, Scores
 
 __all__ = [
@@ -54,32 +48,18 @@ def score_features(
 
 @dataclass(frozen=True)
 class Ranking:
-    """The rows by score.
+    """The rows by score."""
 
-    Parameters
-    ----------
-    ascending : ndarray of float
-        The sorted scores; those that differ by rounding alone are made equal.
-    ranks : ndarray of float
-        Rank of each row, 1 for the lowest score; equal scores share their mean rank.
-    top : ndarray of float
-        Membership of each row in the 5 % with the highest scores: 1 or 0, and a share where rows
-        tied at the border cannot all belong.
-    """
-
-    ascending: Scores
-    ranks: Scores
-    top: Scores
+    ascending: Scores  # sorted scores; those that differ by rounding alone are made equal
+    ranks: Scores  # rank of each row, 1 for the lowest score; equal scores share their mean rank
+    top: Scores  # membership in the top 5 %: 1, 0, or a share for rows tied at the border
 
 
 @dataclass(frozen=True)
 class LandmarkerRankings:
-    """Rankings by all landmarkers; None for one whose scores are all equal.
+    """Rankings by all landmarkers; None for one whose scores are all equal."""
 
-    kNN and LOF score only the rows that were searched for neighbours.
-    """
-
-    of_all_rows: list[Ranking | None]  # of the searched rows for kNN and LOF
+    of_all_rows: list[Ranking | None]  # kNN and LOF rank only rows searched for neighbours
     of_searched: list[Ranking | None]
     by_seed: dict[str, list[Scores]]  # scores of the random landmarkers
     Z: Matrix  # z-scores of the searched rows
@@ -107,13 +87,8 @@ def rank_landmarkers(inputs: FeatureInputs) -> LandmarkerRankings:
     if len(searched) < len(Z):
         of_searched = [rank_scores(of_rows[searched]) for of_rows in scores]
         Z = Z[searched]
-    return LandmarkerRankings(
-        [*of_all, *by_neighbours],
-        [*of_searched, *by_neighbours],
-        by_seed,
-        Z,
-        runs.neighbours().found,
-    )
+    rankings = [*of_all, *by_neighbours], [*of_searched, *by_neighbours]
+    return LandmarkerRankings(*rankings, by_seed, Z, runs.neighbours().found)
 
 
 def top_count(n_rows: int) -> int:

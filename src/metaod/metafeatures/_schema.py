@@ -17,16 +17,9 @@ from metaod.errors import BadParameter
 from metaod.metafeatures._landmarker_runs import LandmarkerRuns
 
 __all__ = [
-    "SCHEMAS",
-    "Feature",
-    "FeatureFunction",
-    "FeatureInputs",
-    "Schema",
-    "computes",
-    "feature_functions",
-    "register_schema",
-    "schema",
-]
+    "SCHEMAS", "Compute", "Feature", "FeatureFunction", "FeatureInputs", "Schema", "computes",
+    "feature_functions", "register_schema", "schema",
+]  # fmt: skip
 
 _Result = TypeVar("_Result")
 
@@ -92,18 +85,7 @@ Compute = Callable[[FeatureInputs], Iterable[float]]
 
 @dataclass(frozen=True)
 class FeatureFunction:
-    """Features with the function that computes them; made by :func:`computes`.
-
-    Parameters
-    ----------
-    features : tuple of Feature
-        The features, in the order in which the function returns their values.
-    function : callable
-        Takes :class:`FeatureInputs` and returns one number for each feature.
-    uses_landmarkers : bool
-        Whether the function needs landmarker runs. They do not exist where every column is
-        constant: the features are then NaN, and the function is not called.
-    """
+    """Features with the function that computes them, in this order; made by :func:`computes`."""
 
     features: tuple[Feature, ...]
     function: Compute
@@ -134,7 +116,8 @@ def computes(
     *features : Feature
         The features, in the order in which the function returns their values.
     uses_landmarkers : bool, default=False
-        Whether the function needs landmarker runs (see :class:`FeatureFunction`).
+        Whether the function needs landmarker runs. There are none where every column is constant:
+        the features are then NaN, and the function is not called.
 
     Examples
     --------
@@ -207,7 +190,7 @@ def register_schema(name: str, version: int, functions: Iterable[FeatureFunction
     Parameters
     ----------
     name : str
-        The schema's name; another schema with that name is an error.
+        The schema's name, not yet in use.
     version : int
         Its version, 1 at first.
     functions : iterable of FeatureFunction
@@ -217,13 +200,12 @@ def register_schema(name: str, version: int, functions: Iterable[FeatureFunction
     features = tuple(feature for function in functions for feature in function.features)
     if name in _schemas:
         raise BadParameter("register_schema", "name", "the name of a new schema", name)
-    known = {feature for other in _schemas.values() for feature in other.names}
+    known = [feature.name for other in _schemas.values() for feature in other.features]
     for feature in features:
         if feature.name in known:
-            raise BadParameter(
-                "register_schema", "functions", "functions with new feature names", feature.name
-            )
-        known.add(feature.name)
+            legal = "functions whose feature names are new"
+            raise BadParameter("register_schema", "functions", legal, feature.name)
+        known.append(feature.name)
     _functions[name] = functions
     _schemas[name] = Schema(name, version, features)
     return _schemas[name]

@@ -13,8 +13,8 @@ and LOF, and every comparison with them, use the rows that were searched for nei
 landmarkers are compared with each other on all rows of the runs.
 """
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterable, Sequence
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -65,14 +65,13 @@ _ROUNDING = 1e-9  # a smaller difference of quantiles of scores in 0 ... 1 is ro
      "1 - i/n for the i of the best cut"),
     landmarkers=SCORE_LANDMARKERS,
 )  # fmt: skip
-def _shapes(inputs: FeatureInputs) -> Scores:
-    rankings = inputs.shared(rank_landmarkers).of_all_rows
-    return np.concatenate([_shape(ranking) for ranking in rankings])
+def _shapes(inputs: FeatureInputs) -> Iterable[float]:
+    return chain.from_iterable(map(_shape, inputs.shared(rank_landmarkers).of_all_rows))
 
 
-def _shape(ranking: Ranking | None) -> Scores:
+def _shape(ranking: Ranking | None) -> list[float]:
     if ranking is None:
-        return np.full(8, np.nan)
+        return [np.nan] * 8
     s = ranking.ascending
     s = (s - s[0]) / (s[-1] - s[0])
     n = len(s)
@@ -82,18 +81,10 @@ def _shape(ranking: Ranking | None) -> Scores:
     exceeding = s[s > q90 + _ROUNDING] - q90
     gaps = np.diff(s)
     split, share = _best_cut(centred, gaps, float(variance))
-    return np.array(
-        [
-            _l_skewness(centred),
-            gini(s),
-            gini(exceeding) if exceeding.size else np.nan,
-            _ratio(q90 - q50, q99 - q50),
-            _ratio(q99 - q50, 1.0 - q50),
-            gaps[(n + 1) // 2 - 1 :].max(),
-            split,
-            share,
-        ]
-    )
+    tail_gini = gini(exceeding) if exceeding.size else np.nan
+    ratios = _ratio(q90 - q50, q99 - q50), _ratio(q99 - q50, 1.0 - q50)
+    gap = gaps[(n + 1) // 2 - 1 :].max()
+    return [_l_skewness(centred), gini(s), tail_gini, *ratios, gap, split, share]
 
 
 def _l_skewness(centred: Scores) -> float:
@@ -274,21 +265,9 @@ def _seed_stability(runs: Sequence[Scores]) -> Scores:
     if len(runs) < 2 or len(known) < len(runs) or rank_scores(mean) is None:
         return np.full(3, np.nan)
     correlations, overlaps = _compare_pairs(known)
-    between = np.sqrt(np.var(runs, axis=0, ddof=1).mean())
-    return np.array(
-        [
-            _above_diagonal(correlations).mean(),
-            _above_diagonal(overlaps).mean(),
-            between / mean.std(),
-        ]
-    )
+    noise = np.sqrt(np.var(runs, axis=0, ddof=1).mean()) / mean.std()
+    return np.array([_mean(_above_diagonal(correlations)), _mean(_above_diagonal(overlaps)), noise])
 
 
-SCORE_FEATURES = (
-    _shapes,
-    _pair_agreement,
-    _overall_agreement,
-    _top_rows,
-    *NEIGHBOURHOOD_FEATURES,
-    _stability,
-)
+SCORE_FEATURES = (_shapes, _pair_agreement, _overall_agreement, _top_rows,
+                  *NEIGHBOURHOOD_FEATURES, _stability)  # fmt: skip

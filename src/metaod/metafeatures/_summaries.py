@@ -22,40 +22,33 @@ __all__ = [
     "summaries", "summarise",
 ]  # fmt: skip
 
-SUMMARIES = ("min", "max", "mean", "std", "skewness", "kurtosis")
+_ADJECTIVES = {
+    "min": "smallest", "max": "largest", "mean": "mean", "std": "standard deviation of the",
+    "skewness": "skewness of the", "kurtosis": "kurtosis of the",
+}  # fmt: skip
+SUMMARIES = tuple(_ADJECTIVES)
 """The summaries, in the order in which they are computed."""
 
 ROUNDING = 16 * np.finfo(np.float64).eps
 """Spread below this share of the largest value is rounding, as in the scaling of columns."""
-
-_ADJECTIVES = ("smallest", "largest", "mean", "standard deviation of the", "skewness of the",
-               "kurtosis of the")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Statistic:
     """A number for each of many things (columns, trees, ...), of which features are summaries.
 
-    Parameters
-    ----------
-    stem : str
-        First part of the features' names; the name of the summary follows.
-    group, definition, formula
-        As for :class:`Feature`; summary and `over` complete the definition.
-    of_source : callable
-        Computes the numbers from a source, such as a landmarker's run.
-    n_summaries : int
-        How many of ``SUMMARIES`` are features.
+    Summary and `over` complete the features' names (which start with `stem`), definitions and
+    formulas.
     """
 
     stem: str
     group: str
     definition: str
     formula: str
-    of_source: Callable[[Any], Scores] = lambda values: values
+    of_source: Callable[[Any], Scores] = lambda values: values  # numbers of a source
     scale_free: bool = True
     constant: bool = False
-    n_summaries: int = 6
+    n_summaries: int = 6  # how many of SUMMARIES are features
 
     def features(self, over: str) -> tuple[Feature, ...]:
         """Features that are summaries over the things that `over` names.
@@ -74,9 +67,7 @@ class Statistic:
                 scale_free=self.scale_free,
                 constant=self.constant,
             )
-            for summary, adjective in list(zip(SUMMARIES, _ADJECTIVES, strict=True))[
-                : self.n_summaries
-            ]
+            for summary, adjective in list(_ADJECTIVES.items())[: self.n_summaries]
         )
 
 
@@ -104,15 +95,10 @@ def summaries(
 
 def averaged(of_sources: Sequence[Scores]) -> Scores:
     """Mean over several sources, of those for which a value is defined."""
-    means: Scores = _defined_means(np.array(of_sources)) if len(of_sources) > 1 else of_sources[0]
-    return means
-
-
-@njit(cache=True)
-def _defined_means(table: Any) -> Any:
-    means = np.empty(table.shape[1])
-    for column in range(table.shape[1]):
-        means[column] = np.nanmean(table[:, column])
+    if len(of_sources) == 1:
+        return of_sources[0]
+    n_defined = np.sum(~np.isnan(of_sources), axis=0)
+    means: Scores = np.nansum(of_sources, axis=0, initial=0.0) / n_defined
     return means
 
 

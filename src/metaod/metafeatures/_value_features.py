@@ -34,7 +34,6 @@ def _size(name: str, definition: str, formula: str) -> Feature:
     ),
 )
 def size(inputs: FeatureInputs) -> tuple[float, ...]:
-    """Compute the size of the table."""
     n, p = inputs.X.shape
     logs = math.log(n), math.log(n / p), math.log(p)
     return n, p, p / n, *logs, inputs.categorical_share
@@ -103,13 +102,11 @@ def _sample(
     ),
 )  # fmt: skip
 def sample(inputs: FeatureInputs) -> tuple[float, ...]:
-    """Compute the statistics of all values together."""
     ordered = np.sort(inputs.X, axis=None)
     low, high = float(ordered[0]), float(ordered[-1])
     unit = power_of_two(max(abs(low), abs(high)))
     # everything from here on is in units in which no value exceeds 1
-    mean, variance, median, gini, deviation, spread, *percentiles = _describe(ordered, unit)
-    q1, q25, q75, q99 = percentiles
+    mean, variance, median, gini, deviation, spread, q1, q25, q75, q99 = _describe(ordered, unit)
     std, top, iqr = np.sqrt(variance), high * unit, q75 - q25
     largest = max(abs(low), abs(high)) * unit
 
@@ -119,30 +116,14 @@ def sample(inputs: FeatureInputs) -> tuple[float, ...]:
         return float(below + above) / ordered.size
 
     return (
-        mean / unit,
-        median / unit,
-        variance / unit / unit,
-        low,
-        high,
-        std / unit,
-        q1 / unit,
-        q25 / unit,
-        q75 / unit,
-        q99 / unit,
-        iqr / unit,
-        _ratio(mean, top, 0.0),
-        _ratio(median, top, 0.0),
-        (top - low * unit) / unit,
-        gini,
-        deviation / unit,
-        spread / unit,
-        _ratio(iqr, q75 + q25, max(abs(q25), abs(q75))),
-        _ratio(std, mean, largest),
-        outside(q1, q99),
-        outside(mean - 3 * std, mean + 3 * std),
-        outside(q25 - 1.5 * iqr, q75 + 1.5 * iqr),
-        outside(q25 - 3 * iqr, q75 + 3 * iqr),
-    )
+        mean / unit, median / unit, variance / unit / unit, low, high, std / unit,
+        q1 / unit, q25 / unit, q75 / unit, q99 / unit, iqr / unit,
+        _ratio(mean, top, 0.0), _ratio(median, top, 0.0),
+        (top - low * unit) / unit, gini, deviation / unit, spread / unit,
+        _ratio(iqr, q75 + q25, max(abs(q25), abs(q75))), _ratio(std, mean, largest),
+        outside(q1, q99), outside(mean - 3 * std, mean + 3 * std),
+        outside(q25 - 1.5 * iqr, q75 + 1.5 * iqr), outside(q25 - 3 * iqr, q75 + 3 * iqr),
+    )  # fmt: skip
 
 
 def _ratio(numerator: float, denominator: float, size: float) -> float:
@@ -175,21 +156,17 @@ def _describe(ordered: Any, unit: float) -> Any:
     for i in range(n):
         weighted += (2.0 * i - n + 1.0) * (ordered[i] * unit - low)
     whole = total + n * (median - low)
-    result = np.empty(10)
-    result[0] = median + shift
-    result[1] = squares / n
-    result[2] = median
-    result[3] = weighted / n / whole if whole > 0.0 else np.nan
-    result[4] = _median_deviation(ordered, unit, median)
-    result[5] = spread / n
-    for position, share in enumerate((0.01, 0.25, 0.75, 0.99)):
-        result[6 + position] = _quantile(ordered, share) * unit
-    return result
+    gini = weighted / n / whole if whole > 0.0 else np.nan
+    return (
+        median + shift, squares / n, median, gini, _median_deviation(ordered, unit, median),
+        spread / n, _quantile(ordered, 0.01) * unit, _quantile(ordered, 0.25) * unit,
+        _quantile(ordered, 0.75) * unit, _quantile(ordered, 0.99) * unit,
+    )  # fmt: skip
 
 
 @njit(cache=True)
 def _quantile(ordered: Any, share: float) -> Any:
-    """Quantile of sorted values, interpolated as NumPy does."""
+    """Interpolate as NumPy does."""
     position = share * (ordered.size - 1)
     below = int(np.floor(position))
     t = position - below
