@@ -2,22 +2,22 @@
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
-from functools import cache
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from metaod.errors import UserError
-from metaod.learners import Learner, StateReader
+from metaod.learners import Learner, State, StateReader
 from metaod.testing.detectors import Check, ContractViolation
-from metaod.testing.states import damaged_states, leaves
 
 __all__ = ["check_learner", "history", "learner_contract"]
 
 Make = Callable[[], Learner]
-History = tuple[pd.DataFrame, pd.DataFrame]
+Path = tuple[str, ...]
 
 _MODELS = (
     "ABOD(n_neighbors=10)", "HBOS(n_bins=10)", "IForest(n_estimators=100, max_features=0.9)",
@@ -26,8 +26,8 @@ _MODELS = (
 _FEATURES = ("n_rows", "n_columns", "skewness", "kurtosis", "huge")
 
 
-def history(n_datasets: int = 12) -> History:
-    """Performance of seven models on made datasets, and five meta-features of these.
+def history(n_datasets: int = 12) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Performance of seven models on generated datasets, and five meta-features of these.
 
     Larger is better; some cells of both are missing, some meta-features infinite or huge. Which
     models do well depends on the third meta-feature.
@@ -42,7 +42,7 @@ def history(n_datasets: int = 12) -> History:
     noise = rng.uniform(-0.1, 0.1, (n_datasets, len(_MODELS)))
     P = np.clip(0.4 + np.tanh(latent)[:, None] * tilt + noise, 0, 1)
     P[rng.random(P.shape) < 0.1] = np.nan
-    P[:, -1] = np.where(np.isnan(P[:, -1]), 0.4, P[:, -1])  # no dataset is left without a value
+    P[:, -1] = np.where(np.isnan(P[:, -1]), 0.4, P[:, -1])  # every dataset has a value
     M[1:3, 3] = np.nan
     M[3:4, 4] = np.inf
     datasets = [f"fp1:{number:032x}" for number in range(n_datasets)]
@@ -58,8 +58,8 @@ def learner_contract(make: Make) -> list[Check]:
     Parameters
     ----------
     make : callable
-        Returns, at each call, a new learner with the same parameters: its class, if it has
-        defaults for all. Small ones make the checks quick.
+        Returns, at each call, a new learner with the same parameters: its class, if all parameters
+        have defaults. Parameters that make it small make the checks fast.
 
     Examples
     --------
@@ -73,253 +73,291 @@ def learner_contract(make: Make) -> list[Check]:
         def test_contract(check):
             check()
     """
-    points = [_named, _unfitted, _finite, _strange, _single, _few, _repeated, _no_value, _choice]
-    points += [_repeats, _refitted, _models_permuted, _features_permuted, _one_by_one, _inputs]
-    points += [_label_free, _refuses, _parameters, _restored, _damaged]
-
-    # most points look at one and the same fit
-    @cache
-    def fitted() -> Learner:
-        return make().fit(*history())
-
+    contract = _LearnerContract(make)
     return [
-        Check(str(point.__doc__).rstrip("."), lambda point=point: point(make, fitted))  # type: ignore[misc]  # mypy cannot type a default in a lambda
-        for point in points
+        Check(str(point.__doc__).rstrip("."), getattr(contract, name))
+        for name, point in vars(_LearnerContract).items()
+        if name.startswith("check_")
     ]
 
 
 def check_learner(make: Make) -> None:
-    """Run the whole contract over a learner; raise at the first point not kept."""
+    """Run the whole contract over a learner; raise at the first violation."""
     for check in learner_contract(make):
         check()
 
 
-def _demand(kept: bool, learner: Learner, point: str) -> None:
-    if not kept:
-        raise ContractViolation(f"{type(learner).__name__}: {point}")
+class _LearnerContract:
+    """One method per check; the first line of its docstring is the name of the check."""
 
+    def __init__(self, make: Make) -> None:
+        self.make = make
 
-def _demand_refused(learner: Learner, call: Callable[[], object], point: str) -> None:
-    try:
-        call()
-    except UserError:
-        return
-    raise ContractViolation(f"{type(learner).__name__}: {point}")
+    @property
+    def learner_name(self) -> str:
+        return type(self.make()).__name__
 
+    @cached_property
+    def fitted(self) -> Learner:
+        return self.make().fit(*history())
 
-def _scores(learner: Learner, M: pd.DataFrame) -> pd.DataFrame:
-    try:
-        scores = learner.predict(M)
-    except UserError as error:
-        raise ContractViolation(str(error)) from error
-    if not isinstance(scores, pd.DataFrame):
-        raise ContractViolation(f"{type(learner).__name__}: no frame of scores for many datasets")
-    _demand(list(scores.index) == list(M.index), learner, "scores have other rows than M")
-    _demand(tuple(scores.columns) == learner.models_, learner, "scores have other models than P")
-    _demand(bool(np.isfinite(scores.to_numpy()).all()), learner, "scores are not finite")
-    return scores
+    def require(self, kept: bool, violation: str) -> None:
+        if not kept:
+            raise ContractViolation(f"{self.learner_name}: {violation}")
 
-
-def _same(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    return one.equals(other)
-
-
-def _named(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """It has a name, a title, a summary of one line, and is a dataclass."""
-    learner = make()
-    _demand(is_dataclass(learner), learner, "is no dataclass: parameters are its fields")
-    for what in ("name", "title", "summary"):
-        text = getattr(learner, what, None)
-        kept = isinstance(text, str) and text != "" and "\n" not in text
-        _demand(kept, learner, f"{what} is {text!r}, not one line of text")
-
-
-def _unfitted(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """It says that it has not been fitted."""
-    learner = make()
-    _demand_refused(learner, lambda: learner.predict(history()[1]), "predicts without a fit")
-    _demand_refused(learner, lambda: learner.choose(history()[1].iloc[0]), "chooses without a fit")
-
-
-def _finite(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """Its scores are finite, although cells of P and of M were missing."""
-    learner, (_, M) = fitted(), history()
-    _scores(learner, M)
-    one = learner.predict(M.iloc[0])
-    _demand(isinstance(one, pd.Series), learner, "no series of scores for one dataset")
-
-
-def _strange(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """Meta-features of an unseen scale, infinite or missing still get finite scores."""
-    learner, (_, M) = fitted(), history()
-    for value in (1e300, -1e300, 0.0, np.nan, np.inf, -np.inf):
-        strange = M.copy()
-        strange.iloc[:3, :] = value
-        strange.iloc[3, 2] = value
-        _scores(learner, strange)
-        _demand(learner.choose(strange.iloc[0]) in learner.models_, learner, "no choice")
-
-
-def _single(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """One historical dataset is enough."""
-    P, M = history()
-    learner = make().fit(P.iloc[:1], M.iloc[:1])
-    _scores(learner, M)
-
-
-def _few(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """There may be more models than datasets, and origins may hold several datasets."""
-    P, M = history()
-    for n in (2, 3):
-        _scores(make().fit(P.iloc[:n], M.iloc[:n], np.zeros(n)), M)
-    _scores(make().fit(P, M, ["a", "b", "c", "d"] * 3), M)
-
-
-def _repeated(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """Datasets may be repeated, and may all be one."""
-    P, M = history(4)
-    _scores(make().fit(pd.concat([P] * 3), pd.concat([M] * 3)), M)
-    _scores(make().fit(pd.concat([P.iloc[:1]] * 9), pd.concat([M.iloc[:1]] * 9)), M)
-
-
-def _no_value(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """A model without any value is not picked while others have some."""
-    P, M = history()
-    empty = [_MODELS[0], _MODELS[2]]
-    P[empty] = np.nan
-    learner = make().fit(P, M)
-    for dataset in M.index:
-        picked = learner.choose(M.loc[dataset])
-        _demand(picked not in empty, learner, f"picks {picked}, of which nothing is known")
-
-
-def _choice(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """It chooses the model with the largest score."""
-    learner, (_, M) = fitted(), history()
-    for dataset in M.index:
-        chosen, scores = learner.choose(M.loc[dataset]), learner.predict(M.loc[dataset])
-        _demand(chosen in learner.models_, learner, f"chooses {chosen}, which is no model of P")
-        _demand(scores[chosen] == scores.max(), learner, "does not choose the largest score")
-    _demand_refused(learner, lambda: learner.choose(M), "chooses once for several datasets")
-
-
-def _repeats(make: Make, fitted: Make) -> None:
-    """Fitting twice with the same parameters gives the same."""
-    P, M = history()
-    learner = make().fit(P, M)
-    _demand(_same(_scores(learner, M), _scores(fitted(), M)), learner, "two fits differ")
-
-
-def _refitted(make: Make, fitted: Make) -> None:
-    """A second fit leaves nothing of the first."""
-    P, M = history()
-    learner = make().fit(1 - P.iloc[:5, :], M.iloc[:5, ::-1]).fit(P, M)
-    _demand(_same(_scores(learner, M), _scores(fitted(), M)), learner, "remembers an earlier fit")
-
-
-def _models_permuted(make: Make, fitted: Make) -> None:
-    """Permuting models permutes scores and changes no choice."""
-    P, M = history()
-    order = np.random.default_rng(1).permutation(len(_MODELS))
-    learner = make().fit(P.iloc[:, order], M)
-    expected = _scores(fitted(), M).iloc[:, order]
-    _demand(_same(_scores(learner, M), expected), learner, "scores depend on the order of models")
-    same = all(learner.choose(M.loc[d]) == fitted().choose(M.loc[d]) for d in M.index)
-    _demand(same, learner, "choices depend on the order of models")
-
-
-def _features_permuted(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """Meta-features are found by name; others beside them are ignored."""
-    learner, (_, M) = fitted(), history()
-    turned = M[M.columns[::-1]].assign(other=1.0)
-    _demand(_same(_scores(learner, turned), _scores(learner, M)), learner,
-            "scores depend on the order of meta-features")  # fmt: skip
-
-
-def _one_by_one(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """A dataset gets the same scores alone as among others."""
-    learner, (_, M) = fitted(), history()
-    together = _scores(learner, M)
-    for dataset in M.index:
-        # sums may be taken in another order
-        alone, row = learner.predict(M.loc[dataset]), together.loc[dataset]
-        close = np.allclose(alone, row, rtol=1e-9, atol=1e-12)
-        _demand(close, learner, "scores depend on the other datasets")
-
-
-def _inputs(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """It leaves what it is given alone."""
-    P, M = history()
-    learner = make().fit(P, M)
-    learner.predict(M)
-    kept = _same(P, history()[0]) and _same(M, history()[1])
-    _demand(kept, learner, "changes P or M")
-
-
-def _label_free(make: Make, fitted: Make) -> None:  # noqa: ARG001 - a point's form
-    """Prediction sees meta-features alone: P is out of reach once it is fitted."""
-    P, M = history()
-    learner = make()
-    names = list(inspect.signature(learner.predict).parameters)
-    _demand(names == ["M"], learner, f"predict takes {names}, not meta-features alone")
-    names = list(inspect.signature(learner.choose).parameters)
-    _demand(names == ["m"], learner, f"choose takes {names}, not meta-features alone")
-    before = _scores(learner.fit(P, M), M)
-    P.iloc[:, :] = 1 - P.to_numpy()
-    _demand(_same(_scores(learner, M), before), learner, "scores follow P after the fit")
-
-
-def _refuses(make: Make, fitted: Make) -> None:
-    """What does not fit together is refused in words."""
-    learner, (P, M) = fitted(), history()
-    wrong: dict[str, Callable[[], object]] = {
-        "fits without any value": lambda: make().fit(P * np.nan, M),
-        "fits infinite performance": lambda: make().fit(P.fillna(np.inf), M),
-        "fits other datasets in M": lambda: make().fit(P, M.iloc[::-1]),
-        "fits fewer datasets in M": lambda: make().fit(P, M.iloc[:3]),
-        "predicts without a meta-feature": lambda: learner.predict(M[["n_rows"]]),
-    }
-    for point, call in wrong.items():
-        _demand_refused(learner, call, point)
-
-
-def _parameters(make: Make, fitted: Make) -> None:
-    """Its parameters go through JSON and make the same learner again."""
-    learner, (P, M) = fitted(), history()
-    try:
-        params = json.loads(json.dumps(learner.params()))
-    except (TypeError, ValueError) as error:
-        raise ContractViolation(f"{type(learner).__name__}: parameters: {error}") from error
-    again = type(learner)(**params)
-    _demand(json.dumps(again.params()) == json.dumps(make().params()), learner,
-            "fitting changes the parameters, or they do not come back")  # fmt: skip
-    _demand(_same(_scores(again.fit(P, M), M), _scores(learner, M)), learner,
-            "parameters that came back give other scores")  # fmt: skip
-
-
-def _restored(make: Make, fitted: Make) -> None:
-    """What it learned goes through plain data and arrays and predicts the same."""
-    learner, (_, M) = fitted(), history()
-    state = learner.state()
-    for path, value in leaves(state):
-        kind = value.dtype.kind if isinstance(value, np.ndarray) else None
-        kept = kind in tuple("fiub") or isinstance(value, str | int | float | list | None)
-        _demand(kept, learner, f"state {'.'.join(path)} is {type(value).__name__}, not plain data")
-    again = make().restore(StateReader(state, "contract"))
-    _demand(_same(_scores(again, M), _scores(learner, M)), learner, "predicts otherwise restored")
-    same = all(again.choose(M.loc[d]) == learner.choose(M.loc[d]) for d in M.index)
-    _demand(same, learner, "chooses otherwise restored")
-
-
-def _damaged(make: Make, fitted: Make) -> None:
-    """A damaged state is refused in words, or the damage has no effect."""
-    learner, (_, M) = fitted(), history()
-    state = learner.state()
-    expected = _scores(learner, M)
-    for what, broken in damaged_states(state):
+    def require_refused(self, call: Callable[[], object], violation: str) -> None:
         try:
-            again = make().restore(StateReader(broken, "contract"))
-            same = _same(_scores(again, M), expected)
+            call()
         except UserError:
-            continue
-        _demand(same, learner, f"takes a state in which {what}")
+            return
+        self.require(False, violation)
+
+    def scores(self, learner: Learner, M: pd.DataFrame) -> pd.DataFrame:
+        try:
+            scores = learner.predict(M)
+        except UserError as error:
+            raise ContractViolation(str(error)) from error
+        if not isinstance(scores, pd.DataFrame):
+            raise ContractViolation(f"{self.learner_name}: no frame of scores for many datasets")
+        self.require(list(scores.index) == list(M.index), "scores have other rows than M")
+        self.require(tuple(scores.columns) == learner.models_, "scores have other models than P")
+        self.require(bool(np.isfinite(scores.to_numpy()).all()), "scores are not finite")
+        return scores
+
+    def require_same_scores(self, one: Learner, other: Learner, violation: str) -> None:
+        _, M = history()
+        self.require(self.scores(one, M).equals(self.scores(other, M)), violation)
+
+    def require_same_choices(self, one: Learner, other: Learner, violation: str) -> None:
+        _, M = history()
+        self.require(
+            all(one.choose(M.loc[d]) == other.choose(M.loc[d]) for d in M.index), violation
+        )
+
+    def check_texts(self) -> None:
+        """It is a dataclass with a name, a title and a summary of one line."""
+        learner = self.make()
+        self.require(is_dataclass(learner), "is not a dataclass: parameters are its fields")
+        for attribute in ("name", "title", "summary"):
+            text = getattr(learner, attribute, None)
+            kept = isinstance(text, str) and text != "" and "\n" not in text
+            self.require(kept, f"{attribute} is {text!r}, not one line of text")
+
+    def check_unfitted(self) -> None:
+        """It refuses to predict before it is fitted."""
+        learner, (_, M) = self.make(), history()
+        self.require_refused(lambda: learner.predict(M), "predicts without a fit")
+        self.require_refused(lambda: learner.choose(M.iloc[0]), "chooses without a fit")
+
+    def check_finite(self) -> None:
+        """Its scores are finite although cells of P and M are missing."""
+        _, M = history()
+        self.scores(self.fitted, M)
+        one = self.fitted.predict(M.iloc[0])
+        self.require(isinstance(one, pd.Series), "no series of scores for one dataset")
+
+    def check_unusual_features(self) -> None:
+        """Meta-features that are missing, infinite or of an unseen scale get finite scores."""
+        _, M = history()
+        for value in (1e300, -1e300, 0.0, np.nan, np.inf, -np.inf):
+            unusual = M.copy()
+            unusual.iloc[:3, :] = value
+            unusual.iloc[3, 2] = value
+            self.scores(self.fitted, unusual)
+            chosen = self.fitted.choose(unusual.iloc[0])
+            self.require(chosen in self.fitted.models_, f"chooses {chosen}, not a model of P")
+
+    def check_one_dataset(self) -> None:
+        """One historical dataset is enough."""
+        P, M = history()
+        self.scores(self.make().fit(P.iloc[:1], M.iloc[:1]), M)
+
+    def check_few_datasets(self) -> None:
+        """There may be more models than datasets, and origins may have several datasets."""
+        P, M = history()
+        for n in (2, 3):
+            self.scores(self.make().fit(P.iloc[:n], M.iloc[:n], np.zeros(n)), M)
+        self.scores(self.make().fit(P, M, ["a", "b", "c", "d"] * 3), M)
+
+    def check_repeated_datasets(self) -> None:
+        """Datasets may be repeated, and may all be the same."""
+        P, M = history(4)
+        self.scores(self.make().fit(pd.concat([P] * 3), pd.concat([M] * 3)), M)
+        self.scores(self.make().fit(pd.concat([P.iloc[:1]] * 9), pd.concat([M.iloc[:1]] * 9)), M)
+
+    def check_models_without_values(self) -> None:
+        """A model without any value is not picked while others have values."""
+        P, M = history()
+        empty = [_MODELS[0], _MODELS[2]]
+        P[empty] = np.nan
+        learner = self.make().fit(P, M)
+        for dataset in M.index:
+            picked = learner.choose(M.loc[dataset])
+            self.require(picked not in empty, f"picks {picked}, of which nothing is known")
+
+    def check_choice(self) -> None:
+        """It chooses the model with the largest score."""
+        learner, (_, M) = self.fitted, history()
+        for dataset in M.index:
+            chosen, scores = learner.choose(M.loc[dataset]), learner.predict(M.loc[dataset])
+            self.require(chosen in learner.models_, f"chooses {chosen}, not a model of P")
+            self.require(scores[chosen] == scores.max(), "does not choose the largest score")
+        self.require_refused(lambda: learner.choose(M), "chooses once for several datasets")
+
+    def check_repeatable(self) -> None:
+        """Two fits with the same parameters give the same scores."""
+        self.require_same_scores(self.make().fit(*history()), self.fitted, "two fits differ")
+
+    def check_refitted(self) -> None:
+        """A second fit does not depend on the first."""
+        P, M = history()
+        learner = self.make().fit(1 - P.iloc[:5, :], M.iloc[:5, ::-1]).fit(P, M)
+        self.require_same_scores(learner, self.fitted, "a second fit depends on the first")
+
+    def check_order_of_models(self) -> None:
+        """Permuting models permutes scores and changes no choice."""
+        P, M = history()
+        order = np.random.default_rng(1).permutation(len(_MODELS))
+        learner = self.make().fit(P.iloc[:, order], M)
+        expected = self.scores(self.fitted, M).iloc[:, order]
+        same = self.scores(learner, M).equals(expected)
+        self.require(same, "scores depend on the order of models")
+        self.require_same_choices(learner, self.fitted, "choices depend on the order of models")
+
+    def check_order_of_features(self) -> None:
+        """Meta-features are found by name; additional ones are ignored."""
+        _, M = history()
+        reversed_features = M[M.columns[::-1]].assign(other=1.0)
+        same = self.scores(self.fitted, reversed_features).equals(self.scores(self.fitted, M))
+        self.require(same, "scores depend on the order of meta-features")
+
+    def check_one_by_one(self) -> None:
+        """A dataset gets the same scores alone as among others."""
+        _, M = history()
+        scores = self.scores(self.fitted, M)
+        for dataset in M.index:
+            # sums may be taken in another order
+            alone, among_others = self.fitted.predict(M.loc[dataset]), scores.loc[dataset]
+            close = np.allclose(alone, among_others, rtol=1e-9, atol=1e-12)
+            self.require(close, "scores depend on the other datasets")
+
+    def check_inputs(self) -> None:
+        """It does not change P or M."""
+        P, M = history()
+        self.make().fit(P, M).predict(M)
+        self.require(P.equals(history()[0]) and M.equals(history()[1]), "changes P or M")
+
+    def check_label_free(self) -> None:
+        """Prediction uses meta-features only; it does not read P after the fit."""
+        P, M = history()
+        learner = self.make()
+        for method, expected in ((learner.predict, ["M"]), (learner.choose, ["m"])):
+            names = list(inspect.signature(method).parameters)
+            self.require(names == expected, f"{method.__name__} takes {names}, not {expected}")
+        before = self.scores(learner.fit(P, M), M)
+        P.iloc[:, :] = 1 - P.to_numpy()
+        self.require(self.scores(learner, M).equals(before), "scores follow P after the fit")
+
+    def check_wrong_inputs(self) -> None:
+        """Inputs that do not match are refused with a message."""
+        P, M = history()
+        wrong: dict[str, Callable[[], object]] = {
+            "fits without any value": lambda: self.make().fit(P * np.nan, M),
+            "fits infinite performance": lambda: self.make().fit(P.fillna(np.inf), M),
+            "fits other datasets in M": lambda: self.make().fit(P, M.iloc[::-1]),
+            "fits fewer datasets in M": lambda: self.make().fit(P, M.iloc[:3]),
+            "predicts without a meta-feature": lambda: self.fitted.predict(M[["n_rows"]]),
+        }
+        for violation, call in wrong.items():
+            self.require_refused(call, violation)
+
+    def check_parameters(self) -> None:
+        """Its parameters survive JSON and make the same learner again."""
+        try:
+            params = json.loads(json.dumps(self.fitted.params()))
+        except (TypeError, ValueError) as error:
+            raise ContractViolation(f"{self.learner_name}: parameters: {error}") from error
+        again = type(self.fitted)(**params)
+        same = json.dumps(again.params()) == json.dumps(self.make().params())
+        self.require(same, "parameters change in a fit or in JSON")
+        self.require_same_scores(
+            again.fit(*history()), self.fitted, "parameters from JSON give other scores"
+        )
+
+    def check_restored(self) -> None:
+        """Its state is plain data and arrays; a restored learner predicts the same."""
+        state = self.fitted.state()
+        for path, value in _leaves(state):
+            kind = value.dtype.kind if isinstance(value, np.ndarray) else None
+            kept = kind in tuple("fiub") or isinstance(value, str | int | float | list | None)
+            self.require(kept, f"state {'.'.join(path)} is {type(value).__name__}, not plain data")
+        again = self.make().restore(StateReader(state, "contract"))
+        self.require_same_scores(again, self.fitted, "a restored learner gives other scores")
+        self.require_same_choices(again, self.fitted, "a restored learner chooses otherwise")
+
+    def check_damaged(self) -> None:
+        """A damaged state is refused with a message, or the damage has no effect."""
+        _, M = history()
+        expected = self.scores(self.fitted, M)
+        for damage, state in _damaged_states(self.fitted.state()):
+            try:
+                again = self.make().restore(StateReader(state, "contract"))
+            except UserError:
+                continue
+            same = self.scores(again, M).equals(expected)
+            self.require(same, f"takes a state in which {damage}")
+
+
+def _leaves(state: State, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Everything in a state that is not a state itself, with the names that lead to it."""
+    for name, value in state.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*path, name))
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            for position, item in enumerate(value):
+                yield from _leaves(item, (*path, name, str(position)))
+        else:
+            yield (*path, name), value
+
+
+def _damaged_states(state: State) -> Iterator[tuple[str, State]]:
+    """Copies of a state, each with one element damaged, and a description of the damage.
+
+    Examples
+    --------
+    >>> [damage for damage, _ in _damaged_states({"rank": 3})]
+    ['rank is missing', 'rank is of another kind']
+    """
+    found = dict(_leaves(state))
+    parts = {path[:cut]: None for path in found for cut in range(1, len(path))}
+    for path, value in [*found.items(), *parts.items()]:
+        if path[-1].isdigit():
+            continue  # any number of states in a list may be right
+        for damage, changed in _damages(value):
+            yield f"{'.'.join(path)} is {damage}", _replaced(state, path, changed)
+
+
+_MISSING = object()
+
+
+def _damages(value: Any) -> Iterator[tuple[str, Any]]:
+    yield "missing", _MISSING
+    yield "of another kind", {"no": "thing"}
+    if isinstance(value, np.ndarray):
+        yield "deeper", value[None]
+        yield "texts", value.astype(str)
+        if value.dtype.kind == "f" and value.size:
+            with_nan = value.copy()
+            with_nan.flat[0] = np.nan
+            yield "holding NaN", with_nan
+
+
+def _replaced(state: Any, path: Path, value: Any) -> Any:
+    if not path:
+        return value
+    if isinstance(state, list):
+        items = list(state)
+        items[int(path[0])] = _replaced(items[int(path[0])], path[1:], value)
+        return items
+    changed = {**state, path[0]: _replaced(state[path[0]], path[1:], value)}
+    return {name: item for name, item in changed.items() if item is not _MISSING}

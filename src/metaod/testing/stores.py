@@ -1,8 +1,9 @@
-"""The contract of a store, as checks that can be run over any database that SQLAlchemy knows."""
+"""The contract of a store, as checks that can be run over any database that SQLAlchemy supports."""
 
 import math
 import tempfile
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def store_contract(new_url: Callable[[], str], *, persistent: bool = True) -> li
     Parameters
     ----------
     new_url : callable
-        Returns, at each call, the URL or path of another place that is empty.
+        Returns, at each call, the URL or path of a new, empty database.
     persistent : bool, default=True
         Whether what is written there can be opened again.
 
@@ -50,21 +51,26 @@ def store_contract(new_url: Callable[[], str], *, persistent: bool = True) -> li
     points += [_exchange, _one_writer]
     if persistent:
         points += [_opened_again]
-    return [
-        Check(str(point.__doc__).rstrip("."), lambda point=point: point(new_url))  # type: ignore[misc]  # mypy cannot type a default in a lambda
-        for point in points
-    ]
+    return [Check(str(point.__doc__).rstrip("."), partial(point, new_url)) for point in points]
 
 
 def check_store(new_url: Callable[[], str], *, persistent: bool = True) -> None:
-    """Run the whole contract; raise at the first point not kept."""
+    """Run the whole contract; raise at the first violation."""
     for check in store_contract(new_url, persistent=persistent):
         check()
 
 
-def _demand(kept: bool, store: Store, point: str) -> None:
+def _require(kept: bool, store: Store, violation: str) -> None:
     if not kept:
-        raise ContractViolation(f"{store}: {point}")
+        raise ContractViolation(f"{store}: {violation}")
+
+
+def _require_refused(call: Callable[[], object], store: Store, violation: str) -> None:
+    try:
+        call()
+    except UserError:
+        return
+    raise ContractViolation(f"{store}: {violation}")
 
 
 def _dataset(number: int) -> DatasetRecord:
@@ -97,7 +103,7 @@ def _new(new_url: Callable[[], str], *numbers: int) -> Store:
 
 
 def _content(store: Store) -> list[object]:
-    """Everything that a store holds, comparable."""
+    """Everything that a store holds, in a form that can be compared."""
     found: list[object] = [store.datasets(), store.models()]
     for record in store.datasets():
         found += [repr(item) for item in store.evaluations(record.fingerprint)]
@@ -108,19 +114,19 @@ def _content(store: Store) -> list[object]:
 
 
 def _empty(new_url: Callable[[], str]) -> None:
-    """A new store is empty and sound."""
+    """A new store is empty and consistent."""
     with Store(new_url(), create=True) as store:
         known = summarise(store)
         counts = [known[name] for name in ("datasets", "models", "evaluations", "origins")]
-        _demand(counts == [0, 0, 0, 0], store, f"counts {counts}")
-        _demand(store.datasets() == [] and store.models() == [], store, "is not empty")
-        _demand(cells_frame(store).empty, store, "has cells")
-        _demand(performance_matrix(store).shape == (0, 0), store, "has a performance matrix")
-        _demand(find_inconsistencies(store) == [], store, "has faults")
+        _require(counts == [0, 0, 0, 0], store, f"counts {counts}")
+        _require(store.datasets() == [] and store.models() == [], store, "is not empty")
+        _require(cells_frame(store).empty, store, "has cells")
+        _require(performance_matrix(store).shape == (0, 0), store, "has a performance matrix")
+        _require(find_inconsistencies(store) == [], store, "is inconsistent")
 
 
 def _returned(new_url: Callable[[], str]) -> None:
-    """What is written comes back bit for bit."""
+    """Records are read back bit for bit."""
     evaluations = [
         _ok(_HBOS, ap=1 / 3),
         _ok(_HBOS, ap=0.1 + 0.2, mode=Mode.EXACT),
@@ -131,52 +137,51 @@ def _returned(new_url: Callable[[], str]) -> None:
     with _new(new_url, 1, 2) as store:
         dataset = _dataset(1).fingerprint
         store.record_task(dataset, evaluations, [vector])
-        _demand(store.datasets() == [_dataset(1), _dataset(2)], store, "datasets differ")
-        _demand([item.spec for item in store.models()] == sorted([_HBOS, _IFOREST, _MEAN]), store,
+        _require(store.datasets() == [_dataset(1), _dataset(2)], store, "datasets differ")
+        _require([item.spec for item in store.models()] == sorted([_HBOS, _IFOREST, _MEAN]), store,
                 "models differ")  # fmt: skip
         references = [item.id for item in store.models() if item.is_reference]
-        _demand(references == [_MEAN.id], store, f"references are {references}")
+        _require(references == [_MEAN.id], store, f"references are {references}")
         expected = sorted(evaluations, key=lambda item: (item.mode, item.model, item.trial))
-        _demand(repr(store.evaluations(dataset)) == repr(expected), store, "evaluations differ")
+        _require(repr(store.evaluations(dataset)) == repr(expected), store, "evaluations differ")
         found = store.metafeatures(dataset)
         same = len(found) == 1 and found[0].values.tobytes() == vector.values.tobytes()
-        _demand(same and found[0].features == vector.features, store, "meta-features differ")
+        _require(same and found[0].features == vector.features, store, "meta-features differ")
         matrix = metafeature_matrix(store, "made")
-        _demand(list(matrix.index) == [dataset], store, "the meta-features' rows differ")
-        _demand(np.array_equal(matrix.to_numpy()[0], vector.values, equal_nan=True), store,
+        _require(list(matrix.index) == [dataset], store, "the meta-features' rows differ")
+        _require(np.array_equal(matrix.to_numpy()[0], vector.values, equal_nan=True), store,
                 "the meta-features' matrix differs")  # fmt: skip
-        _demand(not store.add_dataset(_dataset(1)), store, "adds a dataset twice")
-        _demand(store.add_models([_HBOS]) == 0, store, "adds a model twice")
+        _require(not store.add_dataset(_dataset(1)), store, "adds a dataset twice")
+        _require(store.add_models([_HBOS]) == 0, store, "adds a model twice")
 
 
 def _whole_or_not(new_url: Callable[[], str]) -> None:
-    """A task is written whole or not at all."""
+    """A task is written completely or not at all."""
     with _new(new_url, 1) as store:
         before = _content(store)
         for dataset, evaluation in (
             (_dataset(1).fingerprint, _ok(ModelSpec("Unknown"))),
             (_dataset(2).fingerprint, _ok(_HBOS)),
         ):
-            try:
-                store.record_task(dataset, [_ok(_HBOS), evaluation], [_vector(1.0)])
-            except UserError:
-                _demand(_content(store) == before, store, "keeps half of a task")
-            else:
-                _demand(False, store, "accepts what refers to nothing")
+            record = partial(store.record_task, dataset, [_ok(_HBOS), evaluation], [_vector(1.0)])
+            _require_refused(record, store, "accepts an unknown model or dataset")
+            _require(_content(store) == before, store, "keeps half of a task")
 
 
 def _replaced(new_url: Callable[[], str]) -> None:
-    """A trial that is evaluated again takes the place of the first."""
+    """A trial that is evaluated again replaces the first."""
     with _new(new_url, 1) as store:
         dataset = _dataset(1).fingerprint
         store.record_task(dataset, [_failed(_HBOS), _ok(_IFOREST, 0)], [_vector(1.0)])
         store.record_task(dataset, [_ok(_HBOS)], [_vector(2.0)])
         store.record_task(dataset, [_ok(_IFOREST, 1)])
         states = [cell.state for cell in store.cells(dataset)]
-        _demand(states == [CellState.OK, CellState.OK], store, f"cells are {states}")
-        _demand(len(store.evaluations(dataset)) == 3, store, "evaluations are not three")
-        _demand(store.metafeatures(dataset)[0].values[0] == 2.0, store, "meta-features stay")
-        _demand(find_inconsistencies(store) == [], store, "cells are not what trials give")
+        _require(states == [CellState.OK, CellState.OK], store, f"cells are {states}")
+        _require(len(store.evaluations(dataset)) == 3, store, "there are not three evaluations")
+        _require(
+            store.metafeatures(dataset)[0].values[0] == 2.0, store, "meta-features are not replaced"
+        )
+        _require(find_inconsistencies(store) == [], store, "cells do not follow from trials")
 
 
 def _rule(new_url: Callable[[], str]) -> None:
@@ -185,11 +190,15 @@ def _rule(new_url: Callable[[], str]) -> None:
         dataset = _dataset(1).fingerprint
         store.record_task(dataset, [_ok(_IFOREST, t, ap) for t, ap in enumerate((0.25, 0.75))])
         (cell,) = store.cells(dataset)
-        _demand((cell.n_trials, cell.ap) == (2, 0.5), store, f"the cell is {cell}")
-        _demand(math.isclose(cell.ap_std, math.sqrt(0.125)), store, f"the spread is {cell.ap_std}")
+        _require((cell.n_trials, cell.ap) == (2, 0.5), store, f"the cell is {cell}")
+        _require(math.isclose(cell.ap_std, math.sqrt(0.125)), store, f"the spread is {cell.ap_std}")
         store.record_task(dataset, [_failed(_IFOREST, 2)])
         expected = Cell(_IFOREST.id, Mode.FAST, 3, CellState.FAILED, reason="ValueError: no rows")
-        _demand(repr(store.cells(dataset)) == repr([expected]), store, "one failure is not one")
+        _require(
+            repr(store.cells(dataset)) == repr([expected]),
+            store,
+            "one failed trial does not fail the cell",
+        )
 
 
 def _no_zero(new_url: Callable[[], str]) -> None:
@@ -198,28 +207,30 @@ def _no_zero(new_url: Callable[[], str]) -> None:
         store.record_task(_dataset(1).fingerprint, [_failed(_HBOS), _ok(_IFOREST, ap=0.0)])
         store.record_task(_dataset(2).fingerprint, [_ok(_HBOS, ap=1.0)])
         P = performance_matrix(store, "ap")
-        _demand(list(P.columns) == [_HBOS.id, _IFOREST.id], store, f"columns {list(P.columns)}")
+        _require(list(P.columns) == [_HBOS.id, _IFOREST.id], store, f"columns {list(P.columns)}")
         expected = np.array([[math.nan, 0.0], [1.0, math.nan]])
-        _demand(np.array_equal(P.to_numpy(), expected, equal_nan=True), store, f"P is {P}")
+        _require(np.array_equal(P.to_numpy(), expected, equal_nan=True), store, f"P is {P}")
 
 
 def _missing(new_url: Callable[[], str]) -> None:
-    """It knows what remains to be evaluated."""
+    """It lists what remains to be evaluated."""
     wanted = {_HBOS.id: 1, _IFOREST.id: 3}
     one, two = _dataset(1).fingerprint, _dataset(2).fingerprint
     with _new(new_url, 1) as store:
         store.record_task(one, [_failed(_HBOS), _ok(_IFOREST, 1)])
         found = missing(store, [one, two], wanted)
         everything = {_HBOS.id: (0,), _IFOREST.id: (0, 1, 2)}
-        _demand(found == {one: {_IFOREST.id: (0, 2)}, two: everything}, store, f"lacks {found}")
+        _require(
+            found == {one: {_IFOREST.id: (0, 2)}, two: everything}, store, f"missing are {found}"
+        )
         again = missing(store, [one], wanted, retry=[CellState.FAILED])
-        _demand(_HBOS.id in again[one], store, "does not retry what failed")
+        _require(_HBOS.id in again[one], store, "does not retry failed trials")
         store.record_task(one, [_ok(_IFOREST, 0), _ok(_IFOREST, 2)])
-        _demand(missing(store, [one], wanted) == {}, store, "never finishes")
+        _require(missing(store, [one], wanted) == {}, store, "lists finished trials as missing")
 
 
 def _commutes(new_url: Callable[[], str]) -> None:
-    """Merging is idempotent, and without conflicts it works both ways alike."""
+    """Merging is idempotent, and without conflicts it is commutative."""
     contents = []
     for order in ((0, 1), (1, 0)):
         with _new(new_url, 1, 2) as first, _new(new_url, 2, 3) as second:
@@ -228,18 +239,18 @@ def _commutes(new_url: Callable[[], str]) -> None:
             second.record_task(two, [_ok(_IFOREST, 1, 0.75), _ok(_HBOS)])
             second.record_task(_dataset(3).fingerprint, [_failed(_HBOS)], [_vector(2.0, 3.0)])
             target, source = ((first, second)[k] for k in order)
-            _demand(merge(target, source).n_conflicts == 0, target, "finds conflicts")
+            _require(merge(target, source).n_conflicts == 0, target, "finds conflicts")
             once = _content(target)
             added = merge(target, source).added
-            _demand(added.total() == 0, target, f"adds {added} again")
-            _demand(_content(target) == once, target, "changes when merged again")
-            _demand(find_inconsistencies(target) == [], target, "cells are not what trials give")
+            _require(added.total() == 0, target, f"adds {added} again")
+            _require(_content(target) == once, target, "changes when merged again")
+            _require(find_inconsistencies(target) == [], target, "cells do not follow from trials")
             contents.append(once)
-    _demand(contents[0] == contents[1], target, "depends on the order of the stores")
+    _require(contents[0] == contents[1], target, "depends on the order of the stores")
 
 
 def _exchange(new_url: Callable[[], str]) -> None:
-    """An export that is imported elsewhere is the same content."""
+    """An export that is imported into another store has the same content."""
     with _new(new_url, 1, 2) as store, Store(new_url(), create=True) as other:
         store.record_task(
             _dataset(1).fingerprint,
@@ -248,38 +259,28 @@ def _exchange(new_url: Callable[[], str]) -> None:
         )
         with tempfile.TemporaryDirectory() as folder:
             report = import_parquet(other, export_parquet(store, folder, evaluations=True))
-        _demand(report.n_conflicts == 0, other, "finds conflicts in an import")
-        _demand(_content(other) == _content(store), other, "differs from what was exported")
+        _require(report.n_conflicts == 0, other, "finds conflicts in an import")
+        _require(_content(other) == _content(store), other, "differs from what was exported")
 
 
 def _one_writer(new_url: Callable[[], str]) -> None:
-    """A second builder is refused while there is one, and let in afterwards."""
+    """A second writer is refused while there is one, and accepted afterwards."""
     with _new(new_url) as store:
         with store.writer_lock():
-            try:
-                with store.writer_lock():
-                    pass
-            except UserError:
-                pass
-            else:
-                _demand(False, store, "has two writers")
+            _require_refused(store.writer_lock().__enter__, store, "has two writers")
         with store.writer_lock():
             pass
 
 
 def _opened_again(new_url: Callable[[], str]) -> None:
-    """What is written is there when it is opened again, for reading only if asked."""
+    """Content is kept when a store is opened again, read-only on request."""
     url = new_url()
     with _new(lambda: url, 1) as store:
         store.record_task(_dataset(1).fingerprint, [_ok(_HBOS)], [_vector(1.0)])
         before = _content(store)
     with Store(url, read_only=True) as store:
-        _demand(_content(store) == before, store, "is not what was written")
-        try:
-            store.add_dataset(_dataset(2))
-        except UserError:
-            pass
-        else:
-            _demand(False, store, "writes although it is opened for reading")
+        _require(_content(store) == before, store, "differs from what was written")
+        add = partial(store.add_dataset, _dataset(2))
+        _require_refused(add, store, "writes although it is opened read-only")
     with Store(url, create=True) as store:
-        _demand(_content(store) == before, store, "is made anew although it is there")
+        _require(_content(store) == before, store, "is overwritten when opened with create=True")
