@@ -2,13 +2,12 @@
 
 import datetime as dt
 import io
-import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from metaod.errors import BadColumn, BadFile, BadParameter, UserError
+from metaod.errors import BadColumn, BadFile
 from metaod.tables import read_table
 
 DAYS = [f"{day:%Y-%m-%d}" for day in pd.date_range("2024-01-01", periods=99)]
@@ -142,94 +141,3 @@ def test_codes_in_memory_stay_text_too():
     table = read_table({"zip": ["01000", "20095"]})
     assert table.frame["zip"].tolist() == ["01000", "20095"]
     assert "leading zeros" in table.warnings[0]
-
-
-# kinds of file that are no tables
-
-
-@pytest.mark.parametrize("name", ["t.json", "t.csv", "t"])
-@pytest.mark.parametrize(
-    "content",
-    ['[{"a": 1}, {"a": 2}]', '{"a": [1, 2]}', '{"a": 1}\n{"a": 2}\n', "[[1, 2]]", "[1, 2]"],
-)
-def test_json_is_named(tmp_path, name, content):
-    path = tmp_path / name
-    path.write_text(content)
-    with pytest.raises(BadFile, match=r"JSON.*; .*pandas\.read_json"):
-        read_table(path)
-
-
-@pytest.mark.parametrize("name", ["t.pkl", "t.csv", "t"])
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_a_pickle_is_never_read(tmp_path, name, protocol):
-    path = tmp_path / name
-    path.write_bytes(pickle.dumps({"a": np.arange(300)}, protocol))
-    with pytest.raises(BadFile, match=r"a pickle.*; .*never read"):
-        read_table(path)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# made today\na,b\n1,2\n",
-        "# made today\n# by me\na,b\n1,2\n",
-        "# a b\n1 2\n3 4\n",
-        "a,b\n1,2\n# the end\n",
-    ],
-)
-def test_comments_are_not_read(text):
-    with pytest.raises(BadFile, match="comment lines are not read: remove them") as caught:
-        read(text)
-    assert caught.value.line == (1 if text[0] == "#" else 3)
-
-
-def test_a_column_may_be_called_by_a_hash():
-    assert list(read("#,name\n1,x\n2,y\n").frame.columns) == ["#", "name"]
-    assert list(read("# of cities\n1\n2\n").frame.columns) == ["# of cities"]
-
-
-def test_an_empty_path_is_said_to_be_empty():
-    with pytest.raises(BadFile, match="the path is empty"):
-        read_table("")
-
-
-def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    (tmp_path / "t.csv").write_text("a\n1\n2\n")
-    assert read_table("~/t.csv").frame["a"].tolist() == [1, 2]
-
-
-# what the caller says
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("header", "x"),
-        ("header", 2),
-        ("text", 5),
-        ("text", [5]),
-        ("delimiter", 5),
-        ("encoding", 5),
-        ("max_bytes", "x"),
-        ("max_bytes", True),
-        ("na", True),
-        ("na", [None]),
-        ("na", b"x"),
-        ("na", None),
-        ("label", 5),
-        ("variable", []),
-        ("sheet", 1.5),
-    ],
-)
-def test_options_of_a_wrong_type_are_named(name, value):
-    with pytest.raises(BadParameter, match=f"The '{name}' parameter of read_table must be"):
-        read("a\n1\n", **{name: value})
-
-
-def test_labels_that_are_legal_are_all_listed():
-    with pytest.raises(
-        UserError, match="no/yes, n/y, n/o, inlier/outlier, normal/anomaly, normal/o"
-    ):
-        read("a,y\n1,p\n2,q\n", label="y")

@@ -204,18 +204,64 @@ def test_matlab_5_agrees_with_scipy(array, compressed):
     assert ours.dtype.kind == {"u": "i"}.get(array.dtype.kind, array.dtype.kind)
 
 
-def test_matlab_5_of_the_other_byte_order():
-    def part(kind, content):
-        return struct.pack(">II", kind, len(content)) + content + b"\0" * (-len(content) % 8)
+def part(kind, content, order="<"):
+    return struct.pack(f"{order}II", kind, len(content)) + content + b"\0" * (-len(content) % 8)
 
+
+def matlab_5(*parts, order="<"):
+    """Write a file of one variable from its flags, shape, name and content."""
+    mark = b"\x01\x00MI" if order == ">" else b"\x00\x01IM"
+    return b"MATLAB 5.0 MAT-file".ljust(124) + mark + part(14, b"".join(parts), order)
+
+
+def test_matlab_5_of_the_other_byte_order():
+    flags, shape = struct.pack(">II", 6, 0), struct.pack(">ii", 3, 2)
     numbers = struct.pack(">6d", 1, 2, 3, 4, 5, 6)  # column by column
-    body = part(6, struct.pack(">II", 6, 0)) + part(5, struct.pack(">ii", 3, 2))
-    body += part(1, b"X") + part(9, numbers)
-    header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI"
-    assert read(header + part(14, body)).frame.to_numpy().tolist() == [[1, 4], [2, 5], [3, 6]]
-    squeezed = zlib.compress(part(14, body))
-    data = header + struct.pack(">II", 15, len(squeezed)) + squeezed
+    contents = [(6, flags), (5, shape), (1, b"X"), (9, numbers)]
+    data = matlab_5(*(part(kind, content, ">") for kind, content in contents), order=">")
     assert read(data).frame.to_numpy().tolist() == [[1, 4], [2, 5], [3, 6]]
+    squeezed = zlib.compress(data[128:])
+    deflated = data[:128] + struct.pack(">II", 15, len(squeezed)) + squeezed
+    assert read(deflated).frame.to_numpy().tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+DOUBLE, CHAR, CELL = (part(6, struct.pack("<II", kind, 0)) for kind in (6, 4, 1))
+NAME, SHAPE = part(1, b"X"), part(5, struct.pack("<ii", 2, 1))
+NUMBERS = part(9, struct.pack("<2d", 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ([DOUBLE, SHAPE, NAME, NUMBERS[:12]], "cut short"),
+        ([DOUBLE, SHAPE, NAME], "cut short"),
+        ([DOUBLE, SHAPE, NAME, part(8, b"12345678")], "numbers stored as unknown type 8"),
+        ([DOUBLE, SHAPE, part(9, b"12345678"), NUMBERS], "text stored as unknown type 9"),
+        ([DOUBLE, part(5, struct.pack("<ii", -2, 1)), NAME, NUMBERS], r"a shape of \(-2, 1\)"),
+        ([DOUBLE, part(5, struct.pack("<ii", 3, 1)), NAME, NUMBERS], "2 numbers where the shape"),
+        ([part(6, struct.pack("<II", 99, 0)), SHAPE, NAME, NUMBERS], "holds no arrays"),
+    ],
+)
+def test_damaged_matlab_5(parts, told):
+    with pytest.raises(BadFile, match=told):
+        read(matlab_5(*parts))
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        ([CHAR, SHAPE, part(1, b"y"), part(16, b"abc")], "3 characters where the shape"),
+        ([CELL, SHAPE, part(1, b"y"), NUMBERS, NUMBERS], "a cell that holds no variable"),
+        (
+            [CELL, SHAPE, part(1, b"y"), *[part(14, DOUBLE + SHAPE + NAME + NUMBERS)] * 2],
+            "a cell that holds more than one value",
+        ),
+    ],
+)
+def test_damaged_labels_of_matlab_5(label, told):
+    table = matlab_5(DOUBLE, SHAPE, NAME, NUMBERS)
+    with pytest.raises(BadFile, match=told):
+        read(table + matlab_5(*label)[128:], label="y")
 
 
 def test_labels_of_matlab_may_be_words():

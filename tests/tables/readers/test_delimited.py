@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from metaod.errors import BadFile, BadParameter, UserError
+from metaod.errors import BadFile, UserError
 from metaod.tables import read_table
 
 
@@ -165,8 +165,28 @@ def test_faulty_lines(text, line, told):
     assert caught.value.line == line
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# made today\na,b\n1,2\n",
+        "# made today\n# by me\na,b\n1,2\n",
+        "# a b\n1 2\n3 4\n",
+        "a,b\n1,2\n# the end\n",
+    ],
+)
+def test_comments_are_not_read(text):
+    with pytest.raises(BadFile, match="comment lines are not read: remove them") as caught:
+        read(text)
+    assert caught.value.line == (1 if text[0] == "#" else 3)
+
+
+def test_a_column_may_be_called_by_a_hash():
+    assert list(read("#,name\n1,x\n2,y\n").frame.columns) == ["#", "name"]
+    assert list(read("# of cities\n1\n2\n").frame.columns) == ["# of cities"]
+
+
 def test_the_line_is_found_far_into_the_file():
-    lines = ["a,b"] + ["1.5,text"] * 200_000
+    lines = ["a,b"] + ["1.5,text"] * 125_000  # more than one block
     lines[123_456] = "1.5"
     with pytest.raises(BadFile, match="line 123457: 1 field"):
         read("\n".join(lines))
@@ -314,28 +334,6 @@ def test_binary_data_is_no_text():
 def test_nothing_to_read(text, told):
     with pytest.raises(BadFile, match=told):
         read(text)
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"delimiter": ";;"}, "delimiter"),
-        ({"delimiter": ""}, "delimiter"),
-        ({"delimiter": '"'}, "delimiter"),
-        ({"delimiter": "a"}, "delimiter"),
-        ({"delimiter": "§"}, "delimiter"),
-        ({"decimal": "x"}, "decimal"),
-        ({"decimal": ",", "delimiter": ","}, "decimal"),
-        ({"encoding": "klingon"}, "encoding"),
-        ({"encoding": "hex"}, "encoding"),
-        ({"max_bytes": 0}, "max_bytes"),
-        ({"sheet": 0}, "sheet"),
-        ({"variable": "X"}, "variable"),
-    ],
-)
-def test_bad_options(options, name):
-    with pytest.raises(BadParameter, match=f"'{name}' parameter of read_table"):
-        read("a,b\n1,2\n", **options)
 
 
 def test_every_text_encoding_of_python_is_a_table_or_a_user_error():

@@ -1,10 +1,12 @@
+"""The options and the label of ``read_table``."""
+
 import io
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from metaod.errors import BadColumn
+from metaod.errors import BadColumn, BadParameter
 from metaod.tables import read_table
 
 PAIRS = [
@@ -60,8 +62,11 @@ def test_one_of_a_pair_alone(values, label):
     ],
 )
 def test_other_values_are_listed(values, told):
-    with pytest.raises(BadColumn, match=f"'y': is not a label of outliers; its values are: {told}"):
+    with pytest.raises(
+        BadColumn, match=f"'y': is not a label of outliers; its values are: {told}"
+    ) as caught:
         read_table(pd.DataFrame({"a": [1, 2, 3], "y": values}), label="y")
+    assert "no/yes, n/y, n/o, inlier/outlier, normal/anomaly, normal/o" in str(caught.value)
 
 
 def test_many_other_values_are_counted():
@@ -83,8 +88,37 @@ def test_a_label_that_is_not_named_stays_a_column():
     assert list(table.frame) == ["a", "y"]
 
 
-def test_a_label_is_not_judged_as_a_column():
+def test_a_label_is_not_converted_as_a_column():
     # nearly all of it is numbers, which in another column would be a mistake
     text = "a,y\n" + "1,0\n" * 30 + "1,anomaly\n"
     with pytest.raises(BadColumn, match="'0', 'anomaly'"):
         read_table(io.StringIO(text), label="y")
+
+
+# options
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("header", ["x", 2]),
+        ("text", [5, [5]]),
+        ("delimiter", [5, ";;", "", '"', "a", "§"]),
+        ("decimal", ["x"]),
+        ("encoding", [5, "klingon", "hex"]),
+        ("max_bytes", ["x", True, 0]),
+        ("na", [True, [None], b"x", None]),
+        ("label", [5]),
+        ("variable", [[], "X"]),  # the second is of other formats than CSV
+        ("sheet", [1.5, 0]),
+    ],
+)
+def test_bad_options_are_named(name, values):
+    for value in values:
+        with pytest.raises(BadParameter, match=f"The '{name}' parameter of read_table must be"):
+            read_table(io.StringIO("a,b\n1,2\n"), **{name: value})
+
+
+def test_decimal_mark_and_delimiter_differ():
+    with pytest.raises(BadParameter, match="another character than the delimiter"):
+        read_table(io.StringIO("a,b\n1,2\n"), decimal=",", delimiter=",")
