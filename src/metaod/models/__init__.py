@@ -2,43 +2,45 @@
 
 from typing import TYPE_CHECKING, Any
 
-from metaod.models._averages import average_of, is_average, member_ids, members_of, title_of
-from metaod.models._base import Budget, CellState, Matrix, Mode, Scored, Scores
-from metaod.models._components import leading_components
-from metaod.models._contamination import check_contamination
-from metaod.models._costs import Cost, expected_costs, together, why_too_costly
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._averages import (
+    COMMITTEE,
+    REPRESENTATIVES,
+    average_of,
+    candidate_averages,
+    is_average,
+    member_ids,
+    members_of,
+    title_of,
+)
+from metaod.models._costs import Cost, CostLaw, expected_costs, together, why_too_costly
 from metaod.models._family import (
     Family,
+    Settings,
     family,
     register_family,
     registered_families,
     unregister_family,
 )
-from metaod.models._representatives import COMMITTEE, REPRESENTATIVES, candidate_averages
+from metaod.models._model_id import DEFAULT_SCALING, Value
+from metaod.models._neighbours import NeighbourRun, run_neighbours
+from metaod.models._parameters import check_contamination, check_n_jobs
 from metaod.models._scaling import fit_scaling
-from metaod.models._scoring import score_models
+from metaod.models._score_scale import CLIP, ScoreScale
+from metaod.models._scoring import Budget, CellState, Mode, Scored, SharedScorer, score_models
 from metaod.models._search import Neighbours
 from metaod.models._spaces import SPACES, model_space, specs_of
-from metaod.models._spec import DEFAULT_SCALING, ModelSpec, Value
-from metaod.models._standardising import CLIP, ScoreScale
-from metaod.models.families.ecod_landmarker import ECODRun, run_ecod
-from metaod.models.families.hbos_landmarker import HBOSRun, run_hbos
-from metaod.models.families.iforest_landmarker import IForestRun, run_iforest
-from metaod.models.families.loda_landmarker import N_BINS, N_CUTS, LODARun, run_loda
-from metaod.models.families.lof import lof_scores
-from metaod.models.families.neighbours_landmarker import (
-    KNNRun,
-    LOFRun,
-    NeighbourRun,
-    run_knn,
-    run_lof,
-    run_neighbours,
-)
-from metaod.models.families.pca_landmarker import N_COMPONENTS, PCARun, run_pca
+from metaod.models._spec import ModelSpec
+from metaod.models.families.ecod import ECODRun, run_ecod
+from metaod.models.families.hbos import HBOSRun, run_hbos
+from metaod.models.families.iforest import IForestRun, run_iforest
+from metaod.models.families.knn import KNNRun, run_knn
+from metaod.models.families.loda import N_BINS, N_CUTS, LODARun, run_loda
+from metaod.models.families.lof import LOFRun, lof_scores, run_lof
+from metaod.models.families.pca import N_COMPONENTS, PCARun, leading_components, run_pca
 
 if TYPE_CHECKING:
-    from metaod.models._averaging import AverageDetector
-    from metaod.models._detector import SpecDetector, UndefinedScores, check_n_jobs
+    from metaod.models._detector import AverageDetector, SpecDetector, UndefinedScores
 
 __all__ = [
     "CLIP",
@@ -53,6 +55,7 @@ __all__ = [
     "Budget",
     "CellState",
     "Cost",
+    "CostLaw",
     "ECODRun",
     "Family",
     "HBOSRun",
@@ -69,6 +72,8 @@ __all__ = [
     "ScoreScale",
     "Scored",
     "Scores",
+    "Settings",
+    "SharedScorer",
     "SpecDetector",
     "UndefinedScores",
     "Value",
@@ -105,13 +110,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # these names need PyOD, which is slow to import
-    if name == "AverageDetector":
-        from metaod.models import _averaging  # noqa: PLC0415 - needs PyOD
-
-        return getattr(_averaging, name)
-    if name in ("SpecDetector", "UndefinedScores", "check_n_jobs"):
-        from metaod.models import _detector  # noqa: PLC0415 - needs PyOD
+    if name in ("AverageDetector", "SpecDetector", "UndefinedScores"):
+        from metaod.models import _detector  # noqa: PLC0415 - needs PyOD, which is slow to import
 
         return getattr(_detector, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

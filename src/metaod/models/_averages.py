@@ -1,38 +1,30 @@
 """Averages: models that are the mean of two or more models' standardised scores.
 
-An average is a :class:`~metaod.models._spec.ModelSpec` like any other, so that it can be a column
-of the performance matrix, be ranked and be picked. Its members stand in its id.
+An average is a :class:`~metaod.models.ModelSpec` like any other, so that it can be a column of the
+performance matrix, be ranked and be picked. Its id contains the ids of its members.
 """
 
-import re
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import combinations
 
-from metaod.errors import BadParameter
+from metaod.models._model_id import AVERAGE, MEMBER_SEPARATOR
 from metaod.models._spec import ModelSpec
 
 __all__ = [
-    "AVERAGE",
+    "COMMITTEE",
+    "REPRESENTATIVES",
     "average_of",
     "averages_of",
+    "candidate_averages",
     "is_average",
     "member_ids",
     "members_of",
     "title_of",
 ]
 
-AVERAGE = "ZAverage"
-"""What stands in place of a detector's name in the id of an average."""
-
-_AND = " + "
-# a sign within quotes belongs to a member
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"| \+ |.', re.DOTALL)
-_LEGAL = "two or more different models that are no averages, written A + B + ..."
-
 
 def average_of(*members: ModelSpec) -> ModelSpec:
-    """The average of some models, whatever the order in which they are given.
+    """Return the average of some models, whatever their order.
 
     Parameters
     ----------
@@ -45,94 +37,108 @@ def average_of(*members: ModelSpec) -> ModelSpec:
     ZAverage(members="ECOD() + MCD()")
     """
     ids = sorted(member.id for member in members)
-    average = ModelSpec(AVERAGE, {"members": _AND.join(ids)})
-    members_of(average)
+    average = ModelSpec(AVERAGE, {"members": MEMBER_SEPARATOR.join(ids)})
+    members_of(average)  # raises where the members are not legal
     return average
 
 
-def averages_of(representatives: Iterable[ModelSpec], most: int = 3) -> tuple[ModelSpec, ...]:
-    """All averages of two models or more.
-
-    Parameters
-    ----------
-    representatives : iterable of ModelSpec
-        The models.
-    most : int, default=3
-        Models in one average at most.
+def averages_of(models: Iterable[ModelSpec], most: int = 3) -> tuple[ModelSpec, ...]:
+    """Return all averages of 2 to ``most`` of the models.
 
     Examples
     --------
     >>> averages_of([ModelSpec("MCD"), ModelSpec("ECOD")])
     (ZAverage(members="ECOD() + MCD()"),)
     """
-    if type(most) is not int or most < 2:
-        raise BadParameter("averages_of", "most", "an int in the range [2, inf)", most)
-    models = list(dict.fromkeys(representatives))
+    different = list(dict.fromkeys(models))
     return tuple(
         average_of(*members)
         for count in range(2, most + 1)
-        for members in combinations(models, count)
+        for members in combinations(different, count)
     )
 
 
 def is_average(spec: ModelSpec) -> bool:
-    """Whether the model is an average of others."""
+    """Return whether the model is an average of others."""
     return spec.detector == AVERAGE
 
 
-@lru_cache(maxsize=4096)
 def members_of(spec: ModelSpec) -> tuple[ModelSpec, ...]:
-    """The models that an average is of; any other model is its own only member.
+    """Return the models that an average combines; any other model is its own only member.
 
     Examples
     --------
     >>> members_of(ModelSpec.parse('ZAverage(members="ECOD() + MCD()")'))
     (ECOD(), MCD())
-    >>> members_of(ModelSpec("MCD"))
-    (MCD(),)
     """
-    if not is_average(spec):
-        return (spec,)
-    text = dict(spec.params).get("members")
-    plain = spec == ModelSpec(AVERAGE, {"members": text})
-    if not plain or not isinstance(text, str):
-        # the members are scaled each in its own way
-        raise BadParameter(AVERAGE, "params", "'members' alone, without a scaling", spec.id)
-    ids = [""]
-    for token in _TOKEN.findall(text):
-        if token == _AND:
-            ids.append("")
-        else:
-            ids[-1] += token
-    try:
-        members = tuple(map(ModelSpec.parse, ids))
-    except BadParameter as error:
-        raise BadParameter(AVERAGE, "members", _LEGAL, text) from error
-    if len(set(members)) < max(2, len(members)) or any(map(is_average, members)):
-        raise BadParameter(AVERAGE, "members", _LEGAL, text)
-    return members
+    return spec.members
 
 
 def member_ids(model: str) -> tuple[str, ...]:
-    """Ids of an average's members, by its id; the id itself of any other model.
+    """Return the ids of an average's members; of any other model, its own id.
 
     Examples
     --------
     >>> member_ids('ZAverage(members="ECOD() + MCD()")')
     ('ECOD()', 'MCD()')
     """
-    # what is no average need not be an id: learners may name their columns as they like
+    # a column of a learner need not be named by a model's id
     if not model.startswith(f"{AVERAGE}("):
         return (model,)
-    return tuple(member.id for member in members_of(ModelSpec.parse(model)))
+    return tuple(member.id for member in ModelSpec.parse(model).members)
 
 
 def title_of(model: str) -> str:
-    """A model's id as people read it: of an average, its members.
+    """Return a model's id for people to read: of an average, the ids of its members.
 
     Examples
     --------
     >>> title_of('ZAverage(members="ECOD() + MCD()")')
     'ECOD() + MCD()'
     """
-    return _AND.join(member_ids(model))
+    return MEMBER_SEPARATOR.join(member_ids(model))
+
+
+REPRESENTATIVES = tuple(
+    ModelSpec.parse(model)
+    for model in (
+        "IForest(n_estimators=200, max_features=1.0)",
+        "IForest(n_estimators=200, max_features=1.0, scaling=signedlog)",
+        "SCiForest(n_dims=5, n_estimators=100, n_trials=3, max_depth=32, scaling=robust)",
+        "SCiForest(n_dims=5, n_estimators=100, n_trials=3, max_depth=32, scaling=signedlog)",
+        "SCiForest(n_dims=2, n_estimators=100, n_trials=3, max_depth=32, scaling=signedlog)",
+        "KDE(gamma_scale=0.3, scaling=robust)",
+        "KDE(gamma_scale=1.0, scaling=signedlog)",
+        "KDE(gamma_scale=0.3, scaling=whitened)",
+        "KNN(n_neighbors=300, method=largest, scaling=robust)",
+        "KNN(n_neighbors=300, method=largest, scaling=signedlog)",
+        "KNN(n_neighbors=300, method=largest, scaling=whitened)",
+        "MCD(scaling=robust)",
+        "MCD(core=0.75, scaling=robust)",
+        "PCA(weighted=false, scaling=signedlog)",
+    )
+)
+"""The models of the extended space that averages combine: one or a few of each family."""
+
+COMMITTEE = tuple(REPRESENTATIVES[i] for i in (1, 3, 6, 7, 8, 12, 13))
+"""One model of each kind: their average seldom wins by much and seldom loses by much."""
+
+
+def candidate_averages(models: Iterable[ModelSpec] = REPRESENTATIVES) -> tuple[ModelSpec, ...]:
+    """Return the averages that may be picked: of two or three representatives, and the committee.
+
+    Parameters
+    ----------
+    models : iterable of ModelSpec, optional
+        The available models; averages of other models are left out.
+
+    Examples
+    --------
+    >>> len(candidate_averages(REPRESENTATIVES[:3]))
+    4
+    """
+    available = set(models)
+    averages = averages_of(spec for spec in REPRESENTATIVES if spec in available)
+    if available.issuperset(COMMITTEE):
+        averages = (*averages, average_of(*COMMITTEE))
+    return averages

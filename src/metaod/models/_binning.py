@@ -1,4 +1,4 @@
-"""The bin of equal width that NumPy's histogram counts a value in."""
+"""Bins of equal width, as in NumPy's histogram."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ __all__ = ["bin_of", "edge_of", "has_bins", "no_bins"]
 
 @njit(cache=True)
 def edge_of(b: Any, low: Any, step: Any) -> Any:
-    """Lower edge of bin b, as NumPy's ``linspace`` rounds it."""
+    """Return the lower edge of bin b, as NumPy's ``linspace`` rounds it."""
     return b * step + low
 
 
 @njit(cache=True)
 def bin_of(value: Any, low: Any, high: Any, step: Any, n_bins: int) -> Any:
-    """Number of the bin that holds a value between ``low`` and ``high``, as a float.
+    """Return the number of the bin of a value between ``low`` and ``high``, as a float.
 
-    It is NumPy's estimate with its two corrections for rounding; floats throughout, and edges
-    computed rather than looked up, let a loop over many values run in vector instructions.
+    This is NumPy's estimate with its two corrections for rounding. All numbers are floats and
+    edges are computed rather than looked up, so that loops over many values vectorise.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def bin_of(value: Any, low: Any, high: Any, step: Any, n_bins: int) -> Any:
 
 @njit(cache=True)
 def has_bins(low: Any, high: Any, n_bins: int) -> bool:
-    """Whether a range is wide enough for so many bins of which none is empty by rounding.
+    """Return whether a range is wide enough for so many bins that rounding leaves none empty.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def has_bins(low: Any, high: Any, n_bins: int) -> bool:
     lower = low
     for b in range(1, n_bins + 1):
         upper = edge_of(b, low, step) if b < n_bins else high
-        # worded so that an edge that is not a number has no bins either
+        # negated, so that a NaN edge has no bins either
         if not lower < upper:
             return False
         lower = upper
@@ -54,5 +54,5 @@ def has_bins(low: Any, high: Any, n_bins: int) -> bool:
 
 
 def no_bins(n_bins: int) -> str:
-    """NumPy's exception where :func:`has_bins` says no; with it PyOD's fit stops."""
+    """Return NumPy's exception where :func:`has_bins` is false; PyOD's fit stops with it."""
     return f"ValueError: Too many bins for data range. Cannot create {n_bins} finite-sized bins."

@@ -1,35 +1,34 @@
-"""What fitting a model is expected to cost on a table, as the user runs it: PyOD's own detector.
+"""Expected time and memory of fitting a model, as the user runs it: PyOD's own detector.
 
-``pretrained/costs.json`` holds a law for each family: a start that does not depend on the table,
-plus a power of the rows times a power of the columns, all times a power of the hyperparameter that
-sets the amount of work (neighbours, trees, cuts), with an offset for each model of the spaces. A
-density has so many centres at most that its time grows with the rows alone from some number on.
-``tools/measure_costs.py`` measures and fits it; the file says how far it is off.
+``costs.json`` holds a measured law for each built-in family, see :class:`CostLaw`.
+``tools/measure_costs.py`` measures and fits the laws; the file says how accurate they are. A family
+file can give its own law instead.
 """
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from metaod.errors import BadParameter
-from metaod.models._averages import members_of
+from metaod.models._family import registered_families
 from metaod.models._spec import ModelSpec
 
-__all__ = ["Cost", "expected_cost", "expected_costs", "together", "why_too_costly"]
+__all__ = ["Cost", "CostLaw", "expected_cost", "expected_costs", "together", "why_too_costly"]
 
 
 class Cost(NamedTuple):
-    """What a fit is expected to take on one core of a machine like the one measured.
+    """Expected cost of a fit on one core of a machine like the one measured.
 
     Parameters
     ----------
     seconds : float
-        Time; NaN where nothing is known of the family.
+        Time; NaN if the family was not measured.
     n_bytes : float
-        Memory beyond the table itself; NaN where nothing is known of the family.
+        Memory beyond the table itself; NaN if the family was not measured.
     """
 
     seconds: float
@@ -44,10 +43,103 @@ class Cost(NamedTuple):
 UNKNOWN = Cost(math.nan, math.nan)
 
 
-def together(costs: Iterable[Cost]) -> Cost:
-    """What several fits one after another cost: all of the time, the largest of the memory.
+@dataclass(frozen=True)
+class CostLaw:
+    """Time and memory of a fit as a function of the table's shape and one hyperparameter.
 
-    What is unknown is left out; where nothing is known, neither is the whole.
+    ``seconds = exp(offset + offsets[model]) * work ** work_exponent * (start + n_rows ** rows *
+    n_columns ** columns)``; beyond ``linear_from`` rows the time grows in proportion to the rows.
+
+    Parameters
+    ----------
+    offset, start, rows, columns, work_exponent : float
+        Constants of the time.
+    linear_from : int or None
+        Number of rows above which time is proportional to the rows.
+    work : str or None
+        The hyperparameter that sets the amount of work: neighbours, trees, cuts.
+    work_default : float
+        Its value where a model does not set it.
+    offsets : mapping of str to float
+        Correction of the logarithm for a model, by its id.
+    median_offset : float
+        Correction for a model that is not in ``offsets``.
+    per_value, per_row, per_row_and_work, per_pair : float
+        Bytes of memory for each value, row, row times work, and pair of rows of the table.
+    pairs_at_most : float or None
+        Limit of the memory for pairs.
+    """
+
+    offset: float
+    start: float = 0.0
+    rows: float = 1.0
+    columns: float = 1.0
+    work_exponent: float = 0.0
+    linear_from: int | None = None
+    work: str | None = None
+    work_default: float = 1.0
+    offsets: Mapping[str, float] = field(default_factory=dict, repr=False)
+    median_offset: float = 0.0
+    per_value: float = 8.0
+    per_row: float = 0.0
+    per_row_and_work: float = 0.0
+    per_pair: float = 0.0
+    pairs_at_most: float | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read a law as ``costs.json`` holds it."""
+        seconds = dict(data["seconds"])
+        return cls(
+            work_exponent=seconds.pop("work"),
+            work=data["work"],
+            work_default=data["work_default"],
+            offsets=data["offsets"],
+            median_offset=data["median_offset"],
+            **seconds,
+            **data["bytes"],
+        )
+
+    def size(self, n_rows: int, n_columns: int) -> float:
+        """Return the part of the time that depends on the table's shape alone."""
+        curved = min(n_rows, self.linear_from or n_rows)
+        return float(self.start + curved**self.rows * (n_rows / curved) * n_columns**self.columns)
+
+    def cost(self, spec: ModelSpec, n_rows: int, n_columns: int, size: float) -> Cost:
+        """Return the cost of one model; ``size`` is :meth:`size`'s result for the table."""
+        value = dict(spec.params).get(self.work) if self.work else None
+        # PyOD's HBOS also takes a word; its fit refuses what is no count
+        work = float(value) if isinstance(value, int | float) and value > 0 else self.work_default
+        log_factor = (
+            self.offset
+            + self.offsets.get(spec.id, self.median_offset)
+            + self.work_exponent * math.log(work)
+        )
+        linear = n_rows * (self.per_value * n_columns + self.per_row + self.per_row_and_work * work)
+        pairs = self.per_pair * n_rows**2
+        if self.pairs_at_most is not None:
+            pairs = min(pairs, self.pairs_at_most)
+        return Cost(math.exp(log_factor) * size, float(linear + pairs))
+
+
+@cache
+def _measured_laws() -> dict[str, CostLaw]:
+    text = files("metaod.models").joinpath("costs.json").read_text("utf-8")
+    return {name: CostLaw.from_json(law) for name, law in json.loads(text)["families"].items()}
+
+
+def _law_of(name: str) -> CostLaw | None:
+    measured = _measured_laws()
+    if name in measured:
+        return measured[name]
+    known = registered_families()
+    return known[name].cost if name in known else None
+
+
+def together(costs: Iterable[Cost]) -> Cost:
+    """Return the cost of several fits one after another: the sum of times, the largest memory.
+
+    Unknown costs are left out; if all are unknown, so is the result.
 
     Examples
     --------
@@ -61,10 +153,10 @@ def together(costs: Iterable[Cost]) -> Cost:
 
 
 def expected_cost(spec: ModelSpec, n_rows: int, n_columns: int) -> Cost:
-    """What fitting the model on a table of that shape is expected to cost.
+    """Return the expected cost of fitting the model on a table of that shape.
 
-    A model of a known family that is in none of the spaces follows its family's law with the
-    family's median offset; of an unknown family nothing is known.
+    A model of a measured family that is in none of the spaces follows its family's law with the
+    family's median offset; the cost of another family's model is unknown.
 
     Parameters
     ----------
@@ -84,49 +176,31 @@ def expected_cost(spec: ModelSpec, n_rows: int, n_columns: int) -> Cost:
 
 
 def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> list[Cost]:
-    """:func:`expected_cost` of many models on one table, in their order.
+    """Return :func:`expected_cost` of many models on one table, in their order.
 
-    An average costs what its members do together.
+    An average costs what its members cost together.
     """
     for name, count in (("n_rows", n_rows), ("n_columns", n_columns)):
         if not count >= 1:
             raise BadParameter("expected_costs", name, "a number of at least 1", count)
-    laws = _laws()
-    sizes = {name: _size(law["seconds"], n_rows, n_columns) for name, law in laws.items()}
-    found: dict[ModelSpec, Cost] = {}
 
+    @cache
+    def law_and_size(detector: str) -> tuple[CostLaw | None, float]:
+        law = _law_of(detector)
+        return law, math.nan if law is None else law.size(n_rows, n_columns)
+
+    @cache  # averages have members in common
     def of_model(spec: ModelSpec) -> Cost:
-        # averages have members in common
-        if spec not in found:
-            found[spec] = _of_model(spec, laws.get(spec.detector), sizes, n_rows, n_columns)
-        return found[spec]
+        law, size = law_and_size(spec.detector)
+        return UNKNOWN if law is None else law.cost(spec, n_rows, n_columns, size)
 
-    return [together(map(of_model, members_of(spec))) for spec in specs]
-
-
-def _of_model(
-    spec: ModelSpec,
-    law: dict[str, Any] | None,
-    sizes: dict[str, float],
-    n_rows: int,
-    n_columns: int,
-) -> Cost:
-    if law is None:
-        return UNKNOWN
-    work = _work(law, spec)
-    log_factor = (
-        law["seconds"]["offset"]
-        + law["offsets"].get(spec.id, law["median_offset"])
-        + law["seconds"]["work"] * math.log(work)
-    )
-    seconds = math.exp(log_factor) * sizes[spec.detector]
-    return Cost(seconds, _bytes(law["bytes"], work, n_rows, n_columns))
+    return [together(map(of_model, spec.members)) for spec in specs]
 
 
 def why_too_costly(
     cost: Cost, max_seconds: float | None = None, max_bytes: float | None = None
 ) -> str | None:
-    """Why a model of that cost is not fitted; None where the limits allow it or it is unknown.
+    """Return why a model of that cost is not fitted; None if the limits allow it or it is unknown.
 
     Examples
     --------
@@ -139,34 +213,3 @@ def why_too_costly(
         needed, allowed = cost.n_bytes / 2**20, max_bytes / 2**20
         return f"would take about {needed:.3g} MiB, the limit is {allowed:.3g} MiB"
     return None
-
-
-@cache
-def _laws() -> dict[str, Any]:
-    text = files("metaod.models").joinpath("costs.json").read_text("utf-8")
-    laws: dict[str, Any] = json.loads(text)["families"]
-    return laws
-
-
-def _size(law: dict[str, Any], n_rows: int, n_columns: int) -> float:
-    curved = min(n_rows, law["linear_from"] or n_rows)
-    rows = curved ** law["rows"] * (n_rows / curved)
-    return float(law["start"] + rows * n_columns ** law["columns"])
-
-
-def _work(law: dict[str, Any], spec: ModelSpec) -> float:
-    """Value of the hyperparameter that sets the amount of work, the detector's own if not given."""
-    value = dict(spec.params).get(law["work"])
-    # PyOD's HBOS also takes a word, and what is no count at all is for its fit to refuse
-    if isinstance(value, int | float) and value > 0:
-        return float(value)
-    return float(law["work_default"])
-
-
-def _bytes(law: dict[str, float], work: float, n_rows: int, n_columns: int) -> float:
-    linear = n_rows * (
-        law["per_value"] * n_columns + law["per_row"] + law["per_row_and_work"] * work
-    )
-    pairs = law["per_pair"] * n_rows**2
-    at_most = law["pairs_at_most"]
-    return float(linear + (pairs if at_most is None else min(pairs, at_most)))

@@ -1,44 +1,29 @@
-"""The detector a user gets for a spec: PyOD's interface, the spec's scaling inside."""
+"""The detectors a user gets: PyOD's interface around a scaling and a detector, or an average."""
 
 import warnings
-from collections.abc import Callable
-from numbers import Integral
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from pyod.models.base import BaseDetector
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from metaod.errors import BadParameter, UserError
-from metaod.models._contamination import check_contamination
-from metaod.models._new_rows import forgets_training, new_row_scorer
+from metaod.models._arrays import Scores
+from metaod.models._family import family
+from metaod.models._model_id import ModelId
+from metaod.models._parameters import check_contamination, check_n_jobs
 from metaod.models._scaling import fit_scaling
-from metaod.models._spec import ModelSpec
+from metaod.models._score_scale import CLIP, ScoreScale
 
-__all__ = ["SpecDetector", "UndefinedScores", "check_contamination", "check_n_jobs"]
+__all__ = ["AverageDetector", "SpecDetector", "UndefinedScores"]
 
 _BLOCK = 10_000
-"""New rows that are scored at once: 300 neighbours of each are some 100 MB."""
+"""New rows scored at once: the 300 neighbours of each take some 100 MB."""
 
 
 class UndefinedScores(UserError):
     """Every score is NaN: the detector is not defined on the table, as angles among duplicates."""
-
-
-def check_n_jobs(value: Any, *, owner: str = "SpecDetector") -> int | None:
-    """The number of jobs, or None; as joblib has it, negative counts from all cores and 0 is none.
-
-    Examples
-    --------
-    >>> check_n_jobs(-1)
-    -1
-    """
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) == 0:
-        raise BadParameter(owner, "n_jobs", "an int other than 0, or None", value)
-    return int(value)
 
 
 class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
@@ -75,7 +60,7 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
 
     def __init__(
         self,
-        spec: ModelSpec | str,
+        spec: ModelId | str,
         random_state: int | None = None,
         contamination: float = 0.1,
         n_jobs: int | None = None,
@@ -85,12 +70,13 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: object = None) -> "SpecDetector":  # noqa: ARG002 - PyOD's signature
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - PyOD's signature
         """Scale the columns, then fit the detector; ``y`` is ignored."""
-        spec = self.spec if isinstance(self.spec, ModelSpec) else ModelSpec.parse(self.spec)
-        spec.family.check_params(dict(spec.params))
-        # the same number as a plain float: PyOD's own methods read the parameter again, and would
-        # take a number of another type, as numpy's float32, for a thresholder
+        spec = self._model()
+        own = family(spec.detector)
+        own.check_params(dict(spec.params))
+        # a plain float: PyOD's methods read the parameter again, and treat a number of another
+        # type, such as numpy's float32, as a thresholder
         self.contamination: float = check_contamination(self.contamination)
         check_n_jobs(self.n_jobs)
         X = check_array(X, dtype=np.float64)
@@ -98,7 +84,7 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         self.n_features_in_ = X.shape[1]
         scaling = fit_scaling(spec.scaling, X)
         scaled = scaling.transform(X)
-        reason = spec.why_not(*scaled.shape)
+        reason = own.why_not(dict(spec.params), *scaled.shape)
         if reason is not None:
             raise UserError(reason, where=spec.id, remedy="pick a model that applies to the table")
         try:
@@ -106,32 +92,29 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
             detector.fit(scaled)
         except (UserError, MemoryError):
             raise
-        except Exception as error:  # foreign code raises anything at a value that it cannot take
+        except Exception as error:  # a detector may raise anything at a value that it cannot take
             raise UserError(
                 f"the detector failed with {type(error).__name__}: {error}",
                 where=spec.id,
                 remedy="check its hyperparameters",
             ) from error
-        self.decision_scores_ = _scores_of(detector, spec, len(X))
+        self.decision_scores_ = _training_scores(detector, spec, len(X))
         self.scaling_ = scaling
         self.detector_ = detector
-        self._trained = scaled if forgets_training(detector) else None
-        self._score_new: Callable[[npt.NDArray[np.float64]], Any] | None = None
         self._process_decision_scores()
         return self
 
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Scores of new rows, each against the training table; higher is more outlying.
+    def decision_function(self, X: Any) -> Scores:
+        """Return the scores of new rows, each against the training table; higher is more outlying.
 
-        A row's score does not depend on which rows come with it: of the paper's eight families
-        PyOD's COF and LODA do otherwise, and are replaced here. A family of your own must see to
-        it itself.
+        A row's score does not depend on which rows come with it. A family of your own must ensure
+        this itself.
 
         Rows of the training table get their training scores, up to rounding, from HBOS, IForest,
         LODA, OCSVM and ABOD; for kNN, LOF, COF and KDE such a row has itself among its neighbours,
         and looks more normal than it did in training. HBOS and LODA treat what lies outside the
-        training range as the emptiest and the outermost bin: far and very far are the same to
-        them. ABOD gives NaN to a row that equals all of its neighbours but one or none.
+        training range as the emptiest and the outermost bin: they do not tell far from very far.
+        ABOD gives NaN to a row that equals all of its neighbours but one or none.
         """
         check_is_fitted(self, ["detector_", "scaling_"])
         if not hasattr(self.detector_, "decision_function"):
@@ -141,46 +124,37 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
                 remedy="fit it on the old and new rows together",
             )
         scaled = self.scaling_.transform(check_array(X, dtype=np.float64))
-        if self._score_new is None:
-            # late, for COF has to find the training rows' neighbours again
-            self._score_new = new_row_scorer(self.detector_, self._trained)
-        # in blocks, so that memory is bounded however many rows there are; a family of someone's
-        # own may look at all rows together
-        builtin = ModelSpec.parse(str(self.spec)).family.builtin
-        block = _BLOCK if builtin else len(scaled)
+        # blocks bound the memory; a user's own family may score all rows together
+        block = _BLOCK if family(self._model().detector).builtin else len(scaled)
         parts = [
-            np.asarray(self._score_new(scaled[start : start + block]), dtype=np.float64).ravel()
+            np.asarray(
+                self.detector_.decision_function(scaled[start : start + block]), dtype=np.float64
+            ).ravel()
             for start in range(0, len(scaled), block)
         ]
         return np.concatenate(parts)
 
-    def rethreshold(self, contamination: float) -> "SpecDetector":
-        """Set ``threshold_`` and ``labels_`` for another share of outliers, without fitting.
+    def _model(self) -> ModelId:
+        return self.spec if isinstance(self.spec, ModelId) else ModelId.parse(self.spec)
 
-        ``contamination`` is set too, for PyOD's ``predict_confidence`` reads the share there.
-        """
-        check_is_fitted(self, ["detector_"])
-        self.contamination = check_contamination(contamination)
-        self._process_decision_scores()
-        return self
-
-    def _build(self, spec: ModelSpec) -> Any:
+    def _build(self, spec: ModelId) -> Any:
+        own = family(spec.detector)
         given: dict[str, Any] = dict(spec.params)
-        # scores do without it, so that it is not pushed through a constructor's **kwargs
-        if "contamination" in spec.family.accepts():
+        # scores do not need it, so it is not passed through a constructor's **kwargs
+        if "contamination" in own.accepts():
             given["contamination"] = self.contamination
-        if spec.is_random:
+        if own.random:
             given["random_state"] = self.random_state
-        if self.n_jobs is not None and "n_jobs" in spec.family.accepts():
+        if self.n_jobs is not None and "n_jobs" in own.accepts():
             given["n_jobs"] = self.n_jobs
         with warnings.catch_warnings():
             # PyOD warns about parameters of its own that we never set
             warnings.simplefilter("ignore", FutureWarning)
-            return spec.family.load()(**given)
+            return own.load()(**given)
 
 
-def _scores_of(detector: Any, spec: ModelSpec, n_rows: int) -> npt.NDArray[np.float64]:
-    """The scores of a fitted detector, one a row; refused where they are of no use at all."""
+def _training_scores(detector: Any, spec: ModelId, n_rows: int) -> Scores:
+    """Return the scores of a fitted detector; refuse them if none is of use."""
     remedy = "a detector's fit sets decision_scores_ to one number a row"
     if not hasattr(detector, "decision_scores_"):
         raise UserError("the fitted detector has no decision_scores_", where=spec.id, remedy=remedy)
@@ -209,3 +183,108 @@ def _scores_of(detector: Any, spec: ModelSpec, n_rows: int) -> npt.NDArray[np.fl
             f"{spec.id}: the scores of {n_bad} of {n_rows} rows are NaN or infinite", stacklevel=3
         )
     return scores
+
+
+class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
+    """A PyOD detector that averages the standardised scores of several models.
+
+    Each model's scores are scaled to mean 0 and standard deviation 1 on the training table and
+    clipped to [-3, 6], as in the fixed averages among the reference models. New rows are
+    standardised by the training table's mean and deviation, so that a row's score does not depend
+    on the rows that come with it.
+
+    Parameters
+    ----------
+    specs : sequence of ModelSpec or str
+        The models, or their ids.
+    weights : sequence of float, optional
+        Their positive weights, of any sum; equal unless given.
+    random_state : int or None, default=None
+        Seed of every model that is random.
+    contamination : float, default=0.1
+        Share of outliers, in (0, 0.5]; sets ``threshold_`` and ``labels_``.
+    n_jobs : int or None, default=None
+        Jobs of the detectors that can use several.
+
+    Attributes
+    ----------
+    detectors_ : list of SpecDetector
+        The fitted detectors.
+    scales_ : list of ScoreScale
+        Mean and deviation of each one's training scores.
+    weights_ : ndarray of float
+        The weights, with sum 1.
+    decision_scores_, threshold_, labels_ : ndarray, float, ndarray
+        As in PyOD.
+
+    Examples
+    --------
+    >>> models = ["KNN(n_neighbors=1, method=largest)", "HBOS(n_bins=5, alpha=0.1)"]
+    >>> AverageDetector(models).fit([[0.0], [0.1], [0.2], [5.0]]).labels_
+    array([0, 0, 0, 1])
+    """
+
+    def __init__(
+        self,
+        specs: Sequence[ModelId | str],
+        weights: Sequence[float] | None = None,
+        random_state: int | None = None,
+        contamination: float = 0.1,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(contamination=contamination)
+        self.specs = specs
+        self.weights = weights
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - PyOD's signature
+        """Fit every model and average the scores; ``y`` is ignored. If one fails, all do."""
+        # before the models are fitted, which takes long
+        self.contamination: float = check_contamination(self.contamination)
+        _checked_weights(self.weights, len(self.specs))
+        X = check_array(X, dtype=np.float64)
+        fitted = [
+            SpecDetector(spec, self.random_state, n_jobs=self.n_jobs).fit(X) for spec in self.specs
+        ]
+        return self.take(fitted)
+
+    def take(self, detectors: Sequence[SpecDetector]) -> Self:
+        """Average detectors that are fitted already, all on the same table."""
+        self.contamination = check_contamination(self.contamination)
+        self._set_n_classes(None)
+        self.weights_ = _checked_weights(self.weights, len(detectors))
+        self.n_features_in_ = detectors[0].n_features_in_
+        self.detectors_ = list(detectors)
+        self.scales_ = [
+            ScoreScale.of(detector.decision_scores_, where=str(detector.spec))
+            for detector in detectors
+        ]
+        self.decision_scores_ = self._average(
+            [detector.decision_scores_ for detector in self.detectors_]
+        )
+        self._process_decision_scores()
+        return self
+
+    def decision_function(self, X: Any) -> Scores:
+        """Return the scores of new rows, each against the training table."""
+        check_is_fitted(self, ["detectors_", "scales_"])
+        return self._average([detector.decision_function(X) for detector in self.detectors_])
+
+    def _average(self, scores: Sequence[Scores]) -> Scores:
+        parts = [
+            weight * np.clip(scale.standardised(own), *CLIP)
+            for weight, scale, own in zip(self.weights_, self.scales_, scores, strict=True)
+        ]
+        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
+
+
+def _checked_weights(weights: Sequence[float] | None, count: int) -> Scores:
+    if count == 0:
+        raise BadParameter("AverageDetector", "specs", "at least one model", [])
+    found = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
+    if found.shape != (count,) or not np.isfinite(found).all() or (found <= 0).any():
+        raise BadParameter(
+            "AverageDetector", "weights", f"{count} positive numbers, one a model", weights
+        )
+    return np.asarray(found / found.sum())

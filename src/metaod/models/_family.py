@@ -1,20 +1,29 @@
-"""Detector families: what a detector's name stands for, and the register that users extend."""
+"""Detector families: everything known about a detector's name, and the registry of families."""
 
 import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module, metadata
-from typing import Any
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaod.errors import BadParameter
+from metaod.models._model_id import DEFAULT_SCALING, ModelId
+
+if TYPE_CHECKING:
+    from metaod.models._costs import CostLaw
+    from metaod.models._scoring import SharedScorer
 
 __all__ = [
     "ENTRY_POINTS",
     "Family",
+    "Settings",
+    "add_builtin",
     "family",
     "register_family",
     "registered_families",
@@ -25,15 +34,34 @@ ENTRY_POINTS = "metaod.families"
 """Group of entry points through which an installed package offers its own families."""
 
 Params = dict[str, Any]
+Grid = Mapping[str, Sequence[Any]]
+Rule = Callable[[Params, int, int], str | None]
+
+# SpecDetector sets these for every model
+_NOT_HYPERPARAMETERS = frozenset({"random_state", "contamination"})
 
 
-def _applies(params: Params, n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's form
+def _always_applies(params: Params, n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature
     return None
+
+
+class Settings(NamedTuple):
+    """A grid of hyperparameters, tried on each of some scalings."""
+
+    grid: Grid
+    scalings: Sequence[str] = (DEFAULT_SCALING,)
+
+    def combinations(self) -> list[tuple[Params, str]]:
+        """Return the hyperparameters and the scaling of each model, scaling by scaling."""
+        return [
+            (dict(zip(self.grid, values, strict=True)), scaling)
+            for scaling, *values in product(self.scalings, *self.grid.values())
+        ]
 
 
 @dataclass(frozen=True)
 class Family:
-    """A detector class, the grid of hyperparameters to try, and what is known about it.
+    """A detector class, the hyperparameters to try, and everything known about the detector.
 
     Parameters
     ----------
@@ -47,32 +75,38 @@ class Family:
     random : bool
         Whether scores depend on ``random_state``.
     rule : callable
-        ``rule(params, n_rows, n_columns)`` says in words why a model does not apply to a table
-        of that size, or returns None.
+        ``rule(params, n_rows, n_columns)`` returns why a model does not apply to a table
+        of that size, or None.
     canonical : callable or None
-        Maps hyperparameters onto those that stand for all with the same scores.
+        Maps hyperparameters to those that represent all with the same scores.
     builtin : bool
         Whether it is one of the package's own, which cannot be replaced.
+    extended : sequence of Settings
+        The family's models in the extended space.
+    shared_scorer : SharedScorer or None
+        Scores many models of the family from one computation; without one, each model is fitted.
+    cost : CostLaw or None
+        Time and memory of a fit; not needed if ``costs.json`` has a law for the name.
     """
 
     name: str
     detector: type | str
-    grid: Mapping[str, Sequence[Any]]
+    grid: Grid
     random: bool = False
-    rule: Callable[[Params, int, int], str | None] = _applies
+    rule: Rule = _always_applies
     canonical: Callable[[Params], Params] | None = None
     builtin: bool = False
+    extended: Sequence[Settings] = ()
+    shared_scorer: "SharedScorer | None" = field(default=None, repr=False)
+    cost: "CostLaw | None" = field(default=None, repr=False)
 
     @property
     def size(self) -> int:
         """Number of models in the grid."""
-        count = 1
-        for values in self.grid.values():
-            count *= len(values)
-        return count
+        return prod(len(values) for values in self.grid.values())
 
     def load(self) -> type:
-        """The detector class."""
+        """Return the detector class."""
         if isinstance(self.detector, type):
             return self.detector
         module, _, name = self.detector.partition(":")
@@ -80,11 +114,11 @@ class Family:
         return loaded
 
     def accepts(self) -> frozenset[str]:
-        """Names that the class's constructor spells out."""
+        """Return the named parameters of the class's constructor."""
         return _constructor_names(self.load())[0]
 
     def takes(self, name: str) -> bool:
-        """Whether the class's constructor takes that name, be it through ``**kwargs``."""
+        """Return whether the class's constructor takes that name, also through ``**kwargs``."""
         names, takes_any = _constructor_names(self.load())
         return takes_any or name in names
 
@@ -96,11 +130,11 @@ class Family:
                 raise BadParameter(self.name, "params", legal, name)
 
     def canonical_params(self, params: Params) -> Params:
-        """Hyperparameters that stand for all with the same scores."""
+        """Return the hyperparameters that represent all with the same scores."""
         return params if self.canonical is None else self.canonical(params)
 
     def why_not(self, params: Params, n_rows: int, n_columns: int) -> str | None:
-        """Why a model does not apply to a table of that size; None where it does."""
+        """Return why a model does not apply to a table of that size; None if it does."""
         if n_rows < 2:
             return f"needs at least 2 rows, the table has {n_rows}"
         if n_columns < 1:
@@ -108,65 +142,65 @@ class Family:
         return self.rule(params, n_rows, n_columns)
 
 
-# set by SpecDetector for every model
-_NOT_HYPERPARAMETERS = frozenset({"random_state", "contamination"})
-
-
 @cache
 def _constructor_names(detector: type) -> tuple[frozenset[str], bool]:
-    """Names that can be given by keyword, and whether any other can."""
+    """Return the names that can be given by keyword, and whether any other can."""
     parameters = inspect.signature(detector).parameters.values()
     by_keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     names = frozenset(item.name for item in parameters if item.kind in by_keyword)
     return names, any(item.kind == inspect.Parameter.VAR_KEYWORD for item in parameters)
 
 
-_REGISTER: dict[str, Family] = {}
+_REGISTRY: dict[str, Family] = {}
 
 
 def registered_families() -> dict[str, Family]:
-    """All known families by name: the package's own first, then registered ones."""
-    _load_builtin()
+    """Return all families by name: built-in ones first, then registered ones."""
     _load_entry_points()
-    return dict(_REGISTER)
+    return dict(_REGISTRY)
 
 
 def family(name: str) -> Family:
-    """The family of that name.
+    """Return the family of that name.
 
     Examples
     --------
     >>> family("KNN").size
     36
     """
-    _load_builtin()
-    if name not in _REGISTER:
+    if name not in _REGISTRY:
         _load_entry_points()
-    if name not in _REGISTER:
-        by_lower = {known.lower(): known for known in _REGISTER}
+    if name not in _REGISTRY:
+        by_lower = {known.lower(): known for known in _REGISTRY}
         near = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.5)
         hint = f"did you mean {by_lower[near[0]]!r}? " if near else ""
         raise BadParameter(
             "ModelSpec",
             "detector",
-            list(_REGISTER),
+            list(_REGISTRY),
             name,
             remedy=f"{hint}Your own family is added with metaod.register_family",
         )
-    return _REGISTER[name]
+    return _REGISTRY[name]
+
+
+def add_builtin(added: Family) -> Family:
+    """Add one of the package's own families."""
+    _REGISTRY[added.name] = replace(added, builtin=True)
+    return _REGISTRY[added.name]
 
 
 def register_family(
     name: str,
     detector: type | str,
-    grid: Mapping[str, Sequence[Any]] | None = None,
+    grid: Grid | None = None,
     *,
     random: bool = False,
-    rule: Callable[[Params, int, int], str | None] | None = None,
+    rule: Rule | None = None,
     canonical: Callable[[Params], Params] | None = None,
     replace: bool = False,
 ) -> Family:
-    """Add a detector family of your own; it is then a family like the package's own.
+    """Add a detector family of your own; it is then used like a built-in one.
 
     Parameters
     ----------
@@ -181,14 +215,14 @@ def register_family(
     rule : callable, optional
         ``rule(params, n_rows, n_columns)`` returns why a model does not apply, or None.
     canonical : callable, optional
-        Maps hyperparameters onto those that stand for all with the same scores.
+        Maps hyperparameters to those that represent all with the same scores.
     replace : bool, default=False
         Whether a family that was registered under this name before may be replaced.
 
     Returns
     -------
     Family
-        What was registered. ``metaod.testing.detector_contract(name)`` lists checks for it.
+        The registered family. ``metaod.testing.detector_contract(name)`` lists checks for it.
 
     Examples
     --------
@@ -199,38 +233,36 @@ def register_family(
     np.int64(3)
     >>> unregister_family("Mine")
     """
-    _load_builtin()
     _check_name(name)
-    known = _REGISTER.get(name)
+    known = _REGISTRY.get(name)
     if known is not None and known.builtin:
         raise BadParameter("register_family", "name", "none of the package's own families", name)
     if known is not None and not replace:
         raise BadParameter(
             "register_family", "name", "a new name", name, remedy="Pass replace=True to replace it"
         )
-    added = _checked(
+    _REGISTRY[name] = _checked(
         Family(
             name=name,
             detector=detector,
             grid={} if grid is None else grid,
             random=random,
-            rule=_applies if rule is None else rule,
+            rule=_always_applies if rule is None else rule,
             canonical=canonical,
         )
     )
-    _REGISTER[name] = added
-    return added
+    return _REGISTRY[name]
 
 
 def unregister_family(name: str) -> None:
-    """Take back a family that was registered before."""
+    """Remove a family that was registered before."""
     if family(name).builtin:
         raise BadParameter("unregister_family", "name", "a registered family's", name)
-    del _REGISTER[name]
+    del _REGISTRY[name]
 
 
 def _checked(added: Family) -> Family:
-    """The family as it enters the register, once everything that it will be asked for works."""
+    """Return the family to be registered; refuse it if a later use of it would fail."""
     _check_name(added.name)
     _check_class(added)
     if not isinstance(added.random, bool):
@@ -245,10 +277,9 @@ def _checked(added: Family) -> Family:
         raise BadParameter(
             "register_family", "random", "False for a class that takes no random_state", True
         )
-    from metaod.models._spaces import specs_of  # noqa: PLC0415 - it imports Family from here
-
-    # a value that no model can have would otherwise break the whole space, and only later
-    if len(set(specs_of(added))) < added.size:
+    # builds every id: a value that no model can have would otherwise break the whole space later
+    ids = {ModelId(added.name, params) for params, _ in Settings(added.grid).combinations()}
+    if len(ids) < added.size:
         raise BadParameter("register_family", "grid", "without duplicate values", dict(added.grid))
     return added
 
@@ -264,29 +295,21 @@ def _check_class(added: Family) -> None:
     if isinstance(detector, str) and re.fullmatch(r"\w+(\.\w+)*:\w+", detector):
         try:
             detector = added.load()
-        except Exception as error:  # a foreign module may raise anything
+        except Exception as error:  # another package's module may raise anything
+            remedy = f"Importing it failed: {error}"
             raise BadParameter(
-                "register_family",
-                "detector",
-                legal,
-                detector,
-                remedy=f"Importing it failed: {error}",
+                "register_family", "detector", legal, detector, remedy=remedy
             ) from error
     elif not isinstance(detector, type):
         raise BadParameter("register_family", "detector", legal, detector)
     if not isinstance(detector, type) or not callable(getattr(detector, "fit", None)):
-        raise BadParameter(
-            "register_family", "detector", "a class with a fit method", added.detector
-        )
+        legal = "a class with a fit method"
+        raise BadParameter("register_family", "detector", legal, added.detector)
     try:
         added.accepts()
     except (TypeError, ValueError) as error:
-        raise BadParameter(
-            "register_family",
-            "detector",
-            "a class whose constructor has a signature",
-            added.detector,
-        ) from error
+        legal = "a class whose constructor has a signature"
+        raise BadParameter("register_family", "detector", legal, added.detector) from error
 
 
 def _checked_grid(grid: object) -> dict[str, tuple[Any, ...]]:
@@ -295,7 +318,7 @@ def _checked_grid(grid: object) -> dict[str, tuple[Any, ...]]:
         raise BadParameter("register_family", "grid", legal, grid)
     checked = {}
     for name, values in grid.items():
-        # a string would fall apart into letters; an array is a sequence though not by its type
+        # an array is a sequence but not an instance of Sequence; a string would become letters
         in_order = hasattr(values, "__getitem__") and hasattr(values, "__len__")
         if not in_order or isinstance(values, str | bytes | Mapping) or len(values) == 0:
             raise BadParameter("register_family", "grid", legal, dict(grid))
@@ -304,27 +327,17 @@ def _checked_grid(grid: object) -> dict[str, tuple[Any, ...]]:
 
 
 @cache
-def _load_builtin() -> None:
-    # the package's own families are data; importing them here keeps this file general
-    from metaod.models._extended import EXTENDED_FAMILIES  # noqa: PLC0415 - imports from here
-    from metaod.models._paper import PAPER_FAMILIES  # noqa: PLC0415 - it imports Family from here
-
-    for item in (*PAPER_FAMILIES, *EXTENDED_FAMILIES):
-        _REGISTER[item.name] = item
-
-
-@cache
 def _load_entry_points() -> None:
     for point in metadata.entry_points(group=ENTRY_POINTS):
-        # one broken plug-in must not take the others, or the command, down with it
+        # a broken plug-in must not break the others or the command
         try:
             item = point.load()
             item = item() if callable(item) else item
             if not isinstance(item, Family):
                 raise TypeError(f"it gives {type(item).__name__}, not a Family")
-            if item.name not in _REGISTER:
-                _REGISTER[item.name] = _checked(item)
-        except Exception as error:  # foreign code may raise anything
+            if item.name not in _REGISTRY:
+                _REGISTRY[item.name] = _checked(item)
+        except Exception as error:  # another package's code may raise anything
             warnings.warn(
                 f"the detector family {point.name!r} of {point.value!r} is left out: {error}",
                 stacklevel=2,

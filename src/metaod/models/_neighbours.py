@@ -1,9 +1,10 @@
 """One neighbour search a metric serves every kNN, LOF, COF and ABOD.
 
-In the exact mode every number of neighbours has the search of its own that PyOD's detector makes:
-tied distances, and rounding where a row has near copies, then fall as they do there.
+In the exact mode every number of neighbours gets its own search, as in PyOD's detector: ties, and
+rounding errors where a row has near copies, are then resolved as they are there.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,165 +12,268 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from metaod.models import _search as search
-from metaod.models._base import Budget, CellState, Matrix, Mode, Scored, Scores
-from metaod.models._budget import why_over_budget
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget
 from metaod.models._search import Neighbours, nearest, nearest_pyod
 from metaod.models._spec import ModelSpec
-from metaod.models.families import abod, cof
-from metaod.models.families.knn import METHODS, knn_scores
-from metaod.models.families.lof import lof_scores
 
-__all__ = ["NeighbourKernel"]
+__all__ = [
+    "NEIGHBOURS",
+    "PAPER_SIZES",
+    "NeighbourMethod",
+    "NeighbourRun",
+    "Request",
+    "more_rows_than_neighbours",
+    "run_neighbours",
+]
 
-# what PyOD's detectors take where a spec does not say
-_DEFAULTS: dict[str, dict[str, Any]] = {
-    "KNN": {"n_neighbors": 5, "method": "largest"},
-    "LOF": {"n_neighbors": 20, "metric": "minkowski", "p": 2},
-    "COF": {"n_neighbors": 20},
-    "ABOD": {"n_neighbors": 5},
-}
+PAPER_SIZES = (1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)
+"""Numbers of neighbours in the paper's grids of kNN and LOF."""
+
 _METRICS = {"minkowski": "euclidean", "euclidean": "euclidean", "manhattan": "manhattan"}
 
-# scikit-learn's searches against ours, and PyOD's sort of all distances of a row
+# measured: scikit-learn's searches against ours
 _SLOWER_SEARCH = 4.0
-_SECONDS_A_SORTED_DISTANCE = 1e-7
+
+
+def more_rows_than_neighbours(default: int) -> Callable[[dict[str, Any], int, int], str | None]:
+    """Return the rule that a table has more rows than ``n_neighbors``, ``default`` if not given.
+
+    Examples
+    --------
+    >>> more_rows_than_neighbours(5)({}, 4, 2)
+    'n_neighbors=5 needs at least 6 rows, the table has 4'
+    """
+
+    def rule(params: dict[str, Any], n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature
+        k = params.get("n_neighbors", default)
+        if isinstance(k, int) and k >= n_rows:
+            return f"n_neighbors={k} needs at least {k + 1} rows, the table has {n_rows}"
+        return None
+
+    return rule
 
 
 @dataclass(frozen=True)
-class _Request:
-    """What a spec asks for, defaults filled in."""
+class Request:
+    """The hyperparameters of a spec, with defaults filled in."""
 
     spec: ModelSpec
-    family: str
     k: int
-    metric: str = "euclidean"
-    method: str = "largest"
-
-    @property
-    def depth(self) -> int:
-        """Neighbours to be searched; ABOD counts the row itself as one."""
-        return max(self.k - 1, 1) if self.family == "ABOD" else self.k
-
-    @classmethod
-    def read(cls, spec: ModelSpec) -> "_Request | None":
-        """What the spec asks for; None where it sets anything that is not served."""
-        defaults = _DEFAULTS[spec.detector]
-        params = dict(spec.params)
-        if not params.keys() <= defaults.keys():
-            return None
-        params = defaults | params
-        k = params["n_neighbors"]
-        metric = _METRICS.get(str(params.get("metric", "euclidean")))
-        method = str(params.get("method", "largest"))
-        if type(k) is not int or k < 1 or metric is None or method not in METHODS:
-            return None
-        if params.get("p", 2) != 2:
-            return None
-        return cls(spec, spec.detector, k, metric, method)
+    metric: str
+    params: dict[str, Any]
 
 
-class NeighbourKernel:
-    """kNN, LOF, COF and ABOD of any number of neighbours.
+@dataclass(frozen=True)
+class NeighbourMethod:
+    """How one family's scores come from a neighbour search.
+
+    Parameters
+    ----------
+    defaults : dict
+        The hyperparameters that may be set, with PyOD's defaults.
+    scores : callable
+        ``scores(X, neighbours, sizes)`` does what all numbers of neighbours share and returns a
+        function that gives the scores of one request.
+    depth : callable
+        Neighbours to be searched for ``n_neighbors``.
+    seconds : callable
+        ``seconds(n_rows, n_columns, k)`` is the expected time beyond the search.
+    exact_search : callable or None
+        ``exact_search(X, k)`` finds neighbours as PyOD's detector does, where that is not by
+        scikit-learn's search; ``exact_seconds`` of a pair of rows.
+    """
+
+    defaults: dict[str, Any]
+    scores: Callable[[Matrix, Neighbours, list[int]], Callable[[Request], Scores]]
+    depth: Callable[[int], int] = int
+    seconds: Callable[[int, int, int], float] = lambda n_rows, n_columns, k: 0.0  # noqa: ARG005 - signature
+    exact_search: Callable[[Matrix, int], Neighbours] | None = None
+    exact_seconds: float = 0.0
+
+
+class NeighbourScorer:
+    """Scores kNN, LOF, COF and ABOD models of any number of neighbours.
 
     Memory beyond the table: 12 bytes a row and neighbour, and the scores of one family.
     """
 
-    families = frozenset(_DEFAULTS)
+    def __init__(self) -> None:
+        self._methods: dict[str, NeighbourMethod] = {}
+
+    def serving(self, family: str, method: NeighbourMethod) -> "NeighbourScorer":
+        """Add a family to the families served, and return this scorer."""
+        self._methods[family] = method
+        return self
 
     def serves(self, spec: ModelSpec) -> bool:
-        """Whether only what the paper varies is set: neighbours, metric and method."""
-        return _Request.read(spec) is not None
+        """Return whether only what the paper varies is set: neighbours, metric and method."""
+        return self._request(spec) is not None
 
     def score(
         self,
         X: Matrix,
         specs: Sequence[ModelSpec],
         *,
-        trials: int,  # noqa: ARG002 - none of the four is random
+        trials: int,  # noqa: ARG002 - no family here is random
         mode: Mode,
         budget: Budget,
     ) -> Iterator[Scored]:
         """Score the specs, one search after the other."""
         allowed = []
-        for request in filter(None, map(_Request.read, specs)):
-            if request.k >= len(X):
-                reason = f"n_neighbors={request.k} needs at least {request.k + 1} rows, "
-                reason += f"the table has {len(X)}"
-                yield Scored(request.spec, 0, CellState.NOT_APPLICABLE, reason=reason)
-                continue
-            over = _why_over_budget(request, X, mode, budget)
-            if over is not None:
+        for request in filter(None, map(self._request, specs)):
+            over = self._why_over_budget(request, X, mode, budget)
+            if over is None:
+                allowed.append(request)
+            else:
                 yield Scored(request.spec, 0, CellState.OVER_BUDGET, reason=over)
-                continue
-            allowed.append(request)
-        for find, served in _searches(allowed, mode):
+        for find, served in self._searches(allowed, mode):
             start = perf_counter()
             neighbours = find(X)
-            yield from _from_neighbours(X, served, neighbours, perf_counter() - start)
+            yield from self._from_neighbours(X, served, neighbours, perf_counter() - start)
 
+    def _request(self, spec: ModelSpec) -> Request | None:
+        """Return the spec's hyperparameters; None if it sets one that is not served."""
+        defaults = self._methods[spec.detector].defaults
+        params: dict[str, Any] = dict(spec.params)
+        if not params.keys() <= defaults.keys():
+            return None
+        params = defaults | params
+        k = params["n_neighbors"]
+        metric = _METRICS.get(str(params.get("metric", "euclidean")))
+        method = params.get("method", "largest")
+        if type(k) is not int or k < 1 or metric is None:
+            return None
+        if method not in ("largest", "mean", "median") or params.get("p", 2) != 2:
+            return None
+        return Request(spec, k, metric, params)
 
-def _searches(
-    requests: Sequence[_Request], mode: Mode
-) -> Iterator[tuple[Callable[[Matrix], Neighbours], list[_Request]]]:
-    """The searches to be made, and which requests each serves."""
-    groups: dict[tuple[Any, ...], list[_Request]] = defaultdict(list)
-    for request in requests:
-        if mode == Mode.FAST:
-            groups[request.metric,].append(request)
-        elif request.family == "COF":
-            groups["COF",].append(request)
-        else:
-            groups[request.metric, request.k, request.depth].append(request)
-    for key, served in groups.items():
-        depth = max(request.depth for request in served)
-        if mode == Mode.FAST:
-            yield partial(nearest, k=depth, metric=key[0]), served
-        elif key == ("COF",):
-            yield partial(cof.neighbours_pyod, k=depth), served
-        else:
-            metric, k, _ = key
-            yield partial(nearest_pyod, k=depth, metric=metric, n_neighbors=k), served
+    def _depth(self, request: Request) -> int:
+        return self._methods[request.spec.detector].depth(request.k)
 
-
-def _from_neighbours(
-    X: Matrix, requests: Sequence[_Request], neighbours: Neighbours, searched: float
-) -> Iterator[Scored]:
-    by_family: dict[str, list[_Request]] = defaultdict(list)
-    for request in requests:
-        by_family[request.family].append(request)
-    for family, alike in by_family.items():
-        start = perf_counter()
-        sizes = sorted({request.k for request in alike})
-        shared: Matrix | None = None
-        if family == "COF":
-            shared = cof.chaining_distances(X, neighbours, sizes)
-        elif family == "ABOD":
-            shared = abod.abod_scores(X, neighbours, sizes)
-        before = searched + perf_counter() - start
-        for request in alike:
-            start = perf_counter()
-            scores: Scores
-            if shared is None and family == "KNN":
-                scores = knn_scores(neighbours, request.k, request.method)
-            elif shared is None:
-                scores = lof_scores(neighbours, request.k)
+    def _searches(
+        self, requests: Sequence[Request], mode: Mode
+    ) -> Iterator[tuple[Callable[[Matrix], Neighbours], list[Request]]]:
+        """Yield the searches to be made and the requests that each serves."""
+        groups: dict[tuple[Any, ...], list[Request]] = defaultdict(list)
+        for request in requests:
+            own_search = self._methods[request.spec.detector].exact_search
+            if mode == Mode.FAST:
+                groups[request.metric,].append(request)
+            elif own_search is not None:
+                groups[own_search,].append(request)
             else:
-                scores = shared[sizes.index(request.k)]
-                if family == "COF":
-                    scores = cof.cof_scores(scores, neighbours, request.k)
-            yield Scored(request.spec, 0, CellState.OK, scores, before + perf_counter() - start)
+                groups[request.metric, request.k, self._depth(request)].append(request)
+        for key, served in groups.items():
+            depth = max(map(self._depth, served))
+            if len(key) > 1:
+                metric, k, _ = key
+                yield partial(nearest_pyod, k=depth, metric=metric, n_neighbors=k), served
+            elif mode == Mode.FAST:
+                yield partial(nearest, k=depth, metric=key[0]), served
+            else:
+                yield partial(key[0], k=depth), served
+
+    def _from_neighbours(
+        self, X: Matrix, requests: Sequence[Request], neighbours: Neighbours, searched: float
+    ) -> Iterator[Scored]:
+        by_family: dict[str, list[Request]] = defaultdict(list)
+        for request in requests:
+            by_family[request.spec.detector].append(request)
+        for family, own in by_family.items():
+            start = perf_counter()
+            sizes = sorted({request.k for request in own})
+            scores_of = self._methods[family].scores(X, neighbours, sizes)
+            before = searched + perf_counter() - start
+            for request in own:
+                start = perf_counter()
+                scores = scores_of(request)
+                yield Scored(request.spec, 0, CellState.OK, scores, before + perf_counter() - start)
+
+    def _why_over_budget(
+        self, request: Request, X: Matrix, mode: Mode, budget: Budget
+    ) -> str | None:
+        n_rows, n_columns = X.shape
+        method = self._methods[request.spec.detector]
+        depth = method.depth(request.k)
+        seconds = search.expected_seconds(n_rows, n_columns, depth)
+        if mode == Mode.EXACT:
+            seconds = seconds * _SLOWER_SEARCH + n_rows**2 * method.exact_seconds
+        seconds += method.seconds(n_rows, n_columns, request.k)
+        n_bytes = search.expected_bytes(n_rows, depth)
+        return why_over_budget(budget, seconds=seconds, n_bytes=n_bytes)
 
 
-def _why_over_budget(request: _Request, X: Matrix, mode: Mode, budget: Budget) -> str | None:
-    n_rows, n_columns = X.shape
-    seconds = search.foreseen_seconds(n_rows, n_columns, request.depth)
-    if mode == Mode.EXACT:
-        seconds *= _SLOWER_SEARCH
-        if request.family == "COF":
-            seconds += n_rows**2 * _SECONDS_A_SORTED_DISTANCE
-    if request.family in {"COF", "ABOD"}:
-        own = cof.foreseen_seconds if request.family == "COF" else abod.foreseen_seconds
-        seconds += own(n_rows, n_columns, request.k)
-    n_bytes = search.foreseen_bytes(n_rows, request.depth)
-    return why_over_budget(budget, seconds=seconds, n_bytes=n_bytes)
+NEIGHBOURS = NeighbourScorer()
+
+
+# the neighbour search as a landmarker
+
+DEPTH = 50
+"""Neighbours searched for each row, unless the table has fewer other rows."""
+
+MAX_NEIGHBOUR_ROWS = 2_000
+"""Default limit of the rows that are searched."""
+_MOST_WORK = 10**9  # rows x rows x columns: above 250 columns, fewer rows are searched
+_FEWEST_ROWS = 500  # smallest sample of a wide table
+
+
+@dataclass(frozen=True)
+class NeighbourRun:
+    """The nearest other rows of every row searched.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (n_searched,)
+        Rows of the table that were searched, ascending.
+    found : Neighbours
+        Distances to their nearest others among them, and their positions in ``rows``.
+    """
+
+    rows: npt.NDArray[np.intp]
+    found: Neighbours
+
+    @property
+    def depth(self) -> int:
+        """Neighbours found for each row."""
+        return int(self.found.indices.shape[1])
+
+
+def run_neighbours(
+    Z: Matrix, k: int = DEPTH, *, random_state: int = 0, max_rows: int = MAX_NEIGHBOUR_ROWS
+) -> NeighbourRun:
+    """Search the k nearest others of every row, or of each row of a sample.
+
+    The time grows with the square of the rows. Above `max_rows` rows, or sqrt(10^9 / columns) of
+    them but at least 500, a sample of the rows is drawn without replacement and searched as if it
+    were the table.
+
+    Memory beyond the table: that of the search, and a copy of the sampled rows.
+
+    Parameters
+    ----------
+    Z : ndarray of float, shape (n_rows, n_columns)
+    k : int
+        Neighbours of each row; all others where there are fewer.
+    random_state : int
+        Seed of the sample.
+    max_rows : int
+        The most rows that are searched.
+
+    Examples
+    --------
+    >>> run_neighbours(np.array([[0.0], [1.0], [5.0]]), 1).found.indices.ravel()
+    array([1, 0, 1], dtype=int32)
+    """
+    n_rows, n_columns = Z.shape
+    most = min(max_rows, max(_FEWEST_ROWS, math.isqrt(_MOST_WORK // n_columns)))
+    rows = np.arange(n_rows)
+    if n_rows > most:
+        random = np.random.default_rng(random_state)
+        rows = np.sort(random.choice(n_rows, most, replace=False, shuffle=False))
+        Z = Z[rows]
+    return NeighbourRun(rows, nearest(Z, min(k, len(Z) - 1), "euclidean"))

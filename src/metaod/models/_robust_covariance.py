@@ -11,9 +11,10 @@ import numpy.typing as npt
 from scipy.special import ndtri
 from scipy.stats import chi2, rankdata
 
+from metaod.models._arrays import Matrix
+
 __all__ = ["Gaussian", "core_gaussian", "reweighted_gaussian"]
 
-Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.bool_]
 
 _FLOOR = 1e-6

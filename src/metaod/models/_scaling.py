@@ -6,25 +6,24 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
+from metaod.models._arrays import Matrix
 
-__all__ = ["CLIP", "SCALINGS", "FittedScaling", "fit_scaling", "why_not_whitened"]
+__all__ = ["CLIP", "SCALINGS", "FittedScaling", "fit_scaling", "why_not_scaled"]
 
 SCALINGS = ("zscore", "robust", "signedlog", "whitened", "none")
 """Known scalings; every model of the paper uses the first."""
 
 CLIP = 20.0
-"""Where robustly scaled values are cut, in units of the column's 10-90 % range; and white ones."""
+"""Limit of robust values, in units of the column's 10-90 % range, and of whitened values."""
 
 CORE = 0.75
-"""Share of the rows, the innermost, whose covariance whitening removes."""
+"""Share of the rows, the innermost ones, whose covariance whitening removes."""
 
 WIDEST = 300
-"""Columns that can be whitened: a covariance of more is mostly noise, and slow to take apart."""
+"""Most columns that can be whitened: a larger covariance is mostly noise and slow to decompose."""
 
-Matrix = npt.NDArray[np.float64]
-
-# a column whose spread is below this share of its largest value is constant up to rounding, and a
-# z-score would blow the rounding up into data
+# a column whose spread is below this share of its largest value is constant up to rounding; a
+# z-score would turn the rounding errors into data
 _ROUNDING = 16 * np.finfo(np.float64).eps
 
 
@@ -32,8 +31,8 @@ _ROUNDING = 16 * np.finfo(np.float64).eps
 class FittedScaling:
     """Columns kept, and the shift and factor of each: ``(x * unit - center) / scale``.
 
-    The robust scaling then cuts the values at ±20; whitening also turns them so that the columns
-    of the innermost rows no longer correlate, and cuts them again; the signed log takes
+    The robust scaling then clips the values at ±20; whitening also rotates them so that the columns
+    of the innermost rows no longer correlate, and clips them again; the signed log takes
     ``sign(v) * log(1 + |v|)`` and standardises the result.
 
     Parameters
@@ -50,9 +49,8 @@ class FittedScaling:
         Shift and divisor in those units.
     log_center, log_scale : ndarray of float or None
         Mean and standard deviation of the signed logs; None for the other scalings.
-    turn_center, turn : ndarray of float, shapes (n_kept,) and (n_kept, n_kept), or None
-        Centre of the robust values, and what they are multiplied with to be white; None for the
-        other scalings.
+    white_center, whitening : ndarray of float, shapes (n_kept,) and (n_kept, n_kept), or None
+        Centre of the robust values and the matrix that whitens them; None for the other scalings.
     """
 
     name: str
@@ -63,8 +61,8 @@ class FittedScaling:
     scale: Matrix
     log_center: Matrix | None = None
     log_scale: Matrix | None = None
-    turn_center: Matrix | None = None
-    turn: Matrix | None = None
+    white_center: Matrix | None = None
+    whitening: Matrix | None = None
 
     def transform(self, X: Matrix) -> Matrix:
         """Scale a matrix with the columns that it was fitted on."""
@@ -77,8 +75,8 @@ class FittedScaling:
         result /= self.scale
         if self.name in {"robust", "whitened"}:
             np.clip(result, -CLIP, CLIP, out=result)
-        if self.turn is not None and self.turn_center is not None:
-            result = np.clip((result - self.turn_center) @ self.turn, -CLIP, CLIP)
+        if self.whitening is not None and self.white_center is not None:
+            result = np.clip((result - self.white_center) @ self.whitening, -CLIP, CLIP)
         if self.log_center is not None and self.log_scale is not None:
             result = _signed_log(result)
             result -= self.log_center
@@ -92,13 +90,13 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
     Parameters
     ----------
     name : {"zscore", "robust", "signedlog", "whitened", "none"}
-        ``zscore`` brings every column to mean 0 and standard deviation 1. ``robust`` puts the
-        median at 0, divides by the 10-90 % range and cuts at ±20; where that range is 0, as in a
-        column that is almost always the same, the standard deviation stands for it. ``signedlog``
-        takes the signed logarithm of what ``robust`` has before the cut, and z-scores it.
-        ``whitened`` turns and stretches what ``robust`` gives so that the innermost 75 % of the
-        rows, by robust Mahalanobis distance, have uncorrelated columns of variance 1, and cuts at
-        ±20; it takes at most 300 columns, and two rows more than twice as many as there are.
+        ``zscore`` scales every column to mean 0 and standard deviation 1. ``robust`` shifts the
+        median to 0, divides by the 10-90 % range and clips at ±20; where that range is 0, as in a
+        column that is almost always the same, it divides by the standard deviation. ``signedlog``
+        takes the signed logarithm of the robust values before the clip, and z-scores it.
+        ``whitened`` rotates and stretches the robust values so that the innermost 75 % of the
+        rows, by robust Mahalanobis distance, have uncorrelated columns of variance 1, and clips at
+        ±20; it takes at most 300 columns, and at least two rows more than twice the columns.
     X : ndarray of float, shape (n_rows, n_columns)
         The matrix.
 
@@ -141,24 +139,24 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
         return FittedScaling(name, X.shape[1], kept, unit, center, scale)
     if name == "whitened":
         robust = np.clip((values - center) / scale, -CLIP, CLIP)
-        turn_center, turn = _whitening(robust)
-        return FittedScaling(
-            name, X.shape[1], kept, unit, center, scale, turn_center=turn_center, turn=turn
-        )
+        white = _whitening(robust)
+        return FittedScaling(name, X.shape[1], kept, unit, center, scale, None, None, *white)
     logs = _signed_log((values - center) / scale)
     return FittedScaling(
         name, X.shape[1], kept, unit, center, scale, logs.mean(axis=0), logs.std(axis=0)
     )
 
 
-def why_not_whitened(n_rows: int, n_columns: int) -> str | None:
-    """Why a table of that size cannot be whitened; None where it can.
+def why_not_scaled(scaling: str, n_rows: int, n_columns: int) -> str | None:
+    """Return why a table of that size cannot be scaled so; None if it can.
 
     Examples
     --------
-    >>> why_not_whitened(9, 4)
+    >>> why_not_scaled("whitened", 9, 4)
     'whitening 4 columns takes at least 10 rows, the table has 9'
     """
+    if scaling != "whitened":
+        return None
     if n_columns > WIDEST:
         return f"whitening takes at most {WIDEST} columns, the table has {n_columns}"
     needed = 2 * n_columns + 2
@@ -168,10 +166,10 @@ def why_not_whitened(n_rows: int, n_columns: int) -> str | None:
 
 
 def _whitening(values: Matrix) -> tuple[Matrix, Matrix]:
-    """Centre of robust values, and what they are multiplied with to be white."""
-    from metaod.models._robust_covariance import core_gaussian  # noqa: PLC0415 - slow to import
+    """Return the centre of robust values and the matrix that whitens them."""
+    from metaod.models._robust_covariance import core_gaussian  # noqa: PLC0415 - needs scipy.stats, which is slow to import
 
-    reason = why_not_whitened(*values.shape)
+    reason = why_not_scaled("whitened", *values.shape)
     if reason is not None:
         raise UserError(reason, remedy="choose another scaling")
     spread = values.std(axis=0)

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from numba import njit
 from scipy.spatial import KDTree
 
-from metaod.models._base import Matrix
+from metaod.models._arrays import Matrix
 
-__all__ = ["METRICS", "Neighbours", "foreseen_bytes", "foreseen_seconds", "nearest", "nearest_pyod"]
+__all__ = ["METRICS", "Neighbours", "expected_bytes", "expected_seconds", "nearest", "nearest_pyod"]
 
 METRICS = ("euclidean", "manhattan")
 
@@ -82,16 +82,16 @@ def nearest_pyod(X: Matrix, k: int, metric: str, *, n_neighbors: int) -> Neighbo
     return Neighbours(distances, indices.astype(np.int32))
 
 
-def foreseen_seconds(n_rows: int, n_columns: int, k: int) -> float:
-    """Time that a search is foreseen to take on one core of 2020 or later, roughly."""
+def expected_seconds(n_rows: int, n_columns: int, k: int) -> float:
+    """Return roughly the time of a search on one core of 2020 or later."""
     ordering = n_rows * k * 1.5e-7
     if _suits_tree(n_rows, n_columns):
         return ordering + n_rows * 2e-5 * 1.25**n_columns
     return ordering + n_rows**2 * (3e-9 + 2e-10 * n_columns)
 
 
-def foreseen_bytes(n_rows: int, k: int) -> int:
-    """Memory that a search and its result are foreseen to take."""
+def expected_bytes(n_rows: int, k: int) -> int:
+    """Return roughly the memory of a search and its result."""
     return n_rows * k * 12 + max(2**22, 256 * n_rows) + _TREE_ROWS * (k + 1) * 16
 
 

@@ -1,23 +1,30 @@
-"""Angle-based scores (fast ABOD) from a neighbour search."""
+"""ABOD: angle-based scores from a neighbour search (fast ABOD)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from metaod.models._base import Matrix
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._family import Family, add_builtin
+from metaod.models._neighbours import (
+    NEIGHBOURS,
+    NeighbourMethod,
+    Request,
+    more_rows_than_neighbours,
+)
 from metaod.models._search import Neighbours
 
-__all__ = ["abod_scores", "foreseen_seconds"]
+__all__ = ["abod_scores"]
 
 
 def abod_scores(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) -> Matrix:
-    """Minus the variance of the weighted cosines between the neighbours of every row.
+    """Return minus the variance of the weighted cosines between the neighbours of every row.
 
-    Neighbours are added one by one, and with each its pairs with the nearer ones, so that one
-    pass gives the scores for every size. Rows that equal the row itself form no angle and are
-    left out; a row without a pair has no score (NaN), as in PyOD. Memory: the result.
+    Neighbours are added one by one, each with its pairs with the nearer ones, so that one pass
+    gives the scores for every size. Rows that equal the row itself form no angle and are left out;
+    a row without a pair has no score (NaN), as in PyOD. Memory: the result.
 
     Parameters
     ----------
@@ -44,11 +51,6 @@ def abod_scores(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) -> Matr
     return -result
 
 
-def foreseen_seconds(n_rows: int, n_columns: int, k: int) -> float:
-    """Time that the angles of k neighbours are foreseen to take once these are known."""
-    return n_rows * k**2 * (2e-9 + 2e-10 * n_columns)
-
-
 @njit(cache=True, error_model="numpy")
 def _variances(
     X: Matrix, indices: npt.NDArray[np.int32], sizes: npt.NDArray[np.int64]
@@ -57,8 +59,7 @@ def _variances(
     n_rows, n_columns = X.shape
     most = sizes.max() - 1
     result = np.full((sizes.size, n_rows), np.nan)
-    # differences to the row, one neighbour in each column: neighbours are then dealt with in
-    # step, several at once
+    # differences to the row, one neighbour in each column, so that loops over neighbours vectorise
     away = np.empty((n_columns, max(most, 1)))
     squares = np.empty(max(most, 1))
     cosines = np.empty(max(most, 1))
@@ -106,3 +107,28 @@ def _variances(
                     result[s, i] = deviations / count
                 s += 1
     return result
+
+
+def _scores(X: Matrix, found: Neighbours, sizes: list[int]) -> Callable[[Request], Scores]:
+    by_size = dict(zip(sizes, abod_scores(X, found, sizes), strict=True))
+    return lambda request: by_size[request.k]
+
+
+add_builtin(
+    Family(
+        "ABOD",
+        "pyod.models.abod:ABOD",
+        {"n_neighbors": (3, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)},
+        rule=more_rows_than_neighbours(5),
+        shared_scorer=NEIGHBOURS.serving(
+            "ABOD",
+            NeighbourMethod(
+                {"n_neighbors": 5},
+                _scores,
+                # PyOD counts the row itself as one
+                depth=lambda k: max(k - 1, 1),
+                seconds=lambda n_rows, n_columns, k: n_rows * k**2 * (2e-9 + 2e-10 * n_columns),
+            ),
+        ),
+    )
+)

@@ -1,17 +1,25 @@
-"""Cluster-based local outlier factors that are defined on every table, with PyOD's interface."""
+"""CBLOF: cluster-based local outlier factors that are defined on every table."""
 
 from typing import Any
 
-from pyod.models import cblof as pyod_cblof
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._estimator import Estimator
+from metaod.models._family import Family, Settings, add_builtin
 
 __all__ = ["CBLOF"]
 
+_SHARE_OF_LARGE = 0.9  # alpha in PyOD: the large clusters have at least this share of the rows
+_DROP = 5  # beta in PyOD: ratio of sizes at which small clusters begin
 
-class CBLOF(pyod_cblof.CBLOF):  # type: ignore[misc]  # PyOD ships no annotations
+
+class CBLOF(Estimator):
     """Distance to the nearest large cluster's centre.
 
-    It is PyOD's ``CBLOF``, which fails where no cluster is small: where even the smallest holds
-    more than a tenth of the rows. All clusters are large then.
+    Scores are those of PyOD's ``CBLOF``, which fails if no cluster is small: if even the smallest
+    has more than a tenth of the rows. All clusters are then large here.
 
     Parameters
     ----------
@@ -19,36 +27,71 @@ class CBLOF(pyod_cblof.CBLOF):  # type: ignore[misc]  # PyOD ships no annotation
         Number of clusters.
     use_weights : bool, default=False
         Whether distances are multiplied by the size of the row's cluster.
-    contamination : float, default=0.1
-        Share of outliers; sets ``threshold_`` and ``labels_``.
     random_state : int, RandomState or None, default=None
         Seed.
 
     Examples
     --------
     >>> X = [[0.0], [0.1], [5.0], [5.1], [7.0]]
-    >>> CBLOF(n_clusters=2, contamination=0.2, random_state=0).fit(X).labels_
-    array([0, 0, 0, 0, 1])
+    >>> CBLOF(n_clusters=2, random_state=0).fit(X).decision_scores_.argmax()
+    np.int64(4)
     """
 
     def __init__(
-        self,
-        n_clusters: int = 8,
-        use_weights: bool = False,
-        contamination: float = 0.1,
-        random_state: Any = None,
+        self, n_clusters: int = 8, use_weights: bool = False, random_state: Any = None
     ) -> None:
-        super().__init__(
-            n_clusters=n_clusters,
-            use_weights=use_weights,
-            contamination=contamination,
-            random_state=random_state,
-        )
+        self.n_clusters = n_clusters
+        self.use_weights = use_weights
+        self.random_state = random_state
 
-    def _set_small_large_clusters(self, n_samples: int) -> None:
-        try:
-            super()._set_small_large_clusters(n_samples)
-        except ValueError:
-            self.small_cluster_labels_: list[int] = []
-            self.large_cluster_labels_ = list(range(self.n_clusters_))
-            self._large_cluster_centers = self.cluster_centers_
+    def _fit(self, X: Matrix) -> Scores:
+        from sklearn.cluster import KMeans  # noqa: PLC0415 - slow to import
+
+        self.clusters_ = KMeans(self.n_clusters, random_state=self.random_state).fit(X)
+        self.sizes_ = np.bincount(self.clusters_.labels_)
+        by_size = np.argsort(self.sizes_ * -1)
+        self.is_large_ = np.zeros(len(by_size), dtype=bool)
+        self.is_large_[by_size[: self._n_large(self.sizes_[by_size], len(X))]] = True
+        return self._scores(X, self.clusters_.labels_)
+
+    def _score(self, X: Matrix) -> Scores:
+        return self._scores(X, self.clusters_.predict(X))
+
+    @staticmethod
+    def _n_large(sizes: Any, n_rows: int) -> int:
+        """Return the number of large clusters, of sizes in descending order."""
+        enough = np.cumsum(sizes)[:-1] >= n_rows * _SHARE_OF_LARGE
+        drops = sizes[:-1] / sizes[1:] >= _DROP
+        for condition in (enough & drops, enough, drops):
+            if condition.any():
+                return int(condition.argmax()) + 1
+        return len(sizes)
+
+    def _scores(self, X: Matrix, labels: Any) -> Scores:
+        centres = self.clusters_.cluster_centers_
+        large = self.is_large_[labels]
+        scores = np.empty(len(X))
+        scores[large] = np.sqrt(np.sum(np.square(centres[labels[large]] - X[large]), axis=1))
+        if not large.all():
+            large_centres = centres[: len(self.is_large_)][self.is_large_]
+            scores[~large] = cdist(X[~large], large_centres).min(axis=1)
+        return scores * self.sizes_[labels] if self.use_weights else scores
+
+
+def _more_rows_than_clusters(params: dict[str, Any], n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature
+    k = params.get("n_clusters", 8)
+    if n_rows <= k:
+        return f"n_clusters={k} needs at least {k + 1} rows, the table has {n_rows}"
+    return None
+
+
+add_builtin(
+    Family(
+        "CBLOF",
+        CBLOF,
+        {"n_clusters": (8,)},
+        random=True,
+        rule=_more_rows_than_clusters,
+        extended=(Settings({"n_clusters": (8,)}),),
+    )
+)

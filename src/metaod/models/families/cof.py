@@ -1,23 +1,89 @@
-"""Connectivity-based outlier factors from a neighbour search, without distances of all pairs."""
+"""COF: connectivity-based outlier factors from a neighbour search."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 from scipy.spatial import minkowski_distance
+from scipy.spatial.distance import cdist
 
-from metaod.models._base import Matrix, Scores
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._estimator import Estimator
+from metaod.models._family import Family, add_builtin
+from metaod.models._neighbours import (
+    NEIGHBOURS,
+    NeighbourMethod,
+    Request,
+    more_rows_than_neighbours,
+)
 from metaod.models._search import Neighbours
 
-__all__ = ["chaining_distances", "cof_scores", "foreseen_seconds", "neighbours_pyod"]
+__all__ = ["COF", "chaining_distances", "cof_scores", "neighbours_pyod"]
+
+
+class COF(Estimator):
+    """PyOD's COF, which scores new rows one at a time against the training table.
+
+    PyOD's own scores the rows of a batch against each other and fails if the batch has no more
+    rows than neighbours. The definition for new rows is that of the training scores: a row's
+    average chaining distance through its k nearest rows, over the mean of theirs. A new row's
+    neighbours are training rows, and their chaining distances are those of the training table.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=20
+        Number of neighbours, less than the number of rows.
+    method : {"fast", "memory"}, default="fast"
+        PyOD's ways to compute the training scores.
+
+    Examples
+    --------
+    >>> detector = COF(n_neighbors=2).fit([[0.0], [1.0], [2.0], [9.0]])
+    >>> detector.decision_function([[3.0], [-8.0]]).round(3)
+    array([1.   , 5.667])
+    """
+
+    def __init__(self, n_neighbors: int = 20, method: str = "fast") -> None:
+        self.n_neighbors = n_neighbors
+        self.method = method
+
+    def _fit(self, X: Matrix) -> Scores:
+        from pyod.models import cof  # noqa: PLC0415 - PyOD is slow to import
+
+        fitted = cof.COF(n_neighbors=self.n_neighbors, method=self.method).fit(X)
+        self.n_neighbors_ = int(fitted.n_neighbors_)
+        self._X = X
+        self._chaining: Scores | None = None
+        return np.asarray(fitted.decision_scores_)
+
+    def _score(self, X: Matrix) -> Scores:
+        k = self.n_neighbors_
+        if self._chaining is None:
+            # in PyOD's order, so that ties are chained as in training
+            self._chaining = chaining_distances(self._X, neighbours_pyod(self._X, k), [k])[0]
+        # the nearer a neighbour is, the larger is its weight
+        weights = 2.0 * np.arange(k, 0, -1) / (k * (k + 1))
+        result = np.empty(len(X))
+        for i, row in enumerate(X):
+            chosen = np.argsort(minkowski_distance(row, self._X), kind="stable")[:k]
+            path = np.vstack([row, self._X[chosen]])
+            lengths = cdist(path[1:], path)
+            # a neighbour joins the nearer rows at the distance of the closest of them
+            lengths[np.triu_indices_from(lengths, 1)] = np.inf
+            own = weights @ lengths.min(axis=1)
+            near = self._chaining[chosen].sum()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                # 0 / 0 is 0 and infinity the largest number, as in PyOD's training scores
+                result[i] = np.nan_to_num(np.float64(own * k) / near)
+        return result
 
 
 def chaining_distances(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) -> Matrix:
-    """Average chaining distance of every row, for each number of neighbours.
+    """Return the average chaining distance of every row, for each number of neighbours.
 
     The cost of joining the j-th neighbour to the chain depends on the nearer ones alone, so the
-    costs of the longest chain hold those of all others. Memory: the result.
+    costs of the longest chain include those of all others. Memory: the result.
 
     Parameters
     ----------
@@ -36,10 +102,10 @@ def chaining_distances(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) 
 
 
 def cof_scores(chaining: Scores, neighbours: Neighbours, k: int) -> Scores:
-    """Connectivity-based outlier factor of every row.
+    """Return the connectivity-based outlier factor of every row.
 
-    A row whose k neighbours all have no chaining distance gets PyOD's number for infinity, or 0
-    where it has none itself.
+    If the chaining distances of a row's k neighbours are all 0, the row gets the largest float, as
+    in PyOD, or 0 if its own is 0 too.
 
     Parameters
     ----------
@@ -63,7 +129,7 @@ def cof_scores(chaining: Scores, neighbours: Neighbours, k: int) -> Scores:
 
 
 def neighbours_pyod(X: Matrix, k: int) -> Neighbours:
-    """Neighbours in the order in which PyOD's COF takes them, ties included."""
+    """Find neighbours in the order in which PyOD's COF takes them, ties included."""
     found = Neighbours(np.empty((len(X), k)), np.empty((len(X), k), dtype=np.int32))
     for i in range(len(X)):
         distances = minkowski_distance(X[i], X)
@@ -74,11 +140,6 @@ def neighbours_pyod(X: Matrix, k: int) -> Neighbours:
     return found
 
 
-def foreseen_seconds(n_rows: int, n_columns: int, k: int) -> float:
-    """Time that chains of k neighbours are foreseen to take once these are known."""
-    return n_rows * k**2 * (2e-9 + 2e-10 * n_columns)
-
-
 @njit(cache=True)
 def _chain(
     X: Matrix, indices: npt.NDArray[np.int32], sizes: npt.NDArray[np.int64]
@@ -86,8 +147,7 @@ def _chain(
     n_rows, n_columns = X.shape
     most = sizes.max()
     result = np.empty((sizes.size, n_rows))
-    # the row itself and its neighbours, one in each column: neighbours are then dealt with in
-    # step, several at once
+    # the row itself and its neighbours, one in each column, so that loops over them vectorise
     path = np.empty((n_columns, most + 1))
     squared = np.empty(most)
     costs = np.empty(most)
@@ -119,3 +179,29 @@ def _sums(values: Scores, indices: npt.NDArray[np.int32], k: int) -> Scores:
         for t in range(k):
             sums[i] += values[indices[i, t]]
     return sums
+
+
+def _scores(X: Matrix, found: Neighbours, sizes: list[int]) -> Callable[[Request], Scores]:
+    chaining = dict(zip(sizes, chaining_distances(X, found, sizes), strict=True))
+    return lambda request: cof_scores(chaining[request.k], found, request.k)
+
+
+add_builtin(
+    Family(
+        "COF",
+        COF,
+        {"n_neighbors": (3, 5, 10, 15, 20, 25, 50)},
+        rule=more_rows_than_neighbours(20),
+        shared_scorer=NEIGHBOURS.serving(
+            "COF",
+            NeighbourMethod(
+                {"n_neighbors": 20},
+                _scores,
+                seconds=lambda n_rows, n_columns, k: n_rows * k**2 * (2e-9 + 2e-10 * n_columns),
+                # PyOD sorts all distances of a row
+                exact_search=neighbours_pyod,
+                exact_seconds=1e-7,
+            ),
+        ),
+    )
+)

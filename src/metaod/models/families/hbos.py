@@ -1,11 +1,13 @@
-"""One binning of the table for each number of bins serves every HBOS with that number.
+"""HBOS: scores from a histogram of each column.
 
-PyOD counts a row in the bin that starts at its value and looks its score up in the bin that ends
-there, which differ for values on an edge; so do we. Memory beyond the table: two bytes a value.
+One binning of the table serves every HBOS with that number of bins. PyOD counts a row in the bin
+that starts at its value and looks its score up in the bin that ends there, which differ for values
+on an edge; so do we. Memory beyond the table: two bytes a value.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -13,28 +15,36 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from metaod.models._base import Budget, CellState, Matrix, Mode, Scored, Scores
+from metaod.models._arrays import Matrix, Scores
 from metaod.models._binning import bin_of, edge_of, has_bins, no_bins
-from metaod.models._budget import why_over_budget
+from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._scoring import (
+    Budget,
+    CellState,
+    Mode,
+    Scored,
+    why_over_budget,
+    without_scores,
+)
 from metaod.models._spec import ModelSpec
 
-__all__ = ["HBOSKernel", "histograms", "summed"]
+__all__ = ["HBOSRun", "HBOSScorer", "run_hbos"]
 
 Bins = npt.NDArray[np.uint16]
 
 _MOST_BINS = 2**16 - 1
+_N_BINS = 10  # PyOD's default
+_ALPHA = 0.1  # PyOD's default, added to a density before the logarithm
 
 
-class HBOSKernel:
-    """Histogram-based scores: every ``n_bins`` and ``alpha``."""
-
-    families = frozenset({"HBOS"})
+class HBOSScorer:
+    """Scores HBOS models of every ``n_bins`` and ``alpha``."""
 
     def serves(self, spec: ModelSpec) -> bool:
-        """Whether only a number of bins and the regulariser are set."""
+        """Return whether only a number of bins and the regulariser are set."""
         params: dict[str, Any] = dict(spec.params)
-        n_bins = params.pop("n_bins", 10)
-        alpha = params.pop("alpha", 0.1)
+        n_bins = params.pop("n_bins", _N_BINS)
+        alpha = params.pop("alpha", _ALPHA)
         if params or type(n_bins) is not int or not isinstance(alpha, float):
             return False
         return 2 <= n_bins <= _MOST_BINS and 0 < alpha < 1
@@ -44,39 +54,37 @@ class HBOSKernel:
         X: Matrix,
         specs: Sequence[ModelSpec],
         *,
-        trials: int,  # noqa: ARG002 - HBOS is not random
-        mode: Mode,  # noqa: ARG002 - the one way is exact
+        trials: int,  # noqa: ARG002 - not random
+        mode: Mode,  # noqa: ARG002 - always exact
         budget: Budget,
     ) -> Iterator[Scored]:
         """Score the specs, one number of bins after the other."""
-        wanted: dict[int, list[ModelSpec]] = defaultdict(list)
+        over = why_over_budget(budget, seconds=X.size * 1e-8, n_bytes=X.size * 2)
+        if over is not None:
+            yield from without_scores(specs, 1, CellState.OVER_BUDGET, over)
+            return
+        by_bins: dict[int, list[ModelSpec]] = defaultdict(list)
         for spec in specs:
             params: dict[str, Any] = dict(spec.params)
-            wanted[params.get("n_bins", 10)].append(spec)
-        over = why_over_budget(budget, seconds=X.size * 1e-8, n_bytes=X.size * 2)
-        for n_bins, alike in wanted.items():
-            if over is not None:
-                for spec in alike:
-                    yield Scored(spec, 0, CellState.OVER_BUDGET, reason=over)
-                continue
+            by_bins[params.get("n_bins", _N_BINS)].append(spec)
+        for n_bins, own in by_bins.items():
             start = perf_counter()
-            bins, density, reason = histograms(X, n_bins)
+            bins, density, reason = _histograms(X, n_bins)
             if reason is not None:
-                for spec in alike:
-                    yield Scored(spec, 0, CellState.FAILED, reason=reason)
+                yield from without_scores(own, 1, CellState.FAILED, reason)
                 continue
             shared = perf_counter() - start
-            for spec in alike:
+            for spec in own:
                 start = perf_counter()
                 params = dict(spec.params)
-                scores = summed(bins, -np.log2(density + params.get("alpha", 0.1)))
+                scores = _sum_columns(bins, -np.log2(density + params.get("alpha", _ALPHA)))
                 yield Scored(spec, 0, CellState.OK, scores, shared + perf_counter() - start)
 
 
-def histograms(X: Matrix, n_bins: int) -> tuple[Bins, Scores, str | None]:
-    """The bin in which each value is looked up, and the density of each bin, by column.
+def _histograms(X: Matrix, n_bins: int) -> tuple[Bins, Scores, str | None]:
+    """Return the bin in which each value is looked up, and the density of each bin, by column.
 
-    Where PyOD's own fit would stop, its exception comes as a third item.
+    The third item is the exception at which PyOD's fit would stop, or None.
     """
     low, high = X.min(axis=0), X.max(axis=0)
     bins = np.zeros(X.shape, dtype=np.uint16)
@@ -107,8 +115,7 @@ def _count(X: Any, low: Any, high: Any, bins: Any, counts: Any) -> None:
 
 
 @njit(cache=True)
-def summed(bins: Bins, table: Scores) -> Scores:
-    """Sum over the columns of what a table has for each row's bin."""
+def _sum_columns(bins: Bins, table: Scores) -> Scores:
     n_rows, n_columns = bins.shape
     sums = np.zeros(n_rows)
     for i in range(n_rows):
@@ -117,3 +124,44 @@ def summed(bins: Bins, table: Scores) -> Scores:
             total += table[bins[i, j], j]
         sums[i] = total
     return sums
+
+
+add_builtin(
+    Family(
+        "HBOS",
+        "pyod.models.hbos:HBOS",
+        {"n_bins": (5, 10, 20, 30, 40, 50, 75, 100), "alpha": (0.1, 0.2, 0.3, 0.4, 0.5)},
+        extended=(Settings({"n_bins": (10,), "alpha": (0.1,)}),),
+        shared_scorer=HBOSScorer(),
+    )
+)
+
+
+@dataclass(frozen=True)
+class HBOSRun:
+    """A run of HBOS.
+
+    Parameters
+    ----------
+    scores : ndarray of float
+        PyOD's scores.
+    density : ndarray of float, shape (n_bins, n_columns)
+        The histograms as densities: bins times widths add up to 1 in each column.
+    """
+
+    scores: Scores
+    density: Matrix
+
+
+def run_hbos(Z: Matrix) -> HBOSRun:
+    """Run HBOS with 10 bins.
+
+    Memory beyond the table: two bytes a value.
+
+    Examples
+    --------
+    >>> run_hbos(np.array([[0.0], [0.1], [10.0]])).density[0].round(3)
+    array([0.667])
+    """
+    bins, density, _ = _histograms(Z, _N_BINS)
+    return HBOSRun(_sum_columns(bins, -np.log2(density + _ALPHA)), density)

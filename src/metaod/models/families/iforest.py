@@ -1,5 +1,6 @@
-"""One nested forest a seed and number of columns serves every size of isolation forest.
+"""IForest: isolation forests.
 
+One nested forest for each seed and number of columns serves every size of isolation forest.
 The first t trees of a forest are the forest of t trees, in scikit-learn with an integer seed as
 here, so that all sizes come from the path lengths of one forest, summed up tree by tree. On a
 narrow table several shares of the columns mean the same number of them, and share a forest.
@@ -10,23 +11,35 @@ Memory beyond the table: its copy in float32, one sum a row and 4 KiB a tree.
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
-from metaod.models._base import Budget, CellState, Matrix, Mode, Scored, Scores
-from metaod.models._budget import why_over_budget
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._family import Family, Settings, add_builtin
 from metaod.models._isolation_trees import (
     MAX_SAMPLES,
     add_path_lengths,
     average_path_length,
     grow_trees,
 )
+from metaod.models._scoring import (
+    Budget,
+    CellState,
+    Mode,
+    Scored,
+    why_over_budget,
+    without_scores,
+)
 from metaod.models._spec import ModelSpec
 
-__all__ = ["ForestKernel"]
+__all__ = ["IForestRun", "IForestScorer", "run_iforest"]
+
+_N_TREES = 100  # PyOD's default
 
 # PyOD shifts the scores so that this share of the rows lies above zero; ModelSpec.to_pyod's default
 _CONTAMINATION = 0.1
@@ -35,15 +48,13 @@ _CONTAMINATION = 0.1
 _COST = {Mode.FAST: (2e-5, 1e-8), Mode.EXACT: (2e-3, 2e-7)}
 
 
-class ForestKernel:
-    """Isolation forests: every ``n_estimators`` and ``max_features``."""
-
-    families = frozenset({"IForest"})
+class IForestScorer:
+    """Scores isolation forests of every ``n_estimators`` and ``max_features``."""
 
     def serves(self, spec: ModelSpec) -> bool:
-        """Whether only the number of trees and the share or number of columns are set."""
+        """Return whether only the number of trees and the share or number of columns are set."""
         params = dict(spec.params)
-        n_trees = params.pop("n_estimators", 100)
+        n_trees = params.pop("n_estimators", _N_TREES)
         share = params.pop("max_features", 1.0)
         if isinstance(share, bool) or not isinstance(share, int | float):
             return False
@@ -55,14 +66,12 @@ class ForestKernel:
         self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
     ) -> Iterator[Scored]:
         """Score the specs, forest by forest and size by size."""
-        start = perf_counter()
         n_rows, n_columns = X.shape
         wanted: dict[int, dict[int, list[ModelSpec]]] = defaultdict(lambda: defaultdict(list))
-        refused: list[tuple[ModelSpec, CellState, str]] = []
         a_tree, a_row = _COST[mode]
         for spec in specs:
             params: dict[str, Any] = dict(spec.params)
-            n_trees = params.get("n_estimators", 100)
+            n_trees = params.get("n_estimators", _N_TREES)
             drawn = _columns_drawn(params.get("max_features", 1.0), n_columns)
             over = why_over_budget(
                 budget,
@@ -70,16 +79,14 @@ class ForestKernel:
                 n_bytes=X.size * 4 + n_rows * 16 + n_trees * 4096,
             )
             if drawn > n_columns:
-                # scikit-learn's words
+                # scikit-learn's message
                 reason = "ValueError: max_features must be <= n_features"
-                refused.append((spec, CellState.FAILED, reason))
+                yield from without_scores([spec], trials, CellState.FAILED, reason)
             elif over is not None:
-                refused.append((spec, CellState.OVER_BUDGET, over))
+                yield from without_scores([spec], trials, CellState.OVER_BUDGET, over)
             else:
                 wanted[drawn][n_trees].append(spec)
-        for spec, state, reason in refused:
-            for seed in range(trials):
-                yield Scored(spec, seed, state, reason=reason)
+        start = perf_counter()
         with np.errstate(over="ignore"):
             narrow = np.ascontiguousarray(X, dtype=np.float32)
         shared = perf_counter() - start
@@ -103,8 +110,8 @@ def _forest(
 ) -> Iterator[Scored]:
     ordered = sorted(sizes)
     n_samples = min(MAX_SAMPLES, X.shape[0])
-    source = _sums_as_scikit_learn if mode == Mode.EXACT else _sums
-    sums_by_size = source(X, seed, drawn, ordered)
+    sums_of = _sums_as_scikit_learn if mode == Mode.EXACT else _sums
+    sums_by_size = sums_of(X, seed, drawn, ordered)
     for size in ordered:
         start = perf_counter()
         sums = next(sums_by_size)
@@ -115,7 +122,7 @@ def _forest(
 
 
 def _pyod_scores(sums: Scores, denominator: float) -> Scores:
-    """Turn summed path lengths into the shifted scores that PyOD gives."""
+    """Convert summed path lengths to PyOD's shifted scores."""
     raw = -np.exp2(-sums / denominator)
     scores: Scores = np.percentile(raw, 100.0 * _CONTAMINATION) - raw
     return scores
@@ -124,11 +131,9 @@ def _pyod_scores(sums: Scores, denominator: float) -> Scores:
 def _sums(
     X: npt.NDArray[np.float32], seed: int, drawn: int, sizes: Sequence[int]
 ) -> Iterator[Scores]:
-    """Path lengths of the rows, summed over the first trees; one array added to in place."""
-    n_rows = X.shape[0]
-    n_samples = min(MAX_SAMPLES, n_rows)
-    depth = math.ceil(math.log2(max(n_samples, 2)))
-    sums = np.zeros(n_rows)
+    """Yield the rows' path lengths summed over the first trees; one array, changed in place."""
+    n_samples, depth = _size_of_trees(len(X))
+    sums = np.zeros(len(X))
     grown = 0
     for size in sizes:
         trees = grow_trees(X, seed, grown, size, drawn, n_samples, depth)
@@ -137,12 +142,17 @@ def _sums(
         yield sums
 
 
+def _size_of_trees(n_rows: int) -> tuple[int, int]:
+    """Return the rows that a tree is grown on, and its depth."""
+    n_samples = min(MAX_SAMPLES, n_rows)
+    return n_samples, math.ceil(math.log2(max(n_samples, 2)))
+
+
 def _sums_as_scikit_learn(
     X: npt.NDArray[np.float32], seed: int, drawn: int, sizes: Sequence[int]
 ) -> Iterator[Scores]:
-    """Do the same as :func:`_sums`, with scikit-learn's own trees, which PyOD's forest has."""
-    # late: the default mode does without scikit-learn's ensembles, which are slow to import
-    from sklearn.ensemble import IsolationForest  # noqa: PLC0415
+    """Do the same as :func:`_sums` with scikit-learn's own trees, as PyOD's forest."""
+    from sklearn.ensemble import IsolationForest  # noqa: PLC0415 - slow, for the exact mode only
 
     forest = IsolationForest(max_features=drawn, random_state=seed, warm_start=True)
     lengths_of = np.array([average_path_length(count) for count in range(MAX_SAMPLES + 1)])
@@ -159,3 +169,115 @@ def _sums_as_scikit_learn(
             sums += lengths[leaves]
         grown = size
         yield sums
+
+
+add_builtin(
+    Family(
+        "IForest",
+        "pyod.models.iforest:IForest",
+        {
+            "n_estimators": (10, 20, 30, 40, 50, 75, 100, 150, 200),
+            "max_features": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+        },
+        random=True,
+        extended=(
+            # PyOD's default, the baseline of every comparison
+            Settings({"n_estimators": (100,), "max_features": (1.0,)}),
+            Settings({"n_estimators": (200,), "max_features": (0.5,)}),
+            Settings({"n_estimators": (200,), "max_features": (1.0,)}, ("zscore", "signedlog")),
+        ),
+        shared_scorer=IForestScorer(),
+    )
+)
+
+
+@dataclass(frozen=True)
+class IForestRun:
+    """A run of the isolation forest.
+
+    Parameters
+    ----------
+    scores : ndarray of float
+        2^(-E(h) / c), as in the forest's paper; PyOD subtracts a constant.
+    depths, leaves : ndarray of float
+        Splits to the deepest leaf, and the number of leaves; of each tree.
+    horizontal, vertical : ndarray of float
+        Imbalance of each tree: the mean over its splits of the difference of the two sides' leaves
+        over their sum, and of the difference of the two sides' heights over the larger (0 for two
+        leaves). NaN for a tree without a split, as are the following.
+    importance_mean, importance_max : ndarray of float
+        Mean and largest importance of a column in each tree: the share of the tree's splits on the
+        column. That is scikit-learn's importance on average: it measures how well splits explain
+        the random numbers that the tree was fitted to, and all splits explain them equally well.
+    """
+
+    scores: Scores
+    depths: Scores
+    leaves: Scores
+    horizontal: Scores
+    vertical: Scores
+    importance_mean: Scores
+    importance_max: Scores
+
+
+def run_iforest(Z: Matrix, seed: int) -> IForestRun:
+    """Grow the forest of 100 trees of that seed; the shared scorer grows the same.
+
+    Memory beyond the table: its copy in float32, and one sum a row.
+
+    Examples
+    --------
+    >>> run_iforest(np.array([[0.0], [0.1], [9.0]]), seed=0).scores.argmax()
+    np.int64(2)
+    """
+    n_rows, n_columns = Z.shape
+    X = np.ascontiguousarray(Z, dtype=np.float32)
+    n_samples, depth = _size_of_trees(n_rows)
+    trees = grow_trees(X, seed, 0, _N_TREES, n_columns, n_samples, depth)
+    sums = np.zeros(n_rows)
+    add_path_lengths(X, trees, depth, sums)
+    scores = np.exp2(-sums / (_N_TREES * average_path_length(n_samples)))
+    return IForestRun(scores, *_describe(trees[0], trees[1], depth, n_columns))
+
+
+@njit(cache=True)
+def _describe(features: Any, thresholds: Any, depth: int, n_columns: int) -> Any:
+    """Return six numbers of every tree, in the order of the run's attributes.
+
+    Node i has the children 2i and 2i + 1; it is a leaf if its threshold is infinite. Nodes below a
+    leaf are not part of the tree.
+    """
+    n_trees = features.shape[0]
+    result = np.full((6, n_trees), np.nan)
+    n_inner = 1 << depth
+    exists = np.empty(2 * n_inner, np.bool_)
+    leaves = np.empty(2 * n_inner)
+    heights = np.empty(2 * n_inner)
+    used = np.empty(n_columns)
+    for t in range(n_trees):
+        exists[:] = False
+        exists[1] = True
+        used[:] = 0.0
+        n_splits = 0
+        for node in range(1, n_inner):
+            if exists[node] and thresholds[t, node] < np.inf:
+                exists[2 * node] = True
+                exists[2 * node + 1] = True
+                used[features[t, node]] += 1.0
+                n_splits += 1
+        horizontal, vertical = 0.0, 0.0
+        for node in range(2 * n_inner - 1, 0, -1):
+            leaves[node], heights[node] = 1.0, 0.0
+            if node < n_inner and exists[2 * node] and exists[node]:
+                left, right = leaves[2 * node], leaves[2 * node + 1]
+                horizontal += abs(left - right) / (left + right)
+                leaves[node] = left + right
+                left, right = heights[2 * node], heights[2 * node + 1]
+                vertical += abs(left - right) / max(left, right, 1.0)
+                heights[node] = 1.0 + max(left, right)
+        result[0, t], result[1, t] = heights[1], leaves[1]
+        if n_splits > 0:
+            result[2, t], result[3, t] = horizontal / n_splits, vertical / n_splits
+            result[4, t] = 1.0 / n_columns
+            result[5, t] = used.max() / n_splits
+    return result

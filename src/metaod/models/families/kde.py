@@ -1,5 +1,6 @@
-"""One pass over the distances between rows serves every bandwidth of the kernel density.
+"""KDE: Gaussian kernel density that leaves the row itself out.
 
+One pass over the distances between rows serves every bandwidth.
 A score is the negative logarithm of a Gaussian kernel density that leaves the row itself out. Only
 differences of squared distances to the smallest are exponentiated, so that no density becomes 0.
 """
@@ -13,19 +14,21 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from metaod.models._base import Budget, CellState, Matrix, Mode, Scored, Scores
-from metaod.models._budget import why_over_budget
+from metaod.errors import BadParameter
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._estimator import Estimator
+from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._scoring import (
+    Budget,
+    CellState,
+    Mode,
+    Scored,
+    why_over_budget,
+    without_scores,
+)
 from metaod.models._spec import ModelSpec
 
-__all__ = [
-    "DEFAULT_GAMMA_SCALE",
-    "KDEKernel",
-    "centers_of",
-    "gamma_unit",
-    "is_gamma_scale",
-    "leave_one_out_scores",
-    "new_row_scores",
-]
+__all__ = ["KDEScorer", "LeaveOneOutKDE", "leave_one_out_scores"]
 
 DEFAULT_GAMMA_SCALE = 0.3
 
@@ -38,8 +41,54 @@ _SEED = 0  # of that draw: the detector is not random
 _BLOCK = 2**18  # distances in a block: 2 MiB, what a core's own cache holds
 
 
-def is_gamma_scale(value: object) -> bool:
-    """Whether a value can be the multiple of a bandwidth: a positive, finite number."""
+class LeaveOneOutKDE(Estimator):
+    """Scores a row by the negative logarithm of the density of the other rows around it.
+
+    The density is the mean of the Gaussians ``exp(-gamma |x - c|²)`` around the training rows c,
+    normalised. PyOD's own KDE has the row itself among the centres, which hides outliers if the
+    bandwidth is small, and a bandwidth that does not depend on the number of columns.
+
+    A table of more than 20,000 rows has 10,000 rows as centres, always the same for the same
+    number of rows. A training row given again as a new row is among the centres itself, and looks
+    more normal than it did in training.
+
+    Parameters
+    ----------
+    gamma_scale : float, default=0.3
+        ``gamma`` as a multiple of ``1 / (columns * variance of all values)``. The larger, the
+        more local.
+
+    Attributes
+    ----------
+    gamma_ : float
+        The factor of the squared distance; a bandwidth h has gamma 1 / (2 h²).
+    centers_ : ndarray of float, shape (n_centers, n_columns)
+        The centres of the density.
+
+    Examples
+    --------
+    >>> LeaveOneOutKDE().fit([[0.0], [0.1], [0.2], [5.0]]).decision_scores_.argmax()
+    np.int64(3)
+    """
+
+    def __init__(self, gamma_scale: float = DEFAULT_GAMMA_SCALE) -> None:
+        self.gamma_scale = gamma_scale
+
+    def _fit(self, X: Matrix) -> Scores:
+        if not _is_gamma_scale(self.gamma_scale):
+            raise BadParameter("KDE", "gamma_scale", "a positive number", self.gamma_scale)
+        self.gamma_ = self.gamma_scale * _gamma_unit(X)
+        self.centers_ = X[_centers_of(len(X))]
+        scores, _ = leave_one_out_scores(X, [self.gamma_scale])
+        return np.asarray(scores[0])
+
+    def _score(self, X: Matrix) -> Scores:
+        constant = _log_volume(self.gamma_, X.shape[1]) + np.log(len(self.centers_))
+        scores: Scores = constant - _log_sums_of_new(self.centers_, self.gamma_, X)
+        return scores
+
+
+def _is_gamma_scale(value: object) -> bool:
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -47,14 +96,8 @@ def is_gamma_scale(value: object) -> bool:
     )
 
 
-def gamma_unit(X: Matrix) -> float:
-    """One over columns times the variance of all values; what scikit-learn's SVM calls "scale".
-
-    Examples
-    --------
-    >>> gamma_unit(np.array([[1.0, -1.0], [-1.0, 1.0]]))
-    0.5
-    """
+def _gamma_unit(X: Matrix) -> float:
+    """Return 1 / (columns * variance of all values), which scikit-learn's SVM calls "scale"."""
     with np.errstate(over="ignore", invalid="ignore"):
         variance = float(X.var())
     if not np.isfinite(variance):
@@ -62,35 +105,25 @@ def gamma_unit(X: Matrix) -> float:
     return 1.0 / (X.shape[1] * variance) if variance > 1e-290 else 1.0
 
 
-def centers_of(n_rows: int) -> npt.NDArray[np.intp]:
-    """Which rows are centres of the density: all, or from 20,001 rows on 10,000 drawn ones.
-
-    Examples
-    --------
-    >>> centers_of(4)
-    array([0, 1, 2, 3])
-    >>> len(centers_of(30_000))
-    10000
-    """
+def _centers_of(n_rows: int) -> npt.NDArray[np.intp]:
+    """Return the rows that are centres: all, or from 20,001 rows on 10,000 drawn ones."""
     if n_rows <= ALL_ROWS_UP_TO:
         return np.arange(n_rows)
     drawn = np.random.default_rng(_SEED).choice(n_rows, CENTERS, replace=False)
     return np.sort(drawn)
 
 
-class KDEKernel:
-    """Leave-one-out Gaussian kernel densities of every bandwidth.
+class KDEScorer:
+    """Scores leave-one-out kernel densities of every bandwidth.
 
     Memory beyond the table: 2 MiB, a copy of the table and one of its centres, and a score a row
     and bandwidth.
     """
 
-    families = frozenset({"KDE"})
-
     def serves(self, spec: ModelSpec) -> bool:
-        """Whether only the bandwidth is set."""
+        """Return whether only the bandwidth is set."""
         params: dict[str, Any] = dict(spec.params)
-        return is_gamma_scale(params.pop("gamma_scale", DEFAULT_GAMMA_SCALE)) and not params
+        return _is_gamma_scale(params.pop("gamma_scale", DEFAULT_GAMMA_SCALE)) and not params
 
     def score(
         self,
@@ -98,7 +131,7 @@ class KDEKernel:
         specs: Sequence[ModelSpec],
         *,
         trials: int,  # noqa: ARG002 - not random
-        mode: Mode,  # noqa: ARG002 - the one way is exact
+        mode: Mode,  # noqa: ARG002 - always exact
         budget: Budget,
     ) -> Iterator[Scored]:
         """Score the specs, all in one pass."""
@@ -114,37 +147,36 @@ class KDEKernel:
             n_bytes=8 * (_BLOCK + (n_rows + n_centers) * (n_columns + 1) + n_rows * len(wanted)),
         )
         if over is not None:
-            for spec in specs:
-                yield Scored(spec, 0, CellState.OVER_BUDGET, reason=over)
+            yield from without_scores(specs, 1, CellState.OVER_BUDGET, over)
             return
         scores, seconds = leave_one_out_scores(X, list(wanted))
         reason = ""
         if n_centers < n_rows:
             reason = f"densities around {n_centers} of the {n_rows} rows"
-        for g, alike in enumerate(wanted.values()):
-            for spec in alike:
+        for g, own in enumerate(wanted.values()):
+            for spec in own:
                 yield Scored(spec, 0, CellState.OK, scores[g], seconds[g], reason)
 
 
 def leave_one_out_scores(X: Matrix, gamma_scales: Sequence[float]) -> tuple[Matrix, list[float]]:
-    """Negative logarithms of the density at each row, which itself is left out of it.
+    """Return the negative logarithm of the density at each row, without the row itself.
 
     Distances come from inner products about the mean. Their rounding is of the order of the
-    largest squared distance, which is at most the number of rows in units of ``1 / gamma_unit``:
-    scores are right to about 1e-15 times rows times ``gamma_scale``.
+    largest squared distance, at most the number of rows in units of columns times the variance of
+    all values: scores are accurate to about 1e-15 times rows times ``gamma_scale``.
 
     Parameters
     ----------
     X : ndarray of float, shape (n_rows, n_columns)
         The table, scaled; at least two rows.
     gamma_scales : sequence of float
-        The bandwidths, each as a multiple of :func:`gamma_unit`.
+        The bandwidths, see :class:`LeaveOneOutKDE`.
 
     Returns
     -------
     scores : ndarray of float, shape (n_gamma_scales, n_rows)
     seconds : list of float
-        What each bandwidth would have taken alone.
+        Time that each bandwidth alone would have taken.
 
     Examples
     --------
@@ -153,9 +185,9 @@ def leave_one_out_scores(X: Matrix, gamma_scales: Sequence[float]) -> tuple[Matr
     np.int64(3)
     """
     start = perf_counter()
-    unit = gamma_unit(X)
+    unit = _gamma_unit(X)
     n_rows, n_columns = X.shape
-    centers = centers_of(n_rows)
+    centers = _centers_of(n_rows)
     own = np.full(n_rows, -1)
     own[centers] = np.arange(len(centers))
     # |a - b|² = |a|² + |b|² - 2ab
@@ -185,29 +217,14 @@ def leave_one_out_scores(X: Matrix, gamma_scales: Sequence[float]) -> tuple[Matr
     return scores, [shared + seconds for seconds in each]
 
 
-def new_row_scores(centers: Matrix, gamma: float, X: Matrix) -> Scores:
-    """Negative logarithms of the density around the centres, at each row by itself.
-
-    Infinite where a row is too far from all centres for a number to hold the squared distance.
-
-    Examples
-    --------
-    >>> new_row_scores(np.array([[0.0]]), np.pi, np.array([[0.0], [1.0], [1e200]]))
-    array([0.   , 3.14..., inf])
-    """
-    constant = _log_volume(gamma, centers.shape[1]) + np.log(len(centers))
-    scores: Scores = constant - _log_sums_of_new(centers, gamma, X)
-    return scores
-
-
 def _log_volume(gamma: float, n_columns: int) -> float:
-    """Logarithm of the integral of exp(-gamma |x|²)."""
+    """Return the logarithm of the integral of exp(-gamma |x|²)."""
     return 0.5 * n_columns * float(np.log(np.pi) - np.log(gamma))
 
 
 @njit(cache=True)
 def _leave_out(distances: Matrix, own: npt.NDArray[np.int64]) -> Scores:
-    """Put the rows themselves out of reach; what is then the smallest distance of each row."""
+    """Set the rows' distances to themselves to infinity; return the smallest of each row."""
     nearest = np.empty(len(own))
     for r in range(distances.shape[0]):
         if own[r] >= 0:
@@ -231,6 +248,7 @@ def _log_sums(distances: Matrix, nearest: Scores, gamma: float) -> Scores:
 
 @njit(cache=True)
 def _log_sums_of_new(centers: Matrix, gamma: float, X: Matrix) -> Scores:
+    """Return -inf for a row too far from all centres for a float to hold the squared distance."""
     result = np.empty(len(X))
     distances = np.empty(len(centers))
     for i in range(X.shape[0]):
@@ -246,9 +264,22 @@ def _log_sums_of_new(centers: Matrix, gamma: float, X: Matrix) -> Scores:
 
 @njit(cache=True)
 def _log_sum(distances: Scores, low: float, gamma: float) -> float:
-    """Logarithm of the sum of exp(-gamma distance), of which the nearest is exp(0)."""
+    """Return the logarithm of the sum of exp(-gamma distance); ``low`` is the least distance."""
     total = 0.0
     for t in range(distances.size):
         total += np.exp(gamma * (low - distances[t]))
     log_sum: float = np.log(total) - gamma * low
     return log_sum
+
+
+add_builtin(
+    Family(
+        "KDE",
+        LeaveOneOutKDE,
+        {"gamma_scale": (0.1, 0.3, 1.0, 3.0)},
+        extended=(
+            Settings({"gamma_scale": (0.3, 1.0)}, ("zscore", "robust", "signedlog", "whitened")),
+        ),
+        shared_scorer=KDEScorer(),
+    )
+)

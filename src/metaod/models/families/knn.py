@@ -1,17 +1,32 @@
-"""kNN scores from a neighbour search."""
+"""kNN: the distance of a row to its nearest others."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from metaod.models._base import Scores
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._neighbours import (
+    NEIGHBOURS,
+    PAPER_SIZES,
+    NeighbourMethod,
+    NeighbourRun,
+    Request,
+    more_rows_than_neighbours,
+)
 from metaod.models._search import Neighbours
 
-__all__ = ["METHODS", "knn_scores"]
+__all__ = ["METHODS", "KNNRun", "knn_scores", "run_knn"]
 
 METHODS = ("largest", "mean", "median")
+_LARGEST = {"method": ("largest",)}
 
 
 def knn_scores(neighbours: Neighbours, k: int, method: str) -> Scores:
-    """The largest, mean or median distance of every row to its k nearest others.
+    """Return the largest, mean or median distance of every row to its k nearest others.
 
     Examples
     --------
@@ -24,5 +39,56 @@ def knn_scores(neighbours: Neighbours, k: int, method: str) -> Scores:
         return distances[:, k - 1].copy()
     if method == "mean":
         return np.asarray(distances[:, :k].mean(axis=1))
-    # neighbours come in order of distance, so the middle is known
+    # neighbours are in order of distance
     return (distances[:, (k - 1) // 2] + distances[:, k // 2]) / 2
+
+
+def _scores(X: Matrix, found: Neighbours, sizes: list[int]) -> Callable[[Request], Scores]:  # noqa: ARG001 - nothing is shared beyond the search
+    return lambda request: knn_scores(found, request.k, request.params["method"])
+
+
+def _one_neighbour_has_one_distance(params: dict[str, Any]) -> dict[str, Any]:
+    # the mean and the median of one distance are that distance
+    if params.get("n_neighbors") == 1 and params.get("method") in ("mean", "median"):
+        return params | {"method": "largest"}
+    return params
+
+
+add_builtin(
+    Family(
+        "KNN",
+        "pyod.models.knn:KNN",
+        {"n_neighbors": PAPER_SIZES, "method": METHODS},
+        rule=more_rows_than_neighbours(5),
+        canonical=_one_neighbour_has_one_distance,
+        extended=(
+            Settings({"n_neighbors": (5, 20, 100, 300), **_LARGEST}),
+            Settings({"n_neighbors": (20, 100, 300), **_LARGEST}, ("robust",)),
+            Settings({"n_neighbors": (100, 300), **_LARGEST}, ("signedlog", "whitened")),
+        ),
+        shared_scorer=NEIGHBOURS.serving(
+            "KNN", NeighbourMethod({"n_neighbors": 5, "method": "largest"}, _scores)
+        ),
+    )
+)
+
+
+@dataclass(frozen=True)
+class KNNRun:
+    """A run of kNN on the rows that were searched; scores: higher is more outlying."""
+
+    scores: Scores
+    rows: npt.NDArray[np.intp]
+
+
+def run_knn(neighbours: NeighbourRun, k: int = 5) -> KNNRun:
+    """Score each row by the distance to its k-th nearest other, or to the farthest one found.
+
+    Examples
+    --------
+    >>> from metaod.models import run_neighbours
+    >>> run_knn(run_neighbours(np.array([[0.0], [1.0], [5.0]]))).scores
+    array([5., 4., 5.])
+    """
+    k = min(k, neighbours.depth)
+    return KNNRun(knn_scores(neighbours.found, k, "largest"), neighbours.rows)

@@ -1,10 +1,11 @@
-"""One projection of the table for each random cut serves LODA with every number of bins.
+"""LODA: histograms of random projections of the rows.
 
-PyOD draws all cuts before it drops columns from them, so that its draws for 20 cuts are no part of
-those for 200: ``exact`` mode repeats them size by size. ``fast`` mode draws cut after cut from one
-stream, so that the first cuts of 200 are the 20, which has the same distribution.
+One projection of the table for each random cut serves LODA with every number of bins. PyOD draws
+all cuts before it drops columns from them, so that its draws for 20 cuts are no part of those for
+200: ``exact`` mode repeats them size by size. ``fast`` mode draws cut after cut from one stream, so
+that the first cuts of 200 are the 20, which has the same distribution.
 
-PyOD looks a row up in the bin after the one that it is counted in, save for the last; users get
+PyOD looks a row up in the bin after the one that it is counted in, except for the last; users get
 PyOD's LODA, so the scores here are PyOD's.
 
 Memory beyond the table: a copy of it, and one sum a row for each number of bins.
@@ -13,30 +14,93 @@ Memory beyond the table: a copy of it, and one sum a row for each number of bins
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from metaod.models._base import Budget, CellState, Matrix, Mode, Scored, Scores
+from metaod.models._arrays import Matrix, Scores
 from metaod.models._binning import bin_of, edge_of, has_bins, no_bins
-from metaod.models._budget import why_over_budget
+from metaod.models._estimator import Estimator
+from metaod.models._family import Family, add_builtin
+from metaod.models._scoring import (
+    Budget,
+    CellState,
+    Mode,
+    Scored,
+    why_over_budget,
+    without_scores,
+)
 from metaod.models._spec import ModelSpec
 
-__all__ = ["LODAKernel", "nested_cuts"]
+__all__ = ["LODA", "N_BINS", "N_CUTS", "LODARun", "LODAScorer", "nested_cuts", "run_loda"]
+
+N_BINS = 10
+"""Bins of each histogram, PyOD's default."""
+N_CUTS = 100
+"""Random projections, PyOD's default."""
+
+# rounding error of a projection, as a share of the range of projections
+_ROUNDING = 1e-12
 
 
-class LODAKernel:
-    """LODA: every ``n_bins`` and ``n_random_cuts``."""
+class LODA(Estimator):
+    """PyOD's LODA, which projects every new row by itself.
 
-    families = frozenset({"LODA"})
+    PyOD's own projects a batch by one product of matrices, whose rounding depends on the size of
+    the batch, so that the bin of a row on an edge depends on the rows that come with it.
+
+    Parameters
+    ----------
+    n_bins : int or "auto", default=10
+        Bins of each histogram.
+    n_random_cuts : int, default=100
+        Random projections.
+    random_state : int, RandomState or None, default=None
+        Seed.
+    """
+
+    def __init__(
+        self, n_bins: int | str = N_BINS, n_random_cuts: int = N_CUTS, random_state: Any = None
+    ) -> None:
+        self.n_bins = n_bins
+        self.n_random_cuts = n_random_cuts
+        self.random_state = random_state
+
+    def _fit(self, X: Matrix) -> Scores:
+        from pyod.models import loda  # noqa: PLC0415 - PyOD is slow to import
+
+        self.fitted_ = loda.LODA(
+            n_bins=self.n_bins, n_random_cuts=self.n_random_cuts, random_state=self.random_state
+        ).fit(X)
+        return np.asarray(self.fitted_.decision_scores_)
+
+    def _score(self, X: Matrix) -> Scores:
+        total = np.zeros(len(X))
+        cuts = (self.fitted_.projections_, self.fitted_.histograms_, self.fitted_.limits_)
+        for projection, histogram, limits in zip(*cuts, strict=True):
+            projected = (X * projection).sum(axis=1)
+            # PyOD keeps the first bin for the lowest training row alone, whose projection was
+            # rounded in another way
+            rounding = _ROUNDING * np.abs(limits).max()
+            projected[np.abs(projected - limits[0]) <= rounding] = limits[0]
+            bins = np.searchsorted(limits[: len(histogram) - 1], projected, side="left")
+            total -= np.log(histogram[bins])
+        # PyOD takes the mean over the cuts twice
+        return total / len(self.fitted_.projections_) ** 2
+
+
+class LODAScorer:
+    """Scores LODA models of every ``n_bins`` and ``n_random_cuts``."""
 
     def serves(self, spec: ModelSpec) -> bool:
-        """Whether only a number of bins and the number of cuts are set."""
+        """Return whether only a number of bins and the number of cuts are set."""
         params: dict[str, Any] = dict(spec.params)
-        n_bins = params.pop("n_bins", 10)
-        n_cuts = params.pop("n_random_cuts", 100)
+        n_bins = params.pop("n_bins", N_BINS)
+        n_cuts = params.pop("n_random_cuts", N_CUTS)
         if params or type(n_bins) is not int or type(n_cuts) is not int:
             return False
         return n_bins >= 1 and n_cuts >= 1
@@ -49,7 +113,7 @@ class LODAKernel:
         wanted: dict[int, dict[int, list[ModelSpec]]] = defaultdict(lambda: defaultdict(list))
         for spec in specs:
             params: dict[str, Any] = dict(spec.params)
-            n_bins, n_cuts = params.get("n_bins", 10), params.get("n_random_cuts", 100)
+            n_bins, n_cuts = params.get("n_bins", N_BINS), params.get("n_random_cuts", N_CUTS)
             over = why_over_budget(
                 budget,
                 seconds=n_cuts * (n_rows * (1e-8 + n_columns * 1e-9) + 2e-5),
@@ -57,19 +121,18 @@ class LODAKernel:
             )
             if over is None:
                 wanted[n_cuts][n_bins].append(spec)
-                continue
-            for seed in range(trials):
-                yield Scored(spec, seed, CellState.OVER_BUDGET, reason=over)
+            else:
+                yield from without_scores([spec], trials, CellState.OVER_BUDGET, over)
         for seed in range(trials):
             if mode == Mode.EXACT:
                 for n_cuts, by_bins in wanted.items():
-                    yield from _summed(_pyod_cuts(X, seed, n_cuts), seed, {n_cuts: by_bins})
+                    yield from _sum_cuts(_pyod_cuts(X, seed, n_cuts), seed, {n_cuts: by_bins})
             else:
-                yield from _summed(nested_cuts(X, seed), seed, wanted)
+                yield from _sum_cuts(nested_cuts(X, seed), seed, wanted)
 
 
 def _pyod_cuts(X: Matrix, seed: int, n_cuts: int) -> Iterator[Scores]:
-    """The projections that PyOD makes for that number of cuts, to the last bit."""
+    """Yield the projections that PyOD makes for that number of cuts, to the last bit."""
     random = np.random.RandomState(seed)
     n_columns = X.shape[1]
     n_dropped = n_columns - math.isqrt(n_columns)
@@ -80,7 +143,7 @@ def _pyod_cuts(X: Matrix, seed: int, n_cuts: int) -> Iterator[Scores]:
 
 
 def nested_cuts(X: Matrix, seed: int) -> Iterator[Scores]:
-    """Projections without end; a cut depends on the seed and its number alone."""
+    """Yield projections without end; a cut depends on the seed and its number alone."""
     random = np.random.RandomState(seed)
     n_rows, n_columns = X.shape
     by_column = np.ascontiguousarray(X.T)
@@ -93,10 +156,10 @@ def nested_cuts(X: Matrix, seed: int) -> Iterator[Scores]:
         yield projected
 
 
-def _summed(
+def _sum_cuts(
     cuts: Iterator[Scores], seed: int, wanted: dict[int, dict[int, list[ModelSpec]]]
 ) -> Iterator[Scored]:
-    """Add up the cuts, and give out the models of each size when it is reached."""
+    """Add up the cuts, and yield the models of each size when it is reached."""
     last_cut = {n_bins: n_cuts for n_cuts in sorted(wanted) for n_bins in wanted[n_cuts]}
     sums: dict[int, Scores] = {}
     seconds = dict.fromkeys(last_cut, 0.0)
@@ -117,7 +180,7 @@ def _summed(
                 failed.add(n_bins)
                 continue
             total = sums.setdefault(n_bins, np.zeros(len(projected)))
-            _add_cut(projected, low, high, n_bins, total)
+            _add_cut(projected, low, high, np.empty(n_bins), total)
             seconds[n_bins] += perf_counter() - start
         for n_bins, specs in wanted.get(count, {}).items():
             if n_bins in failed:
@@ -132,9 +195,10 @@ def _summed(
 
 
 @njit(cache=True)
-def _add_cut(projected: Any, low: Any, high: Any, n_bins: int, sums: Any) -> None:
-    """Add the negative log share of each row's bin to ``sums``."""
+def _add_cut(projected: Any, low: Any, high: Any, shares: Any, sums: Any) -> None:
+    """Write the share of each bin, and add the negative log share of each row's bin to ``sums``."""
     n_rows = projected.shape[0]
+    n_bins = shares.shape[0]
     step = (high - low) / n_bins
     last = n_bins - 1.0
     counted_in = np.empty(n_rows, np.uint32)
@@ -145,11 +209,70 @@ def _add_cut(projected: Any, low: Any, high: Any, n_bins: int, sums: Any) -> Non
         counted_in[i] = np.uint32(b)
         after = 1.0 if value > edge_of(b, low, step) else 0.0
         looked_up[i] = np.uint32(min(b + after, last))
-    # four sets of counts: one would wait for itself whenever a bin comes twice in a row
+    # four sets of counts: with one, a bin that comes twice in a row would wait for itself
     counts = np.zeros((4, n_bins))
     for i in range(n_rows):
         counts[i & 3, counted_in[i]] += 1.0
-    shares = counts.sum(axis=0) + 1e-12
-    table = -np.log(shares / shares.sum())
+    total = counts.sum(axis=0) + 1e-12
+    shares[:] = total / total.sum()
+    table = -np.log(shares)
     for i in range(n_rows):
         sums[i] += table[looked_up[i]]
+
+
+add_builtin(
+    Family(
+        "LODA",
+        LODA,
+        {
+            "n_bins": (5, 10, 15, 20, 25, 30),
+            "n_random_cuts": (10, 20, 30, 40, 50, 75, 100, 150, 200),
+        },
+        random=True,
+        shared_scorer=LODAScorer(),
+    )
+)
+
+
+@dataclass(frozen=True)
+class LODARun:
+    """A run of LODA.
+
+    Parameters
+    ----------
+    scores : ndarray of float
+        PyOD's scores with the shared scorer's projections: mean negative log share of a row's
+        bins, over the number of projections.
+    projection_max : ndarray of float
+        Largest of the rows' projections, of each projection. Their mean is left out: it is 0 for
+        z-scores, up to rounding.
+    shares : ndarray of float, shape (n_cuts, n_bins)
+        The histograms: share of the rows in each bin.
+    """
+
+    scores: Scores
+    projection_max: Scores
+    shares: Matrix
+
+
+def run_loda(Z: Matrix, seed: int) -> LODARun:
+    """Run LODA with 100 projections of 10 bins and that seed.
+
+    Memory beyond the table: a copy of it, and a few numbers a row.
+
+    Examples
+    --------
+    >>> run_loda(np.array([[0.0], [0.1], [9.0]]), seed=0).shares.sum(axis=1)[:2].round(9)
+    array([1., 1.])
+    """
+    sums = np.zeros(len(Z))
+    largest = np.empty(N_CUTS)
+    shares = np.empty((N_CUTS, N_BINS))
+    for cut, projected in enumerate(islice(nested_cuts(Z, seed), N_CUTS)):
+        low, high = projected.min(), projected.max()
+        largest[cut] = high
+        if not has_bins(low, high, N_BINS):
+            # all rows are equal up to rounding; NumPy uses these bins
+            low, high = low - 0.5, high + 0.5
+        _add_cut(projected, low, high, shares[cut], sums)
+    return LODARun(sums / N_CUTS**2, largest, shares)

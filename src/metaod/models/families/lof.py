@@ -1,17 +1,30 @@
-"""Local outlier factors from a neighbour search."""
+"""LOF: local outlier factors."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from metaod.models._base import Matrix, Scores
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._neighbours import (
+    NEIGHBOURS,
+    PAPER_SIZES,
+    NeighbourMethod,
+    NeighbourRun,
+    Request,
+    more_rows_than_neighbours,
+)
 from metaod.models._search import Neighbours
 
-__all__ = ["lof_scores"]
+__all__ = ["LOFRun", "lof_scores", "run_lof"]
 
 
 def lof_scores(neighbours: Neighbours, k: int) -> Scores:
-    """Local outlier factor of every row, from its k nearest others; as in scikit-learn.
+    """Return the local outlier factor of every row from its k nearest others, as scikit-learn.
 
     Examples
     --------
@@ -42,3 +55,50 @@ def _factors(distances: Matrix, indices: npt.NDArray[np.int32], k: int) -> Score
             total += density[indices[i, t]] / density[i]
         factors[i] = total / k
     return factors
+
+
+def _scores(X: Matrix, found: Neighbours, sizes: list[int]) -> Callable[[Request], Scores]:  # noqa: ARG001 - nothing is shared beyond the search
+    return lambda request: lof_scores(found, request.k)
+
+
+def _minkowski_is_euclidean(params: dict[str, Any]) -> dict[str, Any]:
+    # the default of PyOD's LOF is p = 2
+    if params.get("metric") == "minkowski" and params.get("p", 2) == 2:
+        others = {name: value for name, value in params.items() if name != "p"}
+        return others | {"metric": "euclidean"}
+    return params
+
+
+add_builtin(
+    Family(
+        "LOF",
+        "pyod.models.lof:LOF",
+        {"n_neighbors": PAPER_SIZES, "metric": ("manhattan", "euclidean", "minkowski")},
+        rule=more_rows_than_neighbours(20),
+        canonical=_minkowski_is_euclidean,
+        extended=(Settings({"n_neighbors": (20, 100, 400), "metric": ("euclidean",)}),),
+        shared_scorer=NEIGHBOURS.serving(
+            "LOF", NeighbourMethod({"n_neighbors": 20, "metric": "minkowski", "p": 2}, _scores)
+        ),
+    )
+)
+
+
+@dataclass(frozen=True)
+class LOFRun:
+    """A run of LOF on the rows that were searched; scores: higher is more outlying."""
+
+    scores: Scores
+    rows: npt.NDArray[np.intp]
+
+
+def run_lof(neighbours: NeighbourRun, k: int = 20) -> LOFRun:
+    """Score each row by its local outlier factor among its k nearest others, or all found.
+
+    Examples
+    --------
+    >>> from metaod.models import run_neighbours
+    >>> run_lof(run_neighbours(np.array([[0.0], [1.0], [2.0], [9.0]])), 2).scores.round(3)
+    array([0.875, 1.333, 0.875, 4.375])
+    """
+    return LOFRun(lof_scores(neighbours.found, min(k, neighbours.depth)), neighbours.rows)

@@ -1,13 +1,14 @@
-"""One nested forest a seed and kind of split serves every size of oblique isolation forest.
+"""SCiForest and ExtendedIForest: isolation forests whose splits are hyperplanes.
 
-The first t trees of a forest are the forest of t trees, so that all sizes come from the path
-lengths of one forest, summed up tree by tree. The detectors that a user gets grow the same trees,
-so that both modes are exact.
+One nested forest for each seed and kind of split serves every size: the first t trees of a forest
+are the forest of t trees, so that all sizes come from the path lengths of one forest, summed tree
+by tree. The detectors that a user gets grow the same trees, so that both modes are exact.
 
 Memory beyond the table: one sum a row, a copy of 1,024 rows, and 16 MiB or one tree, whichever is
 more.
 """
 
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from time import perf_counter
@@ -15,71 +16,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metaod.models._base import Budget, CellState, Matrix, Mode, Scored, Scores
-from metaod.models._budget import why_over_budget
+from metaod.errors import BadParameter
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._estimator import Estimator
+from metaod.models._family import Family, Settings, add_builtin
 from metaod.models._isolation_trees import average_path_length
 from metaod.models._oblique_trees import ObliqueTrees, add_path_lengths, grow_trees, n_bytes
+from metaod.models._scoring import (
+    Budget,
+    CellState,
+    Mode,
+    Scored,
+    why_over_budget,
+    without_scores,
+)
 from metaod.models._spec import ModelSpec
 
-__all__ = ["Forest", "Grove", "ObliqueKernel", "isolation_scores"]
+__all__ = ["ExtendedIForest", "ObliqueScorer", "SCiForest"]
 
 # trees of a wide hyperplane are grown, used and dropped in batches of this many bytes
 _BATCH = 2**24
 
-_SMALLEST = {"n_estimators": 1, "max_samples": 2, "n_dims": 1, "n_trials": 1, "max_depth": 1}
-"""Hyperparameters, all of them integers, and the smallest value of each."""
 
-# None stands for all columns, and for no limit
-_MAY_BE_NONE = {"SCiForest": "max_depth", "ExtendedIForest": "n_dims"}
-_ONLY_SCIFOREST = frozenset({"n_trials", "max_depth"})
-
-
-class Forest(NamedTuple):
-    """What the trees of a forest depend on, beside the table and the seed.
-
-    Parameters
-    ----------
-    n_dims : int or None
-        Columns of a hyperplane, fewer where the table has fewer; None for all.
-    n_trials : int
-        Hyperplanes tried at a node by SCiForest; 0 for the extended isolation forest.
-    max_samples : int
-        Rows that a tree is grown on, fewer where the table has fewer.
-    max_depth : int or None
-        Splits from the root to a leaf, at most; None for no limit in SCiForest's trees and for the
-        depth that isolates a row on average in the extended isolation forest's.
-
-    Examples
-    --------
-    >>> Forest.of("SCiForest", {"n_dims": 3}).on(n_rows=100, n_columns=2)
-    Grove(n_dims=2, n_trials=10, n_samples=100, depth=100)
-    """
-
-    n_dims: int | None = 2
-    n_trials: int = 10
-    max_samples: int = 256
-    max_depth: int | None = None
-
-    @classmethod
-    def of(cls, family: str, params: dict[str, Any]) -> "Forest":
-        """The forest of a family's hyperparameters, of which those not given have defaults."""
-        given = {name: params[name] for name in cls._fields if name in params}
-        if family == "ExtendedIForest":
-            given = {"n_dims": None, "n_trials": 0} | given
-        return cls(**given)
-
-    def on(self, n_rows: int, n_columns: int) -> "Grove":
-        """The same forest with the numbers that a table of that size gives it."""
-        n_dims = n_columns if self.n_dims is None else min(self.n_dims, n_columns)
-        n_samples = min(self.max_samples, n_rows)
-        # no path through n rows is longer than n, and none through a balanced tree than its log
-        limit = n_samples if self.n_trials > 0 else max(1, (n_samples - 1).bit_length())
-        depth = limit if self.max_depth is None else min(self.max_depth, limit)
-        return Grove(n_dims, self.n_trials, n_samples, depth)
-
-
-class Grove(NamedTuple):
-    """A forest with the numbers that a table gives it, as :func:`grow_trees` takes them."""
+class Trees(NamedTuple):
+    """The parameters of a forest's trees on one table, as :func:`grow_trees` takes them."""
 
     n_dims: int
     n_trials: int
@@ -88,38 +48,185 @@ class Grove(NamedTuple):
 
     def grow(self, X: Matrix, seed: int, first: int, last: int) -> ObliqueTrees:
         """Grow trees ``first`` ... ``last - 1`` on the table."""
-        trees: ObliqueTrees = grow_trees(
-            X, seed, first, last, self.n_dims, self.n_trials, self.n_samples, self.depth
-        )
+        trees: ObliqueTrees = grow_trees(X, seed, first, last, *self)
         return trees
 
+    def scores(self, sums: Scores, n_trees: int) -> Scores:
+        """Convert summed path lengths to scores in (0, 1]; a row of average depth has 0.5."""
+        scores: Scores = np.exp2(-sums / (n_trees * average_path_length(self.n_samples)))
+        return scores
 
-def isolation_scores(sums: Scores, n_trees: int, n_samples: int) -> Scores:
-    """Turn summed path lengths into scores in (0, 1]; a row of average depth has 0.5.
+
+class _ObliqueForest(Estimator):
+    n_estimators: int
+    max_samples: int
+    random_state: Any
+
+    @abstractmethod
+    def trees_on(self, n_rows: int, n_columns: int) -> Trees:
+        """Return the parameters of the trees on a table of that size; refuse illegal ones."""
+
+    def _check(self, name: str, smallest: int) -> int:
+        value = getattr(self, name)
+        # numpy's integers are integers too
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < smallest:
+            legal = f"an int in the range [{smallest}, inf)"
+            raise BadParameter(type(self).__name__, name, legal, value)
+        return int(value)
+
+    def n_trees(self) -> int:
+        """Return the number of trees; refuse an illegal one."""
+        return self._check("n_estimators", 1)
+
+    def _seed(self) -> int:
+        seed = self.random_state
+        if isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0:
+            return int(seed) % 2**63
+        from sklearn.utils import check_random_state  # noqa: PLC0415 - slow to import
+
+        return int(check_random_state(seed).randint(2**31 - 1))
+
+    def _fit(self, X: Matrix) -> Scores:
+        n_trees = self.n_trees()
+        self._trees = self.trees_on(*X.shape)
+        self.trees_ = self._trees.grow(X, self._seed(), 0, n_trees)
+        return self._score(X)
+
+    def _score(self, X: Matrix) -> Scores:
+        sums = np.zeros(len(X))
+        add_path_lengths(X, self.trees_, sums)
+        return self._trees.scores(sums, len(self.trees_.children))
+
+
+class SCiForest(_ObliqueForest):
+    """Isolation forest with oblique splits that are chosen by their gain.
+
+    Every node tries several random hyperplanes and takes the one, and the split point on it, that
+    reduce the standard deviation of the projected rows most (Liu, Ting and Zhou, "On detecting
+    clustered anomalies using SCiForest", 2010). A step beyond the range of a node's training rows
+    does not count in the path length, so that rows far outside look more outlying.
+
+    Gain-guided trees separate the outermost rows first and are some ten times as deep as those of
+    an isolation forest. A ``max_depth`` saves time but distinguishes the inner rows less well.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees; the first trees of a larger forest are those of a smaller one.
+    max_samples : int, default=256
+        Rows that a tree is grown on, all rows where the table has fewer.
+    n_dims : int, default=2
+        Columns of a hyperplane, q in the paper; fewer where fewer vary.
+    n_trials : int, default=10
+        Hyperplanes tried at a node, tau in the paper.
+    max_depth : int or None, default=None
+        Splits from the root to a leaf, at most; no limit, as in the paper, when None.
+    random_state : int, RandomState or None, default=None
+        Seed.
+
+    Attributes
+    ----------
+    trees_ : ObliqueTrees
+        The trees.
+    decision_scores_ : ndarray of float
+        Scores in (0, 1].
 
     Examples
     --------
-    >>> isolation_scores(np.array([0.0, 30.0]), 30, 2)
-    array([1. , 0.5])
+    >>> forest = SCiForest(random_state=0).fit([[0.0], [0.1], [0.2], [5.0]])
+    >>> forest.decision_scores_.argmax()
+    np.int64(3)
     """
-    scores: Scores = np.exp2(-sums / (n_trees * average_path_length(n_samples)))
-    return scores
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        max_samples: int = 256,
+        n_dims: int = 2,
+        n_trials: int = 10,
+        max_depth: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.n_dims = n_dims
+        self.n_trials = n_trials
+        self.max_depth = max_depth
+        self.random_state = random_state
+
+    def trees_on(self, n_rows: int, n_columns: int) -> Trees:
+        """Return the parameters of the trees on a table of that size; refuse illegal ones."""
+        n_dims, n_trials = self._check("n_dims", 1), self._check("n_trials", 1)
+        n_samples = min(self._check("max_samples", 2), n_rows)
+        # no path through n rows is longer than n
+        depth = n_samples if self.max_depth is None else self._check("max_depth", 1)
+        return Trees(min(n_dims, n_columns), n_trials, n_samples, min(depth, n_samples))
 
 
-class ObliqueKernel:
-    """SCiForest and the extended isolation forest: every hyperparameter."""
+class ExtendedIForest(_ObliqueForest):
+    """Isolation forest with random oblique splits.
 
-    families = frozenset({"SCiForest", "ExtendedIForest"})
+    A node's hyperplane has a random direction and passes through a random point of the box around
+    the node's rows (Hariri, Carrasco Kind and Brunner, "Extended isolation forest", 2019).
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees; the first trees of a larger forest are those of a smaller one.
+    max_samples : int, default=256
+        Rows that a tree is grown on, all rows where the table has fewer.
+    n_dims : int or None, default=None
+        Columns of a hyperplane, the extension level plus one; None for all that vary.
+    random_state : int, RandomState or None, default=None
+        Seed.
+
+    Attributes
+    ----------
+    trees_ : ObliqueTrees
+        The trees.
+    decision_scores_ : ndarray of float
+        Scores in (0, 1].
+
+    Examples
+    --------
+    >>> forest = ExtendedIForest(random_state=0).fit([[0.0], [0.1], [0.2], [5.0]])
+    >>> forest.decision_scores_.argmax()
+    np.int64(3)
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        max_samples: int = 256,
+        n_dims: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.n_dims = n_dims
+        self.random_state = random_state
+
+    def trees_on(self, n_rows: int, n_columns: int) -> Trees:
+        """Return the parameters of the trees on a table of that size; refuse illegal ones."""
+        n_dims = n_columns if self.n_dims is None else self._check("n_dims", 1)
+        n_samples = min(self._check("max_samples", 2), n_rows)
+        # the depth that isolates a row on average
+        depth = max(1, (n_samples - 1).bit_length())
+        return Trees(min(n_dims, n_columns), 0, n_samples, depth)
+
+
+class ObliqueScorer:
+    """Scores SCiForest and ExtendedIForest models of every hyperparameter."""
 
     def serves(self, spec: ModelSpec) -> bool:
-        """Whether every hyperparameter is one of the family's, with a value that it can have."""
-        for name, value in spec.params:
-            if spec.detector == "ExtendedIForest" and name in _ONLY_SCIFOREST:
-                return False
-            if value is None and name == _MAY_BE_NONE[spec.detector]:
-                continue
-            if name not in _SMALLEST or type(value) is not int or value < _SMALLEST[name]:
-                return False
+        """Return whether every hyperparameter is one of the family's, with a legal value."""
+        try:
+            spec.family.check_params(dict(spec.params))
+            forest = _forest(spec)
+            forest.n_trees()
+            forest.trees_on(2, 1)
+        except BadParameter:
+            return False
         return True
 
     def score(
@@ -128,29 +235,32 @@ class ObliqueKernel:
         specs: Sequence[ModelSpec],
         *,
         trials: int,
-        mode: Mode,  # noqa: ARG002 - the detectors grow the same trees, so that both are one
+        mode: Mode,  # noqa: ARG002 - always exact
         budget: Budget,
     ) -> Iterator[Scored]:
         """Score the specs, forest by forest and size by size."""
-        wanted: dict[Grove, dict[int, list[ModelSpec]]] = defaultdict(lambda: defaultdict(list))
+        wanted: dict[Trees, dict[int, list[ModelSpec]]] = defaultdict(lambda: defaultdict(list))
         for spec in specs:
-            params: dict[str, Any] = dict(spec.params)
-            n_trees = params.get("n_estimators", 100)
-            grove = Forest.of(spec.detector, params).on(*X.shape)
-            over = _why_over_budget(budget, grove, n_trees, len(X))
+            forest = _forest(spec)
+            n_trees, trees = forest.n_trees(), forest.trees_on(*X.shape)
+            over = _why_over_budget(budget, trees, n_trees, len(X))
             if over is None:
-                wanted[grove][n_trees].append(spec)
+                wanted[trees][n_trees].append(spec)
             else:
-                for seed in range(trials):
-                    yield Scored(spec, seed, CellState.OVER_BUDGET, reason=over)
+                yield from without_scores([spec], trials, CellState.OVER_BUDGET, over)
         for seed in range(trials):
-            for grove, sizes in wanted.items():
-                yield from _sizes(X, seed, grove, sizes)
+            for trees, by_size in wanted.items():
+                yield from _sizes(X, seed, trees, by_size)
 
 
-def _why_over_budget(budget: Budget, grove: Grove, n_trees: int, n_rows: int) -> str | None:
-    n_dims, n_trials, n_samples, depth = grove
-    # gain-guided trees without a limit are a third as deep as they could be, about
+def _forest(spec: ModelSpec) -> _ObliqueForest:
+    forest: _ObliqueForest = spec.family.load()(**dict(spec.params))
+    return forest
+
+
+def _why_over_budget(budget: Budget, trees: Trees, n_trees: int, n_rows: int) -> str | None:
+    n_dims, n_trials, n_samples, depth = trees
+    # gain-guided trees without a limit are about a third as deep as they could be
     steps = min(depth, n_samples / 3 + 1)
     a_tree = n_samples * steps * (n_trials * (1.5e-8 + 2e-9 * n_dims) + 6e-9 * n_dims)
     a_row = steps * (2e-9 + 1.2e-9 * n_dims)
@@ -162,19 +272,48 @@ def _why_over_budget(budget: Budget, grove: Grove, n_trees: int, n_rows: int) ->
 
 
 def _sizes(
-    X: Matrix, seed: int, grove: Grove, sizes: dict[int, list[ModelSpec]]
+    X: Matrix, seed: int, trees: Trees, by_size: dict[int, list[ModelSpec]]
 ) -> Iterator[Scored]:
-    batch = max(1, _BATCH // n_bytes(1, grove.n_dims, grove.n_samples))
+    batch = max(1, _BATCH // n_bytes(1, trees.n_dims, trees.n_samples))
     sums = np.zeros(len(X))
     seconds = 0.0
     grown = 0
-    for size in sorted(sizes):
+    for size in sorted(by_size):
         start = perf_counter()
         while grown < size:
             last = min(grown + batch, size)
-            add_path_lengths(X, grove.grow(X, seed, grown, last), sums)
+            add_path_lengths(X, trees.grow(X, seed, grown, last), sums)
             grown = last
-        scores = isolation_scores(sums, size, grove.n_samples)
+        scores = trees.scores(sums, size)
         seconds += perf_counter() - start
-        for spec in sizes[size]:
+        for spec in by_size[size]:
             yield Scored(spec, seed, CellState.OK, scores, seconds)
+
+
+_SCORER = ObliqueScorer()
+# three hyperplanes a node and 32 levels find what ten and no limit do, in half the time
+_SCIFOREST = {"n_estimators": (100,), "n_trials": (3,), "max_depth": (32,)}
+
+add_builtin(
+    Family(
+        "SCiForest",
+        SCiForest,
+        {"n_dims": (2, 5), **_SCIFOREST},
+        random=True,
+        extended=(
+            Settings({"n_dims": (5,), **_SCIFOREST}, ("robust", "signedlog")),
+            Settings({"n_dims": (2,), **_SCIFOREST}, ("signedlog",)),
+        ),
+        shared_scorer=_SCORER,
+    )
+)
+add_builtin(
+    Family(
+        "ExtendedIForest",
+        ExtendedIForest,
+        {"n_estimators": (200,), "n_dims": (2,)},
+        random=True,
+        extended=(Settings({"n_dims": (2,), "n_estimators": (200,)}, ("signedlog",)),),
+        shared_scorer=_SCORER,
+    )
+)

@@ -1,4 +1,7 @@
-"""One kernel matrix serves every nu of the one-class SVMs with that kernel."""
+"""OCSVM: one-class support vector machines.
+
+One kernel matrix serves every nu of the one-class SVMs with that kernel.
+"""
 
 import warnings
 from collections import defaultdict
@@ -8,15 +11,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import OneClassSVM
 
-from metaod.models._base import Budget, CellState, Matrix, Mode, Scored, Scores
-from metaod.models._budget import why_over_budget
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._scoring import (
+    Budget,
+    CellState,
+    Mode,
+    Scored,
+    why_over_budget,
+    without_scores,
+)
 from metaod.models._smo import minimise, offset, starts
 from metaod.models._spec import ModelSpec
 
-__all__ = ["KERNELS", "OCSVMKernel"]
+__all__ = ["KERNELS", "OCSVMScorer"]
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
@@ -27,8 +36,8 @@ _WITHIN_ROUNDING = {"linear", "poly"}
 _BLOCK = 2**18  # kernel values computed at a time: 2 MiB, what a core's own cache holds
 
 
-class OCSVMKernel:
-    """One-class SVMs of any nu with PyOD's other defaults.
+class OCSVMScorer:
+    """Scores one-class SVMs of any kernel and nu, with PyOD's other defaults.
 
     Memory beyond the table: 4 bytes a pair of rows, so 2 GiB allow 23,000 rows.
 
@@ -44,10 +53,8 @@ class OCSVMKernel:
     0.0002 (sigmoid); its rbf scores differ by about 1e-7 of their spread.
     """
 
-    families = frozenset({"OCSVM"})
-
     def serves(self, spec: ModelSpec) -> bool:
-        """Whether only the kernel and nu are set."""
+        """Return whether only the kernel and nu are set."""
         params = dict(spec.params)
         kernel, nu = params.pop("kernel", "rbf"), params.pop("nu", 0.5)
         return not params and kernel in KERNELS and isinstance(nu, float) and 0 < nu < 1
@@ -62,16 +69,14 @@ class OCSVMKernel:
         budget: Budget,
     ) -> Iterator[Scored]:
         """Score the specs, one kernel after the other."""
-        by_kernel: dict[str, dict[float, list[ModelSpec]]] = defaultdict(lambda: defaultdict(list))
         over = _why_over_budget(X, mode, budget)
+        if over is not None:
+            yield from without_scores(specs, 1, CellState.OVER_BUDGET, over)
+            return
+        by_kernel: dict[str, dict[float, list[ModelSpec]]] = defaultdict(lambda: defaultdict(list))
         for spec in specs:
-            if over is not None:
-                yield Scored(spec, 0, CellState.OVER_BUDGET, reason=over)
-                continue
             params: dict[str, Any] = dict(spec.params)
             by_kernel[params.get("kernel", "rbf")][params.get("nu", 0.5)].append(spec)
-        if not by_kernel:
-            return
         if mode == Mode.EXACT:
             yield from _each_with_libsvm(X, by_kernel, budget)
             return
@@ -123,6 +128,10 @@ def _each_with_libsvm(
     X: Matrix, by_kernel: dict[str, dict[float, list[ModelSpec]]], budget: Budget
 ) -> Iterator[Scored]:
     """LIBSVM itself for each kernel and nu."""
+    # late: slow to import, for the exact mode only
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - see above
+    from sklearn.svm import OneClassSVM  # noqa: PLC0415 - see above
+
     # an iteration looks at every row a few times; LIBSVM counts in 32 bits
     most = min(int(budget.seconds / (2e-9 * len(X))) + 1, 2**31 - 1)
     for kernel, by_nu in by_kernel.items():
@@ -203,3 +212,14 @@ def _why_over_budget(X: Matrix, mode: Mode, budget: Budget) -> str | None:
     # the matrix, and some hundred to thousand steps over all rows
     seconds = n_rows**2 * (1.2e-8 + 2e-10 * n_columns)
     return why_over_budget(budget, seconds=seconds, n_bytes=4 * n_rows**2 + 2**23)
+
+
+add_builtin(
+    Family(
+        "OCSVM",
+        "pyod.models.ocsvm:OCSVM",
+        {"nu": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), "kernel": KERNELS},
+        extended=(Settings({"nu": (0.9,), "kernel": ("rbf",)}, ("zscore", "robust")),),
+        shared_scorer=OCSVMScorer(),
+    )
+)

@@ -1,56 +1,148 @@
-"""PyOD's principal components, defined where columns depend on each other."""
+"""PCA: distances to principal components, and principal components as a landmarker."""
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from pyod.models import pca as pyod_pca
+from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackError, eigsh
 from scipy.spatial.distance import cdist
-from sklearn.utils.validation import check_array
 
-__all__ = ["PCA"]
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._estimator import Estimator
+from metaod.models._family import Family, Settings, add_builtin
+
+__all__ = ["N_COMPONENTS", "PCA", "PCARun", "leading_components", "run_pca"]
 
 _NEGLIGIBLE = 1e-12
-"""Share of the variance from which on down a component is a rounding error."""
+"""A component with a smaller share of the variance is a rounding error."""
 
 
-class PCA(pyod_pca.PCA):  # type: ignore[misc]  # PyOD ships no annotations
+class PCA(Estimator):
     """Weighted distances to the principal components.
 
-    It is PyOD's ``PCA`` without standardisation (the model's scaling has seen to it) and without
-    components that have no variance, by which PyOD's divides.
+    Scores are those of PyOD's ``PCA`` without standardisation (the model's scaling does it) and
+    without components that have no variance, by which PyOD's divides.
 
     Parameters
     ----------
     weighted : bool, default=True
         Whether components of less variance count more.
-    contamination : float, default=0.1
-        Share of outliers; sets ``threshold_`` and ``labels_``.
 
     Examples
     --------
-    >>> X = [[0.0, 0.1], [0.1, 0.0], [0.2, 0.3], [5.0, 4.0]]
-    >>> PCA(contamination=0.25).fit(X).labels_
-    array([0, 0, 0, 1])
+    >>> PCA().fit([[0.0, 0.1], [0.1, 0.0], [0.2, 0.3], [5.0, 4.0]]).decision_scores_.argmax()
+    np.int64(3)
     """
 
-    def __init__(self, weighted: bool = True, contamination: float = 0.1) -> None:
-        super().__init__(
-            weighted=weighted,
-            contamination=contamination,
-            svd_solver="full",
-            standardization=False,
-        )
+    def __init__(self, weighted: bool = True) -> None:
+        self.weighted = weighted
 
-    def fit(self, X: Any, y: object = None) -> "PCA":
-        """Find the components and score the training rows; ``y`` is ignored."""
-        X = check_array(X, dtype=np.float64, ensure_min_samples=2)
+    def _fit(self, X: Matrix) -> Scores:
+        from sklearn import decomposition  # noqa: PLC0415 - slow to import
+
         with np.errstate(divide="ignore", invalid="ignore"):
-            super().fit(X, y)
-        kept = self.explained_variance_ratio_ > _NEGLIGIBLE
-        self.selected_components_ = self.components_[kept]
-        self.selected_w_components_ = self.w_components_[kept]
-        self.n_selected_components_ = int(kept.sum())
-        distances = cdist(X, self.selected_components_) / self.selected_w_components_
-        self.decision_scores_ = distances.sum(axis=1)
-        self._process_decision_scores()
-        return self
+            found = decomposition.PCA(svd_solver="full").fit(X)
+        shares = found.explained_variance_ratio_
+        kept = shares > _NEGLIGIBLE
+        self.components_ = found.components_[kept]
+        self.weights_ = shares[kept] if self.weighted else np.ones(kept.sum())
+        return self._score(X)
+
+    def _score(self, X: Matrix) -> Scores:
+        scores: Scores = (cdist(X, self.components_) / self.weights_).sum(axis=1)
+        return scores
+
+
+add_builtin(
+    Family(
+        "PCA",
+        PCA,
+        {"weighted": (True, False)},
+        extended=(
+            Settings({"weighted": (True,)}),
+            Settings({"weighted": (False,)}, ("signedlog",)),
+        ),
+    )
+)
+
+
+N_COMPONENTS = 3
+"""Components that the landmarker computes."""
+
+_RANK = 1e-12  # eigenvalues below this share of the largest are rounding errors
+_SMALL = 200  # measured: above this size, iteration finds a few eigenvectors faster
+
+
+def leading_components(symmetric: Matrix, k: int) -> tuple[Scores, Matrix]:
+    """Return the k largest eigenvalues in descending order, and eigenvectors as columns.
+
+    Examples
+    --------
+    >>> leading_components(np.diag([1.0, 4.0, 2.0]), 2)[0]
+    array([4., 2.])
+    """
+    size = len(symmetric)
+    k = min(k, size)
+    if size > max(_SMALL, 4 * k):
+        # a fixed start makes the result reproducible
+        start = np.random.default_rng(0).standard_normal(size)
+        try:
+            values, vectors = eigsh(symmetric, k=k, which="LA", v0=start)
+        except ArpackError:
+            # rare: eigenvalues too close together for the iteration
+            pass
+        else:
+            order = np.argsort(values)[::-1]
+            return values[order], vectors[:, order]
+    values, vectors = eigh(symmetric, subset_by_index=[size - k, size - 1])
+    return values[::-1], vectors[:, ::-1]
+
+
+@dataclass(frozen=True)
+class PCARun:
+    """A run of PCA.
+
+    Parameters
+    ----------
+    scores : ndarray of float
+        Squared reconstruction error of each row from the first three components; from fewer where
+        they would leave no error: from all but one component of the table.
+    explained : ndarray of float
+        Share of the variance on each of the first three components; NaN where there are fewer.
+    singular_values : ndarray of float
+        The first three singular values of the matrix; NaN where there are fewer.
+    """
+
+    scores: Scores
+    explained: Scores
+    singular_values: Scores
+
+
+def run_pca(Z: Matrix) -> PCARun:
+    """Find the first components of z-scores and the rows' distances from them.
+
+    Memory beyond the table: the square of rows or columns, whichever are fewer.
+
+    Examples
+    --------
+    >>> run_pca(np.array([[-1.0, -1.0], [1.0, 1.0]])).explained
+    array([ 1.,  0., nan])
+    """
+    n_rows, n_columns = Z.shape
+    wide = n_columns > n_rows
+    products = Z @ Z.T if wide else Z.T @ Z
+    # one more than needed, to see whether an error is left
+    values, vectors = leading_components(products, N_COMPONENTS + 1)
+    values = np.where(values > _RANK * values[0], values, 0.0)
+    rank = int(np.count_nonzero(values))
+    kept = min(N_COMPONENTS, rank - 1)
+    # of a wide table, these are already the rows' coordinates up to their lengths
+    along = vectors[:, :kept] * np.sqrt(values[:kept]) if wide else Z @ vectors[:, :kept]
+    squares = np.einsum("ij,ij->i", Z, Z)
+    errors = squares - np.einsum("ij,ij->i", along, along)
+    scores = np.maximum(errors, 0.0)
+    explained, singular = np.full((2, N_COMPONENTS), np.nan)
+    found = values[:N_COMPONENTS]
+    explained[: len(found)] = found / squares.sum()
+    singular[: len(found)] = np.sqrt(found)
+    return PCARun(scores, explained, singular)

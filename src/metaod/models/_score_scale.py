@@ -1,34 +1,34 @@
-"""Scores put on the scale of the training scores, so that detectors can be averaged."""
+"""Repair and standardise scores, so that the scores of several detectors can be averaged."""
 
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from metaod.errors import UserError
-from metaod.models._scoring import REPAIRABLE
+from metaod.models._arrays import Scores
 
-__all__ = ["CLIP", "ScoreScale"]
+__all__ = ["CLIP", "REPAIRABLE", "ScoreScale"]
 
-Scores = npt.NDArray[np.float64]
+REPAIRABLE = 0.01
+"""Largest share of the rows whose scores may be NaN or infinite and are then repaired."""
 
 CLIP = (-3.0, 6.0)
-"""Where standardised scores are cut in an average: no member may drown the others."""
+"""Limits of standardised scores in an average, so that no member dominates the others."""
 
 
 @dataclass(frozen=True)
 class ScoreScale:
-    """What is kept of a detector's training scores: how to repair and to standardise later ones.
+    """How to repair and standardise the later scores of a detector, from its training scores.
 
     Parameters
     ----------
     median, low, high : float
-        Of the finite training scores; they stand for NaN and for infinities.
+        Of the finite training scores; they replace NaN and infinities.
     unit : float
-        Divides huge or tiny scores, whose squares would not be numbers; else 1.
+        Divides huge or tiny scores, whose squares would overflow or vanish; else 1.
     mean, spread : float
-        Mean and standard deviation in that unit; the spread is 0 where all scores are the same.
+        Mean and standard deviation in that unit; the spread is 0 if all scores are the same.
     """
 
     median: float
@@ -40,7 +40,7 @@ class ScoreScale:
 
     @classmethod
     def of(cls, scores: Scores, *, where: str) -> Self:
-        """Learn the scale of a detector's training scores.
+        """Learn the scale from the scores of the training rows.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class ScoreScale:
         Raises
         ------
         UserError
-            Where more than 1 % of the scores are NaN or infinite.
+            If more than 1 % of the scores are NaN or infinite.
 
         Examples
         --------
@@ -75,16 +75,16 @@ class ScoreScale:
         scaled = repaired / unit
         centred = scaled - scaled.mean()
         spread = float(centred.std())
-        # what is left of a constant after rounding is no spread
+        # the rounding errors of a constant are no spread
         if spread <= 1e-12 * float(np.abs(scaled).max()):
             spread = 0.0
         return cls(median, low, high, unit, float(scaled.mean()), spread)
 
     def repaired(self, scores: Scores) -> Scores:
-        """Scores with NaN as the median and infinities as the extremes of the training scores."""
+        """Replace NaN by the median and infinities by the extremes of the training scores."""
         return np.nan_to_num(scores, nan=self.median, posinf=self.high, neginf=self.low)
 
     def standardised(self, scores: Scores) -> Scores:
-        """Repaired scores, less the training mean, over the training spread."""
+        """Repair scores, subtract the training mean and divide by the training spread."""
         centred: Scores = self.repaired(scores) / self.unit - self.mean
         return centred / self.spread if self.spread > 0 else np.zeros_like(centred)

@@ -1,0 +1,266 @@
+"""The text identity of a model: its id, order and JSON form, and the members of an average."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache, total_ordering
+from typing import Any, Self, cast
+
+from metaod.errors import BadParameter
+
+__all__ = ["AVERAGE", "DEFAULT_SCALING", "MEMBER_SEPARATOR", "ModelId", "Value"]
+
+Value = bool | int | float | str | None
+
+DEFAULT_SCALING = "zscore"
+
+AVERAGE = "ZAverage"
+"""Replaces the detector's name in the id of an average."""
+MEMBER_SEPARATOR = " + "
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# strings that need no quotes: words that cannot be read as a number, a truth value or none
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
+_CONSTANTS = {"true": True, "false": False, "none": None}
+_RESERVED = {*_CONSTANTS, "nan", "inf", "infinity"}
+# stricter than int() and float(), which also accept 1_0 and digits of other scripts
+_INT = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_ID = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.\-]*)\s*\((.*)\)\s*", re.DOTALL)
+_ITEM = re.compile(
+    r"""\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*
+        (?P<value>"(?:[^"\\]|\\.)*"|[^,()"\s]+)\s*(?P<end>,|$)""",
+    re.VERBOSE,
+)
+# a separator within quotes belongs to a member
+_MEMBER_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"| \+ |.', re.DOTALL)
+_LEGAL_MEMBERS = "two or more different models that are no averages, written A + B + ..."
+_TYPE_RANKS: dict[type, int] = {type(None): 0, bool: 1, int: 2, float: 2, str: 3}
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelId:
+    """A detector's name, its hyperparameters and a scaling, as text: see :class:`ModelSpec`."""
+
+    detector: str
+    params: tuple[tuple[str, Value], ...] = ()
+    scaling: str = DEFAULT_SCALING
+    id: str = field(init=False)
+
+    def __init__(
+        self,
+        detector: str,
+        params: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+        scaling: str = DEFAULT_SCALING,
+    ) -> None:
+        named = {}
+        for name, value in _pairs(params):
+            if not isinstance(name, str) or not _NAME.fullmatch(name) or name == "scaling":
+                raise BadParameter(
+                    "ModelSpec", "params", "named by identifiers other than 'scaling'", name
+                )
+            if name in named:
+                raise BadParameter("ModelSpec", "params", "named once each", name)
+            named[name] = _plain(name, value)
+        for what, text in (("detector", detector), ("scaling", scaling)):
+            if not isinstance(text, str) or not _WORD.fullmatch(text):
+                raise BadParameter("ModelSpec", what, "a name made of letters and digits", text)
+        # sizes (n_neighbors, n_bins, ...) come first, then the others, each in alphabetical order
+        ordered = tuple(
+            sorted(named.items(), key=lambda item: (not item[0].startswith("n_"), item[0]))
+        )
+        object.__setattr__(self, "detector", detector)
+        object.__setattr__(self, "params", ordered)
+        object.__setattr__(self, "scaling", scaling)
+        object.__setattr__(self, "id", _write(detector, ordered, scaling))
+
+    def __eq__(self, other: object) -> bool:
+        return self.id == other.id if isinstance(other, ModelId) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, ModelId):
+            return NotImplemented
+        return self._sort_key() < other._sort_key()
+
+    def _sort_key(self) -> tuple[Any, ...]:
+        values = tuple(
+            (name, _TYPE_RANKS[type(value)], 0 if value is None else value, type(value) is float)
+            for name, value in self.params
+        )
+        return (self.detector.lower(), self.detector, values, self.scaling)
+
+    def __repr__(self) -> str:
+        return self.id
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a spec from its id.
+
+        Examples
+        --------
+        >>> ModelId.parse("IForest(max_features=0.5, n_estimators=100)")
+        IForest(n_estimators=100, max_features=0.5)
+        """
+        legal = "of the form DETECTOR(name=value, ...)"
+        found = _ID.fullmatch(text) if isinstance(text, str) else None
+        if found is None:
+            raise BadParameter("ModelSpec.parse", "text", legal, text)
+        inside, params, scalings, position = found[2].rstrip(), [], [], 0
+        while position < len(inside):
+            item = _ITEM.match(inside, position)
+            if item is None or (item["end"] == "," and item.end() == len(inside)):
+                raise BadParameter("ModelSpec.parse", "text", legal, text)
+            if item["name"] == "scaling":
+                # kept as text: the scaling 'none' is not the value none
+                scalings.append(item["value"])
+            else:
+                params.append((item["name"], _read_value(item["value"], text)))
+            position = item.end()
+        if len(scalings) > 1:
+            raise BadParameter("ModelSpec.parse", "text", "with one scaling at most", text)
+        return cls(found[1], params, *scalings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that JSON can hold; :meth:`from_dict` reads it back."""
+        return {"detector": self.detector, "params": dict(self.params), "scaling": self.scaling}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read a spec from :meth:`to_dict`'s result."""
+        known = {"detector", "params", "scaling"}
+        if not isinstance(data, Mapping) or "detector" not in data or not known.issuperset(data):
+            legal = "a mapping with the keys detector, params and scaling"
+            raise BadParameter("ModelSpec.from_dict", "data", legal, data)
+        return cls(data["detector"], data.get("params", {}), data.get("scaling", DEFAULT_SCALING))
+
+    def to_json(self) -> str:
+        """Return the spec as a JSON object."""
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a spec from :meth:`to_json`'s text."""
+        try:
+            data = json.loads(text)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadParameter("ModelSpec.from_json", "text", "a JSON object", text) from error
+        if not isinstance(data, dict):
+            raise BadParameter("ModelSpec.from_json", "text", "a JSON object", text)
+        return cls.from_dict(data)
+
+    @property
+    def members(self) -> tuple[Self, ...]:
+        """The models that an average combines; any other model is its own only member.
+
+        Examples
+        --------
+        >>> ModelId.parse('ZAverage(members="ECOD() + MCD()")').members
+        (ECOD(), MCD())
+        >>> ModelId("MCD").members
+        (MCD(),)
+        """
+        if self.detector != AVERAGE:
+            return (self,)
+        return cast("tuple[Self, ...]", _members(cast("Any", type(self)), self.id))
+
+
+@lru_cache(maxsize=4096)
+def _members(cls: type[ModelId], average: str) -> tuple[ModelId, ...]:
+    spec = cls.parse(average)
+    text = dict(spec.params).get("members")
+    if not isinstance(text, str) or spec != cls(AVERAGE, {"members": text}):
+        # each member has its own scaling
+        raise BadParameter(AVERAGE, "params", "'members' alone, without a scaling", average)
+    ids = [""]
+    for token in _MEMBER_TOKEN.findall(text):
+        if token == MEMBER_SEPARATOR:
+            ids.append("")
+        else:
+            ids[-1] += token
+    try:
+        members = tuple(map(cls.parse, ids))
+    except BadParameter as error:
+        raise BadParameter(AVERAGE, "members", _LEGAL_MEMBERS, text) from error
+    if len(set(members)) < max(2, len(members)) or any(m.detector == AVERAGE for m in members):
+        raise BadParameter(AVERAGE, "members", _LEGAL_MEMBERS, text)
+    return members
+
+
+def _pairs(params: object) -> list[tuple[Any, Any]]:
+    pairs = params.items() if isinstance(params, Mapping) else params
+    try:
+        return [(name, value) for name, value in cast("Iterable[Any]", pairs)]
+    except (TypeError, ValueError):
+        legal = "a mapping, or pairs of a name and a value"
+        raise BadParameter("ModelSpec", "params", legal, params) from None
+
+
+def _plain(name: str, value: object) -> Value:
+    """Convert numpy scalars and enums to Python's own types; refuse what text cannot hold."""
+    if isinstance(value, Enum):
+        value = value.value
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "shape", None) == ():
+        value = item()
+    if value is None or isinstance(value, bool):
+        return value
+    # subclasses may define other orders and texts, so only the plain value is kept
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    raise BadParameter("ModelSpec", name, "a bool, an int, a finite float, a str or None", value)
+
+
+def _write(detector: str, params: tuple[tuple[str, Value], ...], scaling: str) -> str:
+    items = [f"{name}={_write_value(value)}" for name, value in params]
+    if scaling != DEFAULT_SCALING:
+        items.append(f"scaling={scaling}")
+    return f"{detector}({', '.join(items)})"
+
+
+def _write_value(value: Value) -> str:
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        plain = _WORD.fullmatch(value) and value.lower() not in _RESERVED
+        return value if plain else json.dumps(value)
+    return repr(value)
+
+
+def _read_value(text: str, whole: str) -> Value:
+    if text.startswith('"'):
+        try:
+            return str(json.loads(text))
+        except json.JSONDecodeError:
+            legal = "with strings quoted as in JSON"
+            raise BadParameter("ModelSpec.parse", "text", legal, whole) from None
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if text.lower() in _RESERVED:
+        raise BadParameter(
+            "ModelSpec.parse",
+            "text",
+            "made of finite numbers, words and strings, with true, false and none in lower case",
+            whole,
+            remedy=f'A string that looks like one of these is quoted: "{text}"',
+        )
+    try:
+        if _INT.fullmatch(text):
+            return int(text)
+        if _FLOAT.fullmatch(text):
+            return float(text)
+    except ValueError:  # Python limits the digits of an integer
+        raise BadParameter("ModelSpec.parse", "text", "made of shorter numbers", whole) from None
+    if not _WORD.fullmatch(text):
+        raise BadParameter("ModelSpec.parse", "text", "made of numbers, words and strings", whole)
+    return text

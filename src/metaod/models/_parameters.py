@@ -1,0 +1,47 @@
+"""Checks of parameters that several detectors take."""
+
+from numbers import Integral, Real
+from typing import Any
+
+from metaod.errors import BadParameter
+
+__all__ = ["check_contamination", "check_n_jobs"]
+
+_LEGAL_SHARE = "a number in the range (0, 0.5]"
+
+
+def check_contamination(
+    value: Any, *, owner: str = "SpecDetector", legal: str = _LEGAL_SHARE
+) -> float:
+    """Return the share of outliers as a plain float; refuse it outside (0, 0.5].
+
+    Parameters
+    ----------
+    value : object
+        The value given.
+    owner, legal : str
+        Owner of the parameter and its legal values, for the error.
+
+    Examples
+    --------
+    >>> check_contamination(1 / 4)
+    0.25
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 0.5:
+        raise BadParameter(owner, "contamination", legal, value)
+    return float(value)
+
+
+def check_n_jobs(value: Any, *, owner: str = "SpecDetector") -> int | None:
+    """Return the number of jobs, or None; negative numbers count from all cores, as in joblib.
+
+    Examples
+    --------
+    >>> check_n_jobs(-1)
+    -1
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) == 0:
+        raise BadParameter(owner, "n_jobs", "an int other than 0, or None", value)
+    return int(value)

@@ -1,0 +1,132 @@
+"""ECOD: how rare each value of a row is in the tails of its column.
+
+PyOD's ECOD and COPOD put new rows and the training table together, so that a row's score depends on
+which rows come with it. Here the training table's distribution is kept: a row beyond it is as rare
+as its outermost row, and a training row has its training score.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from metaod.models._arrays import Matrix, Scores
+from metaod.models._estimator import Estimator
+from metaod.models._family import Family, add_builtin
+
+__all__ = ["ECOD", "ECODRun", "TailEstimator", "run_ecod"]
+
+_BLOCK = 2**18  # values sorted at a time: 2 MiB, and as much for their order
+
+
+class TailEstimator(Estimator):
+    """Sums over the columns how rare a value is in the column's tails."""
+
+    mean_of_tails: bool
+    """Whether the mean of both tails counts if it is larger than the longer tail; else the largest
+    tail counts."""
+
+    def _fit(self, X: Matrix) -> Scores:
+        from scipy.stats import skew  # noqa: PLC0415 - slow to import
+
+        self.sorted_ = np.sort(X.T, axis=1)
+        with np.errstate(all="ignore"):
+            # a constant column is not skewed
+            self.skewness_ = np.sign(np.nan_to_num(skew(X, axis=0)))
+        return self._score(X)
+
+    def _score(self, X: Matrix) -> Scores:
+        return _tail_scores(X, self.sorted_, self.skewness_, self.mean_of_tails)
+
+
+class ECOD(TailEstimator):
+    """Outliers by empirical cumulative distributions: the rarer of a value's tails counts.
+
+    Training scores are those of PyOD's ``ECOD``.
+
+    Examples
+    --------
+    >>> ECOD().fit([[0, 1], [1, 0], [2, 2], [9, 9]]).decision_scores_.argmax()
+    np.int64(3)
+    """
+
+    mean_of_tails = False
+
+
+def _tail_scores(X: Matrix, known: Matrix | None, skewness: Scores, mean_of_tails: bool) -> Scores:
+    """Sum the negative logarithms of tail probabilities over the columns.
+
+    ``known`` has the sorted values of each training column; None if ``X`` is the training table.
+    ``skewness`` has the sign of each column's skewness: the longer tail counts, or the sum of both
+    where it is 0.
+    """
+    n_known = len(X) if known is None else known.shape[1]
+    logs = np.zeros(n_known + 1)
+    logs[1:] = -np.log(np.arange(1, n_known + 1) / n_known)
+    scores = np.zeros(len(X))
+    step = max(1, _BLOCK // len(X))
+    for start in range(0, X.shape[1], step):
+        block = slice(start, start + step)
+        columns = np.ascontiguousarray(X[:, block].T)
+        order = np.argsort(columns, axis=1)
+        training = np.take_along_axis(columns, order, 1) if known is None else known[block]
+        _add_tails(columns, order, training, logs, skewness[block], mean_of_tails, scores)
+    return scores
+
+
+@njit(cache=True)
+def _add_tails(
+    columns: Matrix,
+    order: npt.NDArray[np.intp],
+    known: Matrix,
+    logs: Scores,
+    skewness: Scores,
+    mean_of_tails: Any,
+    scores: Scores,
+) -> None:
+    n_columns, n_rows = columns.shape
+    n_known = known.shape[1]
+    for c in range(n_columns):
+        below = up_to = 0
+        for t in range(n_rows):
+            row = order[c, t]
+            value = columns[c, row]
+            while below < n_known and known[c, below] < value:
+                below += 1
+            while up_to < n_known and known[c, up_to] <= value:
+                up_to += 1
+            left, right = logs[max(up_to, 1)], logs[max(n_known - below, 1)]
+            tail = (left if skewness[c] < 1 else 0.0) + (right if skewness[c] > -1 else 0.0)
+            if mean_of_tails:
+                scores[row] += max(tail, (left + right) / 2)
+            else:
+                scores[row] += max(left, right, tail)
+
+
+add_builtin(Family("ECOD", ECOD, {}))
+
+
+@dataclass(frozen=True)
+class ECODRun:
+    """A run of ECOD; ``scores``: higher is more outlying."""
+
+    scores: Scores
+
+
+def run_ecod(Z: Matrix) -> ECODRun:
+    """Score every row by its tail probabilities, summed over columns as negative logarithms.
+
+    The scores are PyOD's for every column whose skewness is not exactly zero. For such a column
+    PyOD adds both tails; whether a computed skewness is exactly zero depends on rounding, so the
+    landmarker always takes the longer tail.
+
+    Memory beyond the table: 6 MiB and 8 bytes a row, or 32 bytes a row where that is more.
+
+    Examples
+    --------
+    >>> run_ecod(np.array([[0.0], [1.0], [2.0], [3.0]])).scores.round(3)
+    array([1.386, 0.693, 0.693, 1.386])
+    """
+    return ECODRun(_tail_scores(Z, None, np.ones(Z.shape[1]), False))
