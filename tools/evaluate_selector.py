@@ -28,7 +28,7 @@ from metaod.history._shipped_training import RECIPES, shipped_training_data
 from metaod.lab import bootstrap_intervals
 from metaod.learners import make_learner, origin_folds
 from metaod.models import ModelSpec, average_of, members_of
-from metaod.models._representatives import COMMITTEE
+from metaod.models._averages import COMMITTEE
 
 FOLDER = Path(__file__).parents[1] / "results" / "selector"
 BOTH = ("paper", "scores")

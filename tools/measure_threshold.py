@@ -18,7 +18,7 @@ from scipy import stats
 from metaod.history import average_precision, final_origins, iter_folder
 from metaod.history._averages import Averaging
 from metaod.models import ModelSpec, average_of, score_models
-from metaod.models._representatives import COMMITTEE
+from metaod.models._averages import COMMITTEE
 from metaod.selection._threshold import USUAL_SHARE, estimated_share
 
 Scores = npt.NDArray[np.float64]

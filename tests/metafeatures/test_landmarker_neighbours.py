@@ -8,7 +8,7 @@ from pyod.models.lof import LOF
 from scipy.spatial.distance import cdist
 
 from metaod.models import run_ecod, run_knn, run_lof, run_neighbours
-from metaod.models.families.neighbours_landmarker import DEPTH, MAX_NEIGHBOUR_ROWS
+from metaod.models._neighbours import DEPTH, MAX_NEIGHBOUR_ROWS
 
 
 def tables():
@@ -39,7 +39,7 @@ def test_ecod_takes_the_longer_tail_of_a_symmetric_column():
 def test_ecod_does_not_depend_on_the_block_size(monkeypatch):
     Z = TABLES["wide"]
     whole = run_ecod(Z).scores
-    monkeypatch.setattr("metaod.models.families.ecod_landmarker._BLOCK", 7 * len(Z))
+    monkeypatch.setattr("metaod.models.families.ecod._BLOCK", 7 * len(Z))
     np.testing.assert_array_equal(run_ecod(Z).scores, whole)
 
 

@@ -56,7 +56,7 @@ def test_most_features_are_defined_on_a_plain_table():
 
 
 def test_sampled_neighbours(monkeypatch):
-    run_neighbours = "metaod.models.families.neighbours_landmarker.run_neighbours"
+    run_neighbours = "metaod.models._neighbours.run_neighbours"
     defaults = {"random_state": 0, "max_rows": 100}
     monkeypatch.setattr(f"{run_neighbours}.__kwdefaults__", defaults)
     runs = LandmarkerRuns(TABLES["cloud and clump"])

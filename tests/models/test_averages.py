@@ -20,8 +20,7 @@ from metaod.models import (
     model_space,
     title_of,
 )
-from metaod.models._averages import averages_of
-from metaod.models._representatives import COMMITTEE, REPRESENTATIVES
+from metaod.models._averages import COMMITTEE, REPRESENTATIVES, averages_of
 
 SPACE = model_space("all")
 KNN, HBOS, FOREST = (

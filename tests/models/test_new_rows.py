@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyod.models.cof import COF
+from pyod.models import cof as pyod_cof
 from scipy.stats import spearmanr
 
 from metaod.models import ModelSpec, registered_families, specs_of
-from metaod.models._new_rows import ConnectivityOfNewRows
+from metaod.models.families.cof import COF
 
 RNG = np.random.default_rng(0)
 TRAIN = np.vstack([RNG.normal(size=(120, 3)), RNG.normal(5, 1, size=(6, 3))]) * [1, 50, 1e-2]
@@ -72,8 +72,8 @@ def test_cof_of_a_far_row_is_that_of_the_table_with_it():
     # a far row is nobody's neighbour, so that it changes no other chaining distance
     k, far = 7, np.array([[60.0, -60.0, 60.0]])
     X = TRAIN / [1, 50, 1e-2]
-    joined = COF(n_neighbors=k).fit(np.vstack([X, far])).decision_scores_[-1]
-    assert ConnectivityOfNewRows(X, k).scores(far)[0] == pytest.approx(joined, rel=1e-9)
+    joined = pyod_cof.COF(n_neighbors=k).fit(np.vstack([X, far])).decision_scores_[-1]
+    assert COF(k).fit(X).decision_function(far)[0] == pytest.approx(joined, rel=1e-9)
 
 
 def test_cof_takes_batches_of_any_size():
@@ -84,7 +84,7 @@ def test_cof_takes_batches_of_any_size():
 
 def test_cof_of_duplicates_is_finite():
     X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 20, axis=0)
-    scores = ConnectivityOfNewRows(X, 5).scores(np.array([[0.0, 0.0], [0.5, 0.5]]))
+    scores = COF(5).fit(X).decision_function(np.array([[0.0, 0.0], [0.5, 0.5]]))
     assert scores[0] == 0.0
     assert np.isfinite(scores).all()
     assert scores[1] > 1e100
@@ -105,7 +105,7 @@ def test_loda_of_rows_on_the_edge_of_a_bin(n_bins):
 def test_loda_is_pyods():
     detector = ModelSpec("LODA", {"n_bins": 20, "n_random_cuts": 50}).to_pyod(random_state=0)
     detector.fit(TRAIN)
-    own = detector.detector_.decision_function(detector.scaling_.transform(NEW))
+    own = detector.detector_.fitted_.decision_function(detector.scaling_.transform(NEW))
     np.testing.assert_allclose(detector.decision_function(NEW), own)
 
 
@@ -137,4 +137,4 @@ def test_cof_by_hand(seed, k, d):
     neighbours = nearest(row, None)
     theirs = [chaining(X[i], X[nearest(X[i], i)]) for i in neighbours]
     expected = chaining(row, X[neighbours]) / np.mean(theirs)
-    assert ConnectivityOfNewRows(X, k).scores(row[None])[0] == pytest.approx(expected)
+    assert COF(k).fit(X).decision_function(row[None])[0] == pytest.approx(expected)

@@ -1,6 +1,7 @@
 """Scores of many models: who computes what, what is shared, and how failures come out."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ from metaod.models import (
     Scored,
     model_space,
     register_family,
+    registered_families,
     score_models,
     unregister_family,
 )
-from metaod.models import _scoring as module
+from metaod.models._family import _REGISTRY
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(300, 4)) * [1, 50, 1e-3, 7] + 5
@@ -26,7 +28,7 @@ HBOS = ModelSpec("HBOS", {"n_bins": 5, "alpha": 0.1})
 
 
 class Recorder:
-    """A kernel that gives what it is told to, and remembers what it was asked for."""
+    """A scorer that gives fixed answers and records its calls."""
 
     def __init__(self, families, answer):
         self.families = frozenset(families)
@@ -50,9 +52,11 @@ def first_column(X, spec, trial):
 
 
 @pytest.fixture
-def with_kernels(monkeypatch):
-    def use(*kernels):
-        monkeypatch.setattr(module, "all_kernels", lambda: kernels)
+def with_scorers(monkeypatch):
+    def use(*scorers):
+        for name, family in registered_families().items():
+            shared = next((scorer for scorer in scorers if name in scorer.families), None)
+            monkeypatch.setitem(_REGISTRY, name, replace(family, shared_scorer=shared))
 
     return use
 
@@ -64,8 +68,8 @@ def by_model(results):
     return found
 
 
-def test_each_model_comes_out_once_a_trial(with_kernels):
-    with_kernels(Recorder({"HBOS", "LODA"}, first_column))
+def test_each_model_comes_out_once_a_trial(with_scorers):
+    with_scorers(Recorder({"HBOS", "LODA"}, first_column))
     loda = ModelSpec("LODA", {"n_bins": 5})
     found = by_model(score_models(X, [HBOS, loda, HBOS], trials=3))
     assert set(found) == {(HBOS, 0), (loda, 0), (loda, 1), (loda, 2)}
@@ -73,56 +77,56 @@ def test_each_model_comes_out_once_a_trial(with_kernels):
 
 
 @pytest.mark.parametrize("asked", [LOF, LOF[1:]])
-def test_models_with_the_same_scores_are_computed_once(with_kernels, asked):
-    kernel = Recorder({"LOF"}, first_column)
-    with_kernels(kernel)
+def test_models_with_the_same_scores_are_computed_once(with_scorers, asked):
+    scorer = Recorder({"LOF"}, first_column)
+    with_scorers(scorer)
     found = by_model(score_models(X, asked))
-    assert kernel.asked == LOF[:1]
+    assert scorer.asked == LOF[:1]
     assert set(found) == {(spec, 0) for spec in asked}
     for spec in asked:
         assert found[spec, 0].spec.id == spec.id
-        assert found[spec, 0].scores[7] == kernel.matrices[0][7, 0]
+        assert found[spec, 0].scores[7] == scorer.matrices[0][7, 0]
 
 
-def test_kernels_see_each_scaling_once(with_kernels):
-    kernel = Recorder({"HBOS", "LOF"}, first_column)
-    with_kernels(kernel)
+def test_scorers_see_each_scaling_once(with_scorers):
+    scorer = Recorder({"HBOS", "LOF"}, first_column)
+    with_scorers(scorer)
     raw = ModelSpec("HBOS", {"n_bins": 5}, scaling="none")
     padded = np.column_stack([np.full(300, 3.0), X])
     found = by_model(score_models(padded, [HBOS, raw, LOF[0]]))
-    assert len(kernel.matrices) == 2
-    assert all(matrix.shape == (300, 4) for matrix in kernel.matrices)
+    assert len(scorer.matrices) == 2
+    assert all(matrix.shape == (300, 4) for matrix in scorer.matrices)
     np.testing.assert_array_equal(found[raw, 0].scores, X[:, 0])
     np.testing.assert_allclose(found[HBOS, 0].scores, (X[:, 0] - X[:, 0].mean()) / X[:, 0].std())
 
 
-def test_what_no_kernel_serves_goes_through_pyod_with_the_raw_table(with_kernels):
-    with_kernels(Recorder({"HBOS"}, first_column))
+def test_what_no_scorer_serves_goes_through_pyod_with_the_raw_table(with_scorers):
+    with_scorers(Recorder({"HBOS"}, first_column))
     spec = ModelSpec("HBOS", {"tol": 0.2})
     [result] = score_models(X, [spec])
     np.testing.assert_array_equal(result.scores, spec.to_pyod().fit(X).decision_scores_)
 
 
-def test_models_that_do_not_apply_are_not_started(with_kernels):
-    kernel = Recorder({"LOF", "LODA"}, first_column)
-    with_kernels(kernel)
+def test_models_that_do_not_apply_are_not_started(with_scorers):
+    scorer = Recorder({"LOF", "LODA"}, first_column)
+    with_scorers(scorer)
     [result] = score_models(X[:5], LOF[:1])
     assert (result.state, result.scores) == (CellState.NOT_APPLICABLE, None)
     assert result.reason == "n_neighbors=5 needs at least 6 rows, the table has 5"
     single = by_model(score_models(X[:1] + np.eye(1, 4), [ModelSpec("LODA")], trials=2))
     assert {item.state for item in single.values()} == {CellState.FAILED}
-    assert kernel.asked == []
+    assert scorer.asked == []
 
 
-def test_a_constant_table_fails_every_model(with_kernels):
-    with_kernels(Recorder({"HBOS"}, first_column))
+def test_a_constant_table_fails_every_model(with_scorers):
+    with_scorers(Recorder({"HBOS"}, first_column))
     [result] = score_models(np.ones((20, 2)), [HBOS])
     assert result.state == CellState.FAILED
     assert result.reason.startswith("UserError: every column is constant")
 
 
 @pytest.mark.parametrize("kind", ["raises", "stops"])
-def test_a_kernel_that_breaks_off_takes_only_its_own_models_with_it(with_kernels, kind):
+def test_a_scorer_that_breaks_off_takes_only_its_own_models_with_it(with_scorers, kind):
     def answer(X, spec, trial):
         if trial == 1 and kind == "raises":
             raise MemoryError("no room\nleft")
@@ -131,23 +135,25 @@ def test_a_kernel_that_breaks_off_takes_only_its_own_models_with_it(with_kernels
     broken = Recorder({"LODA"}, answer)
     if kind == "stops":
         broken.score = lambda X, specs, **_: iter([Scored(specs[0], 0, CellState.OK, X[:, 0])])
-    with_kernels(broken, Recorder({"HBOS"}, first_column))
+    with_scorers(broken, Recorder({"HBOS"}, first_column))
     loda = [ModelSpec("LODA", {"n_bins": n_bins}) for n_bins in (5, 10)]
     found = by_model(score_models(X, [*loda, HBOS], trials=2))
     states = Counter(item.state for item in found.values())
     assert states == {CellState.OK: 2, CellState.FAILED: 3}
     assert found[HBOS, 0].state == found[loda[0], 0].state == CellState.OK
-    expected = "MemoryError: no room left" if kind == "raises" else "the kernel gave no scores"
-    assert found[loda[1], 1].reason == expected
+    expected = (
+        "MemoryError: no room left" if kind == "raises" else "the shared scorer gave no scores"
+    )
+    assert found[loda[1], 1].reason == reasons[kind]
 
 
-def test_a_few_scores_that_are_not_finite_are_repaired_and_said(with_kernels):
+def test_a_few_scores_that_are_not_finite_are_repaired_and_said(with_scorers):
     def answer(X, spec, trial):
         scores = np.arange(300.0)
         scores[[10, 20, 30]] = np.nan, np.inf, -np.inf
         return scores
 
-    with_kernels(Recorder({"HBOS"}, answer))
+    with_scorers(Recorder({"HBOS"}, answer))
     [result] = score_models(X, [HBOS])
     good = np.delete(np.arange(300.0), [10, 20, 30])
     assert result.state == CellState.OK
@@ -156,8 +162,8 @@ def test_a_few_scores_that_are_not_finite_are_repaired_and_said(with_kernels):
     assert "2 infinite" in result.reason
 
 
-def test_too_many_scores_that_are_not_finite_fail(with_kernels):
-    with_kernels(
+def test_too_many_scores_that_are_not_finite_fail(with_scorers):
+    with_scorers(
         Recorder({"HBOS"}, lambda X, spec, trial: np.where(np.arange(300) < 4, np.nan, 1.0))
     )
     [result] = score_models(X, [HBOS])
@@ -165,14 +171,14 @@ def test_too_many_scores_that_are_not_finite_fail(with_kernels):
     assert result.reason == "4 of 300 scores are NaN or infinite"
 
 
-def test_scores_of_the_wrong_number_fail(with_kernels):
-    with_kernels(Recorder({"HBOS"}, lambda X, spec, trial: np.zeros(7)))
+def test_scores_of_the_wrong_number_fail(with_scorers):
+    with_scorers(Recorder({"HBOS"}, lambda X, spec, trial: np.zeros(7)))
     [result] = score_models(X, [HBOS])
     assert (result.state, result.reason) == (CellState.FAILED, "scores of shape (7,) for 300 rows")
 
 
-def test_scores_cannot_be_written_to(with_kernels):
-    with_kernels(Recorder({"HBOS"}, first_column))
+def test_scores_cannot_be_written_to(with_scorers):
+    with_scorers(Recorder({"HBOS"}, first_column))
     [result] = score_models(X, [HBOS])
     with pytest.raises(ValueError, match="read-only"):
         result.scores[0] = 0

@@ -19,7 +19,7 @@ Scores = npt.NDArray[np.float64]
 class Averaging:
     """Keeps the members' scores as they pass by, and then averages them.
 
-    Scores are those of :class:`~metaod.models._averaging.AverageDetector` with the same seed.
+    Scores are those of :class:`~metaod.models.AverageDetector` with the same seed.
     Memory: 8 bytes a row, member and trial.
 
     Parameters

@@ -7,6 +7,7 @@ performance matrix, be ranked and be picked. Its id contains the ids of its memb
 from collections.abc import Iterable
 from itertools import combinations
 
+from metaod.errors import BadParameter
 from metaod.models._model_id import AVERAGE, MEMBER_SEPARATOR
 from metaod.models._spec import ModelSpec
 
@@ -50,6 +51,8 @@ def averages_of(models: Iterable[ModelSpec], most: int = 3) -> tuple[ModelSpec, 
     >>> averages_of([ModelSpec("MCD"), ModelSpec("ECOD")])
     (ZAverage(members="ECOD() + MCD()"),)
     """
+    if type(most) is not int or most < 2:
+        raise BadParameter("averages_of", "most", "an int in the range [2, inf)", most)
     different = list(dict.fromkeys(models))
     return tuple(
         average_of(*members)

@@ -60,7 +60,7 @@ class ModelSpec(ModelId):
         >>> ModelSpec("LOF", {"n_neighbors": 5, "metric": "minkowski"}).equivalence
         LOF(n_neighbors=5, metric=euclidean)
         """
-        if self.detector == AVERAGE:
+        if self.members != (self,):
             return self
         return ModelSpec(
             self.detector, self.family.canonical_params(dict(self.params)), self.scaling

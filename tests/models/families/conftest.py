@@ -1,4 +1,4 @@
-"""Tables on which kernels are compared with PyOD."""
+"""Tables on which shared scorers are compared with PyOD."""
 
 import numpy as np
 import pytest

@@ -6,17 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.models import Budget, CellState, Mode, ModelSpec, UndefinedScores, family, specs_of
-from metaod.models._neighbours import NeighbourKernel
+from metaod.models._neighbours import NEIGHBOURS
 from metaod.models._search import nearest
 from metaod.models.families.abod import abod_scores
 
-KERNEL = NeighbourKernel()
+SCORER = NEIGHBOURS
 # PyOD's own ABOD takes long with more neighbours than these
 SMALL = [spec for spec in specs_of(family("ABOD")) if dict(spec.params)["n_neighbors"] <= 15]
 
 
 def score(X, specs, mode=Mode.FAST):
-    return list(KERNEL.score(X, specs, trials=1, mode=mode, budget=Budget()))
+    return list(SCORER.score(X, specs, trials=1, mode=mode, budget=Budget()))
 
 
 def pyods(spec, table):

@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from metaod.models import Budget, Mode, family, specs_of
-from metaod.models._neighbours import NeighbourKernel
+from metaod.models._neighbours import NEIGHBOURS
 from metaod.models._search import nearest
 from metaod.models.families.cof import chaining_distances, cof_scores
 
-KERNEL = NeighbourKernel()
+SCORER = NEIGHBOURS
 GRID = specs_of(family("COF"))
 
 
 def score(X, mode):
     grid = [spec for spec in GRID if spec.applies(*X.shape)]
-    return list(KERNEL.score(X, grid, trials=1, mode=mode, budget=Budget()))
+    return list(SCORER.score(X, grid, trials=1, mode=mode, budget=Budget()))
 
 
 # PyOD divides by zero where rows are equal

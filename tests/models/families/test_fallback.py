@@ -1,12 +1,17 @@
-"""Specs that no kernel serves: the detector's own fit."""
+"""Specs that no shared scorer serves: the detector's own fit."""
 
 import warnings
 
 import numpy as np
 import pytest
 
-from metaod.models import CellState, ModelSpec, register_family, unregister_family
-from metaod.models._fallback import fallback
+from metaod.models import (
+    CellState,
+    ModelSpec,
+    register_family,
+    score_models,
+    unregister_family,
+)
 
 X = np.random.default_rng(0).normal(size=(30, 3)) * [1, 100, 0.01]
 
@@ -39,7 +44,7 @@ def distance(request):
 def test_the_detectors_own_scores_on_columns_scaled_once(distance):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        [result] = fallback(X, ModelSpec("Distance", {"power": 1}), trials=4)
+        [result] = score_models(X, [ModelSpec("Distance", {"power": 1})], trials=4)
     assert (result.trial, result.state) == (0, CellState.OK)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     np.testing.assert_allclose(result.scores, np.abs(scaled).sum(axis=1))
@@ -49,7 +54,7 @@ def test_the_detectors_own_scores_on_columns_scaled_once(distance):
 @pytest.mark.parametrize("distance", [True], indirect=True)
 def test_trial_t_uses_seed_t(distance):
     spec = ModelSpec("Distance", {"power": 2})
-    results = list(fallback(X, spec, trials=3))
+    results = list(score_models(X, [spec], trials=3))
     assert [item.trial for item in results] == [0, 1, 2]
     for item in results:
         with pytest.warns(UserWarning, match="no interest"):
@@ -69,14 +74,14 @@ def test_trial_t_uses_seed_t(distance):
     ],
 )
 def test_an_exception_becomes_a_reason_of_one_line(distance, params, reason):
-    [result] = fallback(X, ModelSpec("Distance", params), trials=2)
+    [result] = score_models(X, [ModelSpec("Distance", params)], trials=2)
     assert result.state == CellState.FAILED
     assert result.scores is None
     assert result.reason.startswith(reason)
     assert "\n" not in result.reason
 
 
-def test_a_spec_of_the_papers_families_that_kernels_leave_alone():
+def test_a_spec_of_the_papers_families_that_no_scorer_serves():
     spec = ModelSpec("HBOS", {"n_bins": "auto"})
-    [result] = fallback(X, spec, trials=1)
+    [result] = score_models(X, [spec], trials=1)
     np.testing.assert_array_equal(result.scores, spec.to_pyod().fit(X).decision_scores_)

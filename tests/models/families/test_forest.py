@@ -7,16 +7,16 @@ from scipy.stats import ks_2samp
 from metaod.errors import UserError
 from metaod.models import Budget, CellState, Mode, ModelSpec, family, specs_of
 from metaod.models._isolation_trees import add_path_lengths, average_path_length, grow_trees
-from metaod.models.families.iforest import ForestKernel
+from metaod.models.families.iforest import IForestScorer
 
-KERNEL = ForestKernel()
+SCORER = IForestScorer()
 BUDGET = Budget()
 GRID = specs_of(family("IForest"))
 SAMPLE = [*GRID[::23], ModelSpec("IForest")]
 
 
 def score(X, specs, trials=1, mode=Mode.FAST, budget=BUDGET):
-    results = list(KERNEL.score(X, specs, trials=trials, mode=mode, budget=budget))
+    results = list(SCORER.score(X, specs, trials=trials, mode=mode, budget=budget))
     assert len({(item.spec, item.trial) for item in results}) == len(results)
     return {(item.spec, item.trial): item for item in results}
 
@@ -145,7 +145,7 @@ def test_more_columns_than_there_are_has_failed_as_in_pyod():
 
 
 def test_only_sizes_and_shares_are_served():
-    assert all(KERNEL.serves(spec) for spec in SAMPLE)
+    assert all(SCORER.serves(spec) for spec in SAMPLE)
     for params in (
         {"max_samples": 64},
         {"bootstrap": True},
@@ -154,7 +154,7 @@ def test_only_sizes_and_shares_are_served():
         {"max_features": True},
         {"max_features": 0},
     ):
-        assert not KERNEL.serves(ModelSpec("IForest", params))
+        assert not SCORER.serves(ModelSpec("IForest", params))
 
 
 def test_over_budget_is_skipped_and_said():

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from metaod.errors import UserError
 from metaod.models import Budget, CellState, Mode, ModelSpec, family, specs_of
 from metaod.models._binning import bin_of, has_bins
-from metaod.models.families.hbos import HBOSKernel
+from metaod.models.families.hbos import HBOSScorer
 
-KERNEL = HBOSKernel()
+SCORER = HBOSScorer()
 BUDGET = Budget()
 GRID = specs_of(family("HBOS"))
 
 
 def score(X, specs, budget=BUDGET):
-    return list(KERNEL.score(X, specs, trials=5, mode=Mode.FAST, budget=budget))
+    return list(SCORER.score(X, specs, trials=5, mode=Mode.FAST, budget=budget))
 
 
 def test_every_model_of_the_grid_equals_pyod(table, scaled):
@@ -82,8 +82,8 @@ def test_where_pyod_raises_the_model_has_failed_with_its_words():
 
 
 def test_only_numbers_of_bins_and_alpha_are_served():
-    assert all(KERNEL.serves(spec) for spec in GRID)
-    assert KERNEL.serves(ModelSpec("HBOS"))
+    assert all(SCORER.serves(spec) for spec in GRID)
+    assert SCORER.serves(ModelSpec("HBOS"))
     for params in (
         {"n_bins": "auto"},
         {"tol": 0.2},
@@ -91,7 +91,7 @@ def test_only_numbers_of_bins_and_alpha_are_served():
         {"n_bins": 1},
         {"n_bins": True},
     ):
-        assert not KERNEL.serves(ModelSpec("HBOS", params))
+        assert not SCORER.serves(ModelSpec("HBOS", params))
 
 
 def test_over_budget_is_skipped_and_said():

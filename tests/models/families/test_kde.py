@@ -10,15 +10,15 @@ from sklearn.neighbors import KernelDensity
 
 from metaod.models import Budget, CellState, Mode, ModelSpec, fit_scaling, model_space, score_models
 from metaod.models.families import kde
-from metaod.models.families.kde import KDEKernel, gamma_unit, leave_one_out_scores
+from metaod.models.families.kde import KDEScorer, LeaveOneOutKDE, leave_one_out_scores
 
-KERNEL = KDEKernel()
+SCORER = KDEScorer()
 SCALES = (0.1, 0.3, 1.0, 3.0)
 SPECS = [ModelSpec("KDE", {"gamma_scale": scale}) for scale in SCALES]
 
 
 def score(X, specs, budget=None):
-    results = KERNEL.score(X, specs, trials=5, mode=Mode.FAST, budget=budget or Budget())
+    results = SCORER.score(X, specs, trials=5, mode=Mode.FAST, budget=budget or Budget())
     return {item.spec: item for item in results}
 
 
@@ -55,7 +55,7 @@ def test_every_scaling_equals_the_detector_that_a_user_gets(table, scaling):
 
 def test_the_density_is_scikit_learns_without_the_row_itself():
     X = np.random.default_rng(0).normal(size=(40, 3))
-    bandwidth = np.sqrt(0.5 / gamma_unit(X))
+    bandwidth = np.sqrt(0.5 / LeaveOneOutKDE(1.0).fit(X).gamma_)
     [scores], _ = leave_one_out_scores(X, [1.0])
     for i in range(len(X)):
         others = KernelDensity(bandwidth=bandwidth).fit(np.delete(X, i, axis=0))
@@ -101,18 +101,18 @@ def test_a_long_table_has_drawn_centers_and_says_so(monkeypatch):
     monkeypatch.setattr(kde, "ALL_ROWS_UP_TO", 50)
     monkeypatch.setattr(kde, "CENTERS", 30)
     X = np.random.default_rng(0).normal(size=(80, 2))
-    centers = kde.centers_of(80)
+    centers = kde._centers_of(80)
     assert len(centers) == len(set(centers.tolist())) == 30
     [item] = score(X, SPECS[2:3]).values()
     assert item.reason == "densities around 30 of the 80 rows"
-    gamma = gamma_unit(X)
+    gamma = LeaveOneOutKDE(1.0).fit(X).gamma_
     for i in range(80):
         others = [c for c in centers if c != i]
         density = np.exp(-gamma * ((X[others] - X[i]) ** 2).sum(axis=1)).mean() * gamma / np.pi
         assert item.scores[i] == pytest.approx(-np.log(density), rel=1e-9)
     detector = SPECS[2].to_pyod().fit(X)
     assert detector.detector_.centers_.shape == (30, 2)
-    assert len(kde.centers_of(50)) == 50
+    assert len(kde._centers_of(50)) == 50
 
 
 def test_what_costs_too_much_is_not_started():
@@ -124,9 +124,9 @@ def test_what_costs_too_much_is_not_started():
 
 
 def test_only_bandwidths_are_served():
-    assert all(KERNEL.serves(spec) for spec in model_space("extended", detectors="KDE"))
-    assert KERNEL.serves(ModelSpec("KDE"))
-    assert KERNEL.serves(ModelSpec("KDE", {"gamma_scale": 2}))
+    assert all(SCORER.serves(spec) for spec in model_space("extended", detectors="KDE"))
+    assert SCORER.serves(ModelSpec("KDE"))
+    assert SCORER.serves(ModelSpec("KDE", {"gamma_scale": 2}))
     for params in (
         {"gamma_scale": 0.0},
         {"gamma_scale": -1.0},
@@ -134,7 +134,7 @@ def test_only_bandwidths_are_served():
         {"gamma_scale": "scale"},
         {"gamma_scale": 1.0, "metric": "manhattan"},
     ):
-        assert not KERNEL.serves(ModelSpec("KDE", params))
+        assert not SCORER.serves(ModelSpec("KDE", params))
 
 
 def test_overflow_is_a_failure_in_words():

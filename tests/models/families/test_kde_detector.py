@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.neighbors import KernelDensity
 
 from metaod.errors import BadParameter
-from metaod.models.families.kde_estimator import LeaveOneOutKDE
+from metaod.models.families.kde import LeaveOneOutKDE
 from metaod.testing.detectors import detector_contract
 
 RNG = np.random.default_rng(0)
@@ -53,14 +52,6 @@ def test_equal_rows_score_alike_and_a_constant_table_is_no_error():
     constant = LeaveOneOutKDE().fit(np.full((9, 2), 4.0)).decision_scores_
     assert np.isfinite(constant).all()
     assert np.ptp(constant) == 0
-
-
-def test_pyods_interface():
-    detector = clone(LeaveOneOutKDE(gamma_scale=0.5, contamination=0.05)).fit(X)
-    assert detector.get_params() == {"gamma_scale": 0.5, "contamination": 0.05}
-    assert detector.labels_.sum() == 8
-    assert detector.predict(X).shape == (160,)
-    assert detector.predict_proba(X).shape == (160, 2)
 
 
 @pytest.mark.parametrize("wrong", [0, -1.0, True, "scale", np.inf, None])

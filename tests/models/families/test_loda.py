@@ -6,16 +6,16 @@ from scipy.stats import ks_2samp
 
 from metaod.errors import UserError
 from metaod.models import Budget, CellState, Mode, ModelSpec, family, specs_of
-from metaod.models.families.loda import LODAKernel
+from metaod.models.families.loda import LODAScorer
 
-KERNEL = LODAKernel()
+SCORER = LODAScorer()
 BUDGET = Budget()
 GRID = specs_of(family("LODA"))
 SAMPLE = GRID[::7]
 
 
 def score(X, specs, trials=1, mode=Mode.FAST, budget=BUDGET):
-    results = list(KERNEL.score(X, specs, trials=trials, mode=mode, budget=budget))
+    results = list(SCORER.score(X, specs, trials=trials, mode=mode, budget=budget))
     assert len({(item.spec, item.trial) for item in results}) == len(results)
     return {(item.spec, item.trial): item for item in results}
 
@@ -78,10 +78,10 @@ def test_where_pyod_raises_the_model_has_failed_with_its_words():
 
 
 def test_only_numbers_of_bins_and_cuts_are_served():
-    assert all(KERNEL.serves(spec) for spec in GRID)
-    assert KERNEL.serves(ModelSpec("LODA"))
+    assert all(SCORER.serves(spec) for spec in GRID)
+    assert SCORER.serves(ModelSpec("LODA"))
     for params in ({"n_bins": "auto"}, {"n_random_cuts": 0}, {"n_bins": 0}, {"n_bins": True}):
-        assert not KERNEL.serves(ModelSpec("LODA", params))
+        assert not SCORER.serves(ModelSpec("LODA", params))
 
 
 def test_over_budget_is_skipped_and_said():

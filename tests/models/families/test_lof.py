@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from metaod.models import Budget, Mode, ModelSpec, family, lof_scores, specs_of
-from metaod.models._neighbours import NeighbourKernel
+from metaod.models._neighbours import NEIGHBOURS
 from metaod.models._search import nearest
 
-KERNEL = NeighbourKernel()
+SCORER = NEIGHBOURS
 SAMPLE = [spec for spec in specs_of(family("LOF")) if dict(spec.params)["n_neighbors"] % 20 != 15]
 
 
 def score(X, specs, mode):
-    return list(KERNEL.score(X, specs, trials=1, mode=mode, budget=Budget()))
+    return list(SCORER.score(X, specs, trials=1, mode=mode, budget=Budget()))
 
 
 def test_the_exact_mode_equals_pyod_on_every_table(table, scaled):

@@ -1,4 +1,4 @@
-"""The neighbour search against plain brute force; the kernel's budgets and what it serves."""
+"""The neighbour search against plain brute force; the scorer's budgets and what it serves."""
 
 import numpy as np
 import pytest
@@ -10,16 +10,16 @@ from scipy.spatial.distance import cdist
 from metaod.models import Budget, CellState, Mode, ModelSpec, family, specs_of
 from metaod.models import _neighbours as neighbours
 from metaod.models import _search as search
-from metaod.models._neighbours import NeighbourKernel
+from metaod.models._neighbours import NEIGHBOURS
 from metaod.models._search import METRICS, nearest
 
-KERNEL = NeighbourKernel()
+SCORER = NEIGHBOURS
 GRID = [spec for name in ("KNN", "LOF", "COF", "ABOD") for spec in specs_of(family(name))]
 RNG = np.random.default_rng(11)
 
 
 def score(X, specs, mode=Mode.FAST, budget=None):
-    return list(KERNEL.score(X, specs, trials=5, mode=mode, budget=budget or Budget()))
+    return list(SCORER.score(X, specs, trials=5, mode=mode, budget=budget or Budget()))
 
 
 def brute_force(X, k, metric):
@@ -117,11 +117,11 @@ def test_distances_beyond_floating_point_are_refused(metric):
     ],
 )
 def test_only_what_is_computed_faithfully_is_served(text, served):
-    assert KERNEL.serves(ModelSpec.parse(text)) is served
+    assert SCORER.serves(ModelSpec.parse(text)) is served
 
 
 def test_every_model_of_the_grids_is_served():
-    assert all(KERNEL.serves(spec) for spec in GRID)
+    assert all(SCORER.serves(spec) for spec in GRID)
 
 
 def test_two_searches_serve_everything(monkeypatch):

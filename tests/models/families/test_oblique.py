@@ -1,12 +1,12 @@
-"""Nested oblique forests: the kernel's scores are those of the detectors."""
+"""Nested oblique forests: the shared scores are those of the detectors."""
 
 import numpy as np
 import pytest
 
 from metaod.models import Budget, CellState, Mode, ModelSpec
-from metaod.models.families.oblique import Forest, ObliqueKernel, isolation_scores
+from metaod.models.families.oblique import ExtendedIForest, ObliqueScorer, SCiForest
 
-KERNEL = ObliqueKernel()
+SCORER = ObliqueScorer()
 SAMPLE = [
     ModelSpec("SCiForest", {"n_estimators": 8}),
     ModelSpec("SCiForest", {"n_estimators": 20}),
@@ -18,7 +18,7 @@ SAMPLE = [
 
 
 def score(X, specs, trials=1, mode=Mode.FAST, budget=Budget()):  # noqa: B008 - it is frozen
-    results = list(KERNEL.score(X, specs, trials=trials, mode=mode, budget=budget))
+    results = list(SCORER.score(X, specs, trials=trials, mode=mode, budget=budget))
     assert len({(item.spec, item.trial) for item in results}) == len(results)
     return {(item.spec, item.trial): item for item in results}
 
@@ -63,9 +63,9 @@ def test_seeds_differ():
 
 
 def test_only_numbers_that_the_detectors_take_are_served():
-    assert all(KERNEL.serves(spec) for spec in SAMPLE)
-    assert KERNEL.serves(ModelSpec("SCiForest", {"max_depth": None}))
-    assert KERNEL.serves(ModelSpec("ExtendedIForest", {"n_dims": None}))
+    assert all(SCORER.serves(spec) for spec in SAMPLE)
+    assert SCORER.serves(ModelSpec("SCiForest", {"max_depth": None}))
+    assert SCORER.serves(ModelSpec("ExtendedIForest", {"n_dims": None}))
     for detector, params in (
         ("SCiForest", {"n_dims": None}),
         ("SCiForest", {"n_dims": 0}),
@@ -78,7 +78,7 @@ def test_only_numbers_that_the_detectors_take_are_served():
         ("ExtendedIForest", {"max_depth": 3}),
         ("ExtendedIForest", {"max_samples": None}),
     ):
-        assert not KERNEL.serves(ModelSpec(detector, params))
+        assert not SCORER.serves(ModelSpec(detector, params))
 
 
 def test_over_budget_is_skipped_and_said():
@@ -91,13 +91,13 @@ def test_over_budget_is_skipped_and_said():
 
 
 def test_a_forest_takes_what_the_table_has():
-    assert Forest.of("SCiForest", {}).on(1000, 20) == (2, 10, 256, 256)
-    assert Forest.of("SCiForest", {"max_depth": 8}).on(5, 1) == (1, 10, 5, 5)
-    assert Forest.of("ExtendedIForest", {}).on(1000, 20) == (20, 0, 256, 8)
-    assert Forest.of("ExtendedIForest", {}).on(2, 1) == (1, 0, 2, 1)
+    assert SCiForest().trees_on(1000, 20) == (2, 10, 256, 256)
+    assert SCiForest(max_depth=8).trees_on(5, 1) == (1, 10, 5, 5)
+    assert ExtendedIForest().trees_on(1000, 20) == (20, 0, 256, 8)
+    assert ExtendedIForest().trees_on(2, 1) == (1, 0, 2, 1)
 
 
 def test_shorter_paths_score_higher():
-    scores = isolation_scores(np.array([10.0, 20.0, 40.0]), 4, 256)
+    scores = SCiForest().trees_on(256, 1).scores(np.array([10.0, 20.0, 40.0]), 4)
     assert (np.diff(scores) < 0).all()
     assert 0 < scores.min() < scores.max() <= 1

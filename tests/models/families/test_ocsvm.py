@@ -6,15 +6,15 @@ from scipy.stats import spearmanr
 
 from metaod.models import Budget, CellState, Mode, ModelSpec, family, specs_of
 from metaod.models.families import ocsvm
-from metaod.models.families.ocsvm import OCSVMKernel
+from metaod.models.families.ocsvm import OCSVMScorer
 
-KERNEL = OCSVMKernel()
+SCORER = OCSVMScorer()
 GRID = specs_of(family("OCSVM"))
 SAMPLE = [spec for spec in GRID if dict(spec.params)["nu"] in {0.1, 0.4, 0.9}]
 
 
 def score(X, specs, mode=Mode.FAST, budget=None):
-    return list(KERNEL.score(X, specs, trials=5, mode=mode, budget=budget or Budget()))
+    return list(SCORER.score(X, specs, trials=5, mode=mode, budget=budget or Budget()))
 
 
 def of_kernel(name):
@@ -95,7 +95,7 @@ def test_rows_in_another_order_keep_their_rbf_scores():
     ],
 )
 def test_only_the_kernel_and_nu_are_served(text, served):
-    assert KERNEL.serves(ModelSpec.parse(text)) is served
+    assert SCORER.serves(ModelSpec.parse(text)) is served
 
 
 def test_defaults_are_pyods():
