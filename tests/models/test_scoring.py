@@ -141,9 +141,7 @@ def test_a_scorer_that_breaks_off_takes_only_its_own_models_with_it(with_scorers
     states = Counter(item.state for item in found.values())
     assert states == {CellState.OK: 2, CellState.FAILED: 3}
     assert found[HBOS, 0].state == found[loda[0], 0].state == CellState.OK
-    expected = (
-        "MemoryError: no room left" if kind == "raises" else "the shared scorer gave no scores"
-    )
+    reasons = {"raises": "MemoryError: no room left", "stops": "the shared scorer gave no scores"}
     assert found[loda[1], 1].reason == reasons[kind]
 
 
