@@ -1,4 +1,4 @@
-"""Artifacts: what is saved comes back, to the bit, and answers for tables."""
+"""Artifacts are restored to the bit and score models for tables."""
 
 import json
 import os
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("foresting")
 
 
 @pytest.mark.parametrize("name", [*registry._OURS, "foresting"])
-def test_every_learner_comes_back(tmp_path, name):
+def test_every_learner_is_restored(tmp_path, name):
     kind = Foresting if name == "foresting" else learner_class(name)
     artifact = fitted(kind, **({"model": MODELS[2]} if name == "fixed" else {}))
     path = tmp_path / "a.metaod"
@@ -81,7 +81,7 @@ def test_members_are_plain_npy_files(saved):
 # where it is written
 
 
-def test_places_where_nothing_can_be_written(tmp_path):
+def test_bad_targets_are_refused(tmp_path):
     artifact = fitted()
     other = tmp_path / "my.db"
     other.write_bytes(b"SQLite format 3\x00")
@@ -98,7 +98,7 @@ def test_places_where_nothing_can_be_written(tmp_path):
     assert list(tmp_path.iterdir()) == [other]
 
 
-def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "a"
     fitted().save(path)
     before = path.read_bytes()
@@ -113,7 +113,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_cannot_be_saved(tmp_path):
+def test_objects_that_cannot_be_saved_are_refused(tmp_path):
     artifact = fitted()
     for value in (object(), float("nan"), {1: 2}, {"$array": "a"}, np.zeros(2), {3}):
         manifest = replace(artifact.manifest, parameters={"embedding": value})
@@ -167,7 +167,7 @@ def same(one, other):
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(state=STATES)
-def test_any_state_comes_back(place, state):
+def test_any_state_is_restored(place, state):
     path = place / "state"
     packed, arrays = separate_arrays(state)
     write_container(path, {"state": packed}, arrays)
@@ -188,7 +188,7 @@ def from_paper(version=None):
     return Artifact.of(learner, schemas=(part,))
 
 
-def test_answers_for_extracted_metafeatures():
+def test_scores_for_extracted_metafeatures():
     artifact = from_paper()
     X = np.random.default_rng(1).normal(size=(60, 3))
     features = extract(X, artifact.schema_names)
@@ -202,7 +202,7 @@ def test_answers_for_extracted_metafeatures():
     assert artifact.learner.choose(artifact.vector(features)) == scores.idxmax()
 
 
-def test_metafeatures_of_another_kind_are_refused():
+def test_metafeatures_of_another_schema_are_refused():
     artifact = from_paper()
     lacking = SimpleNamespace(versions={"scores": 1}, to_dict=dict)
     with pytest.raises(UserError, match="extract that schema"):
@@ -214,7 +214,7 @@ def test_metafeatures_of_another_kind_are_refused():
         fitted().vector(extract(X))
 
 
-def test_loading_and_predicting_do_without_scikit_learn(tmp_path):
+def test_loading_and_predicting_need_no_scikit_learn(tmp_path):
     path = tmp_path / "a.metaod"
     fitted(learner_class("supervised_surrogates")).save(path)
     program = (
@@ -226,7 +226,7 @@ def test_loading_and_predicting_do_without_scikit_learn(tmp_path):
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
-def test_the_manifest_alone():
+def test_a_minimal_manifest_is_restored():
     manifest = Manifest("x", {}, ("a",))
     assert manifest.seed is None
     assert manifest.features == ()

@@ -1,4 +1,4 @@
-"""Artifacts that are damaged, foreign or forged: refused in one line, whatever is wrong."""
+"""Damaged and forged artifacts are refused with a message of one line."""
 
 import hashlib
 import json
@@ -20,14 +20,14 @@ pytestmark = pytest.mark.usefixtures("foresting")
 
 
 def signed(document):
-    """Text of a document with a checksum that fits, as a forger would write it."""
+    """Text of a document with a valid checksum."""
     document.pop("checksum", None)
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return json.dumps({**document, "checksum": hashlib.sha256(text.encode()).hexdigest()})
 
 
 def forged(source, path, change):
-    """A copy whose document is changed, with checksums that fit."""
+    """Write a copy with a changed document and a valid checksum."""
     members = members_of(source)
     document = json.loads(members["manifest.json"])
     change(document, members)
@@ -44,13 +44,13 @@ def refused(path, kind=BadArtifact, match=None):
     return caught.value
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_missing_file(tmp_path):
     refused(tmp_path / "none", BadFile, "no such file")
     refused(tmp_path, BadFile, "cannot be read")
 
 
 @pytest.mark.parametrize("data", [b"", b"PK", b"PK\x03\x04" + bytes(100), b"text" * 99])
-def test_something_that_is_no_zip(tmp_path, data):
+def test_a_file_that_is_not_a_zip(tmp_path, data):
     path = tmp_path / "a"
     path.write_bytes(data)
     refused(path, match="no artifact")
@@ -102,7 +102,7 @@ def test_other_packing(tmp_path, saved, method):
     refused(tmp_path / "a", match="packed")
 
 
-def test_what_would_unpack_to_too_much(tmp_path, saved):
+def test_a_declared_size_above_the_limit(tmp_path, saved):
     data = bytearray(saved.read_bytes())
     # the size that the directory declares for the first member
     place = data.index(b"PK\x01\x02") + 24
@@ -111,7 +111,7 @@ def test_what_would_unpack_to_too_much(tmp_path, saved):
     refused(tmp_path / "a", match="unpack to more")
 
 
-def test_a_file_beyond_all_sizes(tmp_path):
+def test_a_file_above_the_size_limit(tmp_path):
     path = tmp_path / "a"
     with path.open("wb") as file:
         file.truncate(2**30 + 1)  # no disk is used
@@ -177,7 +177,7 @@ UNUSED = {"seed": 3, "figures": {"mean AP": [0.5]}, "made": "2020-02-02"}
 
 @pytest.mark.parametrize("key", [key for key in fitted().manifest.to_json() if key not in UNUSED])
 @pytest.mark.parametrize("value", [3.5, "text", [None], {"a": {}}], ids=str)
-def test_a_manifest_of_other_kinds(tmp_path, saved, key, value):
+def test_a_manifest_with_wrong_types(tmp_path, saved, key, value):
     forged(saved, tmp_path / "a", lambda doc, _: doc.update({key: value}))
     if (key, value) == ("measure", "text"):
         Artifact.load(tmp_path / "a")
@@ -232,7 +232,7 @@ def test_learners_and_parameters_that_are_not_installed(tmp_path, saved):
     refused(tmp_path / "a", UnfitArtifact)
 
 
-def test_a_schema_that_is_not_known(tmp_path, saved):
+def test_an_unknown_schema(tmp_path, saved):
     parts = [{"name": "dreams", "version": 1, "features": FEATURES}]
     forged(saved, tmp_path / "a", lambda doc, _: doc.update(schemas=parts))
     refused(tmp_path / "a", UnfitArtifact, "dreams")
@@ -254,14 +254,14 @@ def test_another_version_of_a_schema(tmp_path, saved, name, version, remedy):
 
 
 @pytest.mark.parametrize("number", [10**30, 10**400, 2**53, -1], ids=["30", "400", "53", "less"])
-def test_numbers_without_measure(tmp_path, saved, number):
+def test_counts_out_of_range(tmp_path, saved, number):
     forged(saved, tmp_path / "a", lambda doc, _: doc.update(n_origins=number))
     refused(tmp_path / "a", UserError, "n_origins is no")
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(data=st.data())
-def test_random_damage_is_seen_or_harmless(place, saved, data):
+def test_random_damage_is_refused_or_harmless(place, saved, data):
     whole = saved.read_bytes()
     broken = bytearray(whole)
     if data.draw(st.booleans(), "flip"):

@@ -1,4 +1,4 @@
-"""How sure an answer is: intervals that hold on origins that were not used to make them."""
+"""Calibration: intervals contain the truth on origins that were not used to make them."""
 
 from dataclasses import replace
 
@@ -72,7 +72,7 @@ def asked(world, rows):
 
 
 def held(world, rows):
-    """Share of intervals that hold on datasets they were made without: of picks, of all models."""
+    """Share of intervals that contain the truth on other datasets: of picks, of all models."""
     of_picks, of_all = [], []
     for _, low, high, truth, pick in asked(world, rows):
         inside = (low - 1e-6 <= truth) & (truth <= high + 1e-6)
@@ -81,7 +81,7 @@ def held(world, rows):
     return np.mean(of_picks), np.mean(of_all)
 
 
-# the promise
+# coverage
 
 
 @pytest.mark.parametrize("n_origins", [15, 25, 60, 150])
@@ -95,7 +95,7 @@ def test_intervals_hold_on_origins_not_used(n_origins, noise):
     assert (np.mean(shares, axis=0) < LEVEL + 0.16).all()
 
 
-def test_the_coverage_that_is_told_is_the_coverage_that_is_met():
+def test_the_reported_coverage_is_the_measured_coverage():
     worlds = [World(90, seed=seed) for seed in range(8)]
     told = [world.calibrate(world.origin < 50).figures["interval_coverage"] for world in worlds]
     met = [held(world, world.origin >= 50)[0] for world in worlds]
@@ -103,14 +103,13 @@ def test_the_coverage_that_is_told_is_the_coverage_that_is_met():
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.3, 50.0])
-def test_what_is_predicted_of_picks_is_what_they_reach(noise):
+def test_predictions_for_picks_are_unbiased(noise):
     predicted, reached = [], []
     for seed in range(4):
         world = World(120, seed=seed, noise=noise)
         for found, _, _, truth, pick in asked(world, world.origin >= 80):
             predicted.append(found[pick])
             reached.append(truth[pick])
-    # a useless learner is not made to look good, nor a good one bad
     assert np.mean(predicted) == pytest.approx(np.mean(reached), abs=0.06)
 
 
@@ -121,7 +120,7 @@ def test_a_good_learner_has_narrow_intervals():
 
 
 @pytest.mark.parametrize("n_origins", [2, 3, 8])
-def test_too_few_origins_promise_nothing(n_origins):
+def test_too_few_origins_give_the_whole_range(n_origins):
     world = World(n_origins, seed=3)
     calibration = world.calibrate()
     found = world.history()
@@ -135,8 +134,8 @@ def test_too_few_origins_promise_nothing(n_origins):
     assert "regret_far" not in calibration.figures
 
 
-def test_many_models_of_few_origins_are_still_few():
-    # 60 datasets of 4 origins: they are no 60 independent witnesses
+def test_only_origins_count_not_models():
+    # 60 datasets of 4 origins are not independent
     world = World(60)
     world.origin = world.origin % 4
     low, high = world.calibrate().low, world.calibrate().high
@@ -150,7 +149,7 @@ def test_one_origin_is_refused():
         world.calibrate()
 
 
-# what it is made of
+# the fit
 
 
 def test_a_dataset_is_predicted_without_its_origin():
@@ -189,7 +188,7 @@ def test_residuals_are_of_coefficients_from_other_origins(monkeypatch):
     assert sum(map(len, left_out)) == len(everything)
 
 
-def test_a_pick_without_a_value_falls_to_the_next():
+def test_the_pick_is_the_first_model_with_a_value():
     world = World(12, missing=0.0)
     first, second = np.argsort(-world.scores[5])[:2]
     assert module._record(world.scores, world.history()).pick[5] == first
@@ -218,7 +217,7 @@ def test_columns_of_scores_may_come_in_any_order():
 
 @settings(derandomize=True, deadline=None, max_examples=50)
 @given(scores=arrays(np.float64, (2, 6), elements=st.integers(-2, 2).map(float)))
-def test_ranks_are_scipys(scores):
+def test_ranks_equal_scipys(scores):
     np.testing.assert_allclose(module._ranks(scores), (rankdata(scores, axis=1) - 1) / 5)
     np.testing.assert_allclose(module._ranks(scores[0]), (rankdata(scores[0]) - 1) / 5)
 
@@ -229,7 +228,7 @@ def test_ranks_are_scipys(scores):
     estimate=arrays(np.float64, len(MODELS), elements=st.floats(0, 1)),
     pick=st.integers(0, len(MODELS) - 1),
 )
-def test_an_interval_holds_its_prediction(scores, estimate, pick):
+def test_an_interval_contains_its_prediction(scores, estimate, pick):
     predicted, low, high = CALIBRATION.predict(scores, estimate, pick=pick)
     assert (low >= 0).all()
     assert (high <= 1).all()
@@ -272,7 +271,7 @@ def test_against_the_reference():
     assert figures["n_origins"] == len(set(world.origin[~np.isnan(gap)]))
 
 
-def test_without_a_reference_nothing_is_said_of_it():
+def test_without_a_reference_there_are_no_figures_of_it():
     world = World(30)
     world.reference[:] = np.nan
     figures = world.calibrate().figures
@@ -303,7 +302,7 @@ def test_rows_where_all_models_do_the_same(tmp_path):
     np.testing.assert_allclose([predicted, low, high], 1.0, atol=1e-6)
 
 
-def test_datasets_that_all_look_the_same():
+def test_datasets_with_equal_metafeatures():
     world = World(40)
     world.M[:] = 1.0
     calibration = world.calibrate()
@@ -330,7 +329,7 @@ def state_of(calibration):
     return dict(calibration.state())
 
 
-def test_a_calibration_comes_back():
+def test_a_calibration_is_restored():
     back = Calibration.restore(StateReader(state_of(CALIBRATION), "c.metaod"))
     for name, value in CALIBRATION.state().items():
         np.testing.assert_array_equal(getattr(back, name), value)
@@ -437,7 +436,7 @@ def test_one_dataset_and_two_origins(data, tmp_path):
     assert Artifact.load(tmp_path / "a.metaod").calibration.figures == artifact.calibration.figures
 
 
-def test_an_artifact_carries_both(trained, tmp_path):
+def test_an_artifact_holds_history_and_calibration(trained, tmp_path):
     trained.save(tmp_path / "a.metaod")
     back = Artifact.load(tmp_path / "a.metaod")
     for part in ("history", "calibration"):

@@ -1,4 +1,4 @@
-"""Artifacts made with the oldest supported versions load, and predict what they did then."""
+"""Artifacts made with the oldest supported versions load and predict the same scores."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def test_there_are_golden_artifacts(expected):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_predictions_are_what_they_were(name, expected):
+def test_predictions_have_not_changed(name, expected):
     artifact = Artifact.load(GOLDEN / f"{name}.metaod")
     assert artifact.manifest.learner == name
     scores = artifact.learner.predict(expected["M"]).to_numpy()

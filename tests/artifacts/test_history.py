@@ -1,4 +1,4 @@
-"""Historical datasets: distances, estimates and the way into a file and back."""
+"""Historical datasets: distances, estimates, saving and restoring."""
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,7 @@ def slow_normalised(row):
 
 
 def slow_estimate(found, distances):
-    """The docstring, word for word."""
+    """A literal implementation of the docstring."""
     truth = [slow_normalised(row) for row in found.P.astype(float).tolist()]
     usable = [place for place, distance in enumerate(distances) if np.isfinite(distance)]
     nearest = sorted(usable, key=lambda place: distances[place])[:20]
@@ -75,11 +75,11 @@ def reader_of(state, tmp_path):
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(P=arrays(np.float64, (3, 4), elements=CELLS))
-def test_normalised_is_what_it_says(P):
+def test_normalised_equals_a_slow_version(P):
     np.testing.assert_allclose(normalised(P), list(map(slow_normalised, map(list, P))), rtol=1e-12)
 
 
-def test_normalised_keeps_the_order_and_what_is_missing():
+def test_normalised_keeps_the_order_and_missing_values():
     P = np.array([[0.2, np.nan, 0.4, 0.3], [np.nan, np.nan, 0.7, np.nan], [np.nan] * 4])
     expected = [[0, np.nan, 1, 0.5], [np.nan, np.nan, 1, np.nan], [np.nan] * 4]
     np.testing.assert_allclose(normalised(P), expected)
@@ -120,7 +120,7 @@ def test_odd_features_have_finite_distances(value):
 
 @pytest.mark.parametrize("missing", [0.0, 0.1, 0.6])
 @pytest.mark.parametrize("n", [2, 19, 20, 21, 60])
-def test_an_estimate_is_what_it_says(n, missing):
+def test_an_estimate_equals_a_slow_version(n, missing):
     found = made(n, missing=missing, seed=n)
     _, M, _ = history(3, seed=n + 1)
     for row in M.to_numpy(dtype=float):
@@ -135,7 +135,7 @@ def test_an_estimate_is_what_it_says(n, missing):
         )
 
 
-def test_an_estimate_never_rests_on_the_own_origin():
+def test_an_estimate_ignores_the_datasets_origin():
     P, M, origins = history(30, missing=0.0)
     datasets = pd.DataFrame(
         {"name": P.index, "origin": origins, "n_rows": 9, "n_columns": 2}, index=P.index
@@ -150,7 +150,7 @@ def test_an_estimate_never_rests_on_the_own_origin():
         assert np.array_equal(a, b) == own[place]
 
 
-def test_estimates_without_anything_to_go_by():
+def test_estimates_without_other_origins():
     found = made(2)  # of one origin
     assert (found.estimate(found.own_distances(0)) == 0).all()
     assert np.isfinite(found.estimate(np.zeros(2))).all()
@@ -160,7 +160,7 @@ def test_estimates_without_anything_to_go_by():
     )
 
 
-def test_a_model_that_was_never_run_is_estimated_at_nothing():
+def test_a_model_without_values_is_estimated_at_zero():
     P, M, origins = history(12)
     P.iloc[:, 2] = np.nan
     datasets = pd.DataFrame(
@@ -175,7 +175,7 @@ def test_a_model_that_was_never_run_is_estimated_at_nothing():
 # files
 
 
-def test_a_history_comes_back_from_a_file(tmp_path):
+def test_a_history_is_restored_from_a_file(tmp_path):
     # datasets of two sources may share a name
     found = made(names=["same", "same", *(f"d{place}" for place in range(22))])
     assert np.isnan(found.P).any()

@@ -1,4 +1,4 @@
-"""Cleaning of meta-features: whatever comes in, finite numbers on a common scale come out."""
+"""Cleaning of meta-features: any numbers become finite numbers on a common scale."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_everything_becomes_finite(data):
 
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(data=st.data())
-def test_order_is_kept_within_the_known(data):
+def test_cleaning_keeps_the_order_of_values(data):
     """A larger value never becomes a smaller one."""
     M = data.draw(matrices(1))
     cleaning = Cleaning.fit(M)
@@ -67,19 +67,19 @@ def test_an_ordinary_feature_is_standardised():
     np.testing.assert_allclose(clean.std(axis=0), 1)
 
 
-def test_what_does_not_vary_is_left_out():
+def test_constant_features_are_left_out():
     M = np.array([[1.0, 5.0, np.nan, np.inf, 2.0, np.nan], [2.0, 5.0, np.nan, -np.inf, np.nan, 1.0],
                   [3.0, 5.0, np.nan, np.nan, 2.0, 3.0]])  # fmt: skip
     assert Cleaning.fit(M).kept.tolist() == [0, 5]
 
 
-def test_one_dataset_leaves_nothing():
+def test_one_dataset_leaves_no_feature():
     cleaning = Cleaning.fit(np.array([[1.0, np.nan]]))
     assert cleaning.n_features == 0
     assert cleaning.transform(np.array([[3.0, 4.0]])).shape == (1, 0)
 
 
-def test_what_is_missing_becomes_the_median():
+def test_missing_values_become_the_median():
     M = np.array([[1.0], [2.0], [3.0], [50.0], [60.0]])
     cleaning = Cleaning.fit(M)
     expected = cleaning.transform(np.array([[3.0]]))
@@ -87,7 +87,7 @@ def test_what_is_missing_becomes_the_median():
         np.testing.assert_array_equal(cleaning.transform(np.array([[value]])), expected)
 
 
-def test_another_scale_is_cut_beyond_the_known():
+def test_values_outside_the_training_range_are_clipped():
     M = np.random.default_rng(0).uniform(size=(50, 1))
     cleaning = Cleaning.fit(M)
     clean = cleaning.transform(M)
@@ -95,7 +95,7 @@ def test_another_scale_is_cut_beyond_the_known():
     assert far.tolist() == [clean.max() + 1, clean.min() - 1]
 
 
-def test_huge_values_do_not_drown_the_rest():
+def test_huge_values_leave_the_others_distinct():
     M = np.array([[1.0], [2.0], [3.0], [4.0], [1e308], [-1e308]])
     clean = Cleaning.fit(M).transform(M)[:, 0]
     assert np.isfinite(clean).all()

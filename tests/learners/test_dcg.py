@@ -1,4 +1,4 @@
-"""The smoothed DCG against its definition, its gradient against differences."""
+"""The smoothed DCG equals its definition, and its gradient equals finite differences."""
 
 from math import exp, log, log2
 
@@ -64,7 +64,7 @@ def test_gains():
     missing=st.sampled_from([0.0, 0.4]),
     alpha=st.sampled_from([0.5, 1.0, 8.0]),
 )
-def test_loss_is_the_triple_loop(seed, missing, alpha):
+def test_loss_equals_a_triple_loop(seed, missing, alpha):
     G, U, V = drawn(seed, missing=missing)
     expected = [literal_loss(G[i], U[i], V, alpha) for i in range(len(G))]
     np.testing.assert_allclose(dcg_loss(G, U, V, alpha), expected, rtol=1e-12)
@@ -85,7 +85,7 @@ def test_gradient_by_finite_differences(seed, which, alpha, missing):
 
 @pytest.mark.parametrize("scale", [60.0, 300.0, 3000.0])
 def test_far_apart_predictions(scale):
-    """Past the range where exponentials fit into floats, loss and gradient stay what they are."""
+    """Loss and gradient are right where exponentials would overflow."""
     G, U, V = drawn(5, m=40, scale=scale)
     V[1::2] = V[::2] + 1e-3  # neighbours whose sigmoids are not saturated
     expected = [literal_loss_far(G[i], V @ U[i]) for i in range(len(G))]
@@ -113,8 +113,8 @@ def literal_derivative(gain, p):
     return (slopes * (c[None, :] - c[:, None])).sum(axis=1)
 
 
-def test_missing_cells_take_no_part():
-    """A model without a value changes nothing, wherever it is predicted."""
+def test_missing_cells_are_ignored():
+    """The prediction of a model without a value does not matter."""
     G, U, V = drawn(1)
     wider = np.column_stack([G, np.full(len(G), np.nan)])
     taller = np.vstack([V, 99 * np.ones(V.shape[1])])
@@ -127,7 +127,7 @@ def test_missing_cells_take_no_part():
 
 
 def test_large_alpha_is_hard_dcg():
-    """With a sharp sigmoid the discount is the rank's, less the half that a model gives itself."""
+    """With a sharp sigmoid the discount is that of the rank minus a half."""
     G, U, V = drawn(2, m=30)
     p = U @ V.T
     above = (p[:, None, :] > p[:, :, None]).sum(axis=2)

@@ -1,4 +1,4 @@
-"""The factorisation: planted structure comes back, seeds decide, stopping stops."""
+"""The factorisation recovers planted structure, repeats with a seed and stops early."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ RATES = Schedule(high=0.3, low=0.03)
 
 
 def planted(n=60, m=25, k=2, seed=0, noise=0.0):
-    """Performance in [0, 1] that is of rank k but for a monotone squeeze."""
+    """A matrix of rank k, mapped monotonically to [0, 1]."""
     rng = np.random.default_rng(seed)
     U, V = rng.normal(size=(n, k)), rng.normal(size=(m, k))
     return 1 / (1 + np.exp(-U @ V.T - noise * rng.normal(size=(n, m))))
@@ -23,7 +23,7 @@ def started(P, k=2, seed=1):
 
 
 def regret(P, found):
-    """How far the picks stay behind the best models, on average."""
+    """Mean difference between the best models and the picks."""
     picks = (found.U @ found.V.T).argmax(axis=1)
     return float((P.max(axis=1) - P[np.arange(len(P)), picks]).mean())
 
@@ -80,7 +80,7 @@ def test_loss_goes_down(kind):
     assert np.mean(np.diff(losses) < 0) > 0.8
 
 
-def test_fixed_datasets_stay():
+def test_fixed_U_does_not_move():
     P = planted()
     U, V = started(P)
     found = factorise(gains(P), U, V, epochs=10, fixed_U=True)

@@ -1,4 +1,4 @@
-"""Flat forests: scikit-learn's predictions to the bit, and no way out of their own arrays."""
+"""Flat forests: scikit-learn's predictions to the bit, and no index outside their arrays."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def restored(state):
     return FlatForest.restore(StateReader(state, "a.metaod"))
 
 
-def test_the_state_comes_back():
+def test_the_state_is_restored():
     X, Y = drawn()
     ours = FlatForest.fit(X, Y, n_estimators=3, max_depth=3)
     back = restored(ours.state())
@@ -149,8 +149,7 @@ def test_other_damage_is_refused(change):
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(data=st.data())
-def test_whatever_is_let_in_stays_inside(data):
-    """Random arrays either are refused or predict something finite of the right shape."""
+def test_random_arrays_are_refused_or_predict_finite_values(data):
     n = data.draw(st.integers(1, 6))
     places = st.lists(st.integers(-2, 7), min_size=n, max_size=n)
     state = {

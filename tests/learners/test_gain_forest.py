@@ -1,4 +1,4 @@
-"""The gain forest: what it learns is a weighted mean of gains, less a price for losses."""
+"""The gain forest: a weighted mean of gains, minus a price for losses."""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ def history(n=60, seed=0):
     return P, M
 
 
-def test_gains_are_counted_from_the_reference_and_what_is_missing_is_a_small_loss():
+def test_gains_are_relative_to_the_reference_and_missing_values_are_small_losses():
     P = np.array([[0.5, 0.4, np.nan], [0.3, 0.4, 0.6], [0.2, np.nan, 0.1]])
     training = Training.from_inputs(
         pd.DataFrame(P, columns=MODELS), np.zeros((3, 1)), None, learner="x"
@@ -45,7 +45,7 @@ def test_a_model_without_any_value_comes_last():
     assert (scores["Never()"] < scores[MODELS].min(axis=1)).all()
 
 
-def test_the_score_is_the_weighted_gain_less_the_price_of_losses():
+def test_the_score_is_the_weighted_gain_minus_the_price_of_losses():
     P, M = history()
     learner = GainForest(n_estimators=30, price=0.3, loss=0.05).fit(P, M)
     asked = M.iloc[:7] + 0.01
@@ -64,14 +64,14 @@ def test_the_score_is_the_weighted_gain_less_the_price_of_losses():
             assert found.iloc[row][model] == pytest.approx(mean - 0.3 * lost, abs=1e-6)
 
 
-def test_it_finds_which_model_gains_where():
+def test_it_picks_the_model_that_gains_on_similar_datasets():
     P, M = history(n=120)
     learner = GainForest(n_estimators=50).fit(P, M)
     assert learner.choose([2.0, 0, 0, 0]) == "KNN()"
     assert learner.choose([-2.0, 0, 0, 0]) == "MCD()"
 
 
-def test_a_high_price_makes_it_stay_with_what_never_loses():
+def test_a_high_price_favours_a_model_without_losses():
     rng = np.random.default_rng(1)
     base = rng.uniform(0.2, 0.6, size=80)
     bold = base + np.where(np.arange(80) % 4 == 0, -0.2, 0.15)

@@ -40,12 +40,12 @@ def test_contract(name, point, contract):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_name_is_the_one_in_the_registry(name):
+def test_the_name_agrees_with_the_registry(name):
     assert learner_class(name).name == name
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_arrays_without_names_do_as_well(name):
+def test_arrays_without_names_are_accepted(name):
     P, M = (frame.to_numpy() for frame in history())
     params = {"fixed": {"model": "model 3"}}.get(name, {})
     if name == "pyod_rule":
@@ -69,7 +69,7 @@ def test_learners_are_imported_without_scikit_learn():
 
 @dataclass
 class Leaky(GlobalBest):
-    """Scores that follow the table it was given."""
+    """Scores that change with P after the fit."""
 
     name: ClassVar[str] = "leaky"
 
@@ -91,7 +91,7 @@ class ByPlace(GlobalBest):
 
 @dataclass
 class Moody(GlobalBest):
-    """Scores that depend on how often it was asked to fit."""
+    """Scores that depend on the number of fits."""
 
     count: ClassVar[list[int]] = []
 
@@ -102,7 +102,7 @@ class Moody(GlobalBest):
 
 @dataclass
 class Undefined(GlobalBest):
-    """Scores that are not finite for strange tables."""
+    """Scores that are not finite for unusual tables."""
 
     def _predict(self, M):
         return super()._predict(M) + 0 * M[:, 2:3]
@@ -153,10 +153,10 @@ class Shapeless(GlobalBest):
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",
 )
-def test_the_contract_is_not_kept_by(kind: type[Learner], message):
+def test_the_contract_fails_for(kind: type[Learner], message):
     with pytest.raises(ContractViolation, match=message):
         check_learner(kind)
 
 
-def test_every_point_in_one_call():
+def test_check_learner_runs_the_whole_contract():
     check_learner(GlobalBest)

@@ -1,4 +1,4 @@
-"""MetaOD and its variants: what can be replaced, what is missing, what is planted."""
+"""MetaOD and its variants: planted structure, missing values, replaced parts, parameters."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ QUICK = {"epochs": 12, "k": 3}
 
 
 def planted(n=60, m=12, seed=0):
-    """Models of four kinds; which kind does well shows in two directions of the meta-features."""
+    """Models of four kinds; two directions of the meta-features decide which kind does well."""
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(n, 2))
     M = Z @ rng.normal(size=(2, 8)) + 0.1 * rng.normal(size=(n, 8))
@@ -34,7 +34,7 @@ def made(kind, **params):
 
 
 def regret(learner, P, M):
-    """Share of what a random pick stays behind the best model."""
+    """Regret of the picks as a share of the regret of random picks."""
     picks = learner.predict(M).to_numpy().argmax(axis=1)
     values = P.to_numpy()
     best = values.max(axis=1)
@@ -63,13 +63,13 @@ def test_missing_cells_and_features(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("n", [1, 2])
-def test_hardly_any_datasets(kind, n):
+def test_one_or_two_datasets_give_finite_scores(kind, n):
     P, M = planted()
     scores = kind().fit(P[:n], M[:n]).predict(M)
     assert np.isfinite(scores.to_numpy()).all()
 
 
-def test_single_dataset_is_learned_by_heart():
+def test_a_single_dataset_is_memorised():
     P, M = planted()
     for learner in (MetaODC(), MetaODLearner(epochs=200)):
         pick = learner.fit(P[:1], M[:1]).choose(M.iloc[7])
@@ -77,7 +77,7 @@ def test_single_dataset_is_learned_by_heart():
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_features_that_say_nothing(kind):
+def test_constant_features_give_constant_scores(kind):
     P, M = planted(20)
     M[:] = 1.0
     scores = made(kind).fit(P, M).predict(M)
@@ -94,7 +94,7 @@ def test_order_of_models_does_not_matter(kind):
 
 
 @pytest.mark.parametrize("kind", LATENT)
-def test_seed_decides(kind):
+def test_the_same_seed_gives_the_same_factors(kind):
     P, M = planted(30)
     one, same, other = (made(kind, random_state=seed).fit(P, M) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.U_, same.U_)
@@ -104,7 +104,7 @@ def test_seed_decides(kind):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_restored_predicts_the_same(kind):
+def test_a_restored_learner_predicts_the_same(kind):
     P, M = planted(30)
     P["model d"] = np.nan
     learner = made(kind).fit(P, M)
@@ -125,7 +125,7 @@ def test_loss_curve(kind):
     assert curve["refit"].notna().sum() == learner.n_epochs_ == curve["held_out"].idxmin()
 
 
-def test_epochs_are_those_that_all_datasets_were_used_for(monkeypatch):
+def test_n_epochs_counts_epochs_with_all_datasets(monkeypatch):
     def converging(targets, U, V, *, epochs, monitor, **rest):
         # the second run converges before the first one's best epoch
         sooner = epochs if monitor is not None else epochs - 2
@@ -138,13 +138,13 @@ def test_epochs_are_those_that_all_datasets_were_used_for(monkeypatch):
     assert learner.n_epochs_ == curve["refit"].notna().sum() == curve["held_out"].idxmin() - 2
 
 
-def test_metaod_c_refuses_a_rank_that_is_no_number():
+def test_metaod_c_refuses_a_boolean_rank():
     with pytest.raises(BadParameter, match="'k'"):
         MetaODC(k=True).fit(*planted(15))
 
 
 @pytest.mark.parametrize("part", ["V", "offset"])
-def test_numbers_that_overflow_are_told_of(part):
+def test_overflowing_scores_raise_an_error(part):
     P, M = planted(30)
     state = MetaODF(**QUICK).fit(P, M).state()
     learned = state["learned"]
@@ -164,21 +164,21 @@ def test_without_early_stopping_all_epochs_are_run():
     assert MetaODLearner(epochs=4).fit(P, M, groups=[0] * len(P)).n_epochs_ == 4
 
 
-def test_metaod_f_keeps_the_embedding():
+def test_metaod_f_keeps_U_at_the_embedding():
     P, M = planted()
     learner = MetaODF(**QUICK).fit(P, M)
     clean = learner.cleaning_.transform(M.to_numpy())
     np.testing.assert_array_equal(learner.U_, learner.phi_.transform(clean))
 
 
-def test_initialisation_and_schedule_are_choices():
+def test_initialisation_and_schedule_change_the_factors():
     P, M = planted()
     default = MetaODLearner(**QUICK).fit(P, M)
     for choice in ({"initialisation": "random"}, {"schedule": "constant"}):
         assert (MetaODLearner(**QUICK, **choice).fit(P, M).U_ != default.U_).any()
 
 
-def test_phi_and_f_can_be_anybodys():
+def test_phi_and_f_can_be_scikit_learns():
     P, M = planted(120)
     phi, f = KernelPCA(n_components=4, kernel="rbf"), KNeighborsRegressor(3)
     learner = MetaODLearner(phi=phi, f=f).fit(P[:90], M[:90])
@@ -193,7 +193,7 @@ def test_phi_and_f_can_be_anybodys():
 
 
 class Plain:
-    """No scikit-learn in it: the first two features, and their mean as prediction."""
+    """An embedding and a regressor without scikit-learn."""
 
     def fit(self, X, y=None):
         self.fitted = True
@@ -206,14 +206,14 @@ class Plain:
         return X
 
 
-def test_plain_objects_serve_as_phi_and_f():
+def test_phi_and_f_can_be_plain_objects():
     P, M = planted()
     learner = MetaODLearner(phi=Plain(), f=Plain(), epochs=3).fit(P, M)
     assert learner.V_.shape == (P.shape[1], 2)
     assert not hasattr(learner.phi, "fitted")
 
 
-def test_leaving_the_floats_is_said():
+def test_a_factorisation_that_overflows_raises_an_error():
     P, M = planted(15)
     with pytest.raises(UserError, match="lower learning_rate"):
         SquaredErrorFactorisation(learning_rate=1e10).fit(P, M)
@@ -224,14 +224,14 @@ class Endless(Plain):
         return np.full((len(X), 2), np.nan)
 
 
-def test_what_phi_gives_is_checked():
+def test_the_output_of_phi_is_checked():
     P, M = planted(15)
     with pytest.raises(BadParameter, match="phi"):
         MetaODLearner(phi=Endless()).fit(P, M)
 
 
 @pytest.mark.parametrize("part", ["phi", "f"])
-def test_foreign_parts_cannot_be_saved(part):
+def test_replaced_parts_cannot_be_saved(part):
     P, M = planted()
     learner = MetaODLearner(**{part: Plain()}, epochs=3, k=2).fit(P, M)
     with pytest.raises(UserError, match=f"{part} is a Plain, which cannot be saved"):
@@ -265,7 +265,7 @@ def test_bad_parameters(name, value):
         MetaODLearner(**{"relevance": "performance"} | {name: value}).fit(P + 2.0, M)
 
 
-def test_metaod_c_projects():
+def test_metaod_c_predicts_by_the_papers_projection():
     P, M = planted()
     learner = MetaODC(k=4).fit(P.mask(np.random.default_rng(0).random(P.shape) < 0.2), M)
     np.testing.assert_allclose(learner.V_.T @ learner.V_, np.eye(4), atol=1e-10)
@@ -277,8 +277,8 @@ def test_metaod_c_projects():
     np.testing.assert_allclose(learner.predict(M).to_numpy(), expected, atol=1e-12)
 
 
-def test_metaod_c_fills_missing_cells_from_structure():
-    """With a joint matrix of low rank, what is missing hardly moves the answer."""
+def test_metaod_c_fills_missing_cells_from_low_rank_structure():
+    """If the joint matrix has a low rank, missing cells hardly change the scores."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(80, 2))
     P = pd.DataFrame(0.5 + 0.1 * Z @ rng.normal(size=(2, 10)))

@@ -1,4 +1,4 @@
-"""Scores from fits that never saw the dataset's origin."""
+"""Scores from fits without the dataset's origin."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -56,13 +56,13 @@ def test_an_origin_is_in_one_fold(groups, data):
 
 
 @pytest.mark.parametrize("n_folds", [0, 1, 13, -2])
-def test_folds_that_cannot_be(n_folds):
+def test_bad_numbers_of_folds_are_refused(n_folds):
     P, M, origins = history()
     with pytest.raises(BadParameter, match="n_folds"):
         out_of_fold_scores(make_learner("global_best"), P, M, origins, n_folds=n_folds)
 
 
-def test_no_score_comes_from_a_fit_that_saw_the_origin():
+def test_no_score_comes_from_a_fit_with_the_origin():
     P, M, origins = history()
     M["n_rows"] = origins.str.split().str[1].astype(float)
     steps = []
@@ -76,7 +76,7 @@ def test_no_score_comes_from_a_fit_that_saw_the_origin():
     assert steps == [("calibrating", fold, 4) for fold in (1, 2, 3, 4)]
 
 
-def test_scores_are_those_of_a_fit_to_the_others():
+def test_scores_are_those_of_a_fit_to_the_other_folds():
     P, M, origins = history()
     folds = origin_folds(origins, 3)
     scores = out_of_fold_scores(make_learner("argosmart"), P, M, origins, n_folds=3)
@@ -87,7 +87,7 @@ def test_scores_are_those_of_a_fit_to_the_others():
 
 
 @pytest.mark.parametrize("name", ["global_best", "supervised_surrogates", "metaod"])
-def test_the_learner_is_left_as_it_is(name):
+def test_the_given_learner_is_not_changed(name):
     P, M, origins = history()
     learner = make_learner(name).fit(P, M, origins)
     before = learner.predict(M)

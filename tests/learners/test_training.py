@@ -1,13 +1,21 @@
-"""What a caller gives to ``fit`` and ``predict``: checked, and put into an order of our own."""
+"""Inputs of ``fit`` and ``predict`` are checked and ordered; missing performance is estimated."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from made_history import FEATURES, MODELS, history
 
 from metaod.errors import BadParameter, UserError
 from metaod.learners import make_learner
-from metaod.learners._training import Training, feature_matrix
+from metaod.learners._training import (
+    Training,
+    below_known,
+    completed,
+    feature_matrix,
+    put_unknown_last,
+)
 
 
 def made(P, M, groups=None):
@@ -27,7 +35,7 @@ def test_models_come_in_the_order_of_their_ids():
     np.testing.assert_array_equal(other.P, training.P)
 
 
-def test_the_caller_keeps_its_own():
+def test_inputs_are_copied():
     P, M, origins = history()
     before = P.copy()
     training = made(P, M, origins)
@@ -87,7 +95,7 @@ def bad_inputs():
 
 
 @pytest.mark.parametrize("case", bad_inputs())
-def test_what_does_not_fit_is_refused(case):
+def test_bad_inputs_are_refused(case):
     P, M, groups, words = bad_inputs()[case]
     with pytest.raises(BadParameter, match=words) as caught:
         make_learner("global_best").fit(P, M, groups)
@@ -95,7 +103,7 @@ def test_what_does_not_fit_is_refused(case):
     assert "GlobalBest" in str(caught.value)
 
 
-def test_numbers_as_rows_need_not_agree():
+def test_row_numbers_need_not_agree():
     P, M, _ = history()
     P, M = P.reset_index(drop=True), M.reset_index(drop=True)
     M.index = M.index + 5
@@ -132,14 +140,76 @@ def test_other_features_are_refused(M, words):
         learner.predict(M)
 
 
-def test_a_choice_is_for_one_dataset():
+def test_choose_takes_one_dataset():
     learner = make_learner("global_best").fit(*history())
     with pytest.raises(BadParameter, match="one dataset"):
         learner.choose(history()[1])
 
 
 @pytest.mark.parametrize("call", ["predict", "choose", "state"])
-def test_an_unfitted_learner_says_so(call):
+def test_an_unfitted_learner_raises_an_error(call):
     learner = make_learner("global_best")
     with pytest.raises(UserError, match="not been fitted"):
         getattr(learner, call)(*([] if call == "state" else [[1.0]]))
+
+
+# missing performance
+
+
+def test_an_additive_matrix_is_completed_exactly():
+    rng = np.random.default_rng(0)
+    whole = rng.uniform(size=(30, 1)) + rng.uniform(size=(1, 8))
+    P = np.where(rng.random(whole.shape) < 0.2, np.nan, whole)
+    inside = np.clip(whole, np.nanmin(P), np.nanmax(P))
+    np.testing.assert_allclose(completed(P), inside, atol=1e-6)
+
+
+def test_known_cells_and_the_input_are_not_changed():
+    P = np.array([[0.1, np.nan], [0.4, 0.3]])
+    before = P.copy()
+    known = ~np.isnan(P)
+    np.testing.assert_array_equal(completed(P)[known], P[known])
+    np.testing.assert_array_equal(P, before)
+
+
+def test_missing_on_hard_datasets_gains_nothing():
+    # a has the same performance as b, and is missing where both would be low
+    P = np.array([[0.9, 0.9, 0.8], [0.8, 0.8, 0.7], [np.nan, 0.1, 0.0], [np.nan, 0.2, 0.1]])
+    a, b, _ = completed(P).mean(axis=0)
+    assert a == pytest.approx(b, abs=0.01)
+
+
+@given(st.integers(0, 10_000))
+@settings(derandomize=True, deadline=None, max_examples=30)
+def test_a_model_without_values_is_below_all(seed):
+    rng = np.random.default_rng(seed)
+    P = rng.choice([0.0, 0.5, 1.0, -3.0], size=(5, 4))
+    P[:, 2] = np.nan
+    P[rng.random(P.shape) < 0.2] = np.nan
+    P[:, 0] = 0.25
+    whole = completed(P)
+    others = np.delete(whole, [2, *np.flatnonzero(np.isnan(P).all(axis=0))], axis=1)
+    assert (whole[:, 2] < others.min(axis=1)).all()
+
+
+def test_below_known_does_not_change_known_scores():
+    scores = np.array([[0.9, 0.5, 0.1], [0.2, 0.2, 0.2]])
+    known = np.array([[False, True, True], [False, False, True]])
+    capped = below_known(scores, known)
+    np.testing.assert_array_equal(capped[known], scores[known])
+    assert capped.argmax(axis=1).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("valued", [np.array([0, 2]), np.array([True, False, True])], ids=str)
+@pytest.mark.parametrize("scale", [1.0, 1e200])
+@pytest.mark.parametrize("by", [0.0, 1.0])
+def test_unknown_models_are_below_all_others(valued, scale, by):
+    scores = put_unknown_last(np.array([[0.5, 9.0, 0.25], [-2, 0, 3]]) * scale, valued, by=by)
+    assert scores.argmin(axis=1).tolist() == [1, 1]
+    assert (scores[:, 1] <= np.array([0.25, -2]) * scale - by).all()
+    assert scores[:, 0].tolist() == [0.5 * scale, -2 * scale]
+
+
+def test_scores_do_not_change_if_all_models_are_known():
+    scores = np.array([[0.5, 9.0]])
+    assert put_unknown_last(scores, np.array([0, 1])).tolist() == [[0.5, 9.0]]

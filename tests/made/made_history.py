@@ -24,3 +24,9 @@ def history(n=24, *, seed=0, missing=0.1):
     origins = pd.Series([f"origin {number // 2}" for number in range(n)], index=index)
     M.index = index
     return pd.DataFrame(P, index=index, columns=MODELS), M, origins
+
+
+def frame(values, names=None):
+    """A frame of numbers with columns m0, m1, ..."""
+    values = np.asarray(values, dtype=float)
+    return pd.DataFrame(values, columns=names or [f"m{j}" for j in range(values.shape[1])])

@@ -53,36 +53,16 @@ class UsedSchema:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Which learner an artifact holds and how it was made.
-
-    Parameters
-    ----------
-    learner : str
-        Name of the learner.
-    parameters : mapping of str to object
-        Its parameters.
-    models : tuple of str
-        Ids of the models that it can pick.
-    schemas : tuple of UsedSchema
-        The meta-features it takes, in order; empty if they belong to no schema.
-    measure : str or None
-        The performance measure it was fitted on.
-    datasets : tuple of str
-        Fingerprints of the training datasets.
-    n_origins : int
-        Number of their origins.
-    versions : mapping of str to str
-        Versions of the libraries used for training.
-    """
+    """Which learner an artifact holds and how it was made."""
 
     learner: str
     parameters: Mapping[str, Any]
-    models: tuple[str, ...]
-    schemas: tuple[UsedSchema, ...] = ()
-    measure: str | None = None
-    datasets: tuple[str, ...] = ()
+    models: tuple[str, ...]  # ids of the models that it can pick
+    schemas: tuple[UsedSchema, ...] = ()  # in order; empty if its features belong to no schema
+    measure: str | None = None  # the performance measure
+    datasets: tuple[str, ...] = ()  # fingerprints of the training datasets
     n_origins: int = 0
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)  # of the libraries, by name
 
     @property
     def seed(self) -> int | None:
@@ -95,7 +75,6 @@ class Manifest:
         return tuple(name for part in self.schemas for name in part.features)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for :meth:`from_json`."""
         return {
             "learner": self.learner,
             "parameters": to_json(dict(self.parameters), "parameters"),
@@ -116,14 +95,12 @@ class Manifest:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], where: str) -> Self:
-        """Restore a manifest; refuse values of a wrong type."""
         reader = StateReader(data, where)
         schemas = tuple(
             UsedSchema(part.text("name"), part.count("version"), tuple(part.texts("features")))
             for part in reader.parts("schemas")
         )
-        # only checks that both are mappings
-        reader.part("parameters")
+        reader.part("parameters")  # checks that it is a mapping
         versions = reader.part("versions")
         return cls(
             learner=reader.text("learner"),
@@ -171,13 +148,7 @@ def separate_arrays(state: Mapping[str, Any]) -> tuple[dict[str, Any], Arrays]:
 
 
 def to_json(value: Any, name: str) -> Any:
-    """Convert tuples and numpy scalars to what JSON returns; refuse arrays and other objects.
-
-    Examples
-    --------
-    >>> to_json({"cycle": (1, np.float64(0.5))}, "parameters")
-    {'cycle': [1, 0.5]}
-    """
+    """Convert tuples and numpy scalars to what JSON returns; refuse arrays and other objects."""
     return _to_json(value, (name,), None)
 
 
