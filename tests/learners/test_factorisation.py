@@ -80,7 +80,7 @@ def test_loss_goes_down(kind):
     assert np.mean(np.diff(losses) < 0) > 0.8
 
 
-def test_fixed_U_does_not_move():
+def test_a_fixed_dataset_matrix_does_not_move():
     P = planted()
     U, V = started(P)
     found = factorise(gains(P), U, V, epochs=10, fixed_U=True)

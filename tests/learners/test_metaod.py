@@ -164,7 +164,7 @@ def test_without_early_stopping_all_epochs_are_run():
     assert MetaODLearner(epochs=4).fit(P, M, groups=[0] * len(P)).n_epochs_ == 4
 
 
-def test_metaod_f_keeps_U_at_the_embedding():
+def test_metaod_f_keeps_the_embedding():
     P, M = planted()
     learner = MetaODF(**QUICK).fit(P, M)
     clean = learner.cleaning_.transform(M.to_numpy())
