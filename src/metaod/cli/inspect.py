@@ -69,7 +69,10 @@ def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> No
     listing = grid("column", "type", "missing", "preparation", right=("missing",))
     for column in shown:
         listing.add_row(
-            visible(column.name), column.kind, str(column.n_missing or ""), visible(column.deed())
+            visible(column.name),
+            column.kind,
+            str(column.n_missing or ""),
+            visible(column.description()),
         )
     out.print(listing)
     hidden = len(prepared.record.columns) - len(shown)

@@ -57,7 +57,7 @@ class LabelledDataset:
     @property
     def table(self) -> Table:
         """The same as a table, ready for preparation."""
-        return Table(self.X, self.y, source=str(self.path))
+        return Table(self.X, self.y, source=str(self.path), typed=True)
 
     @property
     def verified(self) -> bool:

@@ -9,8 +9,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, BadParameter
+from metaod.tables._column_types import ColumnTyper, mask_missing
 from metaod.tables._file_kinds import choose_reader
 from metaod.tables._table import Table
+from metaod.tables._text_values import MISSING_WORDS
+from metaod.tables.readers._names import index_by_unnamed
 from metaod.tables.readers._reader import (
     Content,
     ReadOptions,
@@ -19,7 +22,6 @@ from metaod.tables.readers._reader import (
 )
 from metaod.tables.readers._source import open_path, open_stream
 from metaod.tables.readers.memory import read_memory
-from metaod.tables.readers.missing import mask_missing
 
 __all__ = ["read_table"]
 
@@ -121,8 +123,18 @@ def _check_options(options: ReadOptions, kind: str, takes: frozenset[str]) -> No
 
 def _finish(content: Content, options: ReadOptions, source: str, path: str | None) -> Table:
     """Apply the options that every format takes, and refuse an empty table."""
-    frame = content.frame.copy(deep=False)  # it may be the caller's
     warnings = list(content.warnings)
+    typer = ColumnTyper(
+        missing=frozenset(options.na).union(() if content.declares_types else MISSING_WORDS),
+        decimal=content.decimal,
+        source=path,
+        place=content.locate,
+        line_of=content.line_of,
+        declared=content.declares_types,
+    )
+    frame = typer.type_frame(content.frame, {*options.text, options.label}, warnings)
+    if content.may_hold_index:
+        frame = index_by_unnamed(frame, warnings)
     if options.na:
         frame = mask_missing(frame, options.na, warnings)
     for name in options.text:
@@ -143,7 +155,7 @@ def _finish(content: Content, options: ReadOptions, source: str, path: str | Non
         raise BadFile(path or source, "holds no rows", remedy="check how it was made")
     if frame.shape[1] == 0:
         raise BadFile(path or source, "holds no columns", remedy="a table needs at least one")
-    return Table(frame, label, source, tuple(warnings))
+    return Table(frame, label, source, tuple(warnings), typed=True)
 
 
 def _no_column(name: str, frame: pd.DataFrame, path: str | None) -> BadColumn:

@@ -25,12 +25,16 @@ class Table:
         The file's path, or what kind of object it was.
     warnings : tuple of str
         What the reader thought worth telling.
+    typed : bool
+        Whether the types of the columns are decided, as `read_table` does: the preparation does
+        not interpret text then.
     """
 
     frame: pd.DataFrame
     label: npt.NDArray[np.int8] | None = None
     source: str = "table"
     warnings: tuple[str, ...] = field(default=())
+    typed: bool = False
 
     @property
     def n_rows(self) -> int:

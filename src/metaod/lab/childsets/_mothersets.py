@@ -14,7 +14,7 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.history import ENDING, FolderEntry, holds_variables, iter_folder
 from metaod.models import Matrix
-from metaod.tables import prepare, read_table
+from metaod.tables import Table, prepare, read_table
 
 __all__ = [
     "TASKS",
@@ -268,7 +268,7 @@ def _numbers(frame: pd.DataFrame) -> Matrix:
         X = frame.to_numpy(dtype=np.float64)
         if np.isfinite(X).all():
             return X
-    return prepare(frame).X
+    return prepare(Table(frame, typed=True)).X
 
 
 def make_synthetic(

@@ -1,6 +1,6 @@
 """Tables from arrays and from lists of Python objects."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -11,10 +11,8 @@ import pandas as pd
 
 from metaod.errors import BadColumn, BadFile
 from metaod.tables.readers._names import default_names
-from metaod.tables.readers._reader import Content, ReadOptions, locate_row
+from metaod.tables.readers._reader import Content, ReadOptions
 from metaod.tables.readers._source import damaged, format_bytes, library_errors, too_large
-from metaod.tables.readers.objects import ObjectJudge
-from metaod.tables.readers.words import MISSING_WORDS
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ def read_chosen(
         what = f"array {chosen!r} is not the {arrays[chosen]} that its header promises"
         raise damaged(source, what)
     with library_errors(source, "a table"):
-        content = content_from_array(array, options, source)
+        content = content_from_array(array, source)
     label, n_rows, n_columns = options.label, *content.frame.shape
     if label is None or label in content.frame.columns:
         return content
@@ -142,28 +140,25 @@ def _check_indices(matrix: Any) -> None:
         raise ValueError("indices of a sparse matrix lie outside it")
 
 
-def content_from_array(
-    array: npt.NDArray[Any], options: ReadOptions, source: str | None = None
-) -> Content:
+def content_from_array(array: npt.NDArray[Any], source: str | None = None) -> Content:
     """Make a table of an array of 1 or 2 axes, or of a structured array of 1 axis."""
     warnings: list[str] = []
     if array.dtype.names is None:
         matrix = array.reshape(-1, 1) if array.ndim == 1 else array
         names = default_names(matrix.shape[1])
-        return Content(_frame(matrix, names, options, source, warnings), tuple(warnings))
+        return Content(_frame(matrix, names, source, warnings), tuple(warnings))
     columns = {}
     for name in array.dtype.names:
         field = array[name].reshape(len(array), -1)
         if field.shape[1] != 1:
             raise BadColumn(name, f"has {field.shape[1]} values a row", path=source)
-        columns[name] = _frame(field, (name,), options, source, warnings)[name]
+        columns[name] = _frame(field, (name,), source, warnings)[name]
     return Content(pd.DataFrame(columns), tuple(warnings))
 
 
 def _frame(
     matrix: npt.NDArray[Any],
     names: tuple[str, ...],
-    options: ReadOptions,
     source: str | None,
     warnings: list[str],
 ) -> pd.DataFrame:
@@ -172,8 +167,8 @@ def _frame(
         warnings.append("whole numbers beyond 64 bits were rounded to floats")
         kind = "f"
     if kind in "USTO":
-        columns = {name: matrix[:, j].tolist() for j, name in enumerate(names)}
-        return frame_from_objects(columns, options, warnings, source)
+        columns = [pd.Series(column.tolist(), dtype=object) for column in matrix.T]
+        return pd.DataFrame(dict(zip(names, columns, strict=True)))
     if kind in "iu":
         matrix = matrix.astype(np.int64)
     elif kind == "f":
@@ -193,21 +188,3 @@ def _frame(
             remedy="leave it out, or write it as several plain columns",
         )
     return pd.DataFrame(matrix, columns=names)
-
-
-def frame_from_objects(
-    columns: Mapping[str, Sequence[Any]],
-    options: ReadOptions,
-    warnings: list[str],
-    source: str | None = None,
-    locate: Callable[[int], str] = locate_row,
-) -> pd.DataFrame:
-    """Make a frame of columns of Python objects: numbers, words, dates."""
-    judge = ObjectJudge(MISSING_WORDS.union(options.na), source, locate)
-    as_text = {*options.text, options.label}
-    return pd.DataFrame(
-        {
-            name: judge.judge(name, column, as_text=name in as_text, warnings=warnings)
-            for name, column in columns.items()
-        }
-    )

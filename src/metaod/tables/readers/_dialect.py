@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from metaod.errors import BadFile
+from metaod.tables._text_values import CODE, NUMBER
 from metaod.tables.readers._names import check_names, default_names, has_header
 from metaod.tables.readers._reader import ReadOptions, is_delimiter
 from metaod.tables.readers._source import Source
-from metaod.tables.readers.words import CODE, NUMBER
 
 # in order of preference where several fit: commas also stand inside numbers
 _DELIMITERS = "\t;|,"

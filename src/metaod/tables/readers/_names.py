@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile
-from metaod.tables.readers.words import BOOLEANS, DATE, NUMBER
+from metaod.tables._text_values import BOOLEANS, DATE, NUMBER
 
 _VALUE = re.compile(rf"{NUMBER['.']}|{NUMBER[',']}|{DATE}")
 _ROWS_TO_CHECK = 200

@@ -80,6 +80,14 @@ class Content:
     """The label, where it is another array of the file and not a column."""
     locate: Callable[[int], str] = locate_row
     """Describes where a row, counted from 0, stands in the file: ``'line 7'``."""
+    line_of: Callable[[int], int] | None = None
+    """Returns the line of a row, for errors in delimited text."""
+    decimal: str = "."
+    """The decimal mark of numbers in text."""
+    declares_types: bool = False
+    """Whether the format declares the types of columns."""
+    may_hold_index: bool = False
+    """Whether a first column without a name is the row index."""
 
 
 @dataclass(frozen=True)

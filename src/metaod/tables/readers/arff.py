@@ -58,7 +58,9 @@ def _read(source: Source, options: ReadOptions) -> Content:
     if not line_of:
         raise BadFile(source.name, "holds no rows after @data", remedy="check the export")
     frame = pd.DataFrame({column.attribute.name: column.series() for column in columns})
-    return Content(frame, text.warnings, locate=lambda row: f"line {line_of[row]}")
+    return Content(
+        frame, text.warnings, locate=lambda row: f"line {line_of[row]}", declares_types=True
+    )
 
 
 def first_line(text: str) -> str:

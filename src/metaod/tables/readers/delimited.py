@@ -18,13 +18,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from metaod.errors import BadFile
+from metaod.tables._column_types import rounding_warning
+from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._dialect import Dialect, collapse_blanks, detect_dialect
-from metaod.tables.readers._names import index_by_unnamed
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
 from metaod.tables.readers._source import Source, as_utf8, head_text, library_errors
 from metaod.tables.readers.parquet import frame_from_arrow
-from metaod.tables.readers.text_columns import TextJudge
-from metaod.tables.readers.words import MISSING_WORDS, rounding_warning
 
 _BLOCK_BYTES = 2**20
 _LARGEST_BLOCK = 2**31 - 1
@@ -47,23 +46,18 @@ def _read(source: Source, options: ReadOptions) -> Content:
         _check_records(source, dialect)  # pyarrow accepts a quote that is left open
     warnings = [*text.warnings, *dialect.warnings]
     line_of = partial(_line_of_row, source, dialect)
-    judge = TextJudge(missing, dialect.decimal, source.name, line_of)
-    columns = []
     for name, column in zip(dialect.names, table.columns, strict=True):
-        if not pa.types.is_string(column.type):
-            if _has_rounded_integers(name, column, source, dialect):
-                warnings.append(rounding_warning(name, "beyond 64 bits"))
-            columns.append(column)
-        elif name in as_text:
-            columns.append(judge.without_missing(column))
-        else:
-            columns.append(judge.judge(name, column, warnings))
-    del table  # frees half the memory before the columns are copied
-    table = pa.Table.from_arrays(columns, names=list(dialect.names))
+        if _has_rounded_integers(name, column, source, dialect):
+            warnings.append(rounding_warning(name, "beyond 64 bits"))
     frame, type_warnings = frame_from_arrow(table, source.name)
-    warnings += type_warnings
-    frame = index_by_unnamed(frame, warnings)
-    return Content(frame, tuple(warnings), locate=lambda row: f"line {line_of(row)}")
+    return Content(
+        frame,
+        (*warnings, *type_warnings),
+        locate=lambda row: f"line {line_of(row)}",
+        line_of=line_of,
+        decimal=dialect.decimal,
+        may_hold_index=True,
+    )
 
 
 def _parse(

@@ -4,9 +4,11 @@ import warnings
 import zipfile
 from typing import Any
 
+import pandas as pd
+
 from metaod.errors import BadFile, BadParameter, MissingExtra
-from metaod.tables.readers._arrays import frame_from_objects
-from metaod.tables.readers._names import check_names, default_names, has_header, index_by_unnamed
+from metaod.tables._text_values import MISSING_WORDS
+from metaod.tables.readers._names import check_names, default_names, has_header
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
 from metaod.tables.readers._source import (
     Source,
@@ -17,7 +19,6 @@ from metaod.tables.readers._source import (
     too_large,
     zip_members,
 )
-from metaod.tables.readers.words import MISSING_WORDS
 
 _MAX_ROWS = 2**20  # of the format; openpyxl would pad a tiny file up to any row that it names
 
@@ -50,13 +51,13 @@ def _read(source: Source, options: ReadOptions) -> Content:
     if not rows:
         raise BadFile(source.name, "holds a header but no rows", remedy="check the export")
 
-    def locate(row: int) -> str:
-        return f"row {rows[row][0]}"
-
-    by_name = dict(zip(names, columns, strict=True))
-    frame = frame_from_objects(by_name, options, messages, source.name, locate)
-    frame = index_by_unnamed(frame, messages)
-    return Content(frame, tuple(messages), locate=locate)
+    frame = pd.DataFrame(dict(zip(names, columns, strict=True)), dtype=object)
+    return Content(
+        frame,
+        tuple(messages),
+        locate=lambda row: f"row {rows[row][0]}",
+        may_hold_index=True,
+    )
 
 
 def _read_rows(source: Source, options: ReadOptions) -> tuple[list[_Row], list[str]]:

@@ -9,10 +9,9 @@ import pandas as pd
 import pyarrow as pa
 
 from metaod.errors import BadColumn, BadParameter
-from metaod.tables.readers._arrays import content_from_array, densify, frame_from_objects
+from metaod.tables.readers._arrays import content_from_array, densify
 from metaod.tables.readers._names import check_unique, default_names
 from metaod.tables.readers._reader import Content, ReadOptions
-from metaod.tables.readers.objects import ObjectJudge
 from metaod.tables.readers.parquet import frame_from_arrow
 
 _ROW = (list, tuple, np.ndarray)
@@ -31,22 +30,22 @@ def read_memory(source: object, options: ReadOptions) -> Content:
     if isinstance(source, pd.Series):
         source = source.to_frame("x1" if source.name is None else source.name)
     if isinstance(source, pd.DataFrame):
-        return _from_pandas(source, options)
+        return _from_pandas(source)
     if scipy.sparse.issparse(source):
         dense = densify(source, options.max_bytes, f"the {type(source).__name__}")
-        return _from_array(dense, options)
+        return _from_array(dense)
     if hasattr(source, "__arrow_c_stream__"):
         return _from_arrow(source)
     if isinstance(source, Mapping):
-        return _from_columns({str(name): column for name, column in source.items()}, options)
+        return _from_columns({str(name): column for name, column in source.items()})
     if isinstance(source, list | tuple):
-        return _from_rows(source, options)
+        return _from_rows(source)
     if hasattr(source, "__array__"):
-        return _from_array(np.asanyarray(source), options)
+        return _from_array(np.asanyarray(source))
     raise BadParameter("read_table", "source", _LEGAL, source)
 
 
-def _from_array(array: npt.NDArray[Any], options: ReadOptions) -> Content:
+def _from_array(array: npt.NDArray[Any]) -> Content:
     if array.ndim not in (1, 2) or (array.dtype.names is not None and array.ndim != 1):
         shape = f"one of shape {array.shape}"
         raise BadParameter("read_table", "source", "an array of 1 or 2 axes", shape)
@@ -54,7 +53,7 @@ def _from_array(array: npt.NDArray[Any], options: ReadOptions) -> Content:
         array = np.ma.filled(array.astype(np.float64), np.nan)
     if array.size == 0:
         return Content(pd.DataFrame(index=range(len(array))))
-    return content_from_array(np.asarray(array), options)
+    return content_from_array(np.asarray(array))
 
 
 def _from_arrow(source: object) -> Content:
@@ -67,35 +66,24 @@ def _from_arrow(source: object) -> Content:
     return Content(frame, tuple(warnings))
 
 
-def _from_pandas(source: pd.DataFrame, options: ReadOptions) -> Content:
-    """Keep the types of columns; only columns of Python objects are converted."""
+def _from_pandas(source: pd.DataFrame) -> Content:
     frame = source.set_axis([str(name) for name in source.columns], axis="columns")
     check_unique(list(frame.columns))
-    warnings: list[str] = []
-    judge = ObjectJudge(frozenset(options.na))
     for name in frame.columns:
         column = frame[name]
         if isinstance(column.dtype, pd.SparseDtype):
             frame[name] = column.astype(column.dtype.subtype)
         elif column.dtype.kind == "c":
             raise BadColumn(name, "holds complex numbers", remedy="leave it out")
-        elif column.dtype == object and not _is_text(column):
-            as_text = name in options.text or name == options.label
-            judged = judge.judge(name, column.tolist(), as_text=as_text, warnings=warnings)
-            frame[name] = judged.set_axis(frame.index)
-    return Content(frame, tuple(warnings))
+    return Content(frame)
 
 
-def _is_text(column: "pd.Series[Any]") -> bool:
-    return pd.api.types.infer_dtype(column, skipna=True) == "string"
-
-
-def _from_rows(rows: Sequence[Any], options: ReadOptions) -> Content:
+def _from_rows(rows: Sequence[Any]) -> Content:
     """Make a table of a list of rows, each a sequence, a dict or a single value."""
     if rows and all(isinstance(row, Mapping) for row in rows):
         names = dict.fromkeys(name for row in rows for name in row)
         by_name = {str(name): [row.get(name) for row in rows] for name in names}
-        return _from_columns(by_name, options)
+        return _from_columns(by_name)
     if not any(isinstance(row, _ROW) for row in rows):
         rows = [(value,) for value in rows]
     width = len(rows[0]) if rows and isinstance(rows[0], _ROW) else 0
@@ -104,16 +92,15 @@ def _from_rows(rows: Sequence[Any], options: ReadOptions) -> Content:
             legal = f"a list of rows of one length (the first has {width})"
             raise BadParameter("read_table", "source", legal, row, remedy=f"Mend row {number}")
     columns = [list(column) for column in zip(*rows, strict=True)]
-    return _from_columns(dict(zip(default_names(width), columns, strict=True)), options)
+    return _from_columns(dict(zip(default_names(width), columns, strict=True)))
 
 
-def _from_columns(columns: Mapping[str, Any], options: ReadOptions) -> Content:
+def _from_columns(columns: Mapping[str, Any]) -> Content:
     for name, column in columns.items():
         if not isinstance(column, _COLUMN):
             raise BadParameter("read_table", f"source[{name!r}]", "a list of values", column)
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise BadParameter("read_table", "source", "a dict of columns of one length", lengths)
-    warnings: list[str] = []
-    frame = frame_from_objects(columns, options, warnings)
-    return Content(frame, tuple(warnings))
+    objects = {name: pd.Series(list(column), dtype=object) for name, column in columns.items()}
+    return Content(pd.DataFrame(objects))

@@ -40,7 +40,7 @@ def _read_npy(source: Source, options: ReadOptions) -> Content:
         check_size(shape, source.name, options.max_bytes)
         stream.seek(0)
         array = _read_array(stream, source.name, "the array")
-        return content_from_array(array, options, source.name)
+        return content_from_array(array, source.name)
 
 
 def _read_npz(source: Source, options: ReadOptions) -> Content:

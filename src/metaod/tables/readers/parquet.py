@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metaod.errors import BadColumn
+from metaod.tables._column_types import rounding_warning
 from metaod.tables.readers._names import check_unique
 from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
 from metaod.tables.readers._source import Source, format_bytes, library_errors, too_large
-from metaod.tables.readers.words import rounding_warning
 
 _EXACT_IN_FLOAT = 2**53
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -28,7 +28,7 @@ def _read(source: Source, options: ReadOptions) -> Content:
         frame, warnings = frame_from_arrow(table, source.name)
         index_columns = (table.schema.pandas_metadata or {}).get("index_columns", [])
         frame = _restore_index(frame, index_columns)
-    return Content(frame, tuple(warnings))
+    return Content(frame, tuple(warnings), declares_types=True)
 
 
 def _check_size(metadata: Any, source: str, max_bytes: int) -> None:

@@ -1,41 +1,40 @@
-"""The record: what was done to every column, in words that can be printed."""
+"""The result of a preparation: the matrix, and a record of what was done to every column."""
 
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["Action", "ColumnKind", "ColumnRecord", "PreparationRecord", "listed"]
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
+__all__ = [
+    "Action",
+    "ColumnKind",
+    "ColumnRecord",
+    "PreparationRecord",
+    "PreparedTable",
+    "listed",
+]
+
+# fmt: off
 ColumnKind = Literal[
-    "numeric",
-    "boolean",
-    "category",
-    "text",
-    "date",
-    "duration",
-    "identifier",
-    "constant",
-    "empty",
+    "numeric", "boolean", "category", "text", "date", "duration", "identifier", "constant", "empty"
 ]
 Action = Literal[
-    "kept",
-    "0 and 1",
-    "days since 1970-01-01",
-    "seconds",
-    "one-hot",
-    "frequency",
-    "indicator only",
-    "dropped",
+    "kept", "0 and 1", "days since 1970-01-01", "seconds", "one-hot", "frequency",
+    "indicator only", "dropped",
 ]
+# fmt: on
 
-_DEEDS: dict[str, str] = {
+_ACTION_TEXTS: dict[str, str] = {
     "kept": "kept as it is",
     "0 and 1": "written as 0 and 1",
     "days since 1970-01-01": "written as days since 1970-01-01",
     "seconds": "written as seconds",
     "frequency": "replaced by the share of rows with the same value",
-    "indicator only": "dropped but for where it is missing",
+    "indicator only": "replaced by an indicator of its missing values",
     "dropped": "dropped",
 }
 
@@ -61,11 +60,11 @@ class ColumnRecord:
     n_unseen : int
         Rows whose category was not there when the preparation was fitted.
     fill : float or None
-        What missing and infinite values are replaced by, in a column of numbers.
+        The replacement of missing and infinite values, in a column of numbers.
     indicator : str or None
         The output that is 1 where the value is missing or infinite, if there is one.
     reason : str
-        Why, where the kind and the action do not say it.
+        The reason, where the kind and the action do not imply it.
     """
 
     name: str
@@ -81,29 +80,29 @@ class ColumnRecord:
 
     @property
     def is_used(self) -> bool:
-        """Whether the column's values, and not merely their absence, are in the matrix."""
+        """Whether the matrix contains the column's values, not only an indicator."""
         return self.action not in {"dropped", "indicator only"}
 
     def sentence(self) -> str:
-        """Say it in one sentence.
+        """Describe the column in one sentence.
 
         Examples
         --------
         >>> print(ColumnRecord("id", "identifier", "dropped", reason="all distinct").sentence())
         'id' (identifier) was dropped: all distinct.
         """
-        return f"{self.name!r} ({self.kind}) was {self.deed()}."
+        return f"{self.name!r} ({self.kind}) was {self.description()}."
 
-    def deed(self) -> str:
-        """Say what was done, without the column's name.
+    def description(self) -> str:
+        """Describe what was done, without the column's name.
 
         Examples
         --------
-        >>> print(ColumnRecord("id", "identifier", "dropped", reason="all distinct").deed())
+        >>> print(ColumnRecord("id", "identifier", "dropped", reason="all distinct").description())
         dropped: all distinct
         """
         one_hot = f"one-hot encoded in {_count(len(self.outputs), 'column')}"
-        text = _DEEDS.get(self.action, one_hot)
+        text = _ACTION_TEXTS.get(self.action, one_hot)
         if self.reason:
             text += f": {self.reason}"
         for clause in (self._gaps(), self._unseen()):
@@ -112,15 +111,12 @@ class ColumnRecord:
         return text
 
     def _gaps(self) -> str:
-        met = []
-        if self.n_missing:
-            met.append(f"{self.n_missing:,} missing")
-        if self.n_infinite:
-            met.append(f"{self.n_infinite:,} infinite")
-        n_gaps = self.n_missing + self.n_infinite
-        marked = f" and marked in {self.indicator!r}" if self.indicator else ""
+        numbers = {"missing": self.n_missing, "infinite": self.n_infinite}
+        met = [f"{number:,} {kind}" for kind, number in numbers.items() if number]
         if not met or self.action == "dropped":
             return ""
+        n_gaps = self.n_missing + self.n_infinite
+        marked = f" and marked in {self.indicator!r}" if self.indicator else ""
         gaps = f"{' and '.join(met)} {'value' if n_gaps == 1 else 'values'}"
         if self.action == "indicator only":
             return f"{gaps} marked in {self.indicator!r}"
@@ -137,11 +133,11 @@ class ColumnRecord:
         return f"{_count(self.n_unseen, 'row')} with a value not seen before"
 
     def _shown_fill(self) -> str:
-        assert self.fill is not None  # noqa: S101 - for the type checker; its caller asked
+        assert self.fill is not None  # noqa: S101 - for the type checker; the caller checks it
         if self.kind == "date":
             try:
                 stamp = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days=self.fill)
-            except OverflowError:  # a year that the calendar module does not know
+            except OverflowError:  # a year beyond 9999
                 return f"day {self.fill:g}"
             return f"{stamp:%Y-%m-%d}" if self.fill.is_integer() else f"{stamp:%Y-%m-%d %H:%M}"
         return f"{self.fill:g}"
@@ -158,7 +154,7 @@ class PreparationRecord:
     columns : tuple of ColumnRecord
         One for every column that the preparation was fitted with, in the table's order.
     messages : tuple of str
-        What concerns the table as a whole, or deserves to be noticed.
+        Messages about the table as a whole, and about columns that may surprise.
     """
 
     n_rows: int
@@ -185,7 +181,7 @@ class PreparationRecord:
         return imputed / (self.n_rows * len(self.columns))
 
     def sentences(self) -> tuple[str, ...]:
-        """Say what was done: a sentence per column, then the messages."""
+        """Return a sentence per column, then the messages."""
         return (*(column.sentence() for column in self.columns), *self.messages)
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,6 +196,35 @@ class PreparationRecord:
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTable:
+    """A table as a finite matrix, with the record of its preparation.
+
+    Parameters
+    ----------
+    X : numpy.ndarray of float64
+        Finite, C-contiguous, a row for every row of the table, in its order.
+    names : tuple of str
+        The matrix's columns.
+    index : pandas.Index
+        The table's index, with which scores can be joined back.
+    record : PreparationRecord
+        What was done to every column of the table.
+    source : str
+        Where the table came from.
+    """
+
+    X: npt.NDArray[np.float64]
+    names: tuple[str, ...]
+    index: "pd.Index[Any]"
+    record: PreparationRecord
+    source: str = "table"
+
+    def __repr__(self) -> str:
+        n_rows, n_columns = self.X.shape
+        return f"PreparedTable({self.source!r}: {n_rows} rows × {n_columns} columns)"
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

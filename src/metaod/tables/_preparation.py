@@ -1,6 +1,6 @@
 """The preparation: fitted to a table, applied to it and to later rows."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Self
@@ -10,15 +10,18 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadParameter, UserError
+from metaod.tables._column_plans import (
+    ColumnPlan,
+    PlanRules,
+    limit_width,
+    name_outputs,
+    plan_column,
+)
+from metaod.tables._encoders import Counts
+from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
+from metaod.tables._saved_plans import plan_from_dict, plan_to_dict, read_count, read_texts
 from metaod.tables._table import Table
-from metaod.tables.preparation.decisions import FittedColumn, decide
-from metaod.tables.preparation.encoders import Counts
-from metaod.tables.preparation.growth import limit_width, name_outputs
-from metaod.tables.preparation.intake import take_in
-from metaod.tables.preparation.prepared import PreparedTable
-from metaod.tables.preparation.record import ColumnRecord, PreparationRecord, listed
-from metaod.tables.preparation.rules import Rules
-from metaod.tables.preparation.state import column_from_dict, column_to_dict, read_count, read_texts
+from metaod.tables._text_values import MISSING_WORDS
 
 __all__ = ["Preparation", "prepare"]
 
@@ -29,22 +32,23 @@ _GIBIBYTE = 2**30
 
 
 class Preparation:
-    """Makes a finite float matrix of a table, and does the same to later rows.
+    """Turns a table into a finite float matrix, and later rows in the same way.
 
     Numbers stay as they are and booleans become 0 and 1. Text and categories become a column of
     0 and 1 per category where they have few, and else the share of rows with the same value.
-    Dates become days since 1970-01-01 (UTC where no zone is given), durations seconds. Text that
-    spells nothing but numbers, ISO dates or times of day (HH:MM, as seconds) is taken as such.
+    Dates become days since 1970-01-01 (UTC where no zone is given), durations seconds. The text
+    of a frame or array that spells only numbers, truth values, ISO dates or times of day (HH:MM,
+    as seconds) is taken as such; in a table that `read_table` made, this was decided by it.
 
-    Dropped are columns without a value, constants, text that is nearly all distinct, and integers
-    (or text of integers) that are all distinct under a name that says identifier. Missing and
-    infinite numbers become the column's median, and a column of 0 and 1 tells where, if they are
+    Columns without a value, constants, text that is nearly all distinct, and integers (or text of
+    integers) that are all distinct under a name that says identifier are dropped. Missing and
+    infinite numbers become the column's median, and a column of 0 and 1 marks them if they are
     many; missing text and booleans are a category of their own. Numbers too large for a float
-    count as infinite. Nothing is scaled: that belongs to the model.
+    count as infinite. Nothing is scaled: that is the model's task.
 
-    Later rows need the columns that are in use, in any order. Categories not seen before are 0
-    throughout; missing values get the fills of the first table; columns not known are ignored,
-    and the record says so; text where numbers or dates were is parsed.
+    Later rows need the columns that are in use, in any order. Unseen categories are 0 in all
+    their columns; missing values get the fills of the first table; unknown columns are ignored,
+    and the record says so; text is parsed where the first table had numbers or dates.
 
     Parameters
     ----------
@@ -52,7 +56,7 @@ class Preparation:
         The most categories that are one-hot encoded.
     max_columns : int, default=1000
         The most columns to which one-hot encoding may lead: beyond it, the widest columns are
-        encoded by frequency instead. Columns of numbers are never left out for it.
+        encoded by frequency instead. Columns of numbers are never left out.
     max_bytes : int or None, default=8 GiB
         The largest matrix; a larger one is an error, raised before any of it is allocated. None
         for no limit.
@@ -64,10 +68,10 @@ class Preparation:
 
     Attributes
     ----------
-    columns_ : tuple of FittedColumn
-        What is done to every column, and what does it.
+    columns_ : tuple of ColumnPlan
+        What becomes of every column.
     record_ : PreparationRecord
-        What is done, in words, with the counts of the fitted rows.
+        What was done, with the counts of the fitted rows.
     names_ : tuple of str
         The matrix's columns.
 
@@ -81,7 +85,7 @@ class Preparation:
     [31.0, 1.0, 0.0, 1.0]
     """
 
-    columns_: tuple[FittedColumn, ...]
+    columns_: tuple[ColumnPlan, ...]
     record_: PreparationRecord
     names_: tuple[str, ...]
 
@@ -101,45 +105,51 @@ class Preparation:
         self.distinct_share = distinct_share
 
     def fit(self, table: Preparable) -> Self:
-        """Decide what to do with every column.
+        """Plan what becomes of every column.
 
         Parameters
         ----------
         table : Table, pandas.DataFrame or numpy.ndarray
-            The rows to decide from. An array's columns are called x1, x2, ...
+            The rows to plan from. An array's columns are called x1, x2, ...
 
         Raises
         ------
         BadColumn
-            Where two columns have one name, or a cell holds what cannot be prepared.
+            Where two columns have one name, a cell holds what cannot be prepared, or a text is
+            not a number (or date) in a column where nearly all are.
         BadParameter
-            Where a parameter, or what was given for a table, is not legal.
+            Where a parameter or the table is not legal.
         UserError
             Where there is no row or a single one, or nothing would be left.
         """
         rules = self._rules()
-        frame, source = take_in(table)
+        frame, source = _as_frame(table)
         if len(frame) == 1:
             raise UserError(
                 "the table has only one row",
                 where=source,
                 remedy="give the rows among which it may stand out",
             )
-        decided = [decide(frame.iloc[:, place], rules) for place in range(frame.shape[1])]
-        limited, messages = limit_width(decided, self.max_columns)
-        columns = name_outputs(limited)
-        messages += [_noted(column.record.name, column.note) for column in columns if column.note]
-        if not any(column.record.outputs for column in columns):
+        warnings: list[str] = []
+        planned = [
+            plan_column(frame.iloc[:, position], rules, _missing_words(table), warnings)
+            for position in range(frame.shape[1])
+        ]
+        limited, messages = limit_width(planned, self.max_columns)
+        plans = name_outputs(limited)
+        messages += [f"{warning[0].upper()}{warning[1:]}." for warning in warnings]
+        messages += [_column_note(plan.record.name, plan.note) for plan in plans if plan.note]
+        if not any(plan.record.outputs for plan in plans):
             raise UserError(
-                f"nothing is left to score: {_reasons([column.record for column in columns])}",
+                f"nothing is left to score: {_reasons([plan.record for plan in plans])}",
                 where=source,
                 remedy="add columns of measurements whose values differ from row to row",
             )
-        self._settle(columns, len(frame), messages)
+        self._set_fitted(plans, len(frame), messages)
         return self
 
     def transform(self, table: Preparable) -> PreparedTable:
-        """Prepare rows as decided.
+        """Prepare rows as planned.
 
         Parameters
         ----------
@@ -159,30 +169,40 @@ class Preparation:
             Where there is no row, or the matrix would be larger than `max_bytes`.
         """
         self._check_fitted()
-        known = [column.record.name for column in self.columns_]
-        frame, source = take_in(table, fitted_names=known)
-        places = {str(name): place for place, name in enumerate(frame.columns)}
-        self._check_columns(places)
+        known = [plan.record.name for plan in self.columns_]
+        frame, source = _as_frame(table, fitted_names=known)
+        positions = {str(name): position for position, name in enumerate(frame.columns)}
+        self._check_columns(positions)
         self._check_bytes(len(frame), source)
         X = np.empty((len(frame), len(self.names_)), dtype=np.float64)
-        records, messages = [], _ignored(places, known)
+        missing = _missing_words(table)
+        records, messages = [], []
+        unknown = sorted(set(positions) - set(known))
+        if unknown:
+            messages.append(f"Columns unknown to the preparation were ignored: {listed(unknown)}.")
         start = 0
-        for column in self.columns_:
-            stop = start + len(column.record.outputs)
-            # an unused column may be absent
-            place = places.get(column.record.name)
+        for plan in self.columns_:
+            stop = start + len(plan.record.outputs)
             counts = Counts()
-            if place is not None:
-                counts = column.encoder.encode(frame.iloc[:, place], X[:, start:stop])
-            records.append(_counted(column.record, counts))
+            if plan.record.name in positions:  # an unused column may be absent
+                column = frame.iloc[:, positions[plan.record.name]]
+                counts = plan.encoder.encode(column, X[:, start:stop], missing)
+            records.append(
+                replace(
+                    plan.record,
+                    n_missing=counts.n_missing,
+                    n_infinite=counts.n_infinite,
+                    n_unseen=counts.n_unseen,
+                )
+            )
             if counts.note:
-                messages.append(_noted(column.record.name, counts.note))
+                messages.append(_column_note(plan.record.name, counts.note))
             start = stop
         record = PreparationRecord(len(frame), tuple(records), tuple(messages))
         return PreparedTable(X, self.names_, frame.index, record, source)
 
     def fit_transform(self, table: Preparable) -> PreparedTable:
-        """Decide what to do with every column, and do it."""
+        """Fit to a table, and prepare it."""
         prepared = self.fit(table).transform(table)
         return replace(prepared, record=self.record_)
 
@@ -192,13 +212,13 @@ class Preparation:
         return {
             "preparation": _VERSION,
             "parameters": {
-                # numpy's numbers are welcome as parameters, and unknown to JSON
+                # JSON does not know numpy's numbers, which are legal parameters
                 name: value.item() if isinstance(value, np.generic) else value
                 for name, value in self._parameters().items()
             },
             "n_rows": self.record_.n_rows,
             "messages": list(self.record_.messages),
-            "columns": [column_to_dict(column) for column in self.columns_],
+            "columns": [plan_to_dict(plan) for plan in self.columns_],
         }
 
     @classmethod
@@ -215,16 +235,16 @@ class Preparation:
                 raise ValueError(f"version {saved['preparation']!r} is not known")
             preparation = cls(**saved["parameters"])
             preparation._rules()
-            columns = [column_from_dict(column) for column in saved["columns"]]
+            plans = [plan_from_dict(plan) for plan in saved["columns"]]
             n_rows, messages = read_count(saved["n_rows"]), read_texts(saved["messages"])
-            if n_rows == 0 or not any(column.record.outputs for column in columns):
+            if n_rows == 0 or not any(plan.record.outputs for plan in plans):
                 raise ValueError("it is empty")
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"this is not a saved preparation: {error}",
                 remedy="give what Preparation.to_dict wrote, with the version that wrote it",
             ) from error
-        preparation._settle(columns, n_rows, messages)
+        preparation._set_fitted(plans, n_rows, messages)
         return preparation
 
     def __repr__(self) -> str:
@@ -232,23 +252,17 @@ class Preparation:
         return f"Preparation({given})"
 
     def _parameters(self) -> dict[str, Any]:
-        return {
-            "max_categories": self.max_categories,
-            "max_columns": self.max_columns,
-            "max_bytes": self.max_bytes,
-            "indicator_share": self.indicator_share,
-            "distinct_share": self.distinct_share,
-        }
+        return {name: getattr(self, name) for name in signature(Preparation).parameters}
 
-    def _rules(self) -> Rules:
-        # checked here and not before, as scikit-learn has it
-        return Rules(**self._parameters())
+    def _rules(self) -> PlanRules:
+        # checked by fit and not by __init__, as in scikit-learn
+        return PlanRules(**self._parameters())
 
-    def _settle(
-        self, columns: Sequence[FittedColumn], n_rows: int, messages: Sequence[str]
+    def _set_fitted(
+        self, plans: Sequence[ColumnPlan], n_rows: int, messages: Sequence[str]
     ) -> None:
-        self.columns_ = tuple(columns)
-        records = tuple(column.record for column in columns)
+        self.columns_ = tuple(plans)
+        records = tuple(plan.record for plan in plans)
         self.record_ = PreparationRecord(n_rows, records, tuple(messages))
         self.names_ = self.record_.names
 
@@ -256,11 +270,11 @@ class Preparation:
         if not hasattr(self, "columns_"):
             raise UserError("this Preparation is not fitted yet", remedy="call fit first")
 
-    def _check_columns(self, places: Mapping[str, int]) -> None:
+    def _check_columns(self, given: Mapping[str, int]) -> None:
         absent = [
-            column.record.name
-            for column in self.columns_
-            if column.record.outputs and column.record.name not in places
+            plan.record.name
+            for plan in self.columns_
+            if plan.record.outputs and plan.record.name not in given
         ]
         if not absent:
             return
@@ -284,7 +298,7 @@ class Preparation:
 
 
 def prepare(table: Preparable, **options: Any) -> PreparedTable:
-    """Make a finite float matrix of a table, with a record of what was done to it.
+    """Turn a table into a finite float matrix, with a record of what was done to it.
 
     Parameters
     ----------
@@ -315,24 +329,80 @@ def prepare(table: Preparable, **options: Any) -> PreparedTable:
     return Preparation(**options).fit_transform(table)
 
 
-def _counted(record: ColumnRecord, counts: Counts) -> ColumnRecord:
-    return replace(
-        record,
-        n_missing=counts.n_missing,
-        n_infinite=counts.n_infinite,
-        n_unseen=counts.n_unseen,
-    )
+def _missing_words(table: object) -> frozenset[str]:
+    """Words that mean a missing value; a table with types has none left."""
+    return frozenset() if isinstance(table, Table) and table.typed else MISSING_WORDS
 
 
-def _noted(name: str, note: str) -> str:
+def _as_frame(table: object, fitted_names: Sequence[str] | None = None) -> tuple[pd.DataFrame, str]:
+    """Return a table as a frame with text for names, which shares its values, and its source."""
+    source = "table"
+    if isinstance(table, Table):
+        source = table.source
+        table = table.frame
+    if isinstance(table, pd.DataFrame):
+        frame = table.copy(deep=False)
+        frame.columns = pd.Index(_column_names(table.columns))
+    elif isinstance(table, np.ndarray):
+        frame = _frame_of_array(table, fitted_names)
+    else:
+        raise BadParameter(
+            "Preparation",
+            "table",
+            "a Table, a pandas DataFrame or a numpy array",
+            type(table),
+            remedy="Read other things with metaod.read_table first",
+        )
+    for axis, name in ((1, "columns"), (0, "rows")):
+        if frame.shape[axis] == 0:
+            raise UserError(f"the table has no {name}", where=source, remedy="give at least one")
+    return frame, source
+
+
+def _frame_of_array(
+    array: "np.ndarray[Any, Any]", fitted_names: Sequence[str] | None
+) -> pd.DataFrame:
+    if array.dtype.names is not None:
+        raise BadParameter(
+            "Preparation",
+            "table",
+            "an array without named fields",
+            f"a structured array of {', '.join(array.dtype.names)}",
+            remedy="Read it with metaod.read_table first",
+        )
+    if array.ndim != 2:
+        raise BadParameter(
+            "Preparation",
+            "table",
+            "an array of rows × columns",
+            f"an array of shape {array.shape} and type {array.dtype}",
+            remedy="Reshape it",
+        )
+    names = fitted_names or [f"x{number}" for number in range(1, array.shape[1] + 1)]
+    if len(names) != array.shape[1]:
+        raise UserError(
+            f"the array has {array.shape[1]} columns, and the preparation was fitted with "
+            f"{len(names)}",
+            remedy="give the same columns in the same order, or a frame with their names",
+        )
+    return pd.DataFrame(array, columns=list(names), copy=False)
+
+
+def _column_names(columns: "pd.Index[Any]") -> list[str]:
+    seen: dict[str, Hashable] = {}
+    for column in columns:
+        name = "/".join(map(str, column)) if isinstance(column, tuple) else str(column)
+        if name in seen:
+            what = "is the name of two columns"
+            if seen[name] != column:
+                what += f", written {seen[name]!r} and {column!r}"
+            raise BadColumn(name, what, remedy="rename one of them")
+        seen[name] = column
+    return list(seen)
+
+
+def _column_note(name: str, note: str) -> str:
     return f"Column {name!r}: {note}."
-
-
-def _ignored(given: Iterable[str], known: Iterable[str]) -> list[str]:
-    unknown = sorted(set(given) - set(known))
-    if not unknown:
-        return []
-    return [f"Ignored, for the preparation does not know them: {listed(unknown)}."]
 
 
 def _reasons(records: Sequence[ColumnRecord]) -> str:

@@ -1,0 +1,351 @@
+"""Plan what becomes of each column, once, from the rows that the preparation is fitted with."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.errors import BadParameter
+from metaod.tables._column_types import ColumnTyper
+from metaod.tables._column_values import NumberKind, Numbers, read_column
+from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkMissing, OneHot
+from metaod.tables._objects import Labels, row_name
+from metaod.tables._record import Action, ColumnKind, ColumnRecord, listed
+
+__all__ = ["ColumnPlan", "PlanRules", "limit_width", "name_outputs", "plan_column"]
+
+_ACTIONS: dict[NumberKind, Action] = {
+    "numeric": "kept",
+    "boolean": "0 and 1",
+    "date": "days since 1970-01-01",
+    "duration": "seconds",
+}
+
+
+@dataclass(frozen=True)
+class PlanRules:
+    """The checked parameters of a `Preparation`, which documents them."""
+
+    max_categories: int
+    max_columns: int
+    max_bytes: int | None
+    indicator_share: float
+    distinct_share: float
+
+    def __post_init__(self) -> None:
+        _check_count("max_categories", self.max_categories, 0)
+        _check_count("max_columns", self.max_columns, 1)
+        if self.max_bytes is not None:
+            _check_count("max_bytes", self.max_bytes, 1, otherwise=" or None")
+        _check_share("indicator_share", self.indicator_share)
+        _check_share("distinct_share", self.distinct_share)
+
+    def are_many(self, n_gaps: int, n_rows: int) -> bool:
+        """Whether missing and infinite values are so many that an indicator marks them."""
+        return bool(n_gaps > self.indicator_share * n_rows)
+
+
+def _check_count(name: str, value: object, least: int, otherwise: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        legal = f"an int in the range [{least}, inf){otherwise}"
+        raise BadParameter("Preparation", name, legal, value)
+
+
+def _check_share(name: str, value: object) -> None:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.integer | np.floating)
+        or not 0 <= value <= 1
+    ):
+        raise BadParameter("Preparation", name, "a float in the range [0, 1]", value)
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What becomes of a column.
+
+    Parameters
+    ----------
+    record : ColumnRecord
+        What is done to it, with the counts of the fitted rows.
+    encoder : Encoder
+        The encoder that does it.
+    note : str
+        A message about the column, or nothing.
+    narrower : ColumnPlan or None
+        The plan with fewer outputs, for a matrix that would be too wide.
+    """
+
+    record: ColumnRecord
+    encoder: Encoder
+    note: str = ""
+    narrower: "ColumnPlan | None" = None
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of columns of the matrix."""
+        return len(self.encoder.output_names(self.record.name))
+
+
+def plan_column(
+    series: "pd.Series[Any]", rules: PlanRules, missing: frozenset[str], warnings: list[str]
+) -> ColumnPlan:
+    """Plan what becomes of a column; `name_outputs` names the outputs of all columns later.
+
+    `missing` are the words of missing text. Where there are none, the type of the column is
+    decided, and text is not interpreted.
+    """
+    name = str(series.name)
+    column, reason = read_column(series, missing), ""
+    if missing and isinstance(column, Labels) and not column.declared:
+        typer = ColumnTyper(missing, place=partial(row_name, series.index))
+        typed, what = typer.type_labels(name, column, warnings)
+        if typed is not None:
+            column, reason = read_column(typed, missing), f"its text is all {what}"
+    if isinstance(column, Numbers):
+        # the note stays even on a column that is not used: it may be constant through rounding
+        plan = replace(_plan_numbers(name, column, rules, reason), note=column.note)
+    else:
+        plan = _plan_labels(name, column, rules)
+    if isinstance(plan.encoder, Drop):
+        # counted as in later rows, so that the same rows always give the same record
+        counts = plan.encoder.encode(series, np.empty((len(series), 0)), missing)
+        record = replace(plan.record, n_missing=counts.n_missing, n_infinite=counts.n_infinite)
+        plan = replace(plan, record=record)
+    return plan
+
+
+def _plan_numbers(name: str, column: Numbers, rules: PlanRules, reason: str) -> ColumnPlan:
+    values = column.values
+    finite = np.isfinite(values)
+    n_bad = len(values) - int(finite.sum())
+    n_missing = int(np.isnan(values).sum()) if n_bad else 0
+    shown = values[finite] if n_bad else values
+    record = ColumnRecord(
+        name, column.kind, "kept", n_missing=n_missing, n_infinite=n_bad - n_missing
+    )
+    if shown.size == 0:
+        return _unused(record, "empty", "no finite value in any row", len(values), rules)
+    if shown.min() == shown.max():
+        return _unused(record, "constant", _same_value(record), len(values), rules)
+    if column.whole and names_identifier(name) and pd.unique(shown).size == shown.size:
+        why = "its name says so and all its values are distinct"
+        return _unused(record, "identifier", why, len(values), rules)
+    if column.kind == "boolean":
+        fill = float(shown.mean() > 0.5)
+        marks = n_missing > 0  # a category of its own
+    else:
+        fill = _median(shown)
+        marks = rules.are_many(n_bad, len(values))
+    record = replace(record, action=_ACTIONS[column.kind], fill=fill, reason=reason)
+    return ColumnPlan(record, KeepNumbers(column.kind, fill, marks))
+
+
+def _median(values: npt.NDArray[np.float64]) -> float:
+    with np.errstate(over="ignore"):
+        middle = float(np.median(values))
+    # the sum of the two middle values can overflow
+    return middle if np.isfinite(middle) else float(np.median(values / 2) * 2)
+
+
+def _plan_labels(name: str, column: Labels, rules: PlanRules) -> ColumnPlan:
+    n_rows = len(column.codes)
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
+    n_shown = int(counts.sum())
+    n_missing = n_rows - n_shown
+    texts = [text for text, count in zip(column.texts, counts, strict=True) if count]
+    counts = counts[counts > 0]
+    record = ColumnRecord(name, "category", "one-hot", n_missing=n_missing)
+    if not texts:
+        return _unused(record, "empty", "no value in any row", n_rows, rules)
+    if len(texts) == 1:
+        return _unused(record, "constant", _same_value(record), n_rows, rules)
+    measured = not column.declared and looks_measured(texts, counts)
+    note = _LOOKS_MEASURED if measured else ""
+    if len(texts) >= rules.distinct_share * n_shown:
+        why = f"{len(texts):,} distinct texts in {n_shown:,} rows"
+        return replace(_unused(record, "identifier", why, n_rows, rules), note=note)
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    encoder = Frequency(
+        categories=tuple(texts[position] for position in order),
+        shares=tuple(float(counts[position] / n_rows) for position in order),
+        missing_share=n_missing / n_rows,
+        marks_missing=rules.are_many(n_missing, n_rows),
+    )
+    if len(texts) <= rules.max_categories:
+        narrower = replace(_plan_frequency(record, encoder, n_rows, rules), note=note)
+        return ColumnPlan(record, OneHot(encoder.categories, n_missing > 0), narrower=narrower)
+    kind: ColumnKind = "category" if column.declared else "text"
+    return replace(_plan_frequency(replace(record, kind=kind), encoder, n_rows, rules), note=note)
+
+
+def _plan_frequency(
+    record: ColumnRecord, encoder: Frequency, n_rows: int, rules: PlanRules
+) -> ColumnPlan:
+    shares = {*encoder.shares, *([encoder.missing_share] if record.n_missing else [])}
+    if len(shares) == 1:
+        why = "its values are all equally frequent"
+        return _unused(record, "constant", why, n_rows, rules)
+    reason = f"{len(encoder.categories):,} distinct values"
+    return ColumnPlan(replace(record, action="frequency", reason=reason), encoder)
+
+
+def _same_value(record: ColumnRecord) -> str:
+    gaps = " that has one" if record.n_missing + record.n_infinite else ""
+    return f"the same value in every row{gaps}"
+
+
+def _unused(
+    record: ColumnRecord, kind: ColumnKind, reason: str, n_rows: int, rules: PlanRules
+) -> ColumnPlan:
+    """Drop a column, except for an indicator of its gaps if these are many."""
+    n_gaps = record.n_missing + record.n_infinite
+    if n_gaps < n_rows and rules.are_many(n_gaps, n_rows):
+        record = replace(record, kind=kind, action="indicator only", reason=reason)
+        return ColumnPlan(record, MarkMissing())
+    return ColumnPlan(replace(record, kind=kind, action="dropped", reason=reason), Drop())
+
+
+# Text that a person reads as dates, times or amounts, and a program can only guess at.
+
+_LOOKS_MEASURED = (
+    "its text looks like dates or amounts, and is taken as names (write dates as YYYY-MM-DD, "
+    "times as HH:MM and numbers plainly, as 1234.5, to have them used)"
+)
+_CURRENCY = "[$€£¥₹]"
+_DATE = (
+    r"(?:\d{4}([./-])\d{1,2}\1\d{1,2}|\d{1,2}([./-])\d{1,2}\2(?:\d{4}|\d{2}))"
+    r"(?:[T ,]+[\d:.]+(?:\s?[AaPp][Mm])?(?:Z|[+-][\d:]+)?)?"
+)
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[AaPp][Mm])?"
+_GROUPS = r"(?:[.,'\u2019\u00a0\u202f ]\d{3})*"
+_AMOUNT = (
+    rf"[+-]?\s?{_CURRENCY}?\s?[+-]?(?:\d{{1,3}}{_GROUPS}|\d+)(?:[.,]\d+)?(?:[eE][+-]?\d+)?"
+    rf"\s?(?:%|{_CURRENCY})?"
+)
+_MEASURED = re.compile(rf"\s*(?:{_DATE}|{_TIME}|{_AMOUNT})\s*", re.ASCII)
+# postcodes, article and account numbers: digits that are names
+_CODE = re.compile(r"\s*[+-]?(?:0\d+|\d{16,})\s*", re.ASCII)
+
+
+def looks_measured(texts: Sequence[str], counts: npt.NDArray[np.integer]) -> bool:
+    """Whether most rows of a column of text look like dates, times or amounts.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The distinct texts.
+    counts : numpy.ndarray of int
+        How many rows have each.
+
+    Examples
+    --------
+    >>> looks_measured(["31.01.2024", "$1.50", "?"], np.array([1, 1, 1]))
+    True
+    >>> looks_measured(["01000", "A-17", "10.0.0.1"], np.array([1, 1, 1]))
+    False
+    """
+    looks = [bool(_MEASURED.fullmatch(text)) and not _CODE.fullmatch(text) for text in texts]
+    return bool(counts[looks].sum() > counts.sum() / 2)
+
+
+# boundaries inside camelCase and before the last capital of an acronym: userId, IDNumber
+_WORD_STARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NOT_LETTERS = re.compile(r"[\W\d_]+")
+
+_LAST_WORDS = frozenset({"id", "uuid", "guid", "identifier", "key", "rowid"})
+_WHOLE_NAMES = frozenset(
+    {"index", "idx", "row", "rownum", "rownumber", "rowindex", "unnamed"}
+    | {f"id {word}" for word in ("number", "no", "num", "nr", "code")}
+    | {
+        f"{thing} {word}"
+        for thing in ("row", "record", "line", "serial", "sequence")
+        for word in ("number", "no", "num", "nr", "index", "idx")
+    }
+)
+
+
+def names_identifier(name: str) -> bool:
+    """Whether a column's name says that its values identify rows.
+
+    Words count, not letters: ``patientId``, ``order_id`` and ``Unnamed: 0`` do, ``width``,
+    ``acid`` and ``bid`` do not. ``index`` and ``row`` count only where they are the whole name,
+    because a price index is a measurement.
+
+    Examples
+    --------
+    >>> [name for name in ("ID", "userID", "Unnamed: 0", "bid", "idle", "price index")
+    ...  if names_identifier(name)]
+    ['ID', 'userID', 'Unnamed: 0']
+    """
+    words = [word.lower() for word in _NOT_LETTERS.split(_WORD_STARTS.sub(" ", name)) if word]
+    return bool(words) and (words[-1] in _LAST_WORDS or " ".join(words) in _WHOLE_NAMES)
+
+
+def limit_width(
+    plans: Iterable[ColumnPlan], max_columns: int
+) -> tuple[list[ColumnPlan], list[str]]:
+    """Encode the widest one-hot columns by frequency until the matrix is narrow enough.
+
+    Columns that are not one-hot encoded are never changed: a table of numbers that is wider than
+    the limit stays as it is.
+
+    Returns
+    -------
+    plans : list of ColumnPlan
+        In the same order.
+    messages : list of str
+        At most one, naming the columns that were changed.
+    """
+    kept = list(plans)
+    total = sum(plan.n_outputs for plan in kept)
+    wide = [
+        (plan.n_outputs, position, plan.narrower)
+        for position, plan in enumerate(kept)
+        if plan.narrower is not None
+    ]
+    wide.sort(key=lambda entry: entry[:2], reverse=True)
+    changed = []
+    for n_outputs, position, narrower in wide:
+        if total <= max_columns:
+            break
+        total += narrower.n_outputs - n_outputs
+        kept[position] = narrower
+        changed.append(position)
+    kept = [replace(plan, narrower=None) for plan in kept]
+    if not changed:
+        return kept, []
+    names = [kept[position].record.name for position in sorted(changed)]
+    message = (
+        f"One-hot encoding would have led to more than {max_columns:,} columns (max_columns); "
+        f"encoded by frequency instead: {listed(names)}."
+    )
+    return kept, [message]
+
+
+def name_outputs(plans: Sequence[ColumnPlan]) -> list[ColumnPlan]:
+    """Give every output a name of its own; the table's own names come first."""
+    taken = {plan.record.name for plan in plans}
+    named = []
+    for plan in plans:
+        own = plan.record.name
+        outputs = []
+        for wanted in plan.encoder.output_names(own):
+            name, number = wanted, 1
+            while name != own and name in taken:
+                number += 1
+                name = f"{wanted} ({number})"
+            taken.add(name)
+            outputs.append(name)
+        record = replace(
+            plan.record,
+            outputs=tuple(outputs),
+            indicator=outputs[-1] if plan.encoder.marks_missing else None,
+        )
+        named.append(replace(plan, record=record))
+    return named

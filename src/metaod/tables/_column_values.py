@@ -1,0 +1,210 @@
+"""Read a pandas column of any type as one of two plain forms: numbers or labels."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.errors import BadColumn, UserError
+from metaod.tables._objects import (
+    Labels,
+    is_text,
+    read_objects,
+    row_name,
+    seconds_in,
+    spread,
+    text_of,
+)
+from metaod.tables._text_values import parse_date, parse_number, parse_time, parse_truth
+
+__all__ = ["NumberKind", "Numbers", "read_as", "read_as_labels", "read_column"]
+
+NumberKind = Literal["numeric", "boolean", "date", "duration"]
+
+_LARGEST_EXACT = 2.0**53
+_ROUNDED = "numbers beyond 2**53 were rounded to the nearest float"
+_KIND_NAMES = {
+    "numeric": "numbers",
+    "boolean": "true and false",
+    "date": "dates",
+    "duration": "durations",
+}
+_PARSERS: dict[NumberKind, Callable[[str], Any]] = {
+    "numeric": parse_number,
+    "boolean": parse_truth,
+    "date": parse_date,
+    "duration": parse_time,
+}
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column as float64: NaN where a value is missing, ±inf where it is infinite.
+
+    The values may share memory with the caller's table: they are never written to. A column is
+    `whole` if it came as integers; only such numbers can be identifiers. The `note` says which
+    digits were lost, if any were.
+    """
+
+    kind: NumberKind
+    values: npt.NDArray[np.float64]
+    whole: bool = False
+    note: str = ""
+
+
+def read_column(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | Labels:
+    """Read a column by its type; text becomes labels, of which the `missing` words are missing."""
+    if isinstance(series.dtype, np.dtype):
+        return _read_numpy(series, missing)
+    try:
+        return _read_extension(series, missing)
+    except UserError:
+        raise
+    except (ArithmeticError, NotImplementedError, TypeError, ValueError) as error:
+        raise BadColumn(
+            series.name,
+            f"its type {series.dtype} cannot be read: {error}",
+            remedy="convert the column to numbers or text, or leave it out",
+        ) from error
+
+
+def read_as(series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str]) -> Numbers:
+    """Read a column as numbers of a kind decided before, parsing text where necessary."""
+    column = read_column(series, missing)
+    if isinstance(column, Labels):
+        parsed = [_PARSERS[kind](text) for text in column.texts]
+        fails = spread(np.array([value is None for value in parsed], bool), False, column.codes)
+        if fails.any():
+            _refuse(series, int(np.argmax(fails)), kind)
+        values = np.array(parsed, dtype="M8[us]" if kind == "date" else np.float64)
+        values = _days(values) if kind == "date" else values
+        return Numbers(kind, spread(values, np.nan, column.codes))
+    if column.kind == kind or (column.kind, kind) == ("boolean", "numeric"):
+        return column
+    fits = np.isnan(column.values)
+    if (column.kind, kind) == ("numeric", "boolean"):
+        fits |= (column.values == 0) | (column.values == 1)
+    if not fits.all():
+        _refuse(series, int(np.argmin(fits)), kind)
+    return column
+
+
+def read_as_labels(series: "pd.Series[Any]", missing: frozenset[str]) -> Labels:
+    """Read a column as labels; values that are not text are written as text."""
+    column = read_column(series, missing)
+    if isinstance(column, Labels):
+        return column
+    if isinstance(series.dtype, pd.SparseDtype):
+        series = _dense(series)
+    if series.dtype == object:
+        labels, _ = read_objects(series, partial(row_name, series.index), as_text=True)
+        if isinstance(labels, Labels):
+            return labels.without(missing)
+    codes, uniques = pd.factorize(series)
+    return Labels.merged(codes, map(text_of, uniques))
+
+
+def _read_numpy(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | Labels:
+    kind = series.dtype.kind
+    if kind == "O":
+        read, rounded = read_objects(series, partial(row_name, series.index))
+        if isinstance(read, Labels):
+            return read.without(missing)
+        column = read_column(read, missing)
+        return replace(column, note=_ROUNDED) if rounded and isinstance(column, Numbers) else column
+    if kind == "c":
+        raise BadColumn(
+            series.name,
+            "holds complex numbers",
+            remedy="give their real and imaginary parts, or modulus and angle, as columns",
+        )
+    values = series.to_numpy()
+    if kind == "M":
+        return Numbers("date", _days(values))
+    if kind == "m":
+        return Numbers("duration", seconds_in(values))
+    return Numbers("boolean", values.astype(np.float64)) if kind == "b" else _read_numbers(values)
+
+
+def _read_extension(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | Labels:
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        texts = map(text_of, series.cat.categories)
+        return Labels.merged(series.cat.codes.to_numpy(), texts, declared=True)
+    if is_text(dtype):
+        return Labels.from_text(series).without(missing)
+    if dtype.kind in "biuf" and not isinstance(dtype, pd.SparseDtype):
+        return _read_nullable(series)
+    if isinstance(dtype, pd.SparseDtype):
+        series = _dense(series)
+    elif isinstance(dtype, pd.PeriodDtype):
+        series = series.dt.to_timestamp(how="start")
+    elif isinstance(dtype, pd.DatetimeTZDtype):
+        series = series.dt.tz_convert(None)  # UTC
+    elif isinstance(dtype, pd.ArrowDtype) and dtype.kind in "Mm" and _unit(dtype):
+        values = series.to_numpy(dtype=f"{dtype.kind}8[{_unit(dtype)}]")
+        series = pd.Series(values, series.index, name=series.name)
+    else:
+        series = series.astype(object)
+    return read_column(series, missing)
+
+
+def _unit(dtype: pd.ArrowDtype) -> str | None:
+    return getattr(dtype.pyarrow_dtype, "unit", None)
+
+
+def _dense(series: "pd.Series[Any]") -> "pd.Series[Any]":
+    return pd.Series(np.asarray(series.array), index=series.index, name=series.name)
+
+
+def _read_nullable(series: "pd.Series[Any]") -> Numbers:
+    kind = series.dtype.kind
+    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    if kind == "b":
+        return Numbers("boolean", values)
+    if kind == "f":
+        return Numbers("numeric", values)
+    present = series.dropna().to_numpy(dtype=np.int64 if kind == "i" else np.uint64)
+    return Numbers("numeric", values, whole=True, note=_read_numbers(present).note)
+
+
+def _read_numbers(array: npt.NDArray[Any]) -> Numbers:
+    with np.errstate(over="ignore"):  # a longdouble beyond float64 becomes infinite
+        # a column of a matrix is scattered over memory: a contiguous copy is faster to use
+        values = np.ascontiguousarray(array, dtype=np.float64)
+    if array.dtype.kind == "f":
+        return Numbers("numeric", values)
+    return Numbers("numeric", values, whole=True, note=_ROUNDED if _loses(array, values) else "")
+
+
+def _loses(integers: npt.NDArray[Any], values: npt.NDArray[np.float64]) -> bool:
+    """Whether some integer is not the float that it was converted to."""
+    if values.size == 0 or np.abs(values).max() < _LARGEST_EXACT:
+        return False
+    # the largest integers round up to a power of two that their own type cannot hold
+    if (values >= float(np.iinfo(integers.dtype).max)).any():
+        return True
+    return bool((values.astype(integers.dtype) != integers).any())
+
+
+def _days(stamps: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
+    # whole days apart, so that nanosecond stamps do not lose their last digits in the division
+    whole = stamps.astype("M8[D]")
+    rest = (stamps - whole) / np.timedelta64(1, "D")
+    return np.asarray(whole.astype(np.int64) + rest, dtype=np.float64)
+
+
+def _refuse(series: "pd.Series[Any]", row: int, kind: NumberKind) -> NoReturn:
+    shown = repr(text_of(series.iloc[row]))
+    if len(shown) > 40:
+        shown = f"{shown[:37]}..."
+    raise BadColumn(
+        series.name,
+        f"held {_KIND_NAMES[kind]} when the preparation was fitted, and "
+        f"{row_name(series.index, row)} holds {shown}",
+        remedy="mend the value or fit again",
+    )

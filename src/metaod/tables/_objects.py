@@ -1,0 +1,295 @@
+"""Columns of Python objects and of text: labels, and values typed by the objects' own types."""
+
+import datetime as dt
+import decimal
+import enum
+import numbers
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.errors import BadColumn
+from metaod.tables._text_values import is_missing
+
+__all__ = [
+    "Labels",
+    "is_text",
+    "read_objects",
+    "rounding_of",
+    "row_name",
+    "seconds_in",
+    "spread",
+    "text_of",
+]
+
+_EXACT_IN_FLOAT = 2**53
+_MOST_DECIMAL_BITS = 4096  # Python refuses to write longer integers in decimal digits
+
+_ObjectKind = Literal["number", "boolean", "date", "duration", "text"]
+# the first match counts: a bool is an int, a datetime is a date
+_OBJECT_KINDS: tuple[tuple[_ObjectKind, tuple[type, ...]], ...] = (
+    ("boolean", (bool, np.bool_)),
+    ("duration", (dt.timedelta, np.timedelta64, dt.time)),
+    ("text", (str, bytes, uuid.UUID, enum.Enum, pd.Interval)),
+    ("number", (numbers.Real, decimal.Decimal)),
+    ("date", (dt.date, np.datetime64, pd.Period)),
+)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A column of text or categories: a code per row (-1 for a missing value), a text per code.
+
+    A `declared` column is categorical by its own type: its texts are not interpreted, and some
+    may be in no row.
+    """
+
+    codes: npt.NDArray[np.intp]
+    texts: list[str]
+    declared: bool = False
+
+    @classmethod
+    def merged(
+        cls, codes: npt.NDArray[Any], texts: Iterable[str], *, declared: bool = False
+    ) -> "Labels":
+        """Build labels from codes whose texts may repeat, as those of 1 and '1' do."""
+        first: dict[str, int] = {}
+        positions = [first.setdefault(text, len(first)) for text in texts]
+        codes = codes.astype(np.intp, copy=False)
+        if len(first) < len(positions):
+            codes = spread(positions, -1, codes)
+        return cls(codes, list(first), declared)
+
+    @classmethod
+    def from_text(cls, series: "pd.Series[Any]") -> "Labels":
+        """Number the texts of a column whose type is text."""
+        codes, texts = pd.factorize(series.array)
+        return cls(codes.astype(np.intp, copy=False), [str(text) for text in texts])
+
+    def without(self, words: frozenset[str], values: frozenset[float] = frozenset()) -> "Labels":
+        """Make missing the texts that are one of the words, or spell one of the values."""
+        gone = [is_missing(text, words, values) for text in self.texts]
+        if not any(gone):
+            return self
+        kept = iter(range(len(gone)))
+        positions = [-1 if is_gone else next(kept) for is_gone in gone]
+        texts = [text for text, is_gone in zip(self.texts, gone, strict=True) if not is_gone]
+        return Labels(spread(positions, -1, self.codes), texts)
+
+    def to_series(self) -> "pd.Series[Any]":
+        """Write the texts out, None where a value is missing."""
+        return pd.Series(spread(np.array(self.texts, dtype=object), None, self.codes))
+
+
+def spread(values: Any, missing: Any, codes: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    """Look up the value of every code; code -1, a missing value, gets `missing`."""
+    values = np.asarray(values)
+    return np.append(values, np.array([missing], dtype=values.dtype))[codes]
+
+
+def is_text(dtype: object) -> bool:
+    """Whether a column's type is text."""
+    return isinstance(dtype, pd.StringDtype) or (
+        isinstance(dtype, pd.ArrowDtype) and dtype.kind == "U"
+    )
+
+
+def text_of(value: object) -> str:
+    """Write a single value as the text that stands for it among categories.
+
+    Whole floats are written as integers are: a column of integers turns into floats as soon as
+    one value is missing, and its categories should stay the same.
+
+    >>> [text_of(value) for value in (1, 1.0, 1.5, True, "1", b"one")]
+    ['1', '1', '1.5', 'True', '1', 'one']
+    """
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, str):
+        # half of a surrogate pair, which no file can hold, would stop pandas
+        return str(value) if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, np.generic) and value.dtype.kind not in "mM":
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and value.bit_length() > _MOST_DECIMAL_BITS:
+        return hex(value)
+    return str(value)
+
+
+def row_name(index: "pd.Index[Any]", row: int) -> str:
+    """Name a row for an error message: its position, and its index label where that differs.
+
+    >>> row_name(pd.RangeIndex(5), 3), row_name(pd.Index(["a", "b"]), 1)
+    ('row 3 (counted from 0)', "row 1 (index 'b')")
+    """
+    shown = index[row]
+    if isinstance(shown, np.generic):
+        shown = shown.item()
+    return f"row {row} (counted from 0)" if shown == row else f"row {row} (index {shown!r})"
+
+
+def seconds_in(spans: npt.NDArray[np.timedelta64]) -> npt.NDArray[np.float64]:
+    """Length in seconds, NaN for NaT.
+
+    >>> seconds_in(np.array([1500, -500], dtype="m8[ms]")).tolist()
+    [1.5, -0.5]
+    """
+    size = np.abs(spans)
+    # whole seconds apart, so that nanoseconds do not lose their last digits in the division
+    whole = size.astype("m8[s]")
+    rest = (size - whole) / np.timedelta64(1, "s")
+    length = np.asarray(whole.astype(np.int64) + rest, dtype=np.float64)
+    return np.where(spans == size, length, -length)
+
+
+def rounding_of(low: int, high: int, *, has_gaps: bool) -> str:
+    """Say which whole numbers of a column become floats that may differ from them."""
+    if low < -(2**63) or high >= 2**63:
+        return "beyond 64 bits"
+    beyond = has_gaps and max(-low, high) > _EXACT_IN_FLOAT
+    return "beyond 53 bits beside missing values" if beyond else ""
+
+
+def read_objects(
+    series: "pd.Series[Any]", place: Callable[[int], str], *, as_text: bool = False
+) -> "tuple[pd.Series[Any] | Labels, str]":
+    """Read a column of Python objects: typed values if all are of one kind, else labels.
+
+    The second item says which whole numbers were rounded to floats, if any were. Raise BadColumn
+    for a value that is neither a number nor text, nor a date or duration.
+    """
+    objects = series.to_numpy(dtype=object)
+    try:
+        present = ~np.asarray(pd.isna(series), dtype=bool)
+    except decimal.InvalidOperation as error:
+        raise BadColumn(
+            series.name, "holds a signalling NaN", remedy="replace it by a missing value"
+        ) from error
+    shown = objects[present]
+    kinds: set[_ObjectKind] = set()
+    for value_type in set(map(type, shown)):
+        kind = next((kind for kind, types in _OBJECT_KINDS if issubclass(value_type, types)), None)
+        if kind is None:
+            row = next(row for row in np.flatnonzero(present) if type(objects[row]) is value_type)
+            raise BadColumn(
+                series.name,
+                f"{place(int(row))} holds a value of type {value_type.__name__}, and only "
+                "numbers, text, dates and durations can be read",
+                remedy="turn it into columns of its own, or leave the column out",
+            )
+        kinds.add(kind)
+    if not kinds or (kinds <= {"number", "boolean"} and not as_text):
+        values, rounded = _read_numbers(shown, present, kinds)
+        return pd.Series(values, index=series.index, name=series.name), rounded
+    if kinds in ({"date"}, {"duration"}) and not as_text:
+        converted = _convert(series, present, place, _stamp if kinds == {"date"} else _nanoseconds)
+        found = np.array(converted, "M8[us]") if kinds == {"date"} else _durations(converted)
+        values = np.full(present.shape, "NaT", dtype=found.dtype)
+        values[present] = found
+        return pd.Series(values, index=series.index, name=series.name), ""
+    # written out first: 1, 1.0 and True are equal, and would become whichever came first
+    texts = np.array([text_of(value) for value in shown], dtype=object)
+    found, distinct = pd.factorize(texts)
+    codes = np.full(present.shape, -1, dtype=np.intp)
+    codes[present] = found
+    return Labels(codes, [str(text) for text in distinct]), ""
+
+
+def _read_numbers(
+    shown: npt.NDArray[Any], present: npt.NDArray[np.bool_], kinds: set[_ObjectKind]
+) -> tuple[Any, str]:
+    has_gaps = len(shown) < len(present)
+    if kinds == {"boolean"}:
+        if not has_gaps:
+            return shown.astype(bool), ""
+        truths = np.full(present.shape, None, dtype=object)
+        truths[present] = shown
+        return pd.array(truths, dtype="boolean"), ""
+    rounded = ""
+    whole = all(issubclass(kind, numbers.Integral) for kind in set(map(type, shown)))
+    if len(shown) and whole:
+        rounded = rounding_of(int(min(shown)), int(max(shown)), has_gaps=has_gaps)
+        if not has_gaps and not rounded:
+            return shown.astype(np.int64), ""
+    try:
+        converted = shown.astype(np.float64)
+    except OverflowError:
+        converted = np.array([_as_float(value) for value in shown], dtype=np.float64)
+    if not whole:
+        large = np.flatnonzero(np.isfinite(converted) & (np.abs(converted) >= _EXACT_IN_FLOAT))
+        lost = any(_differs(shown[row], float(converted[row])) for row in large)
+        rounded = "beyond 53 bits" if lost else ""
+    values = np.full(present.shape, np.nan)
+    values[present] = converted
+    return values, rounded
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _differs(value: Any, converted: float) -> bool:
+    # Python compares its own numbers exactly; numpy's would be rounded before comparing
+    return bool((value.item() if isinstance(value, np.generic) else value) != converted)
+
+
+def _convert(
+    series: "pd.Series[Any]",
+    present: npt.NDArray[np.bool_],
+    place: Callable[[int], str],
+    convert: Callable[[Any], Any],
+) -> list[Any]:
+    objects = series.to_numpy(dtype=object)
+    converted = []
+    for row in np.flatnonzero(present):
+        try:
+            converted.append(convert(objects[row]))
+        except (OverflowError, ValueError) as error:  # pandas' OutOfBounds errors are ValueErrors
+            raise BadColumn(
+                series.name,
+                f"{place(int(row))}: {error}",
+                remedy="mend the value or leave the column out",
+            ) from error
+    return converted
+
+
+def _stamp(value: Any) -> np.datetime64:
+    if isinstance(value, pd.Period):
+        value = value.to_timestamp(how="start")
+    elif isinstance(value, np.datetime64):
+        value = pd.Timestamp(value)
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        value = value.astimezone(dt.UTC).replace(tzinfo=None)
+    return np.datetime64(value, "us")
+
+
+def _nanoseconds(value: Any) -> int:
+    """Return the length of a duration, or the time since midnight of a time of day."""
+    if isinstance(value, dt.time):
+        value = dt.timedelta(
+            hours=value.hour,
+            minutes=value.minute,
+            seconds=value.second,
+            microseconds=value.microsecond,
+        )
+    elif isinstance(value, np.timedelta64):
+        value = pd.Timedelta(value)
+    # pandas' Timedelta is a timedelta that also counts nanoseconds
+    more = value.nanoseconds if isinstance(value, pd.Timedelta) else 0
+    seconds = value.days * 86_400 + value.seconds
+    return int((seconds * 10**6 + value.microseconds) * 1000 + more)
+
+
+def _durations(nanoseconds: list[int]) -> npt.NDArray[Any]:
+    if max(map(abs, nanoseconds)) < 2**63:
+        return np.array(nanoseconds, dtype="m8[ns]")
+    return np.array([count // 10**9 for count in nanoseconds], dtype="m8[s]")  # centuries

@@ -1,0 +1,200 @@
+"""A column has the same type, whatever it comes from: one matrix, or one error."""
+
+import csv
+import datetime as dt
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sample_files import xlsx
+
+from metaod.errors import BadColumn, UserError
+from metaod.tables import Preparation, prepare, read_table
+
+MONTHS = [f"{year}-{month:02d}" for year in (2022, 2023, 2024) for month in range(1, 13)]
+DAYS = [f"{day:%Y-%m-%d}" for day in pd.date_range("2024-01-01", periods=30)]
+NUMBERS = [f"{number / 8}" for number in range(40)]
+
+
+def from_csv(values):
+    text = io.StringIO(newline="")
+    rows = [("" if value is None else value, row) for row, value in enumerate(values)]
+    csv.writer(text).writerows([("v", "w"), *rows])
+    return read_table(io.StringIO(text.getvalue()), delimiter=",", decimal=".", header=True)
+
+
+def from_sheet(values):
+    frame = pd.DataFrame({"v": pd.Series(values, dtype=object), "w": range(len(values))})
+    return read_table(io.BytesIO(xlsx(frame)), header=True)
+
+
+def from_rows(values):
+    table = read_table([[value, row] for row, value in enumerate(values)])
+    return table.frame.rename(columns={"x1": "v", "x2": "w"}).pipe(as_table, table)
+
+
+def as_table(frame, table):
+    return type(table)(frame, source=table.source, warnings=table.warnings, typed=table.typed)
+
+
+def object_frame(values):
+    return pd.DataFrame({"v": pd.Series(values, dtype=object), "w": range(len(values))})
+
+
+def text_frame(values):
+    return pd.DataFrame({"v": pd.Series(values, dtype="string"), "w": range(len(values))})
+
+
+def read_frame(values):
+    return read_table(object_frame(values))
+
+
+SOURCES = [from_csv, from_sheet, from_rows, object_frame, text_frame, read_frame]
+
+
+def outcome(source, values):
+    """Return the prepared matrix, or what the error says of the value."""
+    try:
+        prepared = prepare(source(values))
+    except UserError as error:
+        return error.what[error.what.index("'") :]  # without the place
+    return [name.replace("x1", "v") for name in prepared.names], prepared.X.tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (MONTHS, "date"),
+        ([*MONTHS, None, "NA"], "date"),
+        ([*DAYS, "2024/05/01", "2024-06-01 12:00"], "date"),
+        ([*DAYS, "2024-06-01T12:00+02:00"], "date"),
+        (NUMBERS, "numeric"),
+        ([*NUMBERS, "-", "", " NaN "], "numeric"),
+        (["1", "2", "3", "3"], "numeric"),
+        (["+1", "-2", " 3", "1e3"], "numeric"),
+        (["true", "FALSE", "True", "false"], "boolean"),
+        (["true", "false", None, "true"], "boolean"),
+        (["tRuE", "1", "0", "false"], "boolean"),
+        (["01000", "20095", "20095", "01000"], "category"),
+        (["a", "b", "a", "?", "none"], "category"),
+        ([*"abcde", *NUMBERS[:5], *"abcde"], "category"),
+        (["2024-01-01", "x", "2024-02-30", "x"], "category"),
+        ([None] * 4, "empty"),
+    ],
+    ids=str,
+)
+def test_a_column_has_the_same_type_from_every_source(values, kind):
+    first = outcome(from_csv, values)
+    for source in SOURCES:
+        assert prepare(source(values)).record.columns[0].kind == kind, source
+        assert outcome(source, values) == first, source
+
+
+def test_times_of_day_have_the_same_seconds_from_every_source():
+    times = ["10:15", "23:59:59", "00:00", "07:30:00"]
+    for source in SOURCES:
+        prepared = prepare(source(times))
+        assert prepared.X[:, 0].tolist() == [36900.0, 86399.0, 0.0, 27000.0], source
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([*NUMBERS, "n.a."], "'n.a.' is not a number, as 40 of this column's 41 values are"),
+        ([*MONTHS, "soon"], "'soon' is not a date, as 36 of this column's 37 values are"),
+        ([*DAYS, "2024-02-30"], "'2024-02-30' is not a date, as 30 of this column's 31 values"),
+        ([*NUMBERS, "1.000,5"], "'1.000,5' is a number with thousands separators"),
+    ],
+    ids=["number", "month", "date", "thousands"],
+)
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_mistake_is_the_same_error_from_every_source(source, values, told):
+    with pytest.raises(UserError, match=r"column '(v|x1)'") as caught:
+        prepare(source(values))
+    assert told in str(caught.value)
+    assert "take the column as text" in str(caught.value)
+
+
+def test_the_error_in_a_frame_names_the_row_and_what_to_do():
+    frame = object_frame([*NUMBERS, "n.a."]).set_axis([f"r{row}" for row in range(41)])
+    with pytest.raises(BadColumn) as caught:
+        Preparation().fit(frame)
+    assert str(caught.value) == (
+        "column 'v': row 40 (index 'r40'): 'n.a.' is not a number, as 40 of this column's 41 "
+        "values are; mend it, name it as missing: metaod.read_table(table, na='n.a.'), or take "
+        "the column as text: metaod.read_table(table, text='v')"
+    )
+    assert prepare(read_table(frame, na="n.a.")).record.columns[0].n_missing == 1
+    assert prepare(read_table(frame, text="v")).record.columns[0].kind == "identifier"
+
+
+def test_text_that_the_caller_asked_for_is_not_interpreted():
+    for source in (object_frame(["1", "2"] * 3), io.StringIO("v,w\n1,2\n2,3\n1,4\n")):
+        prepared = prepare(read_table(source, text="v"))
+        assert prepared.names == ("v=1", "v=2", "w")
+
+
+def test_declared_types_of_a_file_are_kept():
+    values = pd.DataFrame({"v": [*NUMBERS, "n.a.", "none", "true"], "w": range(43)})
+    table = read_table(io.BytesIO(values.to_parquet()))
+    assert table.frame["v"].tolist()[-3:] == ["n.a.", "none", "true"]
+    assert prepare(table).record.columns[0].n_missing == 0
+
+
+def test_mixtures_codes_and_rounded_numbers_are_told_of_frames_too():
+    for values, told in (
+        ([*"abcde", *"12345"], "5 of its 10 values are numbers, the others words"),
+        (["007", "008"] * 2, "whole numbers with leading zeros, as '007', name things"),
+        (["9" * 20, "8" * 20], "whole numbers beyond 64 bits were rounded to floats"),
+    ):
+        (message,) = prepare(text_frame(values)).record.messages
+        assert message.startswith("Column 'v'")
+        assert told in message
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([dt.timedelta(days=400_000), dt.timedelta(1)] * 2, "duration"),
+        ([dt.date(2024, 1, 1), "2024-02"] * 2, "date"),
+        ([1.5, "2"] * 2, "numeric"),
+        ([2**53 + 1, 1.5] * 2, "numeric"),
+    ],
+    ids=["centuries", "date and text", "number and text", "rounded"],
+)
+def test_objects_of_a_frame(values, kind):
+    assert prepare(object_frame(values)).record.columns[0].kind == kind
+
+
+TOKENS = st.sampled_from(
+    [
+        *("1", "2.5", "-3", "1e2", ".5", "inf", "0", "007", "1,5", "1,000", "1'000"),
+        *("true", "FALSE", "yes", "2024-01", "2024-01-02", "2024/01/02", "2024-13", "2024-02-30"),
+        *("10:15", "24:00", "9:15", "n.a.", "NA", "-", "none", "a", "b", " a", "10%", "$1"),
+    ]
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(
+    st.lists(TOKENS, min_size=2, max_size=3), st.lists(st.integers(0, 2), min_size=3, max_size=14)
+)
+def test_any_texts_have_the_same_outcome_from_text_and_frames(tokens, picks):
+    values = [tokens[pick % len(tokens)] for pick in picks]
+    first = outcome(from_csv, values)
+    for source in (from_rows, object_frame, text_frame, read_frame):
+        assert outcome(source, values) == first, source
+
+
+def test_a_table_is_typed_once(monkeypatch):
+    table = read_table(text_frame(["a", "b"] * 3))
+    assert table.typed
+    monkeypatch.setattr(
+        "metaod.tables._column_types.ColumnTyper.type_labels",
+        lambda *_: pytest.fail("typed again"),
+    )
+    assert prepare(table).names == ("v=a", "v=b", "w")
+    assert np.isfinite(prepare(table).X).all()
