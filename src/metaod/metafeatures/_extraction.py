@@ -56,7 +56,7 @@ class MetaFeatures:
         """What each value is."""
         return tuple(feature for part in self.schemas for feature in part.features)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Name of each value."""
         return tuple(feature.name for feature in self.features)
@@ -83,11 +83,10 @@ class MetaFeatures:
         return pd.Series(self.values, index=pd.Index(self.names), name="meta-features")
 
     def __getitem__(self, name: str) -> float:
-        try:
-            return self._by_name[name]
-        except KeyError:
+        if name not in self.names:
             legal = " or ".join(f"a feature of schema {part.name!r}" for part in self.schemas)
-            raise BadParameter("MetaFeatures", "name", legal, name) from None
+            raise BadParameter("MetaFeatures", "name", legal, name)
+        return float(self.values[self.names.index(name)])
 
     def __len__(self) -> int:
         return len(self.values)
@@ -96,10 +95,6 @@ class MetaFeatures:
         parts = " + ".join(f"{part.name} {part.version}" for part in self.schemas)
         undefined = int(np.isnan(self.values).sum())
         return f"MetaFeatures({parts}: {len(self)} features, {undefined} undefined)"
-
-    @cached_property
-    def _by_name(self) -> dict[str, float]:
-        return self.to_dict()
 
 
 def extract(
@@ -162,19 +157,12 @@ def _prepared(X: Describable) -> tuple[npt.NDArray[np.float64], float]:
         return X.X, X.record.categorical_share
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or X.ndim != 2 or X.size == 0:
         shown = (X.shape, X.dtype) if isinstance(X, np.ndarray) else type(X)
-        raise BadParameter(
-            "extract",
-            "X",
-            "a PreparedTable, a Table, a pandas DataFrame or a matrix of numbers",
-            shown,
-            remedy="Read other things with metaod.read_table first",
-        )
+        legal = "a PreparedTable, a Table, a pandas DataFrame or a matrix of numbers"
+        remedy = "Read other things with metaod.read_table first"
+        raise BadParameter("extract", "X", legal, shown, remedy=remedy)
     matrix = np.ascontiguousarray(X, dtype=np.float64)
     # the extremes of a matrix with NaN are NaN; this needs no copy
     if not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
-        raise UserError(
-            "the matrix holds missing or infinite values",
-            where="extract",
-            remedy="give a DataFrame, which is prepared first, or fill them",
-        )
+        remedy = "give a DataFrame, which is prepared first, or fill them"
+        raise UserError("the matrix has missing or infinite values", where="extract", remedy=remedy)
     return matrix, 0.0

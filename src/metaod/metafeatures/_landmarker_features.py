@@ -160,11 +160,6 @@ def score_summary(scores: Scores) -> Scores:
     """Mean, std, skewness, kurtosis, largest gap and share of outliers of scores in 0 ... 1.
 
     All are undefined where the scores are all the same.
-
-    Examples
-    --------
-    >>> score_summary(np.array([1.0, 2.0, 2.0, 5.0]))[[0, 4]]
-    array([0.375, 0.75 ])
     """
     ordered = np.sort(scores)
     low, high = ordered[0], ordered[-1]

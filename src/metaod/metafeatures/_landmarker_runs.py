@@ -129,9 +129,8 @@ class LandmarkerRuns:
 
     def neighbours(self) -> NeighbourRun:
         """The nearest neighbours of each row, or of each row of a sample."""
-        return self._once(
-            "neighbours", lambda: run_neighbours(self._z_scores, random_state=self.random_state)
-        )
+        seed = self.random_state
+        return self._once("neighbours", lambda: run_neighbours(self._z_scores, random_state=seed))
 
     def knn(self) -> KNNRun:
         """Distances to neighbours, as scores of the rows that were searched."""

@@ -101,11 +101,6 @@ def rank_scores(scores: Scores) -> Ranking | None:
 
     Scores are equal that differ by less than 1e-9 of their range; all are where the range is below
     1e-9 of the largest magnitude.
-
-    Examples
-    --------
-    >>> rank_scores(np.array([3.0, 1.0, 2.0, 1.0])).ranks
-    array([4. , 1.5, 3. , 1.5])
     """
     order = np.argsort(scores)
     ascending = scores[order]
@@ -130,13 +125,7 @@ def rank_scores(scores: Scores) -> Ranking | None:
 
 
 def spearman(left: Matrix, right: Matrix) -> Matrix:
-    """Spearman correlations between rows of ranks, each row of one with each of the other.
-
-    Examples
-    --------
-    >>> spearman(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0], [3.0, 2.0, 1.0]]))
-    array([[ 0.5, -1. ]])
-    """
+    """Spearman correlations of each row of ranks on the left with each on the right."""
     return np.clip(_standardised(left) @ _standardised(right).T, -1, 1)
 
 
@@ -147,13 +136,7 @@ def _standardised(ranks: Matrix) -> Matrix:
 
 
 def overlap(left: Scores, right: Scores) -> float:
-    """Share of the top rows of one ranking that are top in the other; 0.05 by chance.
-
-    Examples
-    --------
-    >>> overlap(np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.5, 0.0]))
-    0.75
-    """
+    """Share of the top rows of one ranking that are top in the other; 0.05 by chance."""
     return float(np.minimum(left, right).sum() / left.sum())
 
 
@@ -166,13 +149,7 @@ def compare(one: Ranking | None, other: Ranking | None) -> tuple[float, float]:
 
 
 def gini(ascending: Scores) -> float:
-    """Gini coefficient of sorted numbers of which none is negative; NaN if all are zero.
-
-    Examples
-    --------
-    >>> gini(np.array([0.0, 0.0, 0.0, 1.0]))
-    0.75
-    """
+    """Gini coefficient of sorted numbers that are not negative; NaN if all are zero."""
     n = len(ascending)
     total = ascending.sum()
     if total == 0:
