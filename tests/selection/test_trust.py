@@ -90,7 +90,7 @@ def test_a_table_unlike_the_database(made):
     far = judged(made, distances=np.full(30, 1e6))
     assert far.unlikeness == 1.0
     assert UNLIKE in far.warnings[0]
-    assert "more so than all of the training datasets" in far.warnings[0]
+    assert "more so than all of its datasets" in far.warnings[0]
     near = judged(made, distances=np.zeros(30))
     assert near.unlikeness == 0.0
     assert near.warnings == ()
@@ -100,7 +100,7 @@ def test_a_table_unlike_the_database(made):
         trust = judged(made, distances=np.full(30, (own[place] + own[place + 1]) / 2))
         assert any(UNLIKE in text for text in trust.warnings) == warned
     # 29 of 30 are 96.7 %: no share is made larger than it is
-    assert "than 96% of the training datasets" in trust.warnings[0]
+    assert "than 96% of its datasets" in trust.warnings[0]
 
 
 RISES = {
@@ -140,7 +140,6 @@ def test_a_small_table(made):
     smallest = int(made.history.shapes[:, 0].min())
     warning = judged(made, table(smallest - 1)).warnings[-1]
     assert f"has {smallest - 1} rows, fewer than all 30 training datasets" in warning
-    assert f"the smallest: {smallest}" in warning
     # as many rows as the smallest of 30, and more than 2 % of them
     assert judged(made, table(smallest)).warnings == ()
     shapes = np.column_stack([np.arange(100, 300), np.full(200, 3)])
@@ -149,7 +148,7 @@ def test_a_small_table(made):
         trust = assess_trust(prepare(table(n_rows)), large, None, PREDICTION)
         assert bool(trust.warnings) == warned
     [warning] = assess_trust(prepare(table(102)), large, None, PREDICTION).warnings
-    assert "fewer than 197 of the 200 training datasets (the smallest: 100)" in warning
+    assert "fewer than 197 of the 200 training datasets" in warning
 
 
 def test_rows_that_repeat_one_another(made):

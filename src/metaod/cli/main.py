@@ -1,6 +1,6 @@
 """The command ``metaod``: its entry, its global options and how errors are shown.
 
-Nothing heavy is imported here, nor by the modules of the commands before one of them runs.
+Neither this module nor those of the commands import anything heavy before a command runs.
 """
 
 import errno
@@ -30,7 +30,7 @@ __all__ = ["app", "main"]
 
 USER_ERROR, DEFECT, INTERRUPTED = 2, 1, 130
 
-# the base of every complaint about options and arguments, wherever typer keeps it
+# the base of all errors about options and arguments, wherever typer keeps it
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
@@ -45,17 +45,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _ONLINE, _OFFLINE, _RESEARCH = "Find outliers", "Extend the database", "Evaluate"
-app.command(rich_help_panel=_ONLINE)(detect)
-app.command(rich_help_panel=_ONLINE)(select)
-app.command(rich_help_panel=_ONLINE)(inspect)
-app.command(rich_help_panel=_ONLINE)(describe)
-app.command(rich_help_panel=_ONLINE)(models)
-app.command(rich_help_panel=_ONLINE)(info)
+for command in (detect, select, inspect, describe, models, info):
+    app.command(rich_help_panel=_ONLINE)(command)
 app.add_typer(datasets_app, name="datasets", rich_help_panel=_OFFLINE)
-app.command(rich_help_panel=_OFFLINE)(build)
+for command in (build, learners, train):
+    app.command(rich_help_panel=_OFFLINE)(command)
 app.add_typer(db_app, name="db", rich_help_panel=_OFFLINE)
-app.command(rich_help_panel=_OFFLINE)(learners)
-app.command(rich_help_panel=_OFFLINE)(train)
 app.add_typer(testbed_app, name="testbed", rich_help_panel=_RESEARCH)
 app.command(rich_help_panel=_RESEARCH)(evaluate)
 
@@ -69,11 +64,11 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     *,
-    version: Annotated[  # its callback does the work
+    version: Annotated[  # handled by its callback
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
-    debug: Annotated[  # taken out of the arguments in main(), listed here for --help
+    debug: Annotated[  # handled in main(), listed here for --help
         bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
@@ -81,9 +76,9 @@ def options(
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
-    """Run the command; exit with 0, 1 (a defect of ours), 2 (the user's to mend) or 130."""
+    """Run the command; exit with 0, 1 (a defect in metaod), 2 (an error of the user) or 130."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    # taken wherever it stands, also behind the sub-command
+    # accepted anywhere, also after the sub-command
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
@@ -100,14 +95,14 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", INTERRUPTED, debug=debug)
     except BrokenPipeError:
-        # the reader of our output went away (`| head`): no error, and no noise at shutdown
+        # the reader of the output has gone (`| head`): no error, and no message at shutdown
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF):
             _fail(f"cannot write the output: {error.strerror}", USER_ERROR, debug=debug)
         _fail(_defect(error), DEFECT, debug=debug)
-    except Exception as error:  # the last resort, so that no user ever meets a bare traceback
+    except Exception as error:  # last resort: the user sees no bare traceback
         _fail(_defect(error), DEFECT, debug=debug)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -127,5 +122,5 @@ def _usage_line(error: Exception) -> str:
 def _fail(message: str, code: int, *, debug: bool) -> NoReturn:
     if debug:
         traceback.print_exc()
-    print("metaod: error: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201 - the one line an error is
+    print("metaod: error: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201 - an error is one line
     sys.exit(code)

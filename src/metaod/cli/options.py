@@ -33,13 +33,8 @@ _FORMATS = "CSV, TSV, Parquet, ARFF, MAT, NPY, NPZ, XLSX; - is stdin."
 File = Annotated[str | None, typer.Argument(help=f"Table: {_FORMATS}")]
 Files = Annotated[list[str] | None, typer.Argument(help=f"Tables: {_FORMATS}", metavar="FILE")]
 Example = Annotated[bool, typer.Option("--example", help="Use the bundled example.")]
-Learner = Annotated[
-    str,
-    typer.Option(
-        help="Learner that picks: default, a learner's name, or an artifact's file.",
-        metavar="NAME",
-    ),
-]
+_LEARNER = "Learner that picks: default, a learner's name, or an artifact's file."
+Learner = Annotated[str, typer.Option(help=_LEARNER, metavar="NAME")]
 
 Group = Mapping[str, tuple[Any, Any]]
 """Options by name: annotation and default."""
@@ -49,52 +44,57 @@ def _option(kind: Any, text: str, *flags: str, default: Any = None, **settings: 
     return Annotated[kind, typer.Option(*flags, help=text, **settings)], default
 
 
+_reading = functools.partial(_option, rich_help_panel="Reading the table")
+_picking = functools.partial(_option, rich_help_panel="Picking the model")
+
 READING: Group = {
-    "label": _option(
+    "label": _reading(
         str | None, "Label column (or array); set apart, only for evaluation.", metavar="NAME"
     ),
-    "delimiter": _option(
+    "delimiter": _reading(
         str | None, "Field delimiter of text files; detected by default.", metavar="C"
     ),
-    "encoding": _option(str | None, "Text encoding; detected by default.", metavar="NAME"),
-    "decimal": _option(str | None, "Decimal mark, '.' or ','; detected by default.", metavar="C"),
-    "na": _option(
+    "encoding": _reading(str | None, "Text encoding; detected by default.", metavar="NAME"),
+    "decimal": _reading(str | None, "Decimal mark, '.' or ','; detected by default.", metavar="C"),
+    "na": _reading(
         list[str] | None, "A further word for a missing value; repeatable.", metavar="WORD"
     ),
-    "header": _option(
+    "header": _reading(
         bool | None,
         "Whether the first line names the columns; detected by default.",
         "--header/--no-header",
         show_default=False,
     ),
-    "text": _option(list[str] | None, "Read this column as text; repeatable.", metavar="COLUMN"),
-    "sheet": _option(
+    "text": _reading(list[str] | None, "Read this column as text; repeatable.", metavar="COLUMN"),
+    "sheet": _reading(
         str | None, "Sheet of an XLSX workbook: its name, or its number from 0.", metavar="NAME"
     ),
-    "variable": _option(str | None, "Array to take from a .mat or .npz file.", metavar="NAME"),
-    "max_bytes": _option(
+    "variable": _reading(str | None, "Array to take from a .mat or .npz file.", metavar="NAME"),
+    "max_bytes": _reading(
         int | None, "Most memory that the file may take; 8 GiB by default.", metavar="N", min=1
     ),
 }
 """How the commands read a table: options of :func:`metaod.read_table`."""
 
 PICKING: Group = {
-    "learner": (Learner, "default"),
-    "pick": _option(
+    "learner": _picking(str, _LEARNER, default="default", metavar="NAME"),
+    "pick": _picking(
         str | None,
         "ensemble: a model or an average of a few (the default); single: one model.",
         metavar="KIND",
     ),
-    "exclude": _option(
+    "exclude": _picking(
         list[str] | None, "Do not pick this family or model; repeatable.", metavar="MODEL"
     ),
-    "space": _option(
+    "space": _picking(
         list[str] | None, "Pick only from this space, family or model; repeatable.", metavar="MODEL"
     ),
-    "max_seconds": _option(
+    "max_seconds": _picking(
         float | None, "Pick only models expected to fit in this time.", metavar="S"
     ),
-    "seed": _option(int, "Seed of all random parts.", default=0, metavar="N", min=0, max=2**32 - 1),
+    "seed": _picking(
+        int, "Seed of all random parts.", default=0, metavar="N", min=0, max=2**32 - 1
+    ),
 }
 """How the commands pick a model: options of :func:`metaod.select`."""
 

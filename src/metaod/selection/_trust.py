@@ -142,7 +142,7 @@ def assess_trust(
 def _about_unlikeness(unlikeness: float, figures: dict[str, float]) -> str:
     # rounded down: 99.9 % are not all
     share = "all" if unlikeness >= 1 else f"{int(100 * unlikeness)}%"
-    text = f"the table is unlike the training data, more so than {share} of the training datasets"
+    text = f"the table is unlike the training data, more so than {share} of its datasets"
     near, far = figures.get("regret_near", 0.0), figures.get("regret_far", 0.0)
     rises = figures.get("regret_distance_correlation", 0.0) > 0 and round(far, 2) > round(near, 2)
     if rises and figures.get("regret_distance_p", 1.0) < 0.05:
@@ -150,7 +150,7 @@ def _about_unlikeness(unlikeness: float, figures: dict[str, float]) -> str:
             f" (on such tables the picks fell {far:.2f} short of the best model, elsewhere "
             f"{near:.2f})"
         )
-    return f"{text}; check the top rows by hand, or compare with isolation forest"
+    return f"{text}; check the flagged rows by hand"
 
 
 def _about_size(prepared: PreparedTable, history: History | None) -> list[str]:
@@ -162,11 +162,9 @@ def _about_size(prepared: PreparedTable, history: History | None) -> list[str]:
     if len(sizes) - n_larger >= _SMALL * len(sizes):
         return []
     larger = f"all {n_larger}" if n_larger == len(sizes) else f"{n_larger} of the {len(sizes)}"
-    text = (
-        f"the table has {n_rows} rows, fewer than {larger} training datasets (the smallest: "
-        f"{sizes.min()}); add rows if you can"
-    )
-    return [text]
+    return [
+        f"the table has {n_rows} rows, fewer than {larger} training datasets; add rows if you can"
+    ]
 
 
 def _about_rows(prepared: PreparedTable) -> list[str]:
