@@ -38,7 +38,7 @@ def test_the_usual_share_stays_the_usual_share():
 
 def test_equal_scores_flag_nothing():
     scores = np.full(50, 3.0)
-    assert not (scores > threshold_of(scores)).any()
+    assert not (scores > threshold_of(scores, 0.1)).any()
 
 
 @given(arrays(np.float64, st.integers(2, 60), elements=FINITE))
@@ -46,7 +46,7 @@ def test_equal_scores_flag_nothing():
 def test_it_is_a_share_whatever_the_scores(scores):
     share = estimated_share(scores)
     assert 0.02 < share < 0.25
-    flagged = scores > threshold_of(scores)
+    flagged = scores > threshold_of(scores, share)
     assert flagged.sum() <= np.ceil(share * len(scores))
 
 

@@ -37,7 +37,7 @@ def models(
     rows: Annotated[
         int | None,
         typer.Option(
-            help="Say which models do not apply to a table of N rows.", metavar="N", min=0
+            help="Show which models do not apply to a table of N rows.", metavar="N", min=0
         ),
     ] = None,
     columns: Annotated[int, typer.Option(help="Columns of that table.", metavar="P", min=0)] = 1,
@@ -45,13 +45,13 @@ def models(
         int | None, typer.Option(help="Show at most N models.", metavar="N", min=1)
     ] = None,
     all_models: Annotated[
-        bool, typer.Option("--all", help="List every model, not one line a family.")
+        bool, typer.Option("--all", help="List every model, not only the families.")
     ] = False,
     json: Json = False,
 ) -> None:
     """List the models that MetaOD picks from.
 
-    Without options: one line a detector family. With a filter, --all or --limit: the models.
+    Without options: one line per family. With a filter, --all or --limit: the models.
 
     Examples:  metaod models  ·  metaod models --family LOF  ·  metaod models --rows 40 --all
     """
@@ -74,7 +74,7 @@ def models(
 
 
 def _named(family: list[str] | None, space: str) -> list[str] | None:
-    """The families' own spelling of the names given, whatever their case."""
+    """Names of families in their own spelling; case does not matter."""
     from metaod.models import model_space
 
     if not family:
@@ -121,12 +121,12 @@ def _print_families(chosen: "list[ModelSpec]") -> None:
         )
     console().print(table)
     console().print(
-        f"{len(chosen)} models; `metaod models --family NAME` lists one family's, --all every one"
+        f"{len(chosen)} models; --family NAME lists the models of one family, --all every model"
     )
 
 
 def _values_in(specs: "list[ModelSpec]") -> str:
-    """What the models of a family differ in or share, a line a hyperparameter."""
+    """The values of each hyperparameter in a family, one hyperparameter a line."""
     from metaod.models import DEFAULT_SCALING
 
     values: dict[str, dict[str, None]] = {name: {} for name in specs[0].family.grid}
@@ -135,6 +135,6 @@ def _values_in(specs: "list[ModelSpec]") -> str:
             values.setdefault(name, {})[str(value)] = None
         values.setdefault("scaling", {})[spec.scaling] = None
     if list(values["scaling"]) == [DEFAULT_SCALING]:
-        # the paper's, of every model whose id does not say otherwise
+        # the default is not part of a model's id
         del values["scaling"]
     return "\n".join(f"{name}: {', '.join(options)}" for name, options in values.items())

@@ -134,16 +134,7 @@ def open_table(
 ) -> "Table":
     """Read the table that a command was given, or the bundled example.
 
-    Parameters
-    ----------
-    command : str
-        Name of the command, for errors.
-    file : str or None
-        A path, or ``-``; None with `example`.
-    reading : mapping of str to object
-        Options of :func:`metaod.read_table`; those that are None keep their default.
-    example : bool
-        Whether to read the bundled example.
+    Options of :func:`metaod.read_table` that are None keep their default.
     """
     from metaod.tables import load_example, read_table
 

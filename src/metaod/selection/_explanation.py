@@ -94,12 +94,7 @@ class Explanation:
 
 
 def family_names(models: Sequence[str]) -> str:
-    """Name models briefly, by their families.
-
-    Parameters
-    ----------
-    models : sequence of str
-        Ids of models; none is an average.
+    """Name models, given by their ids, briefly by their families.
 
     Examples
     --------
@@ -122,20 +117,9 @@ def explain_pick(
     *,
     top: int = 5,
 ) -> Explanation:
-    """Explain why a learner picked a model.
+    """Explain why a learner picked a model for a table with meta-features `m`.
 
-    Parameters
-    ----------
-    artifact : Artifact
-        The learner.
-    m : array of shape (d,)
-        The table's meta-features, as the learner takes them.
-    scores : Series
-        The learner's scores of the models that may be picked.
-    pick : str
-        The model.
-    top : int, default=5
-        Datasets and features to show.
+    `scores` are those of the models that may be picked.
     """
     history, measure = artifact.history, artifact.manifest.measure or "performance"
     if history is None:

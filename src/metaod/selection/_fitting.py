@@ -31,22 +31,10 @@ __all__ = ["Fitted", "fit_models", "fit_selection"]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Models that are fitted to a table.
+    """Models that are fitted to a training table X.
 
-    Parameters
-    ----------
-    detector : SpecDetector or AverageDetector
-        The fitted detector; its threshold and labels are these.
-    X : ndarray of float, shape (n_rows, n_columns)
-        The training table.
-    scores : ndarray of float, shape (n_rows,)
-        Finite scores of its rows, higher is more outlying.
-    threshold : float
-        Rows that score above it are flagged.
-    seed : int
-        Seed of random models.
-    notes : tuple of str
-        What the user should know: which models failed, and why.
+    The scores of its rows are finite; rows that score above the threshold are flagged. The notes
+    say which models failed, and why.
     """
 
     detector: SpecDetector | AverageDetector
@@ -133,23 +121,8 @@ def fit_selection(
 
     A model fails if it raises, runs out of memory, or gives NaN or infinite scores to more than
     1 % of the rows. If some members of an average fail, the others are averaged. If all fail, the
-    models of the ranking are tried in order, without members that have failed.
-
-    Parameters
-    ----------
-    selection : Selection
-        The pick, its ranking and its table.
-    contamination : "auto" or float in (0, 0.5], default="auto"
-        Share of outliers.
-    random_state : int, default=0
-        Seed of random models.
-    n_jobs : int, optional
-        Jobs of detectors that can use several.
-
-    Raises
-    ------
-    UserError
-        If every model fails.
+    models of the ranking are tried in order, without members that have failed. UserError if every
+    model fails.
     """
     share = check_contamination(contamination)
     X = selection.prepared.X

@@ -48,16 +48,8 @@ _SAME = 1e-6
 class SavedPick:
     """What a fitted estimator is made of.
 
-    Parameters
-    ----------
-    fitted : Fitted
-        The fitted models.
-    preparation : Preparation
-        The fitted preparation of tables.
-    feature_names : list of str
-        Names of the training table's columns; empty if it had none.
-    parameters : mapping of str to plain data
-        The estimator's parameters, without the seed.
+    The names of the training table's columns are empty if it had none; the parameters are the
+    estimator's, as plain data and without the seed.
     """
 
     fitted: Fitted

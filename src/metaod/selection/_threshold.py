@@ -60,28 +60,9 @@ def estimated_share(scores: Scores) -> float:
     return float(np.sqrt(USUAL_SHARE * np.clip(beyond, _FEWEST, _MOST)))
 
 
-def threshold_of(scores: Scores, contamination: Contamination = "auto") -> float:
-    """Compute the score above which a row is flagged.
+def threshold_of(scores: Scores, share: float) -> float:
+    """Compute the score above which rows are flagged: as in PyOD, a quantile of the scores.
 
-    Parameters
-    ----------
-    scores : ndarray of float, shape (n_rows,)
-        Finite scores of the training rows, higher is more outlying.
-    contamination : "auto" or float in (0, 0.5], default="auto"
-        Share of outliers; estimated by :func:`estimated_share` unless given.
-
-    Returns
-    -------
-    float
-        As in PyOD, the quantile of the scores at one minus the share; if many rows share a score,
-        fewer rows than asked for may be above it.
-
-    Examples
-    --------
-    >>> threshold_of(np.arange(11.0), 0.2)
-    8.0
+    If many rows share a score, fewer rows than asked for may be above it.
     """
-    share = check_contamination(contamination, owner="threshold_of")
-    if share == "auto":
-        share = estimated_share(scores)
     return float(np.quantile(scores, 1 - share))

@@ -106,18 +106,8 @@ def assess_trust(
 ) -> Trust:
     """Collect the figures and warnings that hold for a pick.
 
-    Parameters
-    ----------
-    prepared : PreparedTable
-        The table.
-    artifact : Artifact
-        The learner, with its history and calibration if it has them.
-    distances : array of shape (n,), optional
-        Distances to the historical datasets.
-    prediction : tuple of float
-        Predicted performance of the pick and the ends of its interval.
-    further_warnings : sequence of str
-        Put behind the warnings about the table.
+    `distances` are those to the historical datasets; `prediction` is the predicted performance of
+    the pick with the ends of its interval.
     """
     warnings = [*_about_rows(prepared), *_about_size(prepared, artifact.history), *further_warnings]
     calibration = artifact.calibration
