@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from metaod.history import final_origins, shipped_matrix
-from metaod.history._shipped_training import shipped_training_data
+from metaod.history import final_origins, shipped_matrix, shipped_training_data
 from metaod.lab import Candidate, bootstrap_intervals, grouped_folds, run_protocol
 from metaod.learners import learner_class
 

@@ -23,8 +23,7 @@ import numpy.typing as npt
 import pandas as pd
 from joblib import Parallel, delayed
 
-from metaod.history import TrainingData, final_origins
-from metaod.history._shipped_training import RECIPES, shipped_training_data
+from metaod.history import RECIPES, TrainingData, final_origins, shipped_training_data
 from metaod.lab import bootstrap_intervals
 from metaod.learners import make_learner, origin_folds
 from metaod.models import ModelSpec, average_of, members_of

@@ -2,8 +2,8 @@
 
     python tools/make_catalogue.py FOLDER
 
-FOLDER holds the datasets and a catalog.csv that lists them (see `metaod.history._folder`). Of the
-collections that the catalogue knows, every dataset's figures are computed anew and written into
+FOLDER holds the datasets and a catalog.csv that lists them (see `metaod.history.iter_folder`). Of
+the collections that the catalogue knows, every dataset's figures are computed anew and written into
 the catalogue; a dataset that it does not have yet is added. Everything else in the catalogue
 (addresses, citations, licences) is written by hand and kept. Nothing of the data themselves goes
 into it.

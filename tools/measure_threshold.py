@@ -16,7 +16,7 @@ import pandas as pd
 from scipy import stats
 
 from metaod.history import average_precision, final_origins, iter_folder
-from metaod.history._averages import Averaging
+from metaod.history._references import AverageScores
 from metaod.models import ModelSpec, average_of, score_models
 from metaod.models._averages import COMMITTEE
 from metaod.selection._threshold import USUAL_SHARE, estimated_share
@@ -57,9 +57,9 @@ def cases(folder: str) -> Iterator[Case]:
         if (entry.rows or 0) > 10_000 or (entry.columns or 0) > 100:
             continue
         dataset = entry.load()
-        averaging = Averaging(MODELS, 1)
+        averaging = AverageScores(MODELS, 1)
         for scored in score_models(dataset.X, sorted(averaging.members), trials=1):
-            averaging.take(scored)
+            averaging.add(scored)
         for scored in averaging.scored():
             if scored.scores is not None:
                 yield Case(entry.origin, scored.scores, dataset.y)

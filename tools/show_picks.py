@@ -9,8 +9,13 @@ the pick, its AP, PyOD's default iForest, what PyOD's ADEngine would run (kNN be
 
 import pandas as pd
 
-from metaod.history import shipped_datasets, shipped_matrix
-from metaod.history._shipped_training import FOLDS, RECIPES, shipped_training_data
+from metaod.history import (
+    FOLDS,
+    RECIPES,
+    shipped_datasets,
+    shipped_matrix,
+    shipped_training_data,
+)
 from metaod.learners import make_learner, out_of_fold_scores
 
 NAMES = (

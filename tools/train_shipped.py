@@ -9,8 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from metaod.history._shipped_learners import SHIPPED
-from metaod.history._shipped_training import train_shipped
+from metaod.history import RECIPES, train_shipped
 
 OUT = Path(__file__).parent.parent / "src" / "metaod" / "history" / "shipped" / "artifacts"
 
@@ -18,12 +17,12 @@ OUT = Path(__file__).parent.parent / "src" / "metaod" / "history" / "shipped" / 
 def main() -> None:
     """Train and write them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=SHIPPED, action="append")
+    parser.add_argument("--only", choices=tuple(RECIPES), action="append")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--made", default=f"{datetime.now(UTC):%Y-%m-%d}", help="the day to note")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    for name in given.only or SHIPPED:
+    for name in given.only or RECIPES:
         artifact = train_shipped(name, progress=_tell)
         figures = {} if artifact.calibration is None else artifact.calibration.figures
         manifest = replace(artifact.manifest, made=given.made, figures=figures)

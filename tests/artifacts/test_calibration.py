@@ -15,7 +15,7 @@ from metaod.artifacts import _calibration as module
 from metaod.artifacts._calibration import LEVEL
 from metaod.errors import BadParameter, UserError
 from metaod.history import TrainingData, train
-from metaod.history._training_data import calibration_of
+from metaod.history._training import calibration_of
 from metaod.learners import StateReader, make_learner
 from metaod.learners._state import DamagedState
 from metaod.metafeatures import schema

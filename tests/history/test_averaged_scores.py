@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import zscore
 
 from metaod.history import FIXED_REFERENCES, evaluate_models, measure
-from metaod.history._averages import Averaging
+from metaod.history._references import AverageScores
 from metaod.models import AverageDetector, CellState, ModelSpec, Scored, average_of
 from metaod.models._averages import averages_of
 
@@ -32,9 +32,9 @@ def ok(spec, scores, trial=0, seconds=1.0):
 
 
 def averaged(average, items, trials=2):
-    averaging = Averaging([average], trials)
+    averaging = AverageScores([average], trials)
     for item in items:
-        averaging.take(item)
+        averaging.add(item)
     return list(averaging.scored())
 
 
@@ -55,9 +55,9 @@ def test_averages_leave_what_they_share_as_it_is():
     scores = {spec: RNG.normal(size=40) for spec in (A, B)}
     scores[R] = RNG.normal(size=40)
     averages = averages_of([A, B, R])
-    averaging = Averaging([*averages, averages[0]], 1)
+    averaging = AverageScores([*averages, averages[0]], 1)
     for spec, own in scores.items():
-        averaging.take(ok(spec, own))
+        averaging.add(ok(spec, own))
     once = [item.scores for item in averaging.scored()]
     again = [item.scores for item in averaging.scored()]
     assert len(once) == len(averages) == 4

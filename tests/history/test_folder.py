@@ -85,8 +85,8 @@ def test_the_label_may_be_named(tmp_path):
         (["file", "odd/first.npz,1"], 2, "another number of fields"),
         (["file,origin", "odd/first.npz"], 2, "another number of fields"),
         (["file,origin", ",here"], 2, "names no file"),
-        (["file,samples", "third.npz,many"], 2, "'many' is no number of samples"),
-        (["file", '"third.npz"x'], 2, "no proper CSV"),
+        (["file,samples", "third.npz,many"], 2, "'many' is not a number of samples"),
+        (["file", '"third.npz"x'], 2, "not valid CSV"),
         (["file", "../outside.npz"], 2, "outside the folder"),
         (["file"], None, "has no dataset"),
     ],
@@ -126,5 +126,5 @@ def test_a_broken_promise_of_shape(folder):
 def test_nothing_there(tmp_path):
     with pytest.raises(BadFile, match="has no dataset"):
         iter_folder(tmp_path)
-    with pytest.raises(BadFile, match="is no folder"):
+    with pytest.raises(BadFile, match="is neither a folder nor"):
         iter_folder(tmp_path / "nowhere")

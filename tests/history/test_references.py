@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import zscore
 
 from metaod.history import FIXED_REFERENCES, Reference, evaluate_models, measure, mega_ensemble
-from metaod.history._references import Gathering, standardise
+from metaod.history._references import ReferenceScores, standardise
 from metaod.models import CellState, ModelSpec, Scored, model_space
 
 A, B, R = ModelSpec("HBOS"), ModelSpec("COF"), ModelSpec("LODA")
@@ -17,9 +17,9 @@ def ok(spec, scores, trial=0, seconds=1.0):
 
 
 def gather(reference, items, trials=2):
-    gathering = Gathering([reference], trials)
+    gathering = ReferenceScores([reference], trials)
     for item in items:
-        gathering.take(item)
+        gathering.add(item)
     return [scored for _, scored in gathering.scored()]
 
 

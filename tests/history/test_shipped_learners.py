@@ -12,8 +12,7 @@ from metaod.artifacts import Artifact, BadArtifact, write_container
 from metaod.errors import BadParameter, UserError
 from metaod.history import TrainingData, final_origins, find_artifact, will_train
 from metaod.history import _shipped_learners as learners
-from metaod.history import _shipped_training as training
-from metaod.history._shipped_learners import DEFAULT, SHIPPED, shipped_artifact
+from metaod.history._shipped_learners import DEFAULT, RECIPES, shipped_artifact
 from metaod.learners import learner_class, learner_names, make_learner
 from metaod.metafeatures import schema
 
@@ -38,7 +37,7 @@ class Trainer:
 @pytest.fixture
 def trainer(monkeypatch):
     made = Trainer()
-    monkeypatch.setattr(training, "train_shipped", made)
+    monkeypatch.setattr(learners, "train_shipped", made)
     return made
 
 
@@ -108,9 +107,9 @@ def test_a_saved_pick_is_no_learner(tmp_path):
 
 def test_shipped_names_are_read_from_the_package(monkeypatch, tmp_path, trainer, cache):
     (tmp_path / "artifacts").mkdir()
-    for number, name in enumerate(SHIPPED):
+    for number, name in enumerate(RECIPES):
         tiny(number / 4).save(tmp_path / "artifacts" / f"{name}.metaod")
-    monkeypatch.setattr(learners, "_HERE", tmp_path)
+    monkeypatch.setattr(learners, "_SHIPPED", tmp_path)
     assert same(find_artifact(), tiny(0.0))
     assert same(find_artifact(DEFAULT), tiny(0.0))
     assert same(find_artifact("metaod"), tiny(0.25))
@@ -202,7 +201,7 @@ def test_what_goes_wrong_in_training_is_told(monkeypatch, cache):
     def failing(name, *, progress=None):
         raise UserError("no such luck", where=name)
 
-    monkeypatch.setattr(training, "train_shipped", failing)
+    monkeypatch.setattr(learners, "train_shipped", failing)
     with pytest.raises(UserError, match="no such luck"):
         find_artifact("argosmart")
     assert not cache.exists()
@@ -225,9 +224,8 @@ def test_whatever_it_depends_on_gives_another_file(monkeypatch, trainer, cache, 
     }
     for path in places.values():
         path.write_bytes(b"as it was")
-    monkeypatch.setattr(learners, "_HERE", here)
-    monkeypatch.setattr(learners, "_LEARNERS", ours)
-    monkeypatch.setattr(learners, "_SOURCES", ours)
+    monkeypatch.setattr(learners, "_SHIPPED", here)
+    monkeypatch.setattr(learners, "_SOURCES", (ours,))
     assert will_train("argosmart")
     find_artifact("argosmart")
     assert not will_train("argosmart")
@@ -248,7 +246,7 @@ def test_whatever_it_depends_on_gives_another_file(monkeypatch, trainer, cache, 
 
 def test_only_rivals_are_trained(cache):
     assert [
-        name for name in (DEFAULT, *SHIPPED, "fixed", "no/such", None) if will_train(name)
+        name for name in (DEFAULT, *RECIPES, "fixed", "no/such", None) if will_train(name)
     ] == []
     assert will_train("isac")
 
@@ -274,21 +272,21 @@ def small(n=24):
 def test_final_origins_train_but_do_not_calibrate(monkeypatch):
     data = small()
     held_back = sorted(final_origins())[:3]
-    monkeypatch.setattr(training, "final_origins", lambda: frozenset(held_back))
+    monkeypatch.setattr(learners, "final_origins", lambda: frozenset(held_back))
     asked, seen = [], []
-    real = training.calibration_of
+    real = learners.calibration_of
 
     def told(found, learner, **kwargs):
         seen.append(set(found.origins))
         return real(found, learner, **kwargs)
 
-    monkeypatch.setattr(training, "calibration_of", told)
+    monkeypatch.setattr(learners, "calibration_of", told)
     monkeypatch.setattr(
-        training,
+        learners,
         "shipped_training_data",
         lambda schemas, **models: asked.append((schemas, models)) or data,
     )
-    artifact = training.train_shipped("argosmart")
+    artifact = learners.train_shipped("argosmart")
     assert asked == [(("paper",), {"space": "paper", "averages": False})]
     assert artifact.manifest.datasets == tuple(data.P.index)
     assert artifact.manifest.n_origins == 24
@@ -302,33 +300,33 @@ def test_final_origins_train_but_do_not_calibrate(monkeypatch):
 
 def test_a_recipe_says_which_models(monkeypatch):
     asked = []
-    recipe = training.ShippedRecipe("global_best", space="extended", averages=True)
-    monkeypatch.setitem(training.RECIPES, "default", recipe)
-    monkeypatch.setattr(training, "final_origins", lambda: frozenset(sorted(final_origins())[:3]))
+    recipe = learners.ShippedRecipe("global_best", space="extended", averages=True)
+    monkeypatch.setitem(learners.RECIPES, "default", recipe)
+    monkeypatch.setattr(learners, "final_origins", lambda: frozenset(sorted(final_origins())[:3]))
 
     def found(schemas, **models):
         asked.append(models)
         return small()
 
-    monkeypatch.setattr(training, "shipped_training_data", found)
-    training.train_shipped("default")
+    monkeypatch.setattr(learners, "shipped_training_data", found)
+    learners.train_shipped("default")
     assert asked == [{"space": "extended", "averages": True}]
 
 
 def test_the_recipes():
-    for name in SHIPPED:
-        recipe = training.RECIPES[name]
+    for name in RECIPES:
+        recipe = learners.RECIPES[name]
         assert recipe.learner in learner_names()
         assert set(recipe.schemas) <= {"paper", "scores"}
         make_learner(recipe.learner, **recipe.params)
         assert recipe.space in {"paper", "extended"}
-    paper = training.RECIPES["metaod"]
+    paper = learners.RECIPES["metaod"]
     assert (paper.learner, paper.space, paper.averages) == ("metaod", "paper", False)
 
 
 def test_the_shipped_data_with_and_without_the_final_origins():
-    everything = training.shipped_training_data(("paper",))
-    shared = training.shipped_training_data(("paper",), final=False)
+    everything = learners.shipped_training_data(("paper",))
+    shared = learners.shipped_training_data(("paper",), final=False)
     assert (len(everything.P), everything.n_origins) == (838, 780)
     assert everything.reference.notna().mean() > 0.95
     assert not set(shared.origins) & set(final_origins())

@@ -9,9 +9,7 @@ import pytest
 
 import metaod
 from metaod.artifacts._calibration import LEVEL
-from metaod.history import final_origins, find_artifact, shipped_datasets
-from metaod.history._shipped_learners import SHIPPED
-from metaod.history._shipped_training import RECIPES
+from metaod.history import RECIPES, final_origins, find_artifact, shipped_datasets
 from metaod.models import candidate_averages, model_space, title_of
 
 PAPER = {spec.id for spec in model_space("paper")}
@@ -37,7 +35,7 @@ def mostly_zero():
     return rng.random((250, 30)) * (rng.random((250, 30)) < 0.05)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", RECIPES)
 def test_a_shipped_learner_says_what_it_is(name):
     artifact = find_artifact(name)
     manifest = artifact.manifest
@@ -51,7 +49,7 @@ def test_a_shipped_learner_says_what_it_is(name):
     assert len(set(artifact.history.origins)) == 780
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", RECIPES)
 def test_a_shipped_learner_knows_how_sure_it_is(name):
     figures = find_artifact(name).calibration.figures
     assert figures["interval_level"] == LEVEL
@@ -64,13 +62,13 @@ def test_a_shipped_learner_knows_how_sure_it_is(name):
     assert len(find_artifact(name).calibration.distances) == len(shared)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", RECIPES)
 def test_a_shipped_learner_is_small(name):
     file = files("metaod.history").joinpath("shipped", "artifacts", f"{name}.metaod")
     assert len(file.read_bytes()) < 12 * 2**20
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", RECIPES)
 def test_the_example_gets_a_pick(name):
     selection = metaod.select(metaod.load_example(), learner=name)
     assert selection.best.id == selection.ranking["model"][0]
@@ -118,7 +116,7 @@ GOLDEN = {
 """Another pick for a seeded table means another learner, whether it was meant or not."""
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", RECIPES)
 @pytest.mark.parametrize(
     "made", [clusters, heavy_tails, mostly_zero], ids=lambda made: made.__name__
 )

@@ -1,13 +1,26 @@
-"""Labelled datasets, performance of models on them, the shipped matrix and the shipped learners."""
+"""Labelled datasets, evaluation of models on them, the shipped matrix, training of learners."""
 
-from metaod.history._cache import default_cache_dir
+from metaod.history._datasets import (
+    ENDING,
+    FolderEntry,
+    LabelledDataset,
+    holds_variables,
+    iter_folder,
+    read_labelled,
+)
 from metaod.history._evaluation import ENGINE_VERSION, Evaluation, evaluate_models
-from metaod.history._fingerprinting import FINGERPRINT_FORM, fingerprint
-from metaod.history._folder import FolderEntry, iter_folder
-from metaod.history._labelled import ENDING, LabelledDataset, holds_variables, read_labelled
+from metaod.history._fingerprint import FINGERPRINT_FORM, fingerprint
 from metaod.history._metrics import MEASURES, Measures, average_precision, measure, round_scores
 from metaod.history._references import FIXED_REFERENCES, Reference, mega_ensemble
-from metaod.history._shipped_learners import find_artifact, will_train
+from metaod.history._shipped_learners import (
+    FOLDS,
+    RECIPES,
+    default_cache_dir,
+    find_artifact,
+    shipped_training_data,
+    train_shipped,
+    will_train,
+)
 from metaod.history._shipped_matrix import (
     final_origins,
     shipped_cells,
@@ -16,14 +29,16 @@ from metaod.history._shipped_matrix import (
     shipped_matrix,
     shipped_metafeatures,
 )
-from metaod.history._training_data import REFERENCE, TrainingData, train
+from metaod.history._training import REFERENCE, TrainingData, train
 
 __all__ = [
     "ENDING",
     "ENGINE_VERSION",
     "FINGERPRINT_FORM",
     "FIXED_REFERENCES",
+    "FOLDS",
     "MEASURES",
+    "RECIPES",
     "REFERENCE",
     "Evaluation",
     "FolderEntry",
@@ -48,6 +63,8 @@ __all__ = [
     "shipped_folder",
     "shipped_matrix",
     "shipped_metafeatures",
+    "shipped_training_data",
     "train",
+    "train_shipped",
     "will_train",
 ]

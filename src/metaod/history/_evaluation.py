@@ -1,4 +1,4 @@
-"""How every requested model does on one labelled table: scores in, measures out."""
+"""Evaluation of models on one labelled table: score, then measure against the labels."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,20 +10,28 @@ import numpy.typing as npt
 
 from metaod._version import __version__
 from metaod.errors import BadParameter
-from metaod.history._averages import Averaging
 from metaod.history._metrics import MEASURES, measure
-from metaod.history._references import Gathering, Reference
-from metaod.models import Budget, CellState, Mode, ModelSpec, Scored, is_average, score_models
+from metaod.history._references import AverageScores, Reference, ReferenceScores
+from metaod.models import (
+    Budget,
+    CellState,
+    Matrix,
+    Mode,
+    ModelSpec,
+    Scored,
+    is_average,
+    score_models,
+)
 
 __all__ = ["ENGINE_VERSION", "Evaluation", "evaluate_models"]
 
 ENGINE_VERSION = f"metaod {__version__}"
-"""What is noted as the maker of an evaluation."""
+"""The version that is stored with an evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How one model did on one dataset in one trial.
+    """Performance of one model on one dataset in one trial.
 
     Parameters
     ----------
@@ -32,19 +40,19 @@ class Evaluation:
     trial : int
         Number of the trial, from 0.
     mode : Mode
-        How faithful to PyOD's own bits the scores are.
+        Whether the scores are the fast ones or PyOD's own, bit for bit.
     state : CellState
-        How it ended.
+        How the trial ended.
     ap, roc_auc, precision_at_n : float
         The measures, each in [0, 1]; NaN unless the state is ok.
     seconds : float
-        What the model alone would have taken.
+        The time that the model alone would have taken.
     seed : int or None
         The seed; None for a model that is not random.
     reason : str
-        Why it did not end well, or the repair that was made to its scores.
+        Why the state is not ok, or how the scores were repaired.
     engine_version : str
-        Version of what computed it.
+        Version of the package that computed it.
     """
 
     model: str
@@ -66,14 +74,14 @@ class Evaluation:
             raise BadParameter("Evaluation", "seconds", "finite and at least 0", self.seconds)
         for name in MEASURES:
             value = getattr(self, name)
-            there = self.state == CellState.OK
-            if not (0.0 <= value <= 1.0 if there else math.isnan(value)):
-                legal = "in [0, 1]" if there else "NaN, as there is no such figure"
+            ok = self.state == CellState.OK
+            if not (0.0 <= value <= 1.0 if ok else math.isnan(value)):
+                legal = "in [0, 1]" if ok else "NaN, as there is no such figure"
                 raise BadParameter("Evaluation", name, legal, value)
 
 
 def evaluate_models(
-    X: npt.NDArray[np.float64],
+    X: Matrix,
     y: npt.NDArray[np.int8],
     specs: Iterable[ModelSpec],
     *,
@@ -92,13 +100,13 @@ def evaluate_models(
     y : ndarray of {0, 1}
         Its labels; both values must occur.
     specs : iterable of ModelSpec
-        The models, and averages of models, be these among the models or not.
+        The models, and averages of models; members of averages need not be among them.
     trials : int, default=5
         Trials of a random model; trial t uses seed t.
     mode : {"fast", "exact"}, default="fast"
-        How faithful to PyOD's own bits the scores must be.
+        Whether the scores are the fast ones or PyOD's own, bit for bit.
     budget : Budget, optional
-        What one cell may cost.
+        The time and memory that one cell may take.
     references : sequence of Reference, optional
         Reference models, evaluated from the same scores.
     keep : callable, optional
@@ -107,28 +115,29 @@ def evaluate_models(
     Yields
     ------
     Evaluation
-        One a model and trial, in no particular order.
+        One for each model and trial, in any order.
     """
     mode = Mode(mode)
     labels = np.ascontiguousarray(y, dtype=np.int8)
     wanted = dict.fromkeys(specs)
-    others = [item for item in references if not is_average(item.spec)]
-    gathering = Gathering(others, trials)
-    averaging = Averaging(
+    others = ReferenceScores([item for item in references if not is_average(item.spec)], trials)
+    averages = AverageScores(
         filter(is_average, [*wanted, *(item.spec for item in references)]), trials
     )
     models = [spec for spec in wanted if not is_average(spec)]
-    everything = list(dict.fromkeys([*models, *gathering.members, *sorted(averaging.members)]))
+    everything = list(dict.fromkeys([*models, *others.members, *sorted(averages.members)]))
     for scored in score_models(X, everything, trials=trials, mode=mode, budget=budget or Budget()):
-        gathering.take(scored)
-        averaging.take(scored)
+        others.add(scored)
+        averages.add(scored)
         if scored.spec in wanted:
             if keep is not None:
                 keep(scored)
             yield _evaluate(scored, labels, mode, seeded=scored.spec.is_random)
-    made = ((scored, reference.is_random) for reference, scored in gathering.scored())
-    averaged = ((scored, scored.spec.is_random) for scored in averaging.scored())
-    for scored, seeded in chain(made, averaged):
+    combined = chain(
+        ((scored, reference.is_random) for reference, scored in others.scored()),
+        ((scored, scored.spec.is_random) for scored in averages.scored()),
+    )
+    for scored, seeded in combined:
         if keep is not None:
             keep(scored)
         yield _evaluate(scored, labels, mode, seeded=seeded)

@@ -1,4 +1,4 @@
-"""How well scores rank the labelled outliers: average precision, ROC AUC, precision at n."""
+"""Measures of how well scores rank the labelled outliers."""
 
 from typing import NamedTuple
 
@@ -7,13 +7,13 @@ import numpy.typing as npt
 from numba import njit
 
 from metaod.errors import BadParameter
+from metaod.models import Scores
 
 __all__ = ["MEASURES", "Measures", "average_precision", "measure", "round_scores"]
 
 MEASURES = ("ap", "roc_auc", "precision_at_n")
 """The measures of performance: average precision, ROC AUC, precision at the number of outliers."""
 
-Scores = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int8]
 
 _DIGITS = 9
@@ -29,8 +29,8 @@ class Measures(NamedTuple):
     roc_auc : float
         Area under the ROC curve, as scikit-learn's ``roc_auc_score``.
     precision_at_n : float
-        Share of outliers among the n top rows, n being the number of outliers; of a tie across
-        the border, the share expected when it is broken at random.
+        Share of outliers among the n top rows, where n is the number of outliers; a tie across
+        the border counts with the share expected if it is broken at random.
     """
 
     ap: float
@@ -41,9 +41,9 @@ class Measures(NamedTuple):
 def round_scores(scores: Scores) -> Scores:
     """Round scores to nine significant digits, so that rounding errors do not decide a rank.
 
-    Two ways to compute one score differ in its last bits, and what is a tie for one is none for
-    the other. Values near zero are rounded as if they had the size of the median absolute score,
-    since what is left of them after a cancellation is noise.
+    Two ways to compute one score differ in its last bits, so that a tie in one is no tie in the
+    other. Values near zero are rounded as if they had the size of the median absolute score,
+    because after a cancellation only noise remains of them.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def round_scores(scores: Scores) -> Scores:
 
 
 def measure(y: npt.ArrayLike, scores: npt.ArrayLike) -> Measures:
-    """All three measures of finite scores, which are rounded first.
+    """Compute all three measures of finite scores, after rounding these.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ def measure(y: npt.ArrayLike, scores: npt.ArrayLike) -> Measures:
     """
     labels, values = _checked(y, scores)
     rounded = round_scores(values)
-    return Measures(*_measure(labels, _descending(rounded), rounded))
+    return Measures(*_measure(labels, np.argsort(-rounded), rounded))
 
 
 def average_precision(y: npt.ArrayLike, scores: npt.ArrayLike) -> float:
-    """Average precision of finite scores as they are, without rounding.
+    """Compute the average precision of finite scores, without rounding.
 
     Examples
     --------
@@ -91,12 +91,8 @@ def average_precision(y: npt.ArrayLike, scores: npt.ArrayLike) -> float:
     0.8333
     """
     labels, values = _checked(y, scores)
-    ap, _, _ = _measure(labels, _descending(values), values)
+    ap, _, _ = _measure(labels, np.argsort(-values), values)
     return float(ap)
-
-
-def _descending(values: Scores) -> npt.NDArray[np.intp]:
-    return np.argsort(-values)
 
 
 def _checked(y: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[Labels, Scores]:

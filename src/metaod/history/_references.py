@@ -1,35 +1,50 @@
-"""Reference models: what selections are compared with and what can never be picked.
+"""Reference models and averages: their scores, computed from the scores of their members.
 
-Some are single models, some averages as :mod:`metaod.models._averages` has them, and one is the
-mean over a whole space. What is no average of a few is added up while the scores of the members
-pass by, so that no score matrix is ever held.
+Selections are compared with the reference models, which are never picked: single models, averages
+of a few models, and the mean of a whole space. Members are scored one after the other. The mean
+of a space is summed up meanwhile, so that no score matrix is held in memory. A few members form
+hundreds of averages: the members' standardised scores are kept, and each average is discarded
+once it is measured.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from metaod.models import CellState, ModelSpec, Scored, ScoreScale, average_of, members_of
+from metaod.models import (
+    CLIP,
+    CellState,
+    ModelSpec,
+    Scored,
+    Scores,
+    ScoreScale,
+    average_of,
+    members_of,
+)
 
-__all__ = ["FIXED_REFERENCES", "Gathering", "Reference", "mega_ensemble", "standardise"]
-
-Scores = npt.NDArray[np.float64]
+__all__ = [
+    "FIXED_REFERENCES",
+    "AverageScores",
+    "Reference",
+    "ReferenceScores",
+    "mega_ensemble",
+    "standardise",
+]
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A mean of the standardised scores of its members.
+    """The mean of the standardised scores of several models.
 
     Parameters
     ----------
     spec : ModelSpec
-        Its name. An average's scores are those of the average.
+        Its spec; that of an average gives the average's scores.
     members : tuple of ModelSpec
         The models whose scores are averaged.
     all_needed : bool
-        Whether one member without scores leaves the reference without; else the others do.
+        Whether the reference has no scores if one member has none; else the others suffice.
     """
 
     spec: ModelSpec
@@ -67,13 +82,13 @@ FIXED_REFERENCES = (
 
 
 def mega_ensemble(space: Sequence[ModelSpec], name: str) -> Reference:
-    """The average of all models of a space: the paper's Mega Ensemble."""
+    """Return the average of all models of a space: the paper's Mega Ensemble."""
     spec = ModelSpec("MegaEnsemble", {"space": name})
     return Reference(spec, tuple(space), all_needed=False)
 
 
 def standardise(scores: Scores) -> Scores:
-    """Scores with mean 0 and standard deviation 1; all 0 where they are all the same.
+    """Scale scores to mean 0 and standard deviation 1; to 0 if they are all the same.
 
     Examples
     --------
@@ -85,42 +100,32 @@ def standardise(scores: Scores) -> Scores:
 
 @dataclass
 class _Sum:
-    """What has passed by of one reference."""
-
     fixed: Scores | None = None
     by_trial: dict[int, Scores] = field(default_factory=dict)
     missing: list[Scored] = field(default_factory=list)
     seconds: float = 0.0
 
 
-class Gathering:
-    """Adds up the members' scores of several references as they pass by.
-
-    Parameters
-    ----------
-    references : sequence of Reference
-        What to gather; averages are not among them.
-    trials : int
-        Trials of a random member.
-    """
+class ReferenceScores:
+    """Sums the members' scores of several references, none of them an average."""
 
     def __init__(self, references: Sequence[Reference], trials: int) -> None:
         self._references = tuple(references)
         self._trials = trials
         self._sums = [_Sum() for _ in self._references]
-        self._parts: dict[ModelSpec, list[int]] = {}
+        self._positions: dict[ModelSpec, list[int]] = {}
         for position, reference in enumerate(self._references):
             for member in reference.members:
-                self._parts.setdefault(member, []).append(position)
+                self._positions.setdefault(member, []).append(position)
 
     @property
     def members(self) -> tuple[ModelSpec, ...]:
         """Every model whose scores are needed."""
-        return tuple(self._parts)
+        return tuple(self._positions)
 
-    def take(self, scored: Scored) -> None:
+    def add(self, scored: Scored) -> None:
         """Add one member's scores to every reference that it belongs to."""
-        positions = self._parts.get(scored.spec, ())
+        positions = self._positions.get(scored.spec, ())
         if not positions:
             return
         standard = None
@@ -140,7 +145,7 @@ class Gathering:
                 sums.fixed = standard if sums.fixed is None else sums.fixed + standard
 
     def scored(self) -> Iterator[tuple[Reference, Scored]]:
-        """The references' own scores, once all members have passed by."""
+        """Yield the references' scores, after all members were added."""
         for reference, sums in zip(self._references, self._sums, strict=True):
             trials = self._trials if reference.is_random else 1
             for trial in range(trials):
@@ -159,3 +164,54 @@ def _finish(reference: Reference, sums: _Sum, trial: int) -> Scored:
     # the sum ranks as the mean does; dividing keeps the size of a standardised score
     present = len(reference.members) - len(lost)
     return Scored(reference.spec, trial, CellState.OK, total / present, sums.seconds, reason)
+
+
+class AverageScores:
+    """Keeps the members' scores, and averages them afterwards.
+
+    Scores are those of :class:`~metaod.models.AverageDetector` with the same seed. Memory: 8
+    bytes a row, member and trial.
+    """
+
+    def __init__(self, averages: Iterable[ModelSpec], trials: int) -> None:
+        self._averages = tuple(dict.fromkeys(averages))
+        self._trials = trials
+        self.members = frozenset(
+            member for average in self._averages for member in members_of(average)
+        )
+        self._kept: dict[tuple[ModelSpec, int], Scores] = {}
+        self._missing: dict[tuple[ModelSpec, int], Scored] = {}
+        self._seconds: dict[ModelSpec, float] = {}
+
+    def add(self, scored: Scored) -> None:
+        """Keep one member's scores, standardised and clipped; ignore any other model's."""
+        if scored.spec not in self.members:
+            return
+        key = (scored.spec, scored.trial)
+        if scored.trial == 0:
+            self._seconds[scored.spec] = scored.seconds
+        if scored.state != CellState.OK or scored.scores is None:
+            self._missing[key] = scored
+            return
+        scale = ScoreScale.of(scored.scores, where=scored.spec.id)
+        self._kept[key] = np.clip(scale.standardised(scored.scores), *CLIP)
+
+    def scored(self) -> Iterator[Scored]:
+        """Yield the averages' scores, after all members were added."""
+        for average in self._averages:
+            for trial in range(self._trials if average.is_random else 1):
+                yield self._finish(average, trial)
+
+    def _finish(self, average: ModelSpec, trial: int) -> Scored:
+        members = members_of(average)
+        keys = [(member, trial if member.is_random else 0) for member in members]
+        seconds = sum(self._seconds[member] for member in members)
+        for key in keys:
+            if key in self._missing:
+                member = self._missing[key]
+                reason = f"{member.spec}: {member.reason}"
+                return Scored(average, trial, member.state, None, seconds, reason)
+        total = self._kept[keys[0]].copy()
+        for key in keys[1:]:
+            total += self._kept[key]
+        return Scored(average, trial, CellState.OK, total / len(members), seconds)

@@ -1,49 +1,165 @@
-"""The shipped learners: the default, the paper's MetaOD, and any rival, trained when asked for."""
+"""The shipped learners: the default and the paper's MetaOD, and any other, trained on demand."""
 
 import hashlib
 import inspect
+import os
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import entry_points
 from importlib.resources import as_file, files
-from importlib.resources.abc import Traversable
 from os import PathLike
 from pathlib import Path
+from typing import Any
+
+from platformdirs import user_cache_path
 
 from metaod._version import __version__
 from metaod.artifacts import Artifact, BadArtifact, read_document
 from metaod.errors import BadParameter, UserError
-from metaod.history._cache import default_cache_dir
-from metaod.learners import ENTRY_POINTS, learner_class, learner_names
+from metaod.history._shipped_matrix import (
+    final_origins,
+    shipped_datasets,
+    shipped_matrix,
+    shipped_metafeatures,
+)
+from metaod.history._training import REFERENCE, TrainingData, calibration_of, train
+from metaod.learners import ENTRY_POINTS, Progress, learner_class, learner_names, make_learner
 
-__all__ = ["DEFAULT", "SHIPPED", "find_artifact", "shipped_artifact", "will_train"]
+__all__ = [
+    "DEFAULT",
+    "FOLDS",
+    "RECIPES",
+    "ShippedRecipe",
+    "default_cache_dir",
+    "find_artifact",
+    "shipped_artifact",
+    "shipped_training_data",
+    "train_shipped",
+    "will_train",
+]
 
 DEFAULT = "default"
-"""What stands for the shipped default learner."""
+"""The name of the shipped default learner."""
 
-SHIPPED = (DEFAULT, "metaod")
-"""Learners whose artifact is inside the package; others are trained on the shipped matrix."""
-
+# it has no default parameters: the user names its model
 _UNTRAINABLE = "fixed"
-"""The learner that has no defaults: its models are what the user names."""
 
-_HERE = files("metaod.history").joinpath("shipped")
-_SOURCES = files("metaod.history")
-_LEARNERS = files("metaod.learners")
+_SHIPPED = files("metaod.history").joinpath("shipped")
+_SOURCES = (files("metaod.history"), files("metaod.learners"))
+
+
+# how shipped learners are trained
+
+FOLDS = 10
+"""Groups of origins, each left out once, for the calibration of the shipped learners."""
+
+
+@dataclass(frozen=True)
+class ShippedRecipe:
+    """How a shipped learner is trained.
+
+    Parameters
+    ----------
+    learner : str
+        The learner.
+    schemas : tuple of str
+        The meta-features that it uses.
+    params : dict
+        Parameters that differ from the learner's defaults.
+    space : str
+        The models that it picks from.
+    averages : bool
+        Whether it also picks from averages of representatives.
+    """
+
+    learner: str
+    schemas: tuple[str, ...] = ("paper",)
+    params: dict[str, Any] = field(default_factory=dict)
+    space: str = "paper"
+    averages: bool = False
+
+
+RECIPES = {
+    DEFAULT: ShippedRecipe("gain_forest", ("paper", "scores"), space="extended", averages=True),
+    "metaod": ShippedRecipe("metaod"),
+}
+"""The learners whose artifacts are in the package; any other is trained with its own defaults on
+the paper's features and models."""
+
+
+def shipped_training_data(
+    schemas: tuple[str, ...] = ("paper",),
+    *,
+    space: str = "paper",
+    averages: bool = False,
+    measure: str = "ap",
+    final: bool = True,
+) -> TrainingData:
+    """Return the shipped matrix as training data.
+
+    Parameters
+    ----------
+    schemas : tuple of str
+        The meta-features.
+    space : str, default="paper"
+        The models in P.
+    averages : bool, default=False
+        Whether the averages that may be picked are in P too.
+    measure : str, default="ap"
+        The measure in P.
+    final : bool, default=True
+        Whether to include the datasets of the final origins, on which nothing is chosen, tuned or
+        calibrated.
+    """
+    performance = shipped_matrix(measure, references=True)
+    data = TrainingData.from_frames(
+        shipped_matrix(measure, space=space, averages=averages),
+        {name: shipped_metafeatures(name) for name in schemas},
+        shipped_datasets(),
+        reference=performance[REFERENCE],
+        measure=measure,
+    )
+    return data if final else data.without(final_origins())
+
+
+def train_shipped(name: str, *, progress: Progress | None = None) -> Artifact:
+    """Train a learner on all shipped datasets; calibrate it without the final origins.
+
+    Parameters
+    ----------
+    name : str
+        ``default``, or the name of a learner.
+    progress : callable, optional
+        Called with the progress of training.
+    """
+    recipe = RECIPES.get(name, ShippedRecipe(name))
+    everything = shipped_training_data(recipe.schemas, space=recipe.space, averages=recipe.averages)
+    artifact = train(everything, make_learner(recipe.learner, **recipe.params), progress=progress)
+    calibration = calibration_of(
+        everything.without(final_origins()),
+        make_learner(recipe.learner, **recipe.params),
+        n_folds=FOLDS,
+        progress=progress,
+    )
+    return replace(artifact, calibration=calibration)
+
+
+# finding a learner
 
 
 def find_artifact(
     learner: "str | PathLike[str] | Artifact" = DEFAULT, *, owner: str = "select"
 ) -> Artifact:
-    """The learner that a user asked for.
+    """Return the artifact of the learner that a user named.
 
     Parameters
     ----------
     learner : str, path or Artifact
-        ``default``, the name of a learner, the path of an artifact, or an artifact itself.
+        ``default``, the name of a learner, the path of an artifact, or an artifact.
     owner : str, default="select"
-        Whose parameter it is, for errors.
+        The function whose parameter it is, for errors.
 
     Examples
     --------
@@ -56,7 +172,7 @@ def find_artifact(
     if isinstance(learner, str) and learner in names:
         return shipped_artifact(learner)
     if isinstance(learner, str | PathLike) and Path(learner).is_file():
-        _refuse_pick(learner)
+        _refuse_saved_pick(learner)
         return Artifact.load(learner)
     remedy = None
     if learner == _UNTRAINABLE:
@@ -68,36 +184,36 @@ def find_artifact(
     raise BadParameter(owner, "learner", legal, learner, remedy=remedy)
 
 
-def _refuse_pick(path: "str | PathLike[str]") -> None:
-    """A fitted pick has the same container as a learner, and is easily taken for one."""
+def _refuse_saved_pick(path: "str | PathLike[str]") -> None:
+    """Refuse a saved pick, which has the same container as a learner."""
     document: dict[str, object] = {}
-    # what is wrong with any other file is for its reader to say
+    # other errors are raised again, with their reasons, when the artifact is loaded
     with suppress(UserError):
         document = read_document(path)
     if document.get("kind") == "pick":
         raise BadArtifact(
             path,
             "is a saved pick, not a learner",
-            remedy="'metaod detect --apply' and metaod.load take it",
+            remedy="use it with 'metaod detect --apply' or metaod.load",
         )
 
 
 def will_train(learner: object) -> bool:
-    """Whether asking for the learner trains it first, which takes seconds to minutes.
+    """Whether :func:`find_artifact` will train the learner, which takes seconds to minutes.
 
     Examples
     --------
     >>> will_train("metaod")
     False
     """
-    if not isinstance(learner, str) or learner in (*SHIPPED, _UNTRAINABLE):
+    if not isinstance(learner, str) or learner in (*RECIPES, _UNTRAINABLE):
         return False
-    return learner in learner_names() and not _cache_place(learner).is_file()
+    return learner in learner_names() and not _cache_file(learner).is_file()
 
 
 @lru_cache(maxsize=4)
 def shipped_artifact(name: str = DEFAULT) -> Artifact:
-    """A learner trained on the shipped performance matrix.
+    """Return a learner trained on the shipped performance matrix.
 
     The default and the paper's MetaOD are read from the package. Any other is trained when it is
     first asked for, which takes seconds to minutes, and kept in the user's cache folder.
@@ -107,59 +223,55 @@ def shipped_artifact(name: str = DEFAULT) -> Artifact:
     name : str, default="default"
         ``default``, or the name of a learner.
     """
-    if name in SHIPPED:
-        with as_file(_HERE.joinpath("artifacts", f"{name}.metaod")) as path:
+    if name in RECIPES:
+        with as_file(_SHIPPED.joinpath("artifacts", f"{name}.metaod")) as path:
             return Artifact.load(path)
     learner_class(name)
-    place = _cache_place(name)
-    # what is not there, damaged or of another learner is made anew
+    path = _cache_file(name)
+    # a file that is missing, damaged or of another learner is replaced
     with suppress(UserError):
-        kept = Artifact.load(place)
+        kept = Artifact.load(path)
         if kept.manifest.learner == name:
             return kept
-    from metaod.history._shipped_training import train_shipped  # noqa: PLC0415 - fitting is slow to import
-
     artifact = train_shipped(name)
-    # an answer that cannot be kept is an answer all the same
+    # a cache that cannot be written is no reason to fail
     with suppress(OSError, UserError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.unlink(missing_ok=True)
-        artifact.save(place)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        artifact.save(path)
     return artifact
 
 
-def _cache_place(name: str) -> Path:
-    """A file of its own for whatever the trained learner depends on."""
+def default_cache_dir() -> Path:
+    """Return ``METAOD_CACHE`` if it is set, else the system's cache folder for MetaOD."""
+    chosen = os.environ.get("METAOD_CACHE")
+    return Path(chosen).expanduser() if chosen else user_cache_path("metaod")
+
+
+def _cache_file(name: str) -> Path:
+    """Return the file for a trained learner; its name changes with everything it depends on."""
     digest = hashlib.sha256()
-    for part in _depends_on(name):
-        # lengths keep neighbours apart
+    for part in _dependencies(name):
+        # with lengths, so that no two lists of parts give the same bytes
         digest.update(len(part).to_bytes(8, "big") + part)
     key = digest.hexdigest()[:16]
     return default_cache_dir() / "learners" / f"{name}-{__version__}-{key}.metaod"
 
 
-def _depends_on(name: str) -> Iterator[bytes]:
-    """The shipped data, how it is trained, and the learner: its parameters, source and package."""
-    data = [item for item in _HERE.joinpath("performance").iterdir() if _ends(item, ".parquet")]
-    around = (*_HERE.iterdir(), *_SOURCES.iterdir(), *_LEARNERS.iterdir())
-    sources = [item for item in around if _ends(item, ".py") or _ends(item, ".txt")]
-    for item in (*sorted(data, key=_name), *sorted(sources, key=_name)):
-        yield item.name.encode()
-        yield item.read_bytes()
+def _dependencies(name: str) -> Iterator[bytes]:
+    """Yield the shipped data, the sources of training and learners, and the learner's own."""
+    data = list(_SHIPPED.joinpath("performance").iterdir())
+    sources = [item for folder in (_SHIPPED, *_SOURCES) for item in folder.iterdir()]
+    for group, endings in ((data, ".parquet"), (sources, (".py", ".txt"))):
+        for item in sorted(group, key=lambda item: item.name):
+            if item.name.endswith(endings) and item.is_file():
+                yield item.name.encode()
+                yield item.read_bytes()
     kind = learner_class(name)
     yield repr(sorted(kind().params().items())).encode()
-    # of another package's learner also its package's version, and its own file where it
-    # has one that can be read
+    # a learner of another package: its file, if it can be read, and the package's version
     with suppress(OSError, TypeError):
         yield Path(inspect.getfile(kind)).read_bytes()
     for point in entry_points(group=ENTRY_POINTS):
         if point.name == name and point.dist is not None:
             yield f"{point.dist.name} {point.dist.version}".encode()
-
-
-def _name(item: Traversable) -> str:
-    return item.name
-
-
-def _ends(item: Traversable, ending: str) -> bool:
-    return item.name.endswith(ending) and item.is_file()

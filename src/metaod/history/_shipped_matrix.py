@@ -1,4 +1,4 @@
-"""The shipped performance matrix: the models of the spaces on the shared labelled datasets."""
+"""The shipped performance matrix: all models on the shared labelled datasets."""
 
 from functools import cache
 from importlib.resources import as_file, files
@@ -22,46 +22,46 @@ __all__ = [
     "shipped_metafeatures",
 ]
 
-_HERE = files("metaod.history").joinpath("shipped")
+_SHIPPED = files("metaod.history").joinpath("shipped")
 
 
 def shipped_folder() -> Path:
-    """The folder of Parquet files; ``metaod db import`` reads it.
+    """Return the folder of Parquet files, as written by ``metaod db export``.
 
     Examples
     --------
     >>> sorted(path.name for path in shipped_folder().glob("*.parquet"))
     ['cells.parquet', 'datasets.parquet', 'metafeatures-...', 'metafeatures-...', 'models.parquet']
     """
-    with as_file(_HERE.joinpath("performance")) as path:
+    with as_file(_SHIPPED.joinpath("performance")) as path:
         return path
 
 
 def shipped_cells() -> "pd.DataFrame":
-    """All cells: mean and spread of every measure, seconds, state and reason."""
+    """Return all cells: mean and spread of every measure, seconds, state and reason."""
     return _read("cells.parquet")
 
 
 def shipped_datasets() -> "pd.DataFrame":
-    """The datasets by fingerprint: name, collection, origin, shape."""
+    """Return the datasets by fingerprint: name, collection, origin, shape."""
     return _read("datasets.parquet").set_index("fingerprint")
 
 
 def shipped_matrix(
     measure: str = "ap", *, space: str = "paper", averages: bool = False, references: bool = False
 ) -> "pd.DataFrame":
-    """The performance matrix P: one row a dataset, by fingerprint, one column a model, by id.
+    """Return the performance matrix P: datasets (fingerprints) × models (ids).
 
     Parameters
     ----------
     measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
-        What a cell holds; NaN where the model has no scores on the dataset.
+        The measure; NaN where the model has no scores on the dataset.
     space : {"paper", "extended"}, default="paper"
         The models that are columns.
     averages : bool, default=False
-        Whether the averages that may be picked are columns too.
+        Whether to include the averages that may be picked.
     references : bool, default=False
-        Whether the reference models, which can never be picked, are columns too.
+        Whether to include the reference models, which are never picked.
 
     Examples
     --------
@@ -77,23 +77,23 @@ def shipped_matrix(
     lacking = wanted - set(models.index)
     if lacking:
         raise UserError(
-            f"it lacks {len(lacking)} of the {len(wanted)} models asked for, as {min(lacking)}",
+            f"lacks {len(lacking)} of the {len(wanted)} models, such as {min(lacking)}",
             where="the shipped performance matrix",
             remedy="ask for another space, or for no averages",
         )
     if references:
         wanted |= set(models.index[models["is_reference"].astype(bool)])
-    matrix = shipped_cells().pivot(index="dataset", columns="model", values=measure)  # noqa: PD010 - each pair is there once, and pivot checks it
+    matrix = shipped_cells().pivot(index="dataset", columns="model", values=measure)  # noqa: PD010 - pivot checks that each pair occurs once
     return matrix.reindex(columns=models.index[models.index.isin(wanted)])
 
 
 def shipped_metafeatures(schema: str = "paper") -> "pd.DataFrame":
-    """The meta-features M: one row a dataset, by fingerprint, one column a feature.
+    """Return the meta-features M: datasets (fingerprints) × features.
 
     Parameters
     ----------
     schema : {"paper", "scores"}, default="paper"
-        Which features; NaN where one is undefined for a dataset.
+        The schema; NaN where a feature is undefined for a dataset.
     """
     found = list(shipped_folder().glob(f"metafeatures-{schema}-*.parquet"))
     if schema not in SCHEMAS or not found:
@@ -103,18 +103,18 @@ def shipped_metafeatures(schema: str = "paper") -> "pd.DataFrame":
 
 @cache
 def final_origins() -> frozenset[str]:
-    """Origins set aside: nothing is chosen, tuned or calibrated on their datasets.
+    """Return the origins whose datasets are not used to choose, tune or calibrate anything.
 
     Examples
     --------
     >>> len(final_origins())
     156
     """
-    text = _HERE.joinpath("final_origins.txt").read_text("utf-8")
+    text = _SHIPPED.joinpath("final_origins.txt").read_text("utf-8")
     return frozenset(text.splitlines())
 
 
 def _read(name: str) -> "pd.DataFrame":
-    import pandas as pd  # noqa: PLC0415 - final_origins() does without
+    import pandas as pd  # noqa: PLC0415 - final_origins() does not need it
 
     return pd.read_parquet(shipped_folder() / name)

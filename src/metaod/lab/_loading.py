@@ -222,7 +222,7 @@ def _read_checked(entry: CatalogueEntry, path: Path) -> LabelledDataset:
             f"is not {entry.name}: it has {found} where the catalogue has {expected}",
             remedy="check that it is the right version, complete and unchanged",
         )
-    return replace(dataset, entry=entry)
+    return replace(dataset, verified=dataset.fingerprint == entry.fingerprint)
 
 
 def _files_of(entry: CatalogueEntry, folder: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""A dataset's content fingerprint: what X and y hold, whatever file they came from."""
+"""The fingerprint of a dataset's content, which does not depend on the file it came from."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from metaod.tables import Table
 
 __all__ = ["FINGERPRINT_FORM", "fingerprint"]
 
-#: What every fingerprint looks like: the version of the recipe, then 128 bits in hexadecimal.
 FINGERPRINT_FORM = r"fp1:[0-9a-f]{32}"
+"""Regular expression of fingerprints: the version of the recipe, then 128 bits in hexadecimal."""
 
 _MISSING = (2**64 - 1).to_bytes(8, "little")
 
@@ -25,9 +25,9 @@ def fingerprint(X: Any, y: Any = None) -> str:
     Parameters
     ----------
     X : Table, pandas.DataFrame or array-like of shape (n_rows, n_columns)
-        The data; column names and index play no part.
+        The data; column names and index are ignored.
     y : array-like of shape (n_rows,), optional
-        The label. Taken from `X` where that is a labelled :class:`~metaod.tables._table.Table`.
+        The label. By default that of `X` where it is a labelled :class:`~metaod.tables.Table`.
 
     Returns
     -------
@@ -46,12 +46,12 @@ def fingerprint(X: Any, y: Any = None) -> str:
        value is the integer 2⁶⁴ - 1 alone;
     3. the label, if there is one: the letter ``y`` and its values as little-endian float64.
 
-    Numbers and booleans of any type are numeric, by their float64 value: -0.0 counts as 0.0 and
-    every NaN, or missing value, as the same NaN. So does a text column in which every value
-    reads as a number, because one file kind calls ``"1"`` a category and another a number. Dates
-    are text: ISO 8601 with microseconds, in UTC where they carry a time zone. Nothing depends on
-    the file's kind, the memory layout or the data type, so that a numeric frame has the
-    fingerprint of its matrix.
+    Numbers and booleans of any type are numeric, by their float64 value: -0.0 counts as 0.0, and
+    every NaN or missing value as the same NaN. A text column in which every value reads as a
+    number is numeric too, because one file format calls ``"1"`` a category and another a number.
+    Dates are text: ISO 8601 with microseconds, in UTC if they have a time zone. Nothing depends
+    on the file format, the memory layout or the data type: a numeric frame has the fingerprint
+    of its matrix.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def fingerprint(X: Any, y: Any = None) -> str:
     columns = X if isinstance(X, pd.DataFrame) else _as_matrix(X)
     n_rows, n_columns = columns.shape
     digest = hashlib.sha256(b"metaod-fingerprint-1\n%d\n%d\n" % (n_rows, n_columns))
-    for column in _each_column(columns):
+    for column in _column_bytes(columns):
         digest.update(column)
     if y is not None:
         label = _as_array(y, "y")
@@ -95,7 +95,7 @@ def _as_array(values: Any, name: str) -> npt.NDArray[Any]:
         raise BadParameter("fingerprint", name, "rows of one length", values) from error
 
 
-def _each_column(columns: "npt.NDArray[Any] | pd.DataFrame") -> Iterator[bytes]:
+def _column_bytes(columns: "npt.NDArray[Any] | pd.DataFrame") -> Iterator[bytes]:
     if isinstance(columns, pd.DataFrame):
         yield from (_series_bytes(columns.iloc[:, j]) for j in range(columns.shape[1]))
     else:
@@ -128,12 +128,12 @@ def _iso_dates(series: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def _text(value: object) -> str:
-    # beside None, truth values and numbers of any width arrive as objects
+    # in a column with None, booleans and numbers of any width are objects
     return str(float(value) if isinstance(value, bool | np.bool_ | np.floating) else value)
 
 
 def _text_bytes(text: str) -> bytes:
-    # a lone surrogate is no UTF-8, yet some files hold one
+    # some files hold a lone surrogate, which is not UTF-8
     encoded = text.encode("utf-8", errors="surrogatepass")
     return len(encoded).to_bytes(8, "little") + encoded
 

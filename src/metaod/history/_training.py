@@ -1,4 +1,4 @@
-"""Historical datasets put together for training: P, M and origins, from a store or from frames."""
+"""Training data of learners (P, M and origins), training, and calibration."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from metaod.metafeatures import schema
 __all__ = ["REFERENCE", "TrainingData", "calibration_of", "train"]
 
 REFERENCE = "IForest()"
-"""The reference model that picks are measured against: PyOD's default iForest."""
+"""The reference model that picks are compared with: PyOD's default iForest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,15 +25,15 @@ class TrainingData:
     Parameters
     ----------
     P : DataFrame of shape (n_datasets, n_models)
-        Performance, NaN where there is none; rows are fingerprints, columns model ids.
+        Performance, NaN where missing; rows are fingerprints, columns model ids.
     M : DataFrame of shape (n_datasets, n_features)
-        Meta-features of the same datasets: those of the schemas that learning may use.
+        Meta-features of the same datasets, those that learners use.
     datasets : DataFrame
-        The same datasets: name, origin, n_rows and n_columns.
+        Name, origin, n_rows and n_columns of the same datasets.
     reference : Series of shape (n_datasets,)
-        Performance of PyOD's default iForest on them, NaN where it is not known.
+        Performance of PyOD's default iForest on them, NaN where unknown.
     schemas : tuple of UsedSchema
-        Where the columns of M come from.
+        The schemas of the columns of M.
     measure : str
         The measure in P.
     """
@@ -60,12 +60,11 @@ class TrainingData:
         Parameters
         ----------
         P : DataFrame
-            Performance, in the order in which the datasets are to come.
+            Performance, in the order of the result.
         metafeatures : mapping of str to DataFrame
-            By schema, of its present version: the meta-features, one column a feature. Several
-            schemas are put side by side.
+            The meta-features by schema, in its present version, one column a feature.
         datasets : DataFrame
-            The datasets: name, origin, n_rows and n_columns.
+            Name, origin, n_rows and n_columns.
         reference : Series, optional
             Performance of PyOD's default iForest.
         measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
@@ -76,10 +75,10 @@ class TrainingData:
         parts = []
         for name, frame in metafeatures.items():
             features = schema(name).learned
-            lost = [feature for feature in features if feature not in frame.columns]
-            if lost:
+            lacking = [feature for feature in features if feature not in frame.columns]
+            if lacking:
                 raise BadParameter(
-                    "TrainingData", "metafeatures", f"all features of {name!r}", f"no {lost[0]}"
+                    "TrainingData", "metafeatures", f"all features of {name!r}", f"no {lacking[0]}"
                 )
             parts.append(frame[list(features)])
         if not parts:
@@ -115,15 +114,15 @@ class TrainingData:
         return int(self.origins.nunique())
 
     def without(self, origins: Collection[str]) -> "TrainingData":
-        """All but the datasets of these origins."""
-        return self._subset(~self._of(origins), origins)
+        """Return the data without the datasets of these origins."""
+        return self._subset(~self._is_of(origins), origins)
 
     def only(self, origins: Collection[str]) -> "TrainingData":
-        """The datasets of these origins."""
-        return self._subset(self._of(origins), origins)
+        """Return the data of these origins only."""
+        return self._subset(self._is_of(origins), origins)
 
-    def _of(self, origins: Collection[str]) -> "pd.Series[bool]":
-        # a misspelt origin would silently train on what was to be left out
+    def _is_of(self, origins: Collection[str]) -> "pd.Series[bool]":
+        # a misspelt origin would silently stay in the training data
         for name in sorted(set(origins) - set(self.origins)):
             raise BadParameter("TrainingData", "origins", "origins of the datasets", name)
         return self.origins.isin(list(origins))
@@ -143,7 +142,7 @@ class TrainingData:
         )
 
     def history(self) -> History:
-        """The datasets as an artifact carries them."""
+        """Return the datasets as an artifact stores them."""
         return History.from_frames(self.P, self.M, self.datasets, self.reference)
 
 
@@ -154,7 +153,7 @@ def train(
     calibrate: int = 0,
     progress: Progress | None = None,
 ) -> Artifact:
-    """Fit a learner on historical datasets; the artifact says on which.
+    """Fit a learner on historical datasets, which are recorded in the artifact.
 
     Parameters
     ----------
@@ -163,10 +162,10 @@ def train(
     learner : Learner
         The learner, with its parameters; it is fitted in place.
     calibrate : int, default=0
-        Fits without a part of the origins from which it is learned how sure an answer is: 2 or
-        more, or 0 for none. With fewer origins than that the artifact has no calibration.
+        Number of groups of origins, each left out of one fit, for the calibration: 2 or more, or
+        0 for none. With fewer origins than that the artifact has no calibration.
     progress : callable, optional
-        Told of progress.
+        Called with the progress of training.
     """
     if calibrate < 0 or calibrate == 1:
         raise BadParameter("train", "calibrate", "0 for none, or 2 or more", calibrate)
@@ -178,28 +177,28 @@ def train(
         datasets=tuple(map(str, data.P.index)),
         n_origins=data.n_origins,
     )
-    history = data.history()
+    artifact = replace(artifact, history=data.history())
     if calibrate == 0 or calibrate > data.n_origins:
-        return replace(artifact, history=history)
+        return artifact
     calibration = calibration_of(data, learner, n_folds=calibrate, progress=progress)
-    return replace(artifact, history=history, calibration=calibration)
+    return replace(artifact, calibration=calibration)
 
 
 def calibration_of(
     data: TrainingData, learner: Learner, *, n_folds: int, progress: Progress | None = None
 ) -> Calibration:
-    """How sure a learner's answers are on origins that it has not seen.
+    """Measure how good a learner's picks are on origins that it was not trained on.
 
     Parameters
     ----------
     data : TrainingData
         The datasets.
     learner : Learner
-        The learner, with its parameters; it is left as it is.
+        The learner, with its parameters; it is not changed.
     n_folds : int
         Groups of origins, each left out once.
     progress : callable, optional
-        Told of progress.
+        Called with the progress of training.
     """
     scores = out_of_fold_scores(
         learner, data.P, data.M, data.origins, n_folds=n_folds, progress=progress
