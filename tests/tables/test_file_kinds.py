@@ -59,7 +59,7 @@ def test_files_of_another_kind_than_their_names_say(tmp_path, name, data, told):
         ({}, "a zip archive"),
     ],
 )
-def test_archives_of_other_things(members, told):
+def test_unsupported_archives(members, told):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in members.items():

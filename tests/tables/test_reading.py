@@ -28,7 +28,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("inlier", "outlier"), PAIRS, ids=repr)
-def test_pairs_in_memory(inlier, outlier):
+def test_label_values_in_memory(inlier, outlier):
     frame = pd.DataFrame({"a": [1, 2, 3]})
     frame["y"] = pd.Series([inlier, outlier, inlier], dtype=object)
     table = read_table(frame, label="y")
@@ -38,7 +38,7 @@ def test_pairs_in_memory(inlier, outlier):
 
 
 @pytest.mark.parametrize(("inlier", "outlier"), [p for p in PAIRS if p[0] != b"no"], ids=repr)
-def test_pairs_in_files(inlier, outlier):
+def test_label_values_in_files(inlier, outlier):
     text = f"a,y\n1,{inlier}\n2,{outlier}\n3,{inlier}\n"
     assert read_table(io.StringIO(text), label="y").label.tolist() == [0, 1, 0]
 
@@ -47,7 +47,7 @@ def test_pairs_in_files(inlier, outlier):
     ("values", "label"),
     [([0, 0], [0, 0]), ([1, 1], [1, 1]), ([-1, -1], [1, 1]), (["o", "o"], [1, 1])],
 )
-def test_one_of_a_pair_alone(values, label):
+def test_labels_with_one_value(values, label):
     assert read_table(pd.DataFrame({"a": [1, 2], "y": values}), label="y").label.tolist() == label
 
 
@@ -61,7 +61,7 @@ def test_one_of_a_pair_alone(values, label):
         ([-1, 0, 1], "'-1', '0', '1'"),
     ],
 )
-def test_other_values_are_listed(values, told):
+def test_other_label_values_are_listed(values, told):
     with pytest.raises(
         BadColumn, match=f"'y': is not a label of outliers; its values are: {told}"
     ) as caught:
@@ -69,7 +69,7 @@ def test_other_values_are_listed(values, told):
     assert "no/yes, n/y, n/o, inlier/outlier, normal/anomaly, normal/o" in str(caught.value)
 
 
-def test_many_other_values_are_counted():
+def test_many_other_label_values_are_counted():
     frame = pd.DataFrame({"a": range(50), "y": range(50)})
     with pytest.raises(BadColumn, match=r"\.\.\. \(50 in all\)"):
         read_table(frame, label="y")

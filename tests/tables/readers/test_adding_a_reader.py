@@ -54,7 +54,7 @@ def test_a_file_of_the_new_format_is_read(write):
     assert metaod.read_table(write("without_ending")).n_columns == 3
 
 
-def test_its_declaration_serves_the_messages(write):
+def test_messages_use_its_declaration(write):
     with pytest.raises(BadFile, match=r"seems to be key-value text; rename it to t\.kv"):
         metaod.read_table(write("t.csv"))
     with pytest.raises(BadParameter, match=r"'sheet' .* left out for key-value text"):

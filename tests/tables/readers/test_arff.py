@@ -28,7 +28,7 @@ def values(table):
     return table.frame.astype(object).where(table.frame.notna(), None).to_numpy().tolist()
 
 
-def test_sample():
+def test_sample_file():
     table = read_table(io.BytesIO(ARFF), label="y")
     assert values(table)[0][:3] == [1.5, "x", "it's"]
     assert values(table)[1] == [None, "y z", "q", None]
@@ -53,14 +53,14 @@ def test_quoting_and_missing_values():
     ]
 
 
-def test_values_between_blanks():
+def test_values_separated_by_blanks():
     assert values(read(HEADER + "1 tall x\n2\t'not so'\ty\n")) == [
         [1.0, "tall", "x"],
         [2.0, "not so", "y"],
     ]
 
 
-def test_sparse_rows_leave_out_zeros_and_first_values():
+def test_sparse_rows_omit_zeros_and_first_values():
     table = read(HEADER + "{}\n{0 2.5, 2 'x, y'}\n{1 \"it's\"}\n")
     assert values(table) == [[0.0, "tall", None], [2.5, "tall", "x, y"], [0.0, "it's", None]]
 
@@ -76,7 +76,7 @@ def test_integers_and_dates():
     assert table.frame["d"][0] == pd.Timestamp("1999-12-31 23:59")
 
 
-def test_gzipped_with_long_comments(tmp_path):
+def test_gzipped_file_with_long_comments(tmp_path):
     path = tmp_path / "t.arff.gz"
     path.write_bytes(gzip.compress(b"% about it\n" * 9000 + ARFF, mtime=0))
     assert read_table(path).n_rows == 3
@@ -132,7 +132,7 @@ def test_faulty_declarations(declarations, line, told):
     assert caught.value.line == line
 
 
-def test_remedies_help():
+def test_recommended_options_work():
     rows = HEADER + "1,tall,x\nunknown,tall,y\n"
     assert np.isnan(read(rows, na="unknown").frame["height"][1])
     assert read(rows, text="height").frame["height"].tolist() == ["1", "unknown"]
@@ -170,7 +170,7 @@ def test_many_columns_in_a_small_sparse_file():
         max_size=8,
     )
 )
-def test_agrees_with_scipy_on_common_ground(rows):
+def test_agrees_with_scipy(rows):
     text = "@relation r\n@attribute a numeric\n@attribute b {red,blue,x-1}\n"
     text += "@attribute c real\n@data\n"
     for number, word, whole in rows:

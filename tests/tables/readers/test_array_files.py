@@ -33,7 +33,7 @@ def write(request):
     return WRITERS[request.param]
 
 
-def test_the_table_is_x_and_the_label_what_is_named(write):
+def test_table_x_and_named_label(write):
     table = read(write(X=X, y=Y, other=X), label="y")
     np.testing.assert_array_equal(table.frame.to_numpy(), X)
     assert list(table.frame) == ["x1", "x2", "x3"]
@@ -60,7 +60,7 @@ def test_an_unclear_choice_of_array_is_refused(write):
         read(write(one=X, two=X), variable="three")
 
 
-def test_labels_that_do_not_fit(write):
+def test_labels_of_wrong_length_or_name(write):
     with pytest.raises(BadFile, match=r"label 'y' is .*, but 'X' has 12 rows"):
         read(write(X=X, y=Y[:5]), label="y")
     with pytest.raises(BadColumn, match=r"neither a column of 'X' \(x1 to x3\) nor another array"):
@@ -95,7 +95,7 @@ def test_types_of_npy(array, kinds):
     assert table.n_rows == len(array)
 
 
-def test_text_in_npy_is_looked_into():
+def test_text_in_npy_is_converted():
     frame = read(npy(np.array([["1", "a"], ["2", "b"]]))).frame
     assert frame["x1"].tolist() == [1, 2]
     assert frame["x2"].tolist() == ["a", "b"]
@@ -119,7 +119,7 @@ def test_unsigned_numbers_beyond_64_bits():
         (np.zeros(2, dtype=complex), "complex128"),
     ],
 )
-def test_arrays_that_are_no_tables(array, told):
+def test_unsupported_arrays(array, told):
     with pytest.raises((BadFile, BadColumn), match=told):
         read(npy(array))
 
@@ -142,12 +142,12 @@ def promising_npy(shape, dtype="<f8"):
     ("shape", "dtype"),
     [((10**9, 20), "<f8"), ((10**30, 2), "<f8"), ((10**12,), "<U0"), ((3, 3), "<f8")],
 )
-def test_promises_of_npy(shape, dtype):
+def test_npy_header_larger_than_the_file(shape, dtype):
     with pytest.raises(BadFile, match="promises"):
         read(promising_npy(shape, dtype))
 
 
-def test_promises_of_npz():
+def test_npz_header_larger_than_the_file():
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("X.npy", promising_npy((10**9, 20)))
@@ -158,7 +158,7 @@ def test_promises_of_npz():
         read(bomb, max_bytes=100_000)
 
 
-def test_a_member_of_a_zip_that_claims_more_than_deflate_can_hold():
+def test_zip_member_larger_than_deflate_allows():
     data = bytearray(npz(compressed=True, X=np.ones((100, 100))))
     # the size before compression, in the directory at the end
     at = data.rindex(b"PK\x01\x02") + 24
@@ -271,7 +271,7 @@ def test_labels_of_matlab_may_be_words():
     assert read(mat(X=X, y=characters), label="y").label.tolist() == Y.tolist()
 
 
-def test_other_things_in_matlab_files_are_passed_over():
+def test_matlab_variables_that_are_not_numbers():
     data = mat(X=X, options={"a": 1, "b": "text"}, words=np.array(["a", "b"], dtype=object))
     assert read(data).n_columns == 3
     with pytest.raises(BadFile, match="'options' is 1 × 1 struct: no table of numbers"):
@@ -280,7 +280,7 @@ def test_other_things_in_matlab_files_are_passed_over():
         read(mat(X=X * 1j))
 
 
-def test_promises_of_matlab_5():
+def test_matlab_5_header_larger_than_the_file():
     data = bytearray(mat(X=np.arange(6.0).reshape(3, 2) / 3))
     at = data.index(struct.pack("<ii", 3, 2))
     data[at : at + 8] = struct.pack("<ii", 2**30, 20)
@@ -291,7 +291,7 @@ def test_promises_of_matlab_5():
         read(bytes(data))
 
 
-def test_promises_of_matlab_4():
+def test_matlab_4_header_larger_than_the_file():
     data = bytearray(mat("4", X=X))
     data[4:12] = struct.pack("<ii", 10**9, 3)
     with pytest.raises(BadFile, match="1,000,000,000 × 3 is promised"):
@@ -336,7 +336,7 @@ def test_nested_datasets():
     np.testing.assert_array_equal(table.frame.to_numpy(), X)
 
 
-def test_promises_of_hdf5():
+def test_hdf5_shape_larger_than_the_file():
     def file(shape):
         buffer = io.BytesIO()
         with h5py.File(buffer, "w") as file:
@@ -349,7 +349,7 @@ def test_promises_of_hdf5():
         read(file((10**6, 20)))
 
 
-def test_data_in_other_files_are_not_followed(tmp_path):
+def test_hdf5_data_in_other_files_are_refused(tmp_path):
     (tmp_path / "raw").write_bytes(np.arange(6.0).tobytes())
     path = tmp_path / "t.h5"
     with h5py.File(path, "w") as file:

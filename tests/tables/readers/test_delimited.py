@@ -50,7 +50,7 @@ def test_blanks_between_decimal_commas():
     assert columns(read("a b\n1,5 2\n2,5 3\n")) == {"a": [1.5, 2.5], "b": [2, 3]}
 
 
-def test_thousands_that_look_like_decimals_are_told():
+def test_decimal_commas_that_may_group_thousands_give_a_warning():
     table = read("a;b\n1,234;x\n2,500;y\n")
     assert columns(table)["a"] == [1.234, 2.5]
     assert "decimal comma" in table.warnings[0]
@@ -70,7 +70,7 @@ def test_numbers_in_another_notation(text, options, told):
     assert (caught.value.line, caught.value.column) == (2, "a")
 
 
-def test_hint_of_excel_names_the_delimiter():
+def test_separator_line_of_excel():
     assert columns(read("sep=|\r\na;b|c\r\n1|2\r\n")) == {"a;b": [1], "c": [2]}
 
 
@@ -80,7 +80,7 @@ def test_a_tsv_is_split_at_tabs_alone(tmp_path):
     assert columns(read_table(path)) == {"a;b": ["1;2"]}
 
 
-def test_a_tab_may_be_spelled_out():
+def test_delimiter_backslash_t_is_a_tab():
     assert columns(read("a\tb\n1\t2\n", delimiter="\\t")) == {"a": [1], "b": [2]}
 
 
@@ -106,7 +106,7 @@ def test_years_as_names_beside_a_word():
 
 
 @pytest.mark.parametrize(("header", "n_rows"), [(True, 1), (False, 2)])
-def test_header_may_be_said(header, n_rows):
+def test_header_option(header, n_rows):
     assert read("1,2\n3,4\n", header=header).n_rows == n_rows
 
 
@@ -180,7 +180,7 @@ def test_comments_are_not_read(text):
     assert caught.value.line == (1 if text[0] == "#" else 3)
 
 
-def test_a_column_may_be_called_by_a_hash():
+def test_column_names_may_begin_with_a_hash():
     assert list(read("#,name\n1,x\n2,y\n").frame.columns) == ["#", "name"]
     assert list(read("# of cities\n1\n2\n").frame.columns) == ["# of cities"]
 
@@ -267,19 +267,19 @@ def test_numbers_and_words_are_text_with_a_warning():
     assert "1 of its 3 values" in table.warnings[0]
 
 
-def test_codes_stay_as_written_where_said():
+def test_codes_stay_as_written_with_the_text_option():
     assert read("zip,n\n01234,1\n", text=["zip"]).frame["zip"].tolist() == ["01234"]
 
 
 @pytest.mark.parametrize("numbers", ["18446744073709551617,5", "9007199254740993,"])
-def test_rounded_numbers_are_told(numbers):
+def test_rounded_numbers_give_a_warning(numbers):
     first, second = numbers.split(",")
     table = read(f"a,b\n{first},1\n{second},2\n")
     assert table.frame["a"].dtype == np.float64
     assert "rounded" in table.warnings[0]
 
 
-def test_large_floats_are_not_called_rounded():
+def test_large_floats_give_no_warning():
     assert read("a,b\n1e30,1\n2e30,2\n").warnings == ()
 
 
@@ -287,7 +287,7 @@ def test_large_floats_are_not_called_rounded():
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252"])
-def test_encodings_that_are_said(encoding):
+def test_encoding_option(encoding):
     text = "náme,b\né,1\n"
     assert columns(read(text.encode(encoding), encoding=encoding)) == {"náme": ["é"], "b": [1]}
 
@@ -300,7 +300,7 @@ def test_western_text_is_guessed_with_a_warning():
     assert "latin-1" in read(b"a,b\n1,\x81\xe9\n").warnings[0]
 
 
-def test_text_that_is_not_of_its_encoding():
+def test_text_in_another_encoding_than_given():
     with pytest.raises(BadFile, match=r"decoded as utf-8: byte 0xe9") as caught:
         read(b"a,b\n1,x\n2,caf\xe9\n", encoding="utf-8")
     assert caught.value.line == 3
@@ -309,7 +309,7 @@ def test_text_that_is_not_of_its_encoding():
     assert caught.value.line == 4
 
 
-def test_binary_data_is_no_text():
+def test_binary_data_is_refused():
     with pytest.raises(BadFile, match="NUL byte") as caught:
         read(b"a,b\n1,2\n3,\x00\n")
     assert caught.value.line == 3
@@ -331,7 +331,7 @@ def test_binary_data_is_no_text():
         ("a,b", "a header but no rows"),
     ],
 )
-def test_nothing_to_read(text, told):
+def test_empty_text(text, told):
     with pytest.raises(BadFile, match=told):
         read(text)
 

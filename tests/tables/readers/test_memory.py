@@ -45,7 +45,7 @@ def test_masked_array():
     assert np.isnan(read_table(masked).frame["x2"][0])
 
 
-def test_array_of_objects_is_looked_into():
+def test_array_of_objects_is_converted():
     table = read_table(np.array([[1, "a", None], [2.5, "b", "7"]], dtype=object))
     assert table.frame["x1"].tolist() == [1.0, 2.5]
     assert table.frame["x2"].tolist() == ["a", "b"]
@@ -58,7 +58,7 @@ def test_arrays_of_other_shapes(array):
         read_table(np.asarray(array))
 
 
-def test_nothing():
+def test_empty_tables():
     for empty in (np.zeros((0, 2)), [], {}, pd.DataFrame(), pl.DataFrame()):
         with pytest.raises(BadFile, match="no rows"):
             read_table(empty)
@@ -140,7 +140,7 @@ def test_bad_frames(frame, told):
         read_table(frame)
 
 
-def test_columns_that_are_not_there():
+def test_unknown_columns():
     for options in ({"label": "z"}, {"text": "z"}):
         with pytest.raises(BadColumn, match="'z': is not in the table; columns are: 'a', 'b'"):
             read_table(pd.DataFrame({"a": [1], "b": [2]}), **options)
@@ -237,7 +237,7 @@ def test_values_of_many_types():
         (b"a,b", "a path"),
     ],
 )
-def test_sources_that_are_no_tables(source, told):
+def test_unsupported_objects(source, told):
     with pytest.raises(BadParameter, match=told):
         read_table(source)
 

@@ -91,17 +91,17 @@ def test_labels_of_parquet():
     [[[1, 2], [3]], [{"a": 1}, {"a": 2}], [b"\xff", b"a"]],
     ids=["list", "struct", "binary"],
 )
-def test_columns_that_are_no_columns(column):
+def test_unsupported_column_types(column):
     with pytest.raises(BadColumn, match=r"'odd'.*not numbers, dates or text"):
         read(parquet(pa.table({"a": [1, 2], "odd": column})))
 
 
-def test_doubled_names_of_parquet():
+def test_repeated_names_in_parquet():
     with pytest.raises(BadColumn, match="'a': is there more than once"):
         read(parquet(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])))
 
 
-def test_promises_of_parquet():
+def test_parquet_larger_than_allowed():
     constant = parquet(pa.table({"a": np.zeros(10**6), "b": np.zeros(10**6)}))
     assert len(constant) < 10**5
     with pytest.raises(BadFile, match="promises 1,000,000 rows × 2 columns"):

@@ -63,7 +63,7 @@ def test_named_pipes(tmp_path):
         (os.devnull, "is a device"),
     ],
 )
-def test_what_cannot_be_opened(tmp_path, monkeypatch, name, told):
+def test_paths_that_cannot_be_opened(tmp_path, monkeypatch, name, told):
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
     Path("empty.csv").touch()
@@ -82,7 +82,7 @@ def test_files_that_may_not_be_read(tmp_path):
         read_table(path)
 
 
-def test_permission_is_told(tmp_path, monkeypatch):
+def test_missing_permission(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_bytes(CSV)
 
@@ -94,7 +94,7 @@ def test_permission_is_told(tmp_path, monkeypatch):
         read_table(path)
 
 
-def test_an_empty_path_is_said_to_be_empty():
+def test_empty_path():
     with pytest.raises(BadFile, match="the path is empty"):
         read_table("")
 
