@@ -21,7 +21,7 @@ def _read(source, options):
     with source.open() as stream:
         _, *lines = stream.read().decode().splitlines()
     rows = [dict(field.split("=") for field in line.split()) for line in lines]
-    return Content(pd.DataFrame(rows).astype(float))
+    return Content(pd.DataFrame(rows))  # text: read_table types the columns
 
 
 READER = Reader("key-value text", (".kv",), begins_with(b"#kv"), _read)

@@ -1,4 +1,4 @@
-"""Mistakes in a table, or in how it is asked for, are told plainly."""
+"""Values that do not fit their column, values that the caller calls missing, and codes."""
 
 import datetime as dt
 import io
