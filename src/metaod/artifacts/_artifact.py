@@ -157,15 +157,12 @@ class Artifact:
             found = features.versions.get(part.name)
             if found != part.version or not values.keys() >= set(part.features):
                 got = "none" if found is None else f"version {found}"
+                remedy = "train the learner again with this version of metaod"
                 raise UserError(
                     f"needs meta-features of schema {part.name!r}, version {part.version}, "
                     f"got {got}",
                     where=f"learner {self.manifest.learner!r}",
-                    remedy=(
-                        "extract that schema too"
-                        if found is None
-                        else "train the learner again with this version of metaod"
-                    ),
+                    remedy="extract that schema too" if found is None else remedy,
                 )
         return np.array([values[name] for name in self.manifest.features])
 

@@ -78,26 +78,21 @@ def check_target(path: "str | PathLike[str]") -> Path:
     An existing artifact is replaced; any other existing file is refused.
     """
     target = Path(path).expanduser()
+    where = str(target)
     try:
         if target.is_dir():
-            raise UserError("is a folder", where=str(target), remedy="name a file")
+            raise UserError("is a folder", where=where, remedy="name a file")
         if not target.parent.is_dir():
-            raise UserError(
-                f"there is no folder {target.parent}", where=str(target), remedy="make it first"
-            )
+            what = f"there is no folder {target.parent}"
+            raise UserError(what, where=where, remedy="make it first")
         if _is_other_file(target):
-            raise UserError(
-                "exists and is no artifact", where=str(target), remedy="name another file"
-            )
+            raise UserError("exists and is no artifact", where=where, remedy="name another file")
         writable = os.access(target.parent, os.W_OK)
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"cannot be written ({error})", where=str(target), remedy="check the path"
-        ) from error
+        what = f"cannot be written ({error})"
+        raise UserError(what, where=where, remedy="check the path") from error
     if not writable:
-        raise UserError(
-            "its folder cannot be written", where=str(target), remedy="name another folder"
-        )
+        raise UserError("its folder cannot be written", where=where, remedy="name another folder")
     return target
 
 

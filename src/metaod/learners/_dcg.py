@@ -118,48 +118,48 @@ def _row_dcg_far(p, g, alpha, best, d):  # type: ignore[no-untyped-def]  # compi
     m = len(p)
     order = np.argsort(-p)
     segment, e, gain = np.empty(m), np.empty(m), np.empty(m)
-    for place in range(m):
-        depth = alpha * (best - p[order[place]])
-        segment[place] = np.floor(depth / _WIDTH)
-        e[place] = exp(_WIDTH * (segment[place] + 0.5) - depth)
-        gain[place] = g[order[place]]
-    # start and end of each place's segment
+    for i in range(m):
+        depth = alpha * (best - p[order[i]])
+        segment[i] = np.floor(depth / _WIDTH)
+        e[i] = exp(_WIDTH * (segment[i] + 0.5) - depth)
+        gain[i] = g[order[i]]
+    # start and end of each prediction's segment
     first, last = np.zeros(m, np.int64), np.full(m, m, np.int64)
-    for place in range(1, m):
-        first[place] = first[place - 1] if segment[place] == segment[place - 1] else place
-    for place in range(m - 2, -1, -1):
-        last[place] = last[place + 1] if segment[place] == segment[place + 1] else place + 1
+    for i in range(1, m):
+        first[i] = first[i - 1] if segment[i] == segment[i - 1] else i
+    for i in range(m - 2, -1, -1):
+        last[i] = last[i + 1] if segment[i] == segment[i + 1] else i + 1
     c = np.empty(m)
     loss = 0.0
-    for place in range(m):
-        begin, a, b, end = _reach(segment, first, last, place)
-        own = e[place]
+    for i in range(m):
+        begin, a, b, end = _reach(segment, first, last, i)
+        own = e[i]
         beta = 1.0 + begin + _sigmoids(e[a:b], 1.0, own)
         if begin < a:
             beta += _sigmoids(e[begin:a], _STEP, own)
         if b < end:
             beta += _sigmoids(e[b:end], 1.0 / _STEP, own)
         discount = log(beta)
-        loss -= gain[place] / discount
-        c[place] = _LN2 * gain[place] / (beta * discount * discount)
+        loss -= gain[i] / discount
+        c[i] = _LN2 * gain[i] / (beta * discount * discount)
     if len(d):
-        for place in range(m):
-            begin, a, b, end = _reach(segment, first, last, place)
-            total = _slopes(e[a:b], c[a:b], 1.0, e[place], c[place])
+        for i in range(m):
+            begin, a, b, end = _reach(segment, first, last, i)
+            total = _slopes(e[a:b], c[a:b], 1.0, e[i], c[i])
             if begin < a:
-                total += _slopes(e[begin:a], c[begin:a], _STEP, e[place], c[place])
+                total += _slopes(e[begin:a], c[begin:a], _STEP, e[i], c[i])
             if b < end:
-                total += _slopes(e[b:end], c[b:end], 1.0 / _STEP, e[place], c[place])
-            d[order[place]] = alpha * total
+                total += _slopes(e[b:end], c[b:end], 1.0 / _STEP, e[i], c[i])
+            d[order[i]] = alpha * total
     return loss * _LN2
 
 
 @njit(cache=True)
-def _reach(segment, first, last, place):  # type: ignore[no-untyped-def]  # compiled
+def _reach(segment, first, last, i):  # type: ignore[no-untyped-def]  # compiled
     """Return the bounds of the segment above, the own one and the one below."""
-    a, b = first[place], last[place]
-    begin = first[a - 1] if a > 0 and segment[a - 1] == segment[place] - 1 else a
-    end = last[b] if b < len(segment) and segment[b] == segment[place] + 1 else b
+    a, b = first[i], last[i]
+    begin = first[a - 1] if a > 0 and segment[a - 1] == segment[i] - 1 else a
+    end = last[b] if b < len(segment) and segment[b] == segment[i] + 1 else b
     return begin, a, b, end
 
 

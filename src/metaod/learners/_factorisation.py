@@ -150,15 +150,15 @@ def _epoch(cells, known, counts, U, V, order, rates, alpha, squared, fixed_U):  
         models = known[row, : counts[row]]
         m = len(models)
         goal, p, d = np.empty(m), np.empty(m), np.empty(m)
-        for place in range(m):
-            goal[place] = cells[row, models[place]]
+        for j in range(m):
+            goal[j] = cells[row, models[j]]
         for is_U in range(2):
             if is_U == 0 and fixed_U:
                 continue
-            for place in range(m):
-                p[place] = 0.0
+            for j in range(m):
+                p[j] = 0.0
                 for a in range(n_latent):
-                    p[place] += U[row, a] * V[models[place], a]
+                    p[j] += U[row, a] * V[models[j], a]
             if squared:
                 value = _row_squared(p, goal, d)
                 _divide(d, 2.0 * (_size(V) if is_U == 0 else mean_size))
@@ -167,15 +167,15 @@ def _epoch(cells, known, counts, U, V, order, rates, alpha, squared, fixed_U):  
                 _divide(d, np.abs(d).sum())
             if is_U == 0:
                 total += value
-                for place in range(m):
+                for j in range(m):
                     for a in range(n_latent):
-                        U[row, a] -= rate * d[place] * V[models[place], a]
+                        U[row, a] -= rate * d[j] * V[models[j], a]
                 continue
             if fixed_U:
                 total += value
-            for place in range(m):
+            for j in range(m):
                 for a in range(n_latent):
-                    V[models[place], a] -= rate * d[place] * U[row, a]
+                    V[models[j], a] -= rate * d[j] * U[row, a]
     return total
 
 

@@ -130,10 +130,10 @@ class FlatForest:
         # late: scipy.sparse is slow to import, and few learners need it
         from scipy.sparse import csr_array  # noqa: PLC0415
 
-        def by_leaf(places: Indices, values: Matrix) -> Any:
-            ends = np.arange(0, places.size + 1, places.shape[1])
-            shape = (len(places), len(self.values))
-            return csr_array((values.ravel(), places.ravel(), ends), shape=shape)
+        def by_leaf(numbers: Indices, values: Matrix) -> Any:
+            ends = np.arange(0, numbers.size + 1, numbers.shape[1])
+            shape = (len(numbers), len(self.values))
+            return csr_array((values.ravel(), numbers.ravel(), ends), shape=shape)
 
         reached = self.leaves(X)
         sizes = np.bincount(leaves.ravel(), minlength=len(self.values))

@@ -83,13 +83,8 @@ class MetaODC(Learner):
         return put_unknown_last(scores, self.valued_)
 
     def _state(self) -> State:
-        return {
-            "cleaning": self.cleaning_.state(),
-            "mean": self.mean_,
-            "weight": self.weight_,
-            "V": self.V_,
-            "valued": self.valued_,
-        }
+        learned = {"mean": self.mean_, "weight": self.weight_, "V": self.V_, "valued": self.valued_}
+        return {"cleaning": self.cleaning_.state(), **learned}
 
     def _restore(self, reader: StateReader) -> None:
         self.cleaning_ = Cleaning.restore(reader.part("cleaning"))
