@@ -230,6 +230,21 @@ def test_the_output_of_phi_is_checked():
         MetaODLearner(phi=Endless()).fit(P, M)
 
 
+class Flat(Plain):
+    def transform(self, X):
+        return X[:, 0]
+
+    def predict(self, X):
+        return X[:, :1]
+
+
+@pytest.mark.parametrize("part", ["phi", "f"])
+def test_the_shape_of_what_parts_give_is_checked(part):
+    P, M = planted(15)
+    with pytest.raises(BadParameter, match=f"'{part}'.*shape"):
+        MetaODLearner(**{part: Flat()}, epochs=2).fit(P, M).predict(M)
+
+
 @pytest.mark.parametrize("part", ["phi", "f"])
 def test_replaced_parts_cannot_be_saved(part):
     P, M = planted()
