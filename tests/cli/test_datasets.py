@@ -36,7 +36,7 @@ def test_list_one_collection(capsys):
 def test_show_says_shape_licence_and_fingerprint(capsys):
     code, out, _ = call(capsys, "show", "odds/wine")
     assert code == 0
-    for fact in ("129 rows × 13 columns", "licence", "fingerprint", "untested"):
+    for fact in ("129 rows × 13 columns", "licence", "fingerprint", "address"):
         assert fact in out
 
 

@@ -115,7 +115,7 @@ def test_no_seed_at_all(data):
 
 
 def test_two_processes_find_the_same(data):
-    names = ("metaod", "isac", "supervised_surrogates", "global_best")
+    names = ("isac", "global_best")
     splits = by_folds(data.datasets["fold"])[:2]
     one = run(data, *names, splits=splits, seeds=2)
     two = run(data, *names, splits=splits, seeds=2, n_jobs=2)

@@ -139,16 +139,22 @@ def test_the_manifest_comes_back(poc, st):
         assert read_manifest(out / "manifest.json") == manifest
 
 
+def read_files(folder, build, mothersets, **options):
+    build(folder, mothersets=mothersets, **options)
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder): path.read_bytes() for path in paths}
+
+
 def test_the_same_seed_gives_the_same_bytes(poc, mothersets, tmp_path):
     out, _ = poc
-    build_poc(tmp_path / "again", mothersets=mothersets)
-    build_poc(tmp_path / "other", mothersets=mothersets, seed=1)
-    files = [path.relative_to(out) for path in sorted(out.rglob("*")) if path.is_file()]
-    assert len(files) == 22
-    for file in files:
-        assert (tmp_path / "again" / file).read_bytes() == (out / file).read_bytes()
-        if file.suffix == ".npz":
-            assert (tmp_path / "other" / file).read_bytes() != (out / file).read_bytes()
+    again = read_files(tmp_path / "again", build_poc, mothersets)
+    other = read_files(tmp_path / "other", build_st, mothersets, seed=1)
+    first = {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert len(first) == 22
+    assert again == first
+    childsets = [file for file in other if file.suffix == ".npz"]
+    assert len(childsets) == 4
+    assert all(other[file] != first[file] for file in childsets)
 
 
 def test_st_lists_the_sets_by_fingerprint_and_holds_the_childsets(st, poc):
@@ -175,13 +181,13 @@ def test_st_leaves_out_what_the_data_folder_has_not(mothersets, tmp_path, monkey
         build_st(tmp_path / "st", mothersets=mothersets, data=tmp_path / "nowhere")
 
 
-def test_speech_can_be_pointed_to(mothersets, tmp_path):
+def test_speech_can_be_given(tmp_path):
+    archive = tmp_path / "archive"
+    write_original(archive / "gas_0321.csv")
     X = np.random.default_rng(0).normal(size=(3686, 400)).round(2)
     y = (np.arange(3686) < 61).astype(int)
     np.savez(tmp_path / "mine.npz", X=X, y=y)
-    manifest = build_st(
-        tmp_path / "st", mothersets=mothersets, extras={"Speech": tmp_path / "mine.npz"}
-    )
+    manifest = build_st(tmp_path / "st", archive=archive, extras={"Speech": tmp_path / "mine.npz"})
     [speech] = [member for member in manifest.members if member.source == "extra"]
     assert speech.name == "odds/speech"
     assert speech.fingerprint == fingerprint(X, y)
@@ -189,9 +195,9 @@ def test_speech_can_be_pointed_to(mothersets, tmp_path):
     assert entry.load().fingerprint == speech.fingerprint
     np.savez(tmp_path / "less.npz", X=X[:-1], y=y[:-1])
     with pytest.raises(BadFile, match="is not odds/speech: 3685 rows"):
-        build_st(tmp_path / "st", mothersets=mothersets, extras={"speech": tmp_path / "less.npz"})
+        build_st(tmp_path / "st", archive=archive, extras={"speech": tmp_path / "less.npz"})
     with pytest.raises(BadParameter, match="'speech'"):
-        build_st(tmp_path / "st", mothersets=mothersets, extras={"wine": tmp_path / "mine.npz"})
+        build_st(tmp_path / "st", archive=archive, extras={"wine": tmp_path / "mine.npz"})
 
 
 def write_original(path, truth="nominal"):

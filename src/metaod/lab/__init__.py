@@ -10,48 +10,32 @@ from metaod.lab._running import Candidate, run_protocol
 from metaod.lab._statistics import average_ranks, bootstrap_intervals
 from metaod.lab._tables import summary_table
 from metaod.lab._testbed_data import TestbedData
-from metaod.lab.childsets import (
-    TASKS,
-    Childset,
-    ChildsetGenerator,
+from metaod.lab.childsets._generator import ChildsetGenerator, make_childset
+from metaod.lab.childsets._mothersets import (
     Motherset,
-    MothersetEntry,
-    Recipe,
-    Task,
     list_mothersets,
-    make_childset,
     make_synthetic,
     read_motherset,
     read_mothersets,
 )
-from metaod.lab.testbeds import (
-    LeftOut,
-    Manifest,
-    Member,
-    build_childsets,
-    build_poc,
-    build_st,
-    read_manifest,
-)
+from metaod.lab.childsets._recipe import Recipe
+from metaod.lab.testbeds._building import build_childsets, build_poc, build_st
+from metaod.lab.testbeds._folder import LeftOut, Manifest, Member, read_manifest
 
 __all__ = [
     "PROTOCOLS",
-    "TASKS",
     "Candidate",
     "Catalogue",
     "CatalogueEntry",
-    "Childset",
     "ChildsetGenerator",
     "EvaluationRun",
     "LeftOut",
     "Manifest",
     "Member",
     "Motherset",
-    "MothersetEntry",
     "Protocol",
     "Recipe",
     "Results",
-    "Task",
     "TestbedData",
     "average_ranks",
     "bootstrap_intervals",

@@ -103,11 +103,6 @@ class Catalogue:
 
     A name is ``collection/name``, or the short name if only one collection has it. Names are
     compared without case: ODDS has a ``pima`` and DAMI a ``Pima``.
-
-    Parameters
-    ----------
-    entries : iterable of CatalogueEntry
-        With unique names.
     """
 
     def __init__(self, entries: Iterable[CatalogueEntry]) -> None:

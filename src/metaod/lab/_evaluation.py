@@ -26,7 +26,7 @@ from metaod.lab._sensitivity import run_sensitivity, write_sensitivity
 from metaod.lab._tables import summary_table, write_table
 from metaod.lab._testbed_data import TestbedData
 from metaod.lab._timing import add_times, measure_times
-from metaod.lab.testbeds import read_manifest
+from metaod.lab.testbeds._folder import read_manifest
 
 __all__ = ["EvaluationRun", "evaluate_testbed", "run_evaluation"]
 
@@ -39,27 +39,14 @@ OnStep = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class EvaluationRun:
-    """One protocol's part of an evaluation.
-
-    Parameters
-    ----------
-    data : TestbedData
-        The testbed.
-    protocol : {"folds", "leave-one-out", "leave-one-origin-out"}
-        The protocol.
-    folder : Path
-        The folder of its tables and figures.
-    results : Results
-        What every method reached on every dataset.
-    n_unavailable : int
-        Datasets of the paper's testbed that the folder does not have.
-    """
+    """The results of one protocol, and the folder of its tables and figures."""
 
     data: TestbedData
     protocol: Protocol
     folder: Path
     results: Results
     n_unavailable: int
+    """Datasets of the paper's testbed that the folder does not have."""
 
     def summary(self) -> pd.DataFrame:
         """One row per method: mean, standard deviation, average ranks, spread over seeds."""
@@ -227,14 +214,8 @@ def evaluate_testbed(
         The methods to compare.
     schema : str, default="paper"
         The meta-features of the learners.
-    seeds : int, default=5
-        Seeds of a random learner.
-    n_jobs : int, default=1
-        Processes.
-    journal : Path, optional
-        File that keeps finished trainings, so that a stopped run can continue.
-    progress : callable, optional
-        Called with how many trainings are done and how many there are.
+    seeds, n_jobs, journal, progress
+        As for :func:`run_protocol`.
     """
     if schema not in data.metafeatures:
         raise BadParameter("evaluate_testbed", "schema", data.metafeatures, schema)

@@ -12,17 +12,7 @@ from metaod.lab._methods import Testbed
 from metaod.lab._testbed_data import TestbedData
 from metaod.learners import origin_folds
 
-__all__ = [
-    "PROTOCOLS",
-    "Protocol",
-    "Split",
-    "by_folds",
-    "grouped_folds",
-    "groups_of",
-    "leave_one_origin_out",
-    "leave_one_out",
-    "splits_of",
-]
+__all__ = ["PROTOCOLS", "Protocol", "Split", "by_folds", "grouped_folds", "groups_of", "splits_of"]
 
 Protocol = Literal["folds", "leave-one-out", "leave-one-origin-out"]
 

@@ -18,17 +18,11 @@ from metaod.lab._tables import (
     summary_table,
     write_table,
 )
-from metaod.lab.figures import (
-    timing_table,
-    write_average_rank,
-    write_critical_difference,
-    write_embedding,
-    write_largest,
-    write_pairs,
-    write_selection_time,
-)
+from metaod.lab.figures._embedding import write_embedding
+from metaod.lab.figures._ranks import write_average_rank, write_critical_difference, write_pairs
+from metaod.lab.figures._timing import timing_table, write_largest, write_selection_time
 
-__all__ = ["unit_of", "write_all", "write_datasets", "write_testbed_embedding", "write_times"]
+__all__ = ["unit_of", "write_all"]
 
 
 def unit_of(testbed: Testbed) -> Unit:

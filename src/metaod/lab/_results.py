@@ -12,7 +12,7 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, UserError
 from metaod.lab._methods import METHODS, method
 
-__all__ = ["COLUMNS", "DESCRIBING", "Results", "Unit"]
+__all__ = ["Results", "Unit"]
 
 Unit = Literal["dataset", "motherset"]
 
@@ -176,15 +176,7 @@ class Results:
         return P.groupby(self._mothersets(rows)).mean()
 
     def with_method(self, key: str, found: pd.DataFrame) -> "Results":
-        """These results and one more method.
-
-        Parameters
-        ----------
-        key : str
-            The method; existing rows of it are replaced.
-        found : DataFrame
-            ``ap`` and optionally ``pick`` of every dataset, by fingerprint.
-        """
+        """These results with the ``ap`` and optionally ``pick`` of a method, by fingerprint."""
         rows = self.datasets.join(found[[c for c in ("pick", "ap") if c in found]])
         rows = rows.assign(method=key, seed=0)
         rows["pick"] = rows["pick"].fillna("") if "pick" in rows else ""

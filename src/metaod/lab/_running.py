@@ -16,10 +16,10 @@ import pandas as pd
 import metaod.learners
 from metaod.errors import BadFile, BadParameter
 from metaod.lab._protocols import Split
-from metaod.lab.testbeds import versions
+from metaod.lab.testbeds._sources import versions
 from metaod.learners import Learner, learner_class, make_learner
 
-__all__ = ["Candidate", "Journal", "Progress", "Training", "ranking", "run_protocol", "trainings"]
+__all__ = ["Candidate", "Journal", "Progress", "ranking", "run_protocol", "trainings"]
 
 Origins = npt.NDArray[np.str_]
 

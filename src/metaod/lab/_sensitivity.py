@@ -14,9 +14,9 @@ from metaod.lab._running import Candidate, Progress, run_protocol
 from metaod.lab._statistics import bootstrap_intervals, wilcoxon_p
 from metaod.lab._tables import write_table
 from metaod.lab._testbed_data import TestbedData
-from metaod.lab.figures import write_curve
+from metaod.lab.figures._curves import write_curve
 
-__all__ = ["STUDIES", "Setting", "Study", "run_sensitivity", "write_sensitivity"]
+__all__ = ["run_sensitivity", "write_sensitivity"]
 
 _FOLDS = 10
 

@@ -20,7 +20,6 @@ from metaod.models import Scores
 
 __all__ = [
     "LEVEL",
-    "Comparison",
     "Friedman",
     "average_ranks",
     "best_first",
@@ -164,23 +163,7 @@ def bootstrap_intervals(
 
     Datasets of one origin are not independent, so an origin is drawn with all of its datasets.
 
-    Parameters
-    ----------
-    values : array-like of shape (n_datasets, n_columns)
-        Values to average.
-    origins : array-like of shape (n_datasets,)
-        The origin of each row.
-    level : float, default=0.95
-        Share of the bootstrap means inside the interval.
-    resamples : int, default=10,000
-        Bootstrap samples.
-    seed : int, default=0
-        Seed of the draws.
-
-    Returns
-    -------
-    array of shape (n_columns, 2)
-        Lower and upper ends.
+    `values` has one row per dataset; the result has the lower and upper end of each column.
     """
     if not 0 < level < 1:
         raise BadParameter("bootstrap_intervals", "level", "a float in the range (0, 1)", level)

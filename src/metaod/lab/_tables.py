@@ -13,7 +13,6 @@ from metaod.lab._statistics import average_ranks, best_first, compare_all, match
 
 __all__ = [
     "dataset_table",
-    "markdown",
     "matching_table",
     "pairwise_table",
     "performance_table",
@@ -138,13 +137,6 @@ def show_performance(table: pd.DataFrame) -> pd.DataFrame:
 
 def summary_table(results: Results, by: Unit) -> pd.DataFrame:
     """One row per method: mean, standard deviation, average ranks, spread over seeds.
-
-    Parameters
-    ----------
-    results : Results
-        The results.
-    by : {"dataset", "motherset"}
-        Unit of the mean; a motherset's value is the mean over its childsets.
 
     Notes
     -----

@@ -9,7 +9,7 @@ import pandas as pd
 
 from metaod.errors import BadParameter, UserError
 from metaod.lab._methods import REFERENCE_MODELS, Testbed
-from metaod.lab.testbeds import Manifest, Member
+from metaod.lab.testbeds._folder import Manifest, Member
 from metaod.metafeatures import schema
 
 if TYPE_CHECKING:
@@ -56,17 +56,7 @@ class TestbedData:
 
     @classmethod
     def from_store(cls, store: "Store", manifest: Manifest, folder: Path) -> "TestbedData":
-        """Read a testbed's rows of a store.
-
-        Parameters
-        ----------
-        store : Store
-            The store that `metaod build` filled.
-        manifest : Manifest
-            The testbed's manifest.
-        folder : Path
-            The testbed's folder.
-        """
+        """Read the rows of a testbed, in `folder`, from a store that ``metaod build`` filled."""
         from metaod.store import performance_matrix  # noqa: PLC0415 - needs sqlalchemy
 
         if manifest.testbed == "childsets":

@@ -27,23 +27,7 @@ __all__ = ["Childset", "ChildsetGenerator", "make_childset"]
 
 @dataclass(frozen=True)
 class Childset:
-    """A labelled dataset drawn from a motherset, and how it was drawn.
-
-    Parameters
-    ----------
-    X : numpy.ndarray of shape (n_rows, n_columns)
-        The rows, shuffled.
-    y : numpy.ndarray of int8
-        1 for an outlier, 0 otherwise.
-    motherset, origin : str
-        The motherset's name and origin.
-    recipe : Recipe
-        The setting.
-    replicate : int
-        Number of the sibling, from 1.
-    seed : int
-        Seed of the draws.
-    """
+    """A labelled dataset drawn from a motherset, and how it was drawn."""
 
     X: Matrix
     y: npt.NDArray[np.int8]
@@ -51,6 +35,7 @@ class Childset:
     origin: str
     recipe: Recipe
     replicate: int
+    """Number of the sibling, from 1."""
     seed: int
 
     @property
@@ -121,21 +106,9 @@ class ChildsetGenerator:
         return np.flatnonzero(anomalous)
 
     def make(self, recipe: Recipe, replicate: int = 1, *, max_rows: int = MAX_ROWS) -> Childset:
-        """Draw a childset.
+        """Draw the sibling of number `replicate`, from 1, with at most `max_rows` rows.
 
-        Parameters
-        ----------
-        recipe : Recipe
-            The setting.
-        replicate : int, default=1
-            Number of the sibling, from 1.
-        max_rows : int, default=6000
-            Upper limit of the number of rows.
-
-        Raises
-        ------
-        UserError
-            If no anomalous row has the recipe's difficulty.
+        It is an error if no anomalous row has the recipe's difficulty.
         """
         if isinstance(replicate, bool) or not isinstance(replicate, int) or replicate < 1:
             raise BadParameter("make_childset", "replicate", "an int in [1, inf)", replicate)

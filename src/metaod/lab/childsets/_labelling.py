@@ -12,7 +12,7 @@ from metaod.lab.childsets._mothersets import Motherset
 from metaod.lab.childsets._recipe import Difficulty
 from metaod.models import Matrix, Scores
 
-__all__ = ["LEVELS", "confusable_sides", "normal_probability", "normal_rows", "of_difficulty"]
+__all__ = ["normal_probability", "normal_rows", "of_difficulty"]
 
 Mask = npt.NDArray[np.bool_]
 

@@ -16,19 +16,10 @@ from metaod.history import ENDING, FolderEntry, holds_variables, iter_folder
 from metaod.models import Matrix
 from metaod.tables import Table, prepare, read_table
 
-__all__ = [
-    "TASKS",
-    "Motherset",
-    "MothersetEntry",
-    "Task",
-    "list_mothersets",
-    "make_synthetic",
-    "read_motherset",
-    "read_mothersets",
-]
+__all__ = ["Motherset", "list_mothersets", "make_synthetic", "read_motherset", "read_mothersets"]
 
 Task = Literal["regression", "binary", "multiclass"]
-TASKS: tuple[Task, ...] = get_args(Task)
+_TASKS: tuple[Task, ...] = get_args(Task)
 
 _MOST_CLASSES = 30  # integers with more distinct values are a regression target by default
 
@@ -68,17 +59,7 @@ class Motherset:
 
 @dataclass(frozen=True)
 class MothersetEntry:
-    """A motherset in a folder, not yet read.
-
-    Parameters
-    ----------
-    file : FolderEntry
-        Its name, origin and file.
-    task : {"regression", "binary", "multiclass"} or None
-        The list's kind of target; None to derive it from the target.
-    note : str
-        The list's note.
-    """
+    """A motherset in a folder, not yet read; without a `task` it is derived from the target."""
 
     file: FolderEntry
     task: Task | None = None
@@ -126,14 +107,14 @@ def _remarks(folder: Path) -> dict[str, tuple[Task | None, str]]:
         for record in reader:
             name = record.get("name") or ENDING.sub("", Path(record.get("file") or "").name)
             given = (record.get("task") or "").strip()
-            task = next((task for task in TASKS if task == given), None)
+            task = next((task for task in _TASKS if task == given), None)
             if given and task is None:
                 raise BadFile(
                     found[0],
                     f"{given!r} is not a task",
                     line=reader.line_num,
                     column="task",
-                    remedy=f"write one of {', '.join(TASKS)}, or leave it empty",
+                    remedy=f"write one of {', '.join(_TASKS)}, or leave it empty",
                 )
             remarks[name.strip()] = (task, (record.get("note") or "").strip())
     return remarks
@@ -205,8 +186,8 @@ def read_motherset(
         :func:`~metaod.tables.prepare`; a table of finite numbers is taken as it is.
     """
     path = Path(path).expanduser()
-    if task is not None and task not in TASKS:
-        raise BadParameter("read_motherset", "task", TASKS, task)
+    if task is not None and task not in _TASKS:
+        raise BadParameter("read_motherset", "task", _TASKS, task)
     frame = read_table(path).frame
     if holds_variables(path) and target not in frame.columns:
         values = read_table(path, variable=target).frame.iloc[:, 0]
@@ -280,13 +261,6 @@ def make_synthetic(
     Normal rows come from three Gaussian clusters. An anomalous row comes from one of the same
     clusters and is moved by 0 to 6 standard deviations in a random direction: some are far from
     every cluster, some lie among the normal rows.
-
-    Parameters
-    ----------
-    n_normal, n_anomalous, n_columns : int
-        The shape.
-    seed : int, default=0
-        Seed of the draws.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, get_args
 
 from metaod.errors import BadParameter
 
-__all__ = ["CLUSTEREDNESS", "DIFFICULTIES", "SIBLINGS", "Clusteredness", "Difficulty", "Recipe"]
+__all__ = ["SIBLINGS", "Clusteredness", "Difficulty", "Recipe"]
 
 Difficulty = Literal["any", "easy", "medium", "hard", "very hard"]
 Clusteredness = Literal["any", "scattered", "clustered"]

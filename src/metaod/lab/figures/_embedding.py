@@ -13,7 +13,7 @@ from metaod.learners import Cleaning
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["embed", "write_embedding"]
+__all__ = ["write_embedding"]
 
 
 def embed(metafeatures: pd.DataFrame) -> pd.DataFrame:

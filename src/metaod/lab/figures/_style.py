@@ -47,6 +47,7 @@ CATEGORY_LOOKS: dict[Category, tuple[str, str]] = {
 _COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p")
 
+_DPI = 200
 _SETTINGS: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],  # part of matplotlib: the same on every machine
     "font.size": 7.5,
@@ -98,7 +99,7 @@ def write_figure(
         csv = write_csv(data, folder, stem)
         png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"
         # no date and no version: a file changes only if its picture does
-        figure.savefig(png, dpi=200, metadata={"Software": None})
+        figure.savefig(png, dpi=_DPI, metadata={"Software": None})
         figure.savefig(svg, metadata={"Date": None, "Creator": None})
     return [png, svg, csv]
 

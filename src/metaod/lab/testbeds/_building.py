@@ -7,7 +7,9 @@ from pathlib import Path
 from metaod.errors import BadFile, BadParameter, UnavailableDataset
 from metaod.lab._catalogue import Catalogue, CatalogueEntry, catalogue, shape_text
 from metaod.lab._loading import load_dataset, read_entry
-from metaod.lab.childsets import SIBLINGS, ChildsetGenerator, Motherset, Recipe
+from metaod.lab.childsets._generator import ChildsetGenerator
+from metaod.lab.childsets._mothersets import Motherset
+from metaod.lab.childsets._recipe import SIBLINGS, Recipe
 from metaod.lab.testbeds._folder import LeftOut, Manifest, Member, TestbedFolder, shape_of
 from metaod.lab.testbeds._sources import ChildsetSources, OnMotherset, versions
 
@@ -152,25 +154,10 @@ def _add_extra(folder: TestbedFolder, entry: CatalogueEntry, path: Path) -> Memb
 def build_childsets(
     out: Path, mothersets: Iterable[Motherset], recipe: Recipe, n_siblings: int, *, seed: int = 0
 ) -> Manifest:
-    """Write siblings of one setting, drawn from each motherset.
+    """Write `n_siblings` of one setting, drawn from each motherset.
 
-    Parameters
-    ----------
-    out : Path
-        The folder to write; ``metaod build --data`` reads it.
-    mothersets : iterable of Motherset
-        Sources of the rows.
-    recipe : Recipe
-        The setting.
-    n_siblings : int
-        Childsets of each motherset.
-    seed : int, default=0
-        Seed of the draws; the same seed gives the same bytes.
-
-    Returns
-    -------
-    Manifest
-        As written to ``manifest.json``.
+    The folder `out` is like a testbed's: ``metaod build --data`` reads it. The same seed gives the
+    same bytes.
     """
     if n_siblings < 1:
         raise BadParameter("build_childsets", "n_siblings", "an int in [1, inf)", n_siblings)

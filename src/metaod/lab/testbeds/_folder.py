@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadFile, UserError
-from metaod.lab.childsets import Recipe
+from metaod.lab.childsets._recipe import Recipe
 
 __all__ = [
     "LeftOut",
@@ -35,6 +35,8 @@ Shape = tuple[int, int, int]
 """Rows, columns and outliers."""
 
 Source = Literal["catalogue", "motherset", "stand-in", "archive", "extra"]
+"""A set of the catalogue; a childset of its own motherset or of one that stands in for it; a
+childset of the original archive; or a file named by the user."""
 
 
 def shape_of(X: npt.NDArray[Any] | pd.DataFrame, y: npt.NDArray[Any]) -> Shape:
@@ -45,33 +47,11 @@ def shape_of(X: npt.NDArray[Any] | pd.DataFrame, y: npt.NDArray[Any]) -> Shape:
 class Member:
     """A dataset of a testbed.
 
-    Parameters
-    ----------
-    name : str
-        ``collection/name``, as in a store.
-    source : {"catalogue", "motherset", "stand-in", "archive", "extra"}
-        A set of the catalogue; a childset of its own motherset or of one that stands in for it;
-        a childset of the original archive; or a file named by the user.
-    fingerprint : str
-        Fingerprint of X and y: its row in a store or in the shipped performance matrix.
-    origin : str
-        Its source; a childset has its motherset's.
-    shape : tuple of int
-        Rows, columns and outliers.
-    file : str, optional
-        Its file in the testbed's folder; None for a set that is not copied there.
-    motherset, recipe, replicate : optional
-        A childset's motherset, setting and number among its siblings, from 1.
-    fold : int, optional
-        POC's fold, from 1.
-    stands_in_for : str, optional
-        The paper's motherset that this one replaces.
-    paper_shape : tuple of int, optional
-        Rows, columns and outliers in the paper's table, if it has this dataset.
-    must_agree : bool
-        Whether the shape must be the paper's.
-    note : str
-        Remarks.
+    Its ``fingerprint`` finds it in a store or in the shipped performance matrix. ``file`` is its
+    file in the testbed's folder, None for a set that is not copied there. ``motherset``, ``recipe``
+    and ``replicate`` (from 1) describe a childset, ``fold`` is POC's, and ``stands_in_for`` is the
+    paper's motherset that this one replaces. ``paper_shape`` is the shape in the paper's table, if
+    it has this dataset, and ``must_agree`` whether the shape must be the same.
     """
 
     name: str
@@ -112,17 +92,7 @@ class Member:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Datasets of the paper's testbed that are not in this one.
-
-    Parameters
-    ----------
-    name : str
-        The paper's name.
-    datasets : int
-        How many datasets are missing.
-    reason : str
-        Why, and what to do about it.
-    """
+    """Datasets of the paper's testbed that are not in this one, and the reason."""
 
     name: str
     datasets: int
@@ -131,20 +101,9 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A testbed's datasets, and how they were made.
+    """A testbed's datasets in the paper's order, and how they were made.
 
-    Parameters
-    ----------
-    testbed : {"poc", "st", "childsets"}
-        The testbed; ``childsets`` of a user's own tables are not a testbed of the paper.
-    seed : int
-        Seed of the childsets.
-    members : tuple of Member
-        The datasets, in the paper's order.
-    left_out : tuple of LeftOut
-        Datasets of the paper's testbed that this one does not have.
-    versions : dict
-        Versions of the libraries that made the childsets.
+    ``childsets`` of a user's own tables are not a testbed of the paper.
     """
 
     testbed: Literal["poc", "st", "childsets"]
@@ -205,18 +164,7 @@ class Manifest:
 
 
 def read_manifest(path: "str | PathLike[str]") -> Manifest:
-    """Read a testbed's manifest.
-
-    Parameters
-    ----------
-    path : path-like
-        The file, or the testbed's folder.
-
-    Raises
-    ------
-    BadFile
-        If it does not exist or is not a manifest that this version reads.
-    """
+    """Read a testbed's manifest from its file or its folder."""
     path = Path(path).expanduser()
     if path.is_dir():
         path = path / _MANIFEST

@@ -17,19 +17,14 @@ import pandas as pd
 from metaod._version import __version__
 from metaod.errors import BadColumn, BadFile, UserError
 from metaod.history import fingerprint
-from metaod.lab.childsets import (
-    Childset,
-    ChildsetGenerator,
-    Motherset,
-    Recipe,
-    list_mothersets,
-    make_synthetic,
-)
+from metaod.lab.childsets._generator import Childset, ChildsetGenerator
+from metaod.lab.childsets._mothersets import Motherset, list_mothersets, make_synthetic
+from metaod.lab.childsets._recipe import Recipe
 from metaod.lab.testbeds._folder import LeftOut, Member, Shape, Source, TestbedFolder, shape_of
 from metaod.models import Matrix
 from metaod.tables import read_table
 
-__all__ = ["Archive", "ChildsetSources", "OnMotherset", "Setting", "settings", "versions"]
+__all__ = ["ChildsetSources", "OnMotherset", "versions"]
 
 OnMotherset = Callable[[str, int, int], None]
 """Called with a motherset's name, how many are done and how many there are."""
