@@ -101,7 +101,7 @@ def test_init_and_add(capsys, tmp_path, data):
     ("arguments", "says"),
     [
         (["db", "info", "--store", "{tmp}/none.db"], "none.db"),
-        (["db", "init", "--store", "{store}"], "there already"),
+        (["db", "init", "--store", "{store}"], "exists already"),
         (["db", "list", "cells", "--store", "{store}"], "'models'"),
         (["db", "show", "three", "--store", "{store}"], "three"),
         (["db", "merge", "{store}", "--store", "{store}", "--prefer", "me"], "'target'"),

@@ -11,15 +11,19 @@ from metaod.cli.screen import console
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
+    from metaod.history import FolderEntry
     from metaod.models import Budget
 
 __all__ = [
+    "Folders",
+    "LabelOption",
     "MaxMemory",
     "MaxSeconds",
     "ModeOption",
     "StoreOption",
     "build",
     "choice",
+    "list_folders",
     "make_budget",
 ]
 
@@ -28,8 +32,20 @@ Choice = TypeVar("Choice", bound=StrEnum)
 StoreOption = Annotated[
     str, typer.Option("--store", help="The store: a file, or a database URL.", metavar="PATH")
 ]
-
-ModeOption = Annotated[str, typer.Option(help="fast, or exact: PyOD's own bits.", metavar="MODE")]
+Folders = Annotated[
+    list[Path],
+    typer.Option(
+        "--data",
+        help="Folder of labelled datasets, with or without a catalogue.csv; repeatable.",
+        metavar="DIR",
+    ),
+]
+LabelOption = Annotated[
+    str, typer.Option(help="Label column (or array) of the datasets.", metavar="NAME")
+]
+ModeOption = Annotated[
+    str, typer.Option(help="fast, or exact: PyOD's scores bit for bit.", metavar="MODE")
+]
 MaxSeconds = Annotated[
     float, typer.Option(help="Time that one cell may take.", metavar="S", min=0, max=1e9)
 ]
@@ -44,16 +60,8 @@ MaxMemory = Annotated[
 def build(
     *,
     store: StoreOption,
-    data: Annotated[
-        list[Path],
-        typer.Option(
-            help="Folder of labelled datasets, with or without a catalogue.csv; repeatable.",
-            metavar="DIR",
-        ),
-    ],
-    label: Annotated[
-        str, typer.Option(help="Label column (or array) of the datasets.", metavar="NAME")
-    ] = "y",
+    data: Folders,
+    label: LabelOption = "y",
     only: Annotated[
         list[str] | None,
         typer.Option(help="Only datasets whose name contains this; repeatable.", metavar="TEXT"),
@@ -66,9 +74,7 @@ def build(
     ] = None,
     averages: Annotated[
         bool,
-        typer.Option(
-            "--averages", help="Evaluate the averages of representatives that may be picked too."
-        ),
+        typer.Option("--averages", help="Also evaluate the averages of models that may be picked."),
     ] = False,
     trials: Annotated[int, typer.Option(help="Trials of a random model.", min=1)] = 5,
     mode: ModeOption = "fast",
@@ -94,7 +100,7 @@ def build(
     retry: Annotated[
         list[str] | None,
         typer.Option(
-            help="Make trials again that ended so: failed, 'over budget'; repeatable.",
+            help="Repeat trials in this state: failed, 'over budget'; repeatable.",
             metavar="STATE",
         ),
     ] = None,
@@ -106,13 +112,12 @@ def build(
         ),
     ] = None,
 ) -> None:
-    """Compute what the store lacks; it can be stopped, and started again, at any moment.
+    """Compute what the store lacks; you can stop it at any moment and start it again.
 
-    Every finished dataset is written at once. The same command again goes on where it stopped.
+    Every finished dataset is written at once. The same command continues where it stopped.
 
     Examples:  metaod build --store my.db --data datasets/ --jobs 2
     """
-    from metaod.history import iter_folder
     from metaod.models import CellState, Mode
     from metaod.store import BuildOptions, Store, make_executor
     from metaod.store import build as run_build
@@ -131,7 +136,7 @@ def build(
     )
     options.specs()
     runner = make_executor(jobs, executor)
-    entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
+    entries = list_folders(data, label)
     if only:
         entries = [entry for entry in entries if any(text in entry.full_name for text in only)]
     if not entries:
@@ -155,15 +160,22 @@ def build(
     )
 
 
+def list_folders(folders: list[Path], label: str) -> "list[FolderEntry]":
+    """List the labelled datasets of several folders."""
+    from metaod.history import iter_folder
+
+    return [entry for folder in folders for entry in iter_folder(folder, label=label)]
+
+
 def make_budget(max_seconds: float, max_memory: float) -> "Budget":
-    """What one cell may cost, from the options."""
+    """Return the budget of one cell, from the options."""
     from metaod.models import Budget
 
     return Budget(seconds=max_seconds, bytes=int(max_memory * 2**30))
 
 
 def choice(kind: type[Choice], option: str, text: str) -> Choice:
-    """The member of an enumeration that an option names."""
+    """Return the member of an enumeration that an option names."""
     try:
         return kind(text)
     except ValueError:

@@ -1,16 +1,27 @@
-"""``metaod db``: look into a store, carry it, merge it, check it."""
+"""``metaod db``: look into a store, export, import, merge and check it."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.build import MaxMemory, MaxSeconds, ModeOption, StoreOption, choice, make_budget
+from metaod.cli.build import (
+    Folders,
+    LabelOption,
+    MaxMemory,
+    MaxSeconds,
+    ModeOption,
+    StoreOption,
+    choice,
+    list_folders,
+    make_budget,
+)
 from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
-    from metaod.store import MergeReport
+    from metaod.store import DatasetRecord, MergeReport
 
 __all__ = ["app"]
 
@@ -19,13 +30,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Folders = Annotated[
-    list[Path],
-    typer.Option("--data", help="Folder of labelled datasets; repeatable.", metavar="DIR"),
-]
-LabelOption = Annotated[
-    str, typer.Option(help="Label column (or array) of the datasets.", metavar="NAME")
-]
 Preferred = Annotated[
     str, typer.Option(help="Whose value stays in a conflict: target or source.", metavar="WHO")
 ]
@@ -39,25 +43,23 @@ def init(
         bool, typer.Option("--shipped", help="Start from the matrix that ships with MetaOD.")
     ] = False,
 ) -> None:
-    """Make a new store: empty, or with the shipped performance matrix to build upon.
+    """Create a store: empty, or with the shipped performance matrix.
 
     Examples:  metaod db init --store my.db  ·  metaod db init --store my.db --shipped
     """
-    from metaod.store import Store, StoreLocation
+    from metaod.history import shipped_folder
+    from metaod.store import Store, StoreLocation, import_parquet
 
     path = StoreLocation.parse(store).path
     if path is not None and path.exists():
-        raise UserError("is there already", where=store, remedy="name another file")
+        raise UserError("exists already", where=store, remedy="name another file")
     with Store(store, create=True) as opened:
         if opened.datasets():
-            raise UserError("is there already", where=store, remedy="name another store")
-        if not shipped:
+            raise UserError("exists already", where=store, remedy="name another store")
+        if shipped:
+            _print_merge(import_parquet(opened, shipped_folder()))
+        else:
             console().print(f"{store}: an empty store")
-            return
-        from metaod.history import shipped_folder
-        from metaod.store import import_parquet
-
-        _print_merge(import_parquet(opened, shipped_folder()))
 
 
 @app.command()
@@ -78,14 +80,13 @@ def info(*, store: StoreOption, json: Json = False) -> None:
 
 @app.command()
 def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
-    """Add datasets to a store without evaluating anything yet.
+    """Add datasets to a store without evaluating models on them.
 
     Example:  metaod db add --store my.db --data datasets/
     """
-    from metaod.history import iter_folder
     from metaod.store import Store, record_of
 
-    entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
+    entries = list_folders(data, label)
     with Store(store) as opened, opened.writer_lock():
         new = sum(opened.add_dataset(record_of(entry)) for entry in entries)
     console().print(f"{new} datasets added, {len(entries) - new} were there")
@@ -107,10 +108,20 @@ def list_(
     if what not in ("datasets", "models"):
         raise BadParameter("metaod db list", "WHAT", ("datasets", "models"), what)
     with Store(store, read_only=True) as opened:
-        if what == "models":
-            _list_models(opened.models(), json=json)
-        else:
-            _list_datasets(opened.datasets(), json=json)
+        datasets, models = opened.datasets(), opened.models()
+    if json and what == "models":
+        print_json([{"id": item.id, "is_reference": item.is_reference} for item in models])
+    elif json:
+        fields = ("name", "n_rows", "n_columns", "n_outliers", "origin", "fingerprint")
+        print_json([{name: getattr(record, name) for name in fields} for record in datasets])
+    elif what == "models":
+        table = grid("model", "note")
+        for item in models:
+            table.add_row(item.id, "reference" if item.is_reference else "")
+        console().print(table)
+        console().print(f"{len(models)} models")
+    else:
+        _print_datasets(datasets)
 
 
 @app.command()
@@ -121,7 +132,7 @@ def show(
     top: Annotated[int, typer.Option(help="Best models to show.", min=1)] = 10,
     json: Json = False,
 ) -> None:
-    """Show how the models did on one dataset, the best first.
+    """Show the performance of the models on one dataset, the best first.
 
     Example:  metaod db show odds/wine --store my.db
     """
@@ -129,14 +140,12 @@ def show(
     from metaod.store import Store
 
     with Store(store, read_only=True) as opened:
-        record = _find(opened.datasets(), name, store)
+        record = _find_dataset(opened.datasets(), name, store)
         cells = opened.cells(record.fingerprint)
     done = [cell for cell in cells if cell.state == CellState.OK]
     done.sort(key=lambda cell: (-cell.ap, cell.model))
-    rest = sorted(
-        (cell for cell in cells if cell.state != CellState.OK),
-        key=lambda cell: (cell.state, cell.model),
-    )
+    rest = [cell for cell in cells if cell.state != CellState.OK]
+    rest.sort(key=lambda cell: (cell.state, cell.model))
     if json:
         print_json([_cell_data(cell) for cell in (*done, *rest)])
         return
@@ -146,15 +155,17 @@ def show(
         f"{record.n_outliers} outliers, origin {record.origin}"
     )
     numbers = ("AP", "ROC AUC", "P@n", "seconds")
-    several = len({cell.mode for cell in cells}) > 1
+    several_modes = len({cell.mode for cell in cells}) > 1
     table = grid("model", *numbers, right=numbers)
     for cell in done[:top]:
         spread = "" if cell.n_trials == 1 else f" ± {cell.ap_std:.3f}"
         table.add_row(
-            f"{cell.model}, {cell.mode.value}" if several else cell.model,
-            f"{cell.ap:.3f}{spread}", f"{cell.roc_auc:.3f}",
-            f"{cell.precision_at_n:.3f}", f"{cell.seconds:.3g}",
-        )  # fmt: skip
+            f"{cell.model}, {cell.mode.value}" if several_modes else cell.model,
+            f"{cell.ap:.3f}{spread}",
+            f"{cell.roc_auc:.3f}",
+            f"{cell.precision_at_n:.3f}",
+            f"{cell.seconds:.3g}",
+        )
     out.print(table)
     out.print(f"{len(done)} cells ok, {len(rest)} not")
     for cell in rest[:top]:
@@ -168,7 +179,7 @@ def export_(
     store: StoreOption,
     decimals: Annotated[int, typer.Option(help="Digits kept of each measure.", min=1, max=12)] = 4,
     evaluations: Annotated[
-        bool, typer.Option("--evaluations", help="Every trial too, not the cells alone.")
+        bool, typer.Option("--evaluations", help="Write every trial too, not the cells alone.")
     ] = False,
 ) -> None:
     """Write a store's content as Parquet files.
@@ -190,14 +201,14 @@ def import_(
     store: StoreOption,
     prefer: Preferred = "target",
 ) -> None:
-    """Merge exported Parquet files into a store, which is made if it is not there.
+    """Merge exported Parquet files into a store, which is created if it does not exist.
 
     Example:  metaod db import out/ --store my.db
     """
     from metaod.store import Store, import_parquet
 
     with Store(store, create=True) as opened:
-        report = import_parquet(opened, folder, prefer=_prefer(prefer))
+        report = import_parquet(opened, folder, prefer=_check_prefer(prefer))
     _print_merge(report)
 
 
@@ -208,7 +219,7 @@ def merge(
     store: StoreOption,
     prefer: Preferred = "target",
 ) -> None:
-    """Add what another store has and this one lacks; conflicts are reported.
+    """Add what another store has and this one lacks, and report conflicts.
 
     Example:  metaod db merge theirs.db --store mine.db
     """
@@ -216,7 +227,7 @@ def merge(
     from metaod.store import merge as merge_stores
 
     with Store(source, read_only=True) as other, Store(store) as opened:
-        report = merge_stores(opened, other, prefer=_prefer(prefer))
+        report = merge_stores(opened, other, prefer=_check_prefer(prefer))
     _print_merge(report)
 
 
@@ -232,23 +243,22 @@ def verify(
     max_seconds: MaxSeconds = 60.0,
     max_memory: MaxMemory = 2.0,
 ) -> None:
-    """Recompute a random sample of cells and compare; exit code 2 when any differs.
+    """Recompute a random sample of cells and compare; exit with code 2 if any differs.
 
     Example:  metaod db verify --store my.db --data datasets/
     """
-    from metaod.history import iter_folder
     from metaod.models import Mode
     from metaod.store import Store, find_inconsistencies
     from metaod.store import verify as recompute
 
-    entries = [entry for folder in data for entry in iter_folder(folder, label=label)]
+    entries = list_folders(data, label)
     with Store(store, read_only=True) as opened:
-        faults = find_inconsistencies(opened)
-        if faults:
+        problems = find_inconsistencies(opened)
+        if problems:
             raise UserError(
-                f"{len(faults)} faults, the first: {faults[0]}",
+                f"{len(problems)} inconsistencies, the first: {problems[0]}",
                 where=store,
-                remedy="take a copy from before the damage, or build anew",
+                remedy="restore an older copy, or build it again",
             )
         found = recompute(
             opened,
@@ -270,49 +280,40 @@ def verify(
     console().print(f"{checked}, all agree")
 
 
-def _prefer(text: str) -> Any:
+def _check_prefer(text: str) -> Any:
     if text not in ("target", "source"):
         raise BadParameter("metaod db", "--prefer", ("target", "source"), text)
     return text
 
 
-def _find(records: list[Any], name: str, store: str) -> Any:
+def _find_dataset(records: "list[DatasetRecord]", name: str, store: str) -> "DatasetRecord":
     found = [
         record
         for record in records
         if name in (record.fingerprint, record.name, record.name.rpartition("/")[2])
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    if not found:
+        remedy = "`metaod db list` lists them"
+        raise UserError(f"no dataset is called {name!r}", where=store, remedy=remedy)
+    if len(found) > 1:
         names = [record.name for record in found]
         if len(set(names)) < len(names):
             names = [record.fingerprint for record in found]
-        remedy = "it may be " + " or ".join(names)
+        remedy = "name one of: " + ", ".join(names)
         raise UserError(f"{name!r} is the name of several datasets", where=store, remedy=remedy)
-    raise UserError(
-        f"no dataset is called {name!r}", where=store, remedy="`metaod db list` names them all"
-    )
+    return found[0]
 
 
 def _cell_data(cell: Any) -> dict[str, Any]:
-    fields = (
-        "model", "mode", "n_trials", "state", "ap", "ap_std", "roc_auc", "roc_auc_std",
-        "precision_at_n", "precision_at_n_std", "seconds", "reason",
-    )  # fmt: skip
-    values = {name: getattr(cell, name) for name in fields}
-    # JSON has no NaN: what is not there is null
+    # JSON has no NaN
     return {
         name: None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - NaN
-        for name, value in values.items()
+        for name, value in asdict(cell).items()
+        if name != "imported"
     }
 
 
-def _list_datasets(records: list[Any], *, json: bool) -> None:
-    fields = ("name", "n_rows", "n_columns", "n_outliers", "origin", "fingerprint")
-    if json:
-        print_json([{name: getattr(record, name) for name in fields} for record in records])
-        return
+def _print_datasets(records: "list[DatasetRecord]") -> None:
     numbers = ("rows", "columns", "outliers")
     table = grid("name", *numbers, "origin", right=numbers)
     for record in records:
@@ -325,17 +326,6 @@ def _list_datasets(records: list[Any], *, json: bool) -> None:
         )
     console().print(table)
     console().print(f"{len(records)} datasets")
-
-
-def _list_models(records: list[Any], *, json: bool) -> None:
-    if json:
-        print_json([{"id": item.id, "is_reference": item.is_reference} for item in records])
-        return
-    table = grid("model", "note")
-    for item in records:
-        table.add_row(item.id, "reference" if item.is_reference else "")
-    console().print(table)
-    console().print(f"{len(records)} models")
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
@@ -355,9 +345,8 @@ def _print_facts(facts: dict[str, Any]) -> None:
             table.add_row("", f"{count} {state} ({count / total:.2%})")
     table.add_row("evaluations", str(facts["evaluations"]))
     for item in facts["metafeatures"]:
-        table.add_row(
-            "meta-features", f"{item['schema']} version {item['version']}: {item['datasets']}"
-        )
+        text = f"{item['schema']} version {item['version']}: {item['datasets']}"
+        table.add_row("meta-features", text)
     console().print(table)
 
 

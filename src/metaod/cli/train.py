@@ -1,4 +1,4 @@
-"""``metaod train``: fit a learner on a store; ``metaod learners``: which there are."""
+"""``metaod train``: fit a learner on a store; ``metaod learners``: list the learners."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -17,7 +17,7 @@ __all__ = ["learners", "train"]
 
 
 def learners(*, json: Json = False) -> None:
-    """List the learners: what `metaod train --learner` takes.
+    """List the learners that `metaod train --learner` takes.
 
     Examples:  metaod learners  ·  metaod learners --json
     """
@@ -71,14 +71,12 @@ def train(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            help="Seed; without effect on a learner that draws nothing.", metavar="N", min=0
-        ),
+        typer.Option(help="Seed of a random learner; others ignore it.", metavar="N", min=0),
     ] = None,
     calibrate: Annotated[
         int,
         typer.Option(
-            help="Fits from which it is learned how sure a pick is: 2 or more, 0 for none.",
+            help="Number of fits for the calibration of confidence: 2 or more, 0 for none.",
             metavar="N",
             min=0,
         ),
@@ -106,10 +104,10 @@ def train(
     with Steps(lines=False) as progress:
         artifact = run_training(data, made, calibrate=calibrate, progress=progress.on_step)
     artifact.save(target)
-    _print_closing(artifact, target, calibrate)
+    _print_artifact(artifact, target, calibrate)
 
 
-def _print_closing(artifact: "Artifact", path: Path, calibrate: int) -> None:
+def _print_artifact(artifact: "Artifact", path: Path, calibrate: int) -> None:
     manifest = artifact.manifest
     schemas = " + ".join(f"{part.name} {part.version}" for part in manifest.schemas)
     table = grid("", "")

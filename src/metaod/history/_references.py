@@ -37,14 +37,7 @@ __all__ = [
 class Reference:
     """The mean of the standardised scores of several models.
 
-    Parameters
-    ----------
-    spec : ModelSpec
-        Its spec; that of an average gives the average's scores.
-    members : tuple of ModelSpec
-        The models whose scores are averaged.
-    all_needed : bool
-        Whether the reference has no scores if one member has none; else the others suffice.
+    Unless `all_needed`, members without scores are left out of the mean.
     """
 
     spec: ModelSpec

@@ -60,18 +60,8 @@ FOLDS = 10
 class ShippedRecipe:
     """How a shipped learner is trained.
 
-    Parameters
-    ----------
-    learner : str
-        The learner.
-    schemas : tuple of str
-        The meta-features that it uses.
-    params : dict
-        Parameters that differ from the learner's defaults.
-    space : str
-        The models that it picks from.
-    averages : bool
-        Whether it also picks from averages of representatives.
+    `params` are the parameters that differ from the learner's defaults; with `averages` it also
+    picks from averages of the models in `space`.
     """
 
     learner: str

@@ -95,14 +95,8 @@ class BuildOptions:
 class Plan:
     """What a build will do.
 
-    Parameters
-    ----------
-    tasks : tuple of BuildTask
-        One for each dataset that lacks anything, the most costly first.
-    datasets : tuple of DatasetRecord
-        All datasets.
-    duplicates : tuple of (str, str)
-        Names of datasets that are left out, each with the dataset that has the same content.
+    `tasks` has one task for each dataset that lacks anything, the most costly first;
+    `duplicates` has the names of datasets that are left out, each with its equal.
     """
 
     tasks: tuple[BuildTask, ...]

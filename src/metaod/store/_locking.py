@@ -80,14 +80,8 @@ def _locked_by(
 def file_lock(path: Path, where: str, *, wait: float = 0.0) -> Iterator[None]:
     """Hold the operating system's lock on a file; it ends with the process, however that ends.
 
-    Parameters
-    ----------
-    path : Path
-        The lock file, which names its holder; created if needed, removed at the end.
-    where : str
-        What is locked, for messages.
-    wait : float, default=0
-        Seconds to wait for another holder.
+    The lock file names its holder; it is created if needed and removed at the end. `where` is what
+    is locked, for messages, and `wait` how many seconds to wait for another holder.
     """
     # filelock would create the folder
     if not path.parent.is_dir():

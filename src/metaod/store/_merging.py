@@ -29,17 +29,10 @@ _CELL_TOLERANCE = 1.01e-4
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two different statements about one thing.
+    """Two different statements about one thing, for example about one evaluation.
 
-    Parameters
-    ----------
-    kind : str
-        ``"name"`` (one name, two fingerprints), ``"dataset"``, ``"model"``, ``"evaluation"``,
-        ``"cell"`` or ``"meta-features"``.
-    where : str
-        Dataset, model and trial, as far as they matter.
-    target, source : str
-        The two statements.
+    The kind is ``"name"`` (one name, two fingerprints), ``"dataset"``, ``"model"``,
+    ``"evaluation"``, ``"cell"`` or ``"meta-features"``.
     """
 
     kind: str
@@ -55,15 +48,9 @@ class Conflict:
 class MergeReport:
     """What a merge added, and the conflicts it found.
 
-    Parameters
-    ----------
-    added, replaced : collections.Counter
-        Numbers of datasets, models, evaluations, cells (those without their trials) and
-        meta-features.
-    conflict_counts : collections.Counter
-        Number of conflicts by kind.
-    conflicts : list of Conflict
-        The first of them.
+    The counters `added` and `replaced` count datasets, models, evaluations, cells (those without
+    their trials) and meta-features; `conflict_counts` counts conflicts by kind, and `conflicts`
+    holds the first of them.
     """
 
     added: Counter[str] = field(default_factory=Counter)

@@ -24,23 +24,6 @@ from metaod.store._records import (
     aggregate,
 )
 
-__all__ = [
-    "dataset_keys",
-    "insert_datasets",
-    "insert_models",
-    "model_keys",
-    "read_cells",
-    "read_datasets",
-    "read_evaluations",
-    "read_metafeatures",
-    "read_models",
-    "read_schemas",
-    "replace_cells",
-    "replace_evaluations",
-    "replace_metafeatures",
-    "trial_key",
-]
-
 _FIGURES = {*MEASURES, *(f"{name}_std" for name in MEASURES), "seconds"}
 Trials = TypeVar("Trials", Evaluation, Cell)
 

@@ -32,25 +32,6 @@ from sqlalchemy import (
 from metaod._version import __version__
 from metaod.errors import BadFile, UserError
 
-__all__ = [
-    "MIGRATIONS",
-    "SCHEMA_VERSION",
-    "cells",
-    "check_tables",
-    "check_version",
-    "datasets",
-    "evaluations",
-    "make_tables",
-    "meta",
-    "metadata",
-    "metafeature_schemas",
-    "metafeatures",
-    "migrate",
-    "models",
-    "not_a_store",
-    "read_version",
-]
-
 _APPLICATION = "metaod"
 
 SCHEMA_VERSION = 1

@@ -28,28 +28,9 @@ KeptScores = dict[tuple[str, int], npt.NDArray[np.float32]]
 class BuildTask:
     """What is missing on one dataset; a task holds no table, so that it can be pickled.
 
-    Parameters
-    ----------
-    entry : FolderEntry
-        The dataset.
-    fingerprint : str
-        Its fingerprint when the build was planned.
-    specs : tuple of ModelSpec
-        Models that lack trials.
-    references : tuple of Reference
-        Reference models that lack trials.
-    lacking : frozenset of (str, int)
-        Model ids and trials that are missing; only these evaluations are written.
-    schemas : tuple of str
-        Schemas of meta-features that are missing.
-    trials, mode, budget
-        See :class:`~metaod.store.BuildOptions`.
-    cost : float
-        Relative cost, used to order tasks and to estimate the remaining time.
-    scores_folder : Path or None
-        Folder of kept scores.
-    keep : frozenset of str
-        Ids of the models whose scores are kept there.
+    `specs` and `references` are the models that lack trials, and `lacking` the (model id, trial)
+    pairs that are written. `cost` is relative: it orders tasks and estimates the remaining time.
+    Scores of the models in `keep` are written to `scores_folder`.
     """
 
     entry: FolderEntry
@@ -68,19 +49,7 @@ class BuildTask:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """The results of a finished task.
-
-    Parameters
-    ----------
-    task : BuildTask
-        The task.
-    evaluations : tuple of Evaluation
-        One for each model and trial that was lacking, ordered by model id and trial.
-    metafeatures : tuple of MetaFeatureRecord
-        One for each schema that was lacking.
-    seconds : float
-        Duration of the whole task.
-    """
+    """The results of a finished task, ordered by model id and trial, and its duration."""
 
     task: BuildTask
     evaluations: tuple[Evaluation, ...]
