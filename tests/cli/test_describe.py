@@ -79,6 +79,6 @@ def test_reading_options_and_the_seed_reach_their_places(call, tmp_path):
     "wrong",
     [(), ("t.csv", "--example"), ("--example", "--json", "--csv"), ("--example", "--schema", "x")],
 )
-def test_mistakes_are_told(call, wrong):
+def test_errors_name_the_option(call, wrong):
     with pytest.raises(UserError):
         call(*wrong)

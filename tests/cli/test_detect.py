@@ -99,7 +99,7 @@ def test_pipes(call, table, monkeypatch):
     assert "pick: " in result.err
 
 
-def test_the_file_is_written_whoever_reads_the_screen(call, table, tmp_path, monkeypatch):
+def test_the_file_is_written_before_the_screen(call, table, tmp_path, monkeypatch):
     def gone(*_, **__):
         raise BrokenPipeError
 
@@ -173,21 +173,21 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
     ],
     ids=" ".join,
 )
-def test_mistakes_are_told_before_anything_is_fitted(call, table, monkeypatch, arguments, words):
+def test_errors_come_before_fitting(call, table, monkeypatch, arguments, words):
     monkeypatch.chdir(table.parent)
     monkeypatch.setattr(estimator, "make_selection", None)
     with pytest.raises(UserError, match=words):
         call(table, *arguments)
 
 
-def test_all_tables_must_be_there_before_the_first_is_fitted(call, table, tmp_path, monkeypatch):
+def test_all_tables_must_exist_before_the_first_is_fitted(call, table, tmp_path, monkeypatch):
     monkeypatch.setattr(estimator, "make_selection", None)
     with pytest.raises(UserError, match=r"nofile\.csv: there is no such file"):
         call(table, tmp_path / "nofile.csv", "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_told_first(call, table, tmp_path, monkeypatch):
+def test_a_read_only_folder_is_refused_first(call, table, tmp_path, monkeypatch):
     monkeypatch.setattr(estimator, "make_selection", None)
     # as root may write anywhere: the system's answer is made up
     monkeypatch.setattr(writing.os, "access", lambda *_: False)
@@ -206,7 +206,7 @@ def test_a_saved_pick_is_loaded_once(call, table, tmp_path, monkeypatch):
     assert loaded == [str(tmp_path / "pick.mod")]
 
 
-def test_what_happened_to_the_table_is_told(call, tmp_path):
+def test_notes_describe_the_preparation(call, tmp_path):
     frame = FRAME.assign(gap=np.arange(41.0) % 7, none=np.nan)
     frame.loc[3, "height"] = np.inf
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -236,12 +236,12 @@ def test_errors_of_picking_name_the_command_and_the_option(call, table, monkeypa
         call(table, option, "3")
 
 
-def test_one_thing_is_not_several(call, tmp_path):
+def test_one_column_is_singular(call, tmp_path):
     FRAME[["height"]].to_csv(tmp_path / "t.csv", index=False)
     assert "41 rows × 1 column\n" in call(tmp_path / "t.csv").out
 
 
-def test_several_tables_have_no_one_place(call, table, tmp_path):
+def test_several_tables_need_a_folder(call, table, tmp_path):
     with pytest.raises(UserError, match="cannot go to stdout"):
         call(table, table, "-o", "-")
     with pytest.raises(UserError, match="is a file"):

@@ -1,4 +1,4 @@
-"""The command as a user meets it: exit codes, one-line errors, and a light start."""
+"""The command: exit codes, one-line errors, and no heavy imports at start."""
 
 import subprocess
 import sys
@@ -48,7 +48,7 @@ def test_a_group_without_a_command_prints_its_help_alone(capsys, arguments):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-def test_a_full_disk_is_no_defect_of_ours():
+def test_a_full_disk_is_a_user_error():
     with Path("/dev/full").open("w") as full:
         result = subprocess.run(
             [sys.executable, "-m", "metaod", "models", "--all"],
@@ -85,7 +85,7 @@ def test_help_imports_nothing_heavy():
         (["datasets", "show", "odds/wne"], "odds/wine"),
     ],
 )
-def test_a_users_mistake_is_one_line_and_code_2(capsys, arguments, says):
+def test_a_user_error_is_one_line_and_code_2(capsys, arguments, says):
     code, _, err = called(capsys, *arguments)
     assert code == 2
     assert err.count("\n") == 1
@@ -93,7 +93,7 @@ def test_a_users_mistake_is_one_line_and_code_2(capsys, arguments, says):
     assert says in err
 
 
-def test_debug_shows_the_traceback_wherever_it_stands(capsys):
+def test_debug_is_accepted_anywhere(capsys):
     for arguments in (["--debug", "inspect", "missing.csv"], ["inspect", "missing.csv", "--debug"]):
         code, _, err = called(capsys, *arguments)
         assert code == 2
@@ -101,7 +101,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(capsys):
         assert err.splitlines()[-1].startswith("metaod: error: ")
 
 
-def test_a_defect_of_ours_is_said_to_be_one(capsys, monkeypatch):
+def test_a_defect_is_reported_as_one(capsys, monkeypatch):
     monkeypatch.setattr(command, "app", lambda **_: 1 / 0)
     code, _, err = called(capsys)
     assert code == 1

@@ -42,7 +42,7 @@ def test_family_names_are_taken_in_any_case(capsys):
     assert len(json.loads(output(capsys, "--json", "--family", "cof"))) == 7
 
 
-def test_applicability_is_said_with_its_reason(capsys):
+def test_applicability_is_shown_with_its_reason(capsys):
     data = json.loads(output(capsys, "--json", "--family", "COF", "--rows", "12"))
     assert [item["why_not"] is None for item in data] == [True, True, True] + [False] * 4
     out = output(capsys, "--family", "COF", "--rows", "12")
@@ -67,5 +67,5 @@ def test_the_extended_space_shows_its_own_settings_and_scalings(capsys):
     assert [ModelSpec.parse(item["id"]) for item in data] == list(model_space("extended"))
 
 
-def test_the_papers_space_has_one_scaling_and_does_not_speak_of_it(capsys):
+def test_the_papers_space_does_not_show_its_only_scaling(capsys):
     assert "scaling" not in output(capsys)

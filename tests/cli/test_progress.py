@@ -43,7 +43,7 @@ def test_a_bar_on_a_terminal(monkeypatch):
     assert not steps._bar.live.is_started
 
 
-def test_a_bar_is_taken_down_by_an_error(monkeypatch):
+def test_an_error_stops_the_bar(monkeypatch):
     monkeypatch.setattr("sys.stderr", Terminal())
     steps = Steps()
     try:

@@ -86,7 +86,7 @@ def test_constraints_reach_the_selection(call, table):
     ]
 
 
-def test_a_pick_that_is_none_is_said(capsys, table):
+def test_an_illegal_pick_is_refused(capsys, table):
     app = typer.Typer(pretty_exceptions_enable=False)
     app.command()(select)
     with pytest.raises(BadParameter, match="'--pick' parameter of metaod select"):
@@ -115,25 +115,25 @@ def test_an_average_is_shown_by_its_members(call, table, monkeypatch, width):
     assert json.loads(call(table, "--json"))["ranking"][0]["model"] == average
 
 
-def test_a_seed_beyond_all_seeds_is_the_users_to_mend(call, table):
+def test_a_too_large_seed_is_refused(call, table):
     with pytest.raises(typer.BadParameter, match="4294967295"):
         call(table, "--seed", "4294967296")
 
 
-def test_what_happened_to_the_table_is_told(call, tmp_path):
+def test_notes_describe_the_preparation(call, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "".join(f"{i % 7},{i * 3 % 5}\n" for i in range(40)) + "inf,-90\n")
     assert "note: Treated as missing: 1 infinite value in 'a'." in call(str(path))
 
 
-def test_no_table_and_stdin_among_others(call, table):
+def test_no_table_and_stdin_beside_others_are_refused(call, table):
     with pytest.raises(UserError, match="no FILE was given"):
         call()
     with pytest.raises(UserError, match="beside other files"):
         call(table, "-")
 
 
-def test_reading_options_are_heeded(call, tmp_path):
+def test_reading_options_are_used(call, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(
         "a;b;fraud\n" + "".join(f"{i},5;{i * 3 % 5};0\n" for i in range(20)) + "1,0;9;1\n"

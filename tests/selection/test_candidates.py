@@ -46,7 +46,7 @@ def test_without_constraints_everything_that_applies():
     ],
     ids=["family", "id", "spec", "mixed", "spelt otherwise", "all", "paper", "extended"],
 )
-def test_a_space_and_its_opposite(given, expected):
+def test_space_and_exclude_are_complements(given, expected):
     names, found = kept(space=given)
     assert names == set(expected)
     assert set(found.passed_over.values()) == {"not in the space asked for"}
@@ -68,7 +68,7 @@ def test_the_papers_models_are_the_papers():
 @pytest.mark.parametrize(
     "given", ["KNNN", ["KNN", "knn"], "KNN(n_neighbors=7)", 5, [None], "", "KNN(", ["paper"]]
 )
-def test_what_is_misspelt_is_said(parameter, given):
+def test_unknown_names_are_refused(parameter, given):
     with pytest.raises(BadParameter) as caught:
         kept(**{parameter: given})
     assert "\n" not in str(caught.value)
@@ -107,7 +107,7 @@ def test_what_costs_too_much_is_passed_over():
     ],
     ids=["seconds", "excluded", "nothing", "rows", "several"],
 )
-def test_when_nothing_is_left_the_reasons_are_told(shape, constraints, words):
+def test_the_error_gives_reasons_if_no_model_is_left(shape, constraints, words):
     with pytest.raises(UserError, match="no model is left") as caught:
         kept(shape, **constraints)
     assert re.search(words, str(caught.value))
@@ -121,7 +121,7 @@ def test_a_family_of_unknown_cost_is_never_too_costly(monkeypatch):
     assert names == set(MODELS)
 
 
-def test_to_exclude_a_family_that_the_learner_does_not_know_is_no_mistake():
+def test_excluding_an_unknown_family_is_allowed():
     models = [ModelSpec("KNN"), ModelSpec("LOF")]
     found = Candidates.among(models, (100, 5), Constraints(exclude=["ABOD", "LOF"]))
     assert list(found.costs) == [ModelSpec("KNN")]

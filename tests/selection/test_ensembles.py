@@ -1,4 +1,4 @@
-"""A small ensemble is a model: ranked, constrained, picked, fitted, saved as one."""
+"""Averages are ranked, constrained, picked, fitted and saved as one model."""
 
 import json
 
@@ -67,19 +67,19 @@ def test_plain_data_has_full_ids_and_members():
     assert plain["best"]["id"] == plain["ranking"][0]["model"] == BEST
 
 
-def test_people_read_members():
+def test_representations_show_members():
     selection = select(X, learner=averages_artifact())
     assert "ZAverage" not in selection._repr_html_() + repr(selection)
     assert " + ".join(member_ids(BEST)) in selection._repr_html_()
 
 
 @pytest.mark.parametrize("pick", ["ensemble", None])
-def test_an_average_may_be_picked_unless_told(pick):
+def test_an_average_may_be_picked_by_default(pick):
     assert select(X, learner=averages_artifact(), pick=pick).best.id == BEST
 
 
 @pytest.mark.parametrize("name", [name for name in learner_names() if name != "fixed"])
-def test_a_single_model_where_one_is_asked_for(name):
+def test_pick_single_gives_a_single_model(name):
     made = averages_artifact(name, calibrate=0)
     selection = select(X, learner=made, pick="single")
     assert set(selection.ranking["model"]) == set(MODELS)
@@ -95,7 +95,7 @@ def test_a_single_model_where_one_is_asked_for(name):
 
 
 @pytest.mark.parametrize("value", ["both", "", 1, True, ["single"]], ids=str)
-def test_no_such_pick(value):
+def test_unknown_kinds_of_pick_are_refused(value):
     with pytest.raises(BadParameter, match="'pick' parameter of select"):
         select(X, learner=averages_artifact(), pick=value)
     with pytest.raises(BadParameter, match="'pick' parameter of MetaOD"):
@@ -132,7 +132,7 @@ def test_a_space_has_the_averages_of_its_models():
     assert names(space="ZAverage") == set(AVERAGES)
 
 
-def test_an_average_goes_with_any_of_its_members():
+def test_excluding_a_member_excludes_its_averages():
     for detector in ("KNN", "HBOS", "LODA"):
         left = names(exclude=detector)
         assert left == {name for name in (*MODELS, *AVERAGES) if detector not in name}
@@ -145,7 +145,7 @@ def test_an_average_goes_with_any_of_its_members():
     assert names(exclude="ZAverage") == set(MODELS)
 
 
-def test_members_that_are_no_columns_have_names_too():
+def test_members_that_are_no_columns_can_be_excluded():
     data = averages_data()
     only = train(
         type(data)(**{**vars(data), "P": data.P[[*AVERAGES, MODELS[0]]]}),
@@ -157,7 +157,7 @@ def test_members_that_are_no_columns_have_names_too():
         select(X, learner=only, exclude="OCSWM")
 
 
-def test_an_average_does_not_apply_where_a_member_does_not():
+def test_an_average_does_not_apply_if_a_member_does_not():
     small = table(30, seed=3)
     selection = select(small, learner=averages_artifact())
     assert not {MODELS[7], AVERAGES[3]} & set(selection.ranking["model"])
@@ -252,17 +252,7 @@ def picked_first(*ranked):
     return select(X, learner=made)
 
 
-def test_a_member_that_fails_is_left_out(broken):
-    knn, forest = (ModelSpec.parse(MODELS[place]) for place in (3, 2))
-    fitted = fit_selection(picked_first(average_of(broken, knn, forest)))
-    assert fitted.weights == {forest.id: 0.5, knn.id: 0.5}
-    expected = average_of(knn, forest).to_pyod(random_state=0).fit(X).decision_scores_
-    np.testing.assert_allclose(fitted.scores, expected, rtol=1e-12, atol=1e-12)
-    assert "Broken() was passed over" in fitted.notes[0]
-    assert fitted.notes[-1] == f"Used instead: {forest.id} + {knn.id}."
-
-
-def test_where_all_fail_the_next_average_is_taken_without_what_failed(broken):
+def test_if_all_members_fail_the_next_average_is_fitted_without_them(broken):
     knn, forest, hbos = (ModelSpec.parse(MODELS[place]) for place in (3, 2, 1))
     selection = picked_first(broken, average_of(broken, knn), average_of(forest, hbos))
     fitted = fit_selection(selection)

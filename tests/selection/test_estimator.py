@@ -1,4 +1,4 @@
-"""``MetaOD`` as scikit-learn's users and PyOD's know an outlier detector."""
+"""``MetaOD`` keeps the conventions of scikit-learn and PyOD."""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ def test_scikit_learns_checks(estimator, check):
 # signs
 
 
-def test_the_signs_of_both_worlds():
+def test_signs_of_scikit_learn_and_pyod():
     model = MetaOD(contamination=0.05).fit(X)
     assert model.labels_.tolist() == [0] * 76 + [1] * 4
     assert model.fit_predict(X).tolist() == [1] * 76 + [-1] * 4
@@ -62,7 +62,7 @@ def test_the_signs_of_both_worlds():
     assert scores.argmin() == len(NEW) - 1
 
 
-def test_what_is_behind_it():
+def test_fitted_attributes():
     model = MetaOD().fit(X)
     assert model.selection_.best.id == MODELS[0]
     np.testing.assert_array_equal(model.detector_.decision_scores_, model.decision_scores_)
@@ -71,7 +71,7 @@ def test_what_is_behind_it():
     assert model.threshold_ == expected.threshold
 
 
-def test_notes_tell_what_was_passed_over(monkeypatch):
+def test_notes_name_models_that_failed(monkeypatch):
     models = ("ABOD(n_neighbors=5)", *MODELS)
     monkeypatch.setattr(estimator, "make_selection", selecting(*models))
     model = MetaOD().fit(np.repeat(X[::8], 8, axis=0))
@@ -141,14 +141,14 @@ def test_a_file_is_a_table(tmp_path):
     assert model.feature_names_in_.tolist() == ["age", "sex", "member"]
 
 
-def test_one_row_is_no_table():
+def test_one_row_is_refused():
     with pytest.raises(ValueError, match="minimum of 2"):
         MetaOD().fit(X[:1])
     with pytest.raises(UserError, match="only one row"):
         MetaOD().fit(MIXED[:1])
 
 
-def test_what_happened_to_the_table_is_told():
+def test_notes_describe_the_preparation():
     frame = pd.DataFrame(RNG.normal(size=(300, 2)), columns=["a", "b"])
     assert MetaOD().fit(frame).notes_ == ()
     frame.loc[5, "a"] = np.inf
@@ -181,7 +181,7 @@ def test_nothing_is_checked_before_fit():
 
 
 @pytest.mark.parametrize("n_jobs", [0, "a", 1.5, True], ids=repr)
-def test_jobs_that_are_none(n_jobs):
+def test_illegal_n_jobs_are_refused(n_jobs):
     with pytest.raises(BadParameter, match="'n_jobs' parameter of MetaOD"):
         MetaOD(n_jobs=n_jobs).fit(X)
     with pytest.raises(BadParameter, match="'n_jobs' parameter of SpecDetector"):
@@ -199,7 +199,7 @@ def test_errors_of_picking_name_the_estimator(monkeypatch, parameters):
         MetaOD(**parameters).fit(X)
 
 
-def test_output_is_set_for_transformers_alone():
+def test_there_is_no_set_output():
     assert not hasattr(MetaOD(), "set_output")
     assert "set_output" in MetaOD.__doc__
 
@@ -242,5 +242,5 @@ def test_in_a_grid_search():
     assert search.best_params_ == {"contamination": 0.05}
 
 
-def test_its_page_in_a_notebook():
+def test_notebook_representation():
     assert "MetaOD" in MetaOD()._repr_html_()

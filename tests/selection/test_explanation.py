@@ -1,4 +1,4 @@
-"""Why a pick was made: what is said is so."""
+"""Explanations of picks."""
 
 import json
 from dataclasses import dataclass, replace
@@ -135,7 +135,7 @@ def test_the_effect_of_features_is_the_lead_that_goes_away(linear):
     assert "n_rows: 150" in str(why)
 
 
-def test_what_speaks_against_the_pick_is_not_among_what_speaks_for_it(linear):
+def test_features_against_the_pick_are_not_shown(linear):
     m = ordinary(linear)
     features = list(linear.learner.features_)
     m[features.index("n_rows")], m[features.index("n_columns")] = 180.0, 1.0
@@ -150,7 +150,7 @@ def test_an_ordinary_table_gets_the_usual_pick(linear):
     assert "also the pick for a table with median" in str(why)
 
 
-def test_a_learner_that_does_not_look_gives_no_features():
+def test_a_learner_without_meta_features_gives_no_features():
     why = select(table(seed=50), learner=artifact("global_best")).explain()
     assert why.features.empty
     assert why.pick == why.usual
@@ -170,7 +170,7 @@ def test_one_model_alone_has_no_rival():
     assert why.features.empty
 
 
-# what cannot be known
+# without history or values
 
 
 def test_without_history_nothing_is_claimed():

@@ -1,4 +1,4 @@
-"""The pick is fitted; where it fails, the next in the ranking, and the user is told."""
+"""Fitting the pick, and the next model of the ranking if it fails."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_the_pick_is_fitted():
         ("memory", "not enough memory"),
     ],
 )
-def test_the_next_takes_the_place_of_one_that_fails(broken, how, words):
+def test_a_failing_model_is_replaced_by_the_next(broken, how, words):
     fitted = fit_selection(MadeSelection(PREPARED, (broken(how), *MODELS)))
     assert list(fitted.weights) == [MODELS[0]]
     assert len(fitted.notes) == 2
@@ -76,7 +76,7 @@ def test_the_next_takes_the_place_of_one_that_fails(broken, how, words):
     assert fitted.notes[1] == f"Used instead: {MODELS[0]}."
 
 
-def test_angles_among_duplicates_are_undefined_and_the_next_is_taken():
+def test_undefined_scores_among_duplicates_lead_to_the_next_model():
     table = prepare(np.repeat(RNG.normal(size=(12, 3)), 10, axis=0))
     fitted = fit_selection(MadeSelection(table, ("ABOD(n_neighbors=5)", *MODELS)))
     assert list(fitted.weights) == [MODELS[0]]
@@ -84,24 +84,25 @@ def test_angles_among_duplicates_are_undefined_and_the_next_is_taken():
     assert np.isfinite(fitted.scores).all()
 
 
-def test_one_that_fails_leaves_the_others_of_an_average(broken):
+def test_other_members_are_averaged_if_one_fails(broken):
     members = (broken("raises"), MODELS[0], MODELS[2])
     average = average_of(*map(ModelSpec.parse, members)).id
     fitted = fit_selection(MadeSelection(PREPARED, (average, *MODELS)))
     assert fitted.weights == {MODELS[2]: 0.5, MODELS[0]: 0.5}
+    assert fitted.notes[-1] == f"Used instead: {MODELS[2]} + {MODELS[0]}."
     expected = AverageDetector([MODELS[2], MODELS[0]]).fit(X)
     np.testing.assert_allclose(fitted.scores, expected.decision_scores_)
     np.testing.assert_allclose(fitted.score(NEW), expected.decision_function(NEW))
 
 
-def test_where_all_fail_it_says_so(broken):
+def test_error_if_all_models_fail(broken):
     models = (broken("raises"), broken("nan"))
     with pytest.raises(UserError, match="none of 2 models works") as caught:
         fit_selection(MadeSelection(PREPARED, models))
     assert "\n" not in str(caught.value)
 
 
-def test_a_few_undefined_scores_are_repaired_and_told(broken):
+def test_a_few_undefined_scores_are_repaired_and_noted(broken):
     fitted = fit_selection(MadeSelection(PREPARED, (broken("one"),)))
     assert fitted.scores[0] == np.median(fitted.detector.decision_scores_[1:])
     assert fitted.notes == (
@@ -120,7 +121,7 @@ def test_training_rows_keep_their_scores_and_others_are_scored_alone():
     np.testing.assert_allclose(mixed, expected)
 
 
-def test_known_rows_are_told_from_near_ones():
+def test_the_row_index_finds_equal_rows_only():
     index = _RowIndex(np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 3.0]]))
     rows = np.array([[-0.0, 1.0], [1.0, 0.0], [np.nextafter(2.0, 3.0), 3.0], [2.0, 3.0]])
     places, is_known = index.find(rows)
@@ -166,7 +167,7 @@ def test_the_detector_flags_what_is_flagged(members, share):
     assert fitted.detector.predict(NEW).tolist() == [0] * 5 + [1]
 
 
-def test_ties_that_keep_rows_from_being_flagged_are_told():
+def test_ties_that_keep_rows_from_being_flagged_are_noted():
     tied = np.repeat([[0.0], [1.0]], 60, axis=0)
     fitted = fit_selection(MadeSelection(prepare(tied), (MODELS[2],)), contamination=0.1)
     assert fitted.labels.sum() == 0
@@ -176,6 +177,6 @@ def test_ties_that_keep_rows_from_being_flagged_are_told():
 
 
 @pytest.mark.parametrize("share", [0, 0.6, "much", None, True])
-def test_a_share_that_is_none_is_refused_before_anything_is_fitted(share, broken):
+def test_illegal_shares_are_refused_before_fitting(share, broken):
     with pytest.raises(BadParameter, match="contamination"):
         fit_selection(MadeSelection(PREPARED, (broken("memory"),)), contamination=share)

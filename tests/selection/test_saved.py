@@ -1,4 +1,4 @@
-"""A fitted pick in a file: what comes back scores as what went in."""
+"""Saving and loading a fitted pick."""
 
 import json
 import zipfile
@@ -32,7 +32,7 @@ def without_learner(monkeypatch):
 
 
 @pytest.mark.parametrize("name", [*MODELS, "COF(n_neighbors=5)"])
-def test_it_scores_as_before(tmp_path, monkeypatch, name):
+def test_a_loaded_pick_scores_as_before(tmp_path, monkeypatch, name):
     monkeypatch.setattr(estimator, "make_selection", selecting(name))
     model = MetaOD(random_state=5, contamination=0.1).fit(FRAME)
     model.save(tmp_path / "pick.mod")
@@ -46,7 +46,7 @@ def test_it_scores_as_before(tmp_path, monkeypatch, name):
     assert again.selection_ is None
 
 
-def test_an_average_too(tmp_path, monkeypatch):
+def test_a_loaded_average_scores_as_before(tmp_path, monkeypatch):
     average = average_of(*map(ModelSpec.parse, MODELS[:2]))
     monkeypatch.setattr(estimator, "make_selection", selecting(average.id))
     model = MetaOD().fit(FRAME)
@@ -95,7 +95,7 @@ def test_nothing_in_it_is_a_pickle(tmp_path):
     assert manifest["versions"]["pyod"]
 
 
-def test_other_scores_than_saved_are_told(tmp_path, monkeypatch):
+def test_changed_scores_give_a_warning_and_a_new_threshold(tmp_path, monkeypatch):
     model = MetaOD(contamination=0.1).fit(FRAME)
     model.save(tmp_path / "pick.mod")
     document, arrays = read_container(tmp_path / "pick.mod")
@@ -147,7 +147,7 @@ def damage(path, **changes):
     ],
     ids=lambda changes: "-".join(f"{key}={type(value).__name__}" for key, value in changes.items()),
 )
-def test_a_file_that_does_not_fit_together_is_one_line(tmp_path, changes):
+def test_an_inconsistent_file_gives_a_one_line_error(tmp_path, changes):
     path = tmp_path / "pick.mod"
     MetaOD().fit(FRAME).save(path)
     damage(path, **changes)
@@ -164,7 +164,7 @@ def test_a_file_that_does_not_fit_together_is_one_line(tmp_path, changes):
         "LODA(n_bins=100000, n_random_cuts=100000)",
     ],
 )
-def test_a_pick_that_would_take_all_time_or_memory_is_not_fitted(tmp_path, monkeypatch, name):
+def test_a_too_costly_pick_is_not_fitted(tmp_path, monkeypatch, name):
     path = tmp_path / "pick.mod"
     MetaOD().fit(FRAME).save(path)
     damage(path, models=[name])
@@ -173,7 +173,7 @@ def test_a_pick_that_would_take_all_time_or_memory_is_not_fitted(tmp_path, monke
         load(path)
 
 
-def test_a_newer_pick_says_update(tmp_path):
+def test_a_newer_format_asks_for_an_update(tmp_path):
     path = tmp_path / "pick.mod"
     MetaOD().fit(FRAME).save(path)
     damage(path, pick_version=9)
@@ -181,7 +181,7 @@ def test_a_newer_pick_says_update(tmp_path):
         load(path)
 
 
-def test_what_is_no_pick_at_all(tmp_path):
+def test_other_files_are_refused(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(BadFile, match=r"t\.csv.*a pick is a file that") as caught:
         load(tmp_path / "t.csv")

@@ -1,4 +1,4 @@
-"""A pick for a table: every kind of learner, constraints, odd tables, what is offered."""
+"""Selections: every learner, constraints, odd tables, the result's attributes."""
 
 import json
 from dataclasses import replace
@@ -58,7 +58,7 @@ def test_every_learner_picks(name):
     json.loads(selection.to_json(), parse_constant=pytest.fail)
 
 
-def test_what_is_predicted_is_the_calibration_s():
+def test_predictions_are_those_of_the_calibration():
     made = learner()
     selection = select(X, learner=made)
     m = made.vector(selection.features)
@@ -116,13 +116,13 @@ def test_time_that_is_too_short():
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), "5", [1], 1j], ids=str)
-def test_a_limit_that_is_none(value):
+def test_illegal_limits_are_refused(value):
     with pytest.raises(BadParameter, match="max_seconds"):
         select(X, learner=learner(), max_seconds=value)
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, "a", None, True, 2**32], ids=str)
-def test_a_seed_that_is_none(value):
+def test_illegal_seeds_are_refused(value):
     with pytest.raises(BadParameter, match="'random_state' parameter of select"):
         select(X, learner=learner(), random_state=value)
 
@@ -178,13 +178,13 @@ def test_odd_tables_get_a_pick(given):
     [np.ones((20, 3)), table(1), np.empty((0, 2)), [], "no-such-file.csv", {"a": []}, None],
     ids=["constant", "1 row", "no rows", "empty", "no file", "no values", "nothing"],
 )
-def test_what_is_no_table_is_said(given):
+def test_what_is_no_table_is_refused(given):
     with pytest.raises(UserError) as caught:
         select(given, learner=learner())
     assert "\n" not in str(caught.value)
 
 
-def test_the_same_table_however_it_is_held(tmp_path):
+def test_a_table_gives_the_same_ranking_in_every_form(tmp_path):
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame.to_csv(tmp_path / "t.csv", index=False)
     held = [frame, read_table(tmp_path / "t.csv"), str(tmp_path / "t.csv"), prepare(frame)]
@@ -193,7 +193,7 @@ def test_the_same_table_however_it_is_held(tmp_path):
         pd.testing.assert_frame_equal(select(item, learner=learner()).ranking, expected)
 
 
-def test_the_table_is_left_as_it_is():
+def test_the_table_is_not_changed():
     frame = mixed()
     before = frame.copy()
     select(frame, learner=learner())
@@ -202,7 +202,7 @@ def test_the_table_is_left_as_it_is():
 
 @settings(derandomize=True, deadline=None, max_examples=8)
 @given(order=st.permutations(list("abcd")))
-def test_the_order_of_columns_is_without_much_effect(order):
+def test_the_order_of_columns_has_little_effect(order):
     frame = pd.DataFrame(X, columns=list("abcd"))
     one = select(frame, learner=learner("global_best"))
     other = select(frame[order], learner=learner("global_best"))
@@ -213,7 +213,7 @@ def test_the_order_of_columns_is_without_much_effect(order):
     assert set(select(frame[order], learner=learner()).ranking["model"]) == set(MODELS)
 
 
-# a learner that does not know how sure it is
+# a learner without calibration
 
 
 @pytest.mark.parametrize("with_history", [True, False])
@@ -233,10 +233,10 @@ def test_without_calibration_nothing_is_predicted(with_history):
     assert "not calibrated" in selection._repr_html_()
 
 
-# what a selection offers
+# the result
 
 
-def test_what_was_done_to_the_table_is_among_the_data():
+def test_plain_data_holds_notes():
     frame = mixed()
     frame.loc[3, "b"] = np.inf
     assert (

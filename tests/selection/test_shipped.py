@@ -36,7 +36,7 @@ def mostly_zero():
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_shipped_learner_says_what_it_is(name):
+def test_a_shipped_learner_describes_itself(name):
     artifact = find_artifact(name)
     manifest = artifact.manifest
     assert manifest.learner == RECIPES[name].learner
@@ -50,7 +50,7 @@ def test_a_shipped_learner_says_what_it_is(name):
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_shipped_learner_knows_how_sure_it_is(name):
+def test_a_shipped_learner_is_calibrated(name):
     figures = find_artifact(name).calibration.figures
     assert figures["interval_level"] == LEVEL
     assert figures["interval_coverage"] == pytest.approx(LEVEL, abs=0.05)
@@ -80,7 +80,7 @@ def test_the_example_gets_a_pick(name):
     assert np.isfinite(detector.decision_scores_).all()
 
 
-def test_picking_does_without_scikit_learn_and_pyod():
+def test_picking_imports_neither_scikit_learn_nor_pyod():
     program = (
         "import sys, numpy as np, metaod\n"
         "from metaod.history._shipped_learners import find_artifact\n"
@@ -125,7 +125,7 @@ def test_golden_selections(name, made):
     assert title_of(best.id) == GOLDEN[name][made.__name__]
 
 
-def test_a_space_of_which_the_learner_knows_a_part_is_said():
+def test_warning_if_the_learner_knows_part_of_the_space():
     found = metaod.select(clusters(), space="paper")
     assert any("of the 302 models of the space 'paper'" in text for text in found.trust.warnings)
     assert metaod.select(clusters(), space="extended").trust.warnings == (

@@ -1,4 +1,4 @@
-"""The threshold: from the scores alone, or from a share given."""
+"""The threshold, from the scores alone or from a given share."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_a_share_given_is_the_share_flagged(share):
     assert np.mean(scores > threshold_of(scores, share)) == pytest.approx(share, abs=0.001)
 
 
-def test_it_is_pyods_threshold():
+def test_the_threshold_is_that_of_pyod():
     scores = RNG.normal(size=237)
     assert threshold_of(scores, 0.07) == pytest.approx(np.percentile(scores, 93))
 
@@ -43,7 +43,7 @@ def test_equal_scores_flag_nothing():
 
 @given(arrays(np.float64, st.integers(2, 60), elements=FINITE))
 @settings(derandomize=True, deadline=None, max_examples=60)
-def test_it_is_a_share_whatever_the_scores(scores):
+def test_the_estimate_is_a_share_for_all_scores(scores):
     share = estimated_share(scores)
     assert 0.02 < share < 0.25
     flagged = scores > threshold_of(scores, share)
@@ -60,11 +60,11 @@ def test_the_unit_of_the_scores_does_not_matter(scores, factor):
 
 
 @pytest.mark.parametrize("value", [0, -0.1, 0.51, 1, True, None, "Auto", "0.1", np.nan])
-def test_what_is_no_share_is_refused(value):
+def test_illegal_shares_are_refused(value):
     with pytest.raises(BadParameter, match="'auto' or a number in the range"):
         check_contamination(value)
 
 
-def test_numbers_of_numpys_are_shares():
+def test_numpy_numbers_are_shares():
     assert check_contamination(np.float16(0.25)) == 0.25
     assert type(check_contamination(np.float32(0.25))) is float

@@ -1,4 +1,4 @@
-"""How sure a pick is: figures that were measured, and warnings that hold."""
+"""Trust in a pick: measured figures and warnings."""
 
 import json
 import math
@@ -34,7 +34,7 @@ def judged(made, X=None, *, distances=None, **changes):
     return assess_trust(prepared, replace(made, calibration=calibration), distances, PREDICTION)
 
 
-def test_what_is_known_is_passed_on(made):
+def test_known_figures_are_passed_on(made):
     trust = judged(made)
     figures = made.calibration.figures
     assert trust.is_calibrated
@@ -51,7 +51,7 @@ def test_what_is_known_is_passed_on(made):
     assert json.loads(json.dumps(trust.to_dict(), allow_nan=False))["predicted"] == 0.6
 
 
-def test_without_a_calibration_it_says_so(made):
+def test_without_a_calibration(made):
     prepared = prepare(table(120))
     trust = assess_trust(prepared, replace(made, history=None, calibration=None), None, PREDICTION)
     assert not trust.is_calibrated
@@ -67,7 +67,7 @@ def test_without_a_calibration_it_says_so(made):
     assert len(trust.warnings) == 1
 
 
-def test_without_a_reference_nothing_is_said_of_it(made):
+def test_without_a_reference_it_is_not_mentioned(made):
     figures = {
         name: value
         for name, value in made.calibration.figures.items()
@@ -86,7 +86,7 @@ def test_without_a_reference_nothing_is_said_of_it(made):
 UNLIKE = "unlike the training data"
 
 
-def test_a_table_unlike_the_database(made):
+def test_a_table_unlike_the_training_data(made):
     far = judged(made, distances=np.full(30, 1e6))
     assert far.unlikeness == 1.0
     assert UNLIKE in far.warnings[0]
@@ -122,13 +122,13 @@ RISES = {
     ],
     ids=["rises", "by chance", "falls", "no more far away", "hardly more"],
 )
-def test_regret_is_only_claimed_where_it_rises(made, changes, claimed):
+def test_regret_is_only_mentioned_if_it_rises(made, changes, claimed):
     warning = judged(made, distances=np.full(30, 1e6), **(RISES | changes)).warnings[0]
     assert ("short of the best" in warning) == claimed
     assert ("0.25" in warning) == claimed
 
 
-def test_without_figures_regret_is_not_claimed(made):
+def test_without_figures_regret_is_not_mentioned(made):
     artifact = replace(made, calibration=replace(made.calibration, figures={}))
     trust = assess_trust(prepare(table(120)), artifact, np.full(30, 1e6), PREDICTION)
     assert UNLIKE in trust.warnings[0]
@@ -169,7 +169,7 @@ def test_a_table_that_was_mostly_filled_in(made, share, warned):
     assert any("missing and filled in" in text for text in trust.warnings) == warned
 
 
-def test_warnings_are_told(made):
+def test_warnings_are_shown(made):
     trust = Trust(warnings=("it <b>rains</b>",))
     assert str(trust).splitlines()[-1] == "Warning: it <b>rains</b>"
     assert trust.to_dict()["warnings"] == ["it <b>rains</b>"]

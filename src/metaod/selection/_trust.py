@@ -78,7 +78,7 @@ class Trust:
         return {**known, "warnings": list(self.warnings), "of_average": None}
 
     def summary(self) -> str:
-        """Say in words what the figures are, without the warnings."""
+        """Describe the figures in words, without the warnings."""
         if not self.is_calibrated:
             return "No confidence estimate: this learner is not calibrated."
         text = (
