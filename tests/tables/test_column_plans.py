@@ -358,3 +358,51 @@ def test_a_table_keeps_its_source():
     prepared = prepare(Table(pd.DataFrame({"a": [1.0, 2.0]}), source="t.csv"))
     assert prepared.source == "t.csv"
     assert repr(prepared) == "PreparedTable('t.csv': 2 rows × 1 columns)"
+
+
+# text that looks like dates, times or amounts
+
+HINT = "looks like dates or amounts"
+
+
+def messages_of(values):
+    frame = pd.DataFrame({"v": values, "other": np.arange(float(len(values)))})
+    return prepare(frame).record.messages
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["{:02d}.01.2024", "01/{:02d}/24", "{}%", "$1.{}", "1 {:03d} €", "9:{:02d}"],
+)
+def test_text_like_dates_or_amounts_is_reported_where_it_is_dropped_or_counted(form):
+    distinct = [form.format(number) for number in range(1, 31)]
+    [dropped] = messages_of(distinct)
+    [counted] = messages_of([*distinct, *distinct, distinct[0]])
+    assert dropped == counted
+    assert dropped.startswith("Column 'v'")
+    assert HINT in dropped
+    assert "YYYY-MM-DD" in dropped
+
+
+@pytest.mark.parametrize("form", ["K-{}", "555-{:04d}", "10.0.0.{}", "room {}"])
+def test_codes_and_names_are_not_reported(form):
+    assert messages_of([form.format(number) for number in range(1, 31)]) == ()
+
+
+def test_categories_of_few_values_are_not_reported():
+    assert messages_of(["10%", "20%"] * 20) == ()
+
+
+def test_declared_categories_are_not_reported():
+    assert (
+        messages_of(pd.Categorical([f"{number}%" for number in range(40)] * 2 + ["1%"] * 2)) == ()
+    )
+
+
+def test_lost_digits_are_reported_for_unused_columns_too():
+    frame = pd.DataFrame({"v": [2**53 + 1, 2**53], "w": [1, 2]})
+    record = prepare(frame).record
+    assert record.columns[0].kind == "constant"
+    assert record.messages == (
+        "Column 'v': numbers beyond 2**53 were rounded to the nearest float.",
+    )

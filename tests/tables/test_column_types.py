@@ -98,6 +98,9 @@ def test_times_of_day_have_the_same_seconds_from_every_source():
     for source in SOURCES:
         prepared = prepare(source(times))
         assert prepared.X[:, 0].tolist() == [36900.0, 86399.0, 0.0, 27000.0], source
+    record = prepare(text_frame(times)).record.columns[0]
+    assert (record.kind, record.action) == ("duration", "seconds")
+    assert record.reason == "its text is all times of day"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +147,7 @@ def test_declared_types_of_a_file_are_kept():
     assert prepare(table).record.columns[0].n_missing == 0
 
 
-def test_mixtures_codes_and_rounded_numbers_are_told_of_frames_too():
+def test_mixtures_codes_and_rounded_numbers_are_reported_for_frames_too():
     for values, told in (
         ([*"abcde", *"12345"], "5 of its 10 values are numbers, the others words"),
         (["007", "008"] * 2, "whole numbers with leading zeros, as '007', name things"),

@@ -17,8 +17,6 @@ from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkM
 from metaod.tables._objects import Labels, row_name
 from metaod.tables._record import Action, ColumnKind, ColumnRecord, listed
 
-__all__ = ["ColumnPlan", "PlanRules", "limit_width", "name_outputs", "plan_column"]
-
 _ACTIONS: dict[NumberKind, Action] = {
     "numeric": "kept",
     "boolean": "0 and 1",
@@ -67,18 +65,9 @@ def _check_share(name: str, value: object) -> None:
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What becomes of a column.
+    """What becomes of a column, with the counts of the fitted rows and perhaps a message.
 
-    Parameters
-    ----------
-    record : ColumnRecord
-        What is done to it, with the counts of the fitted rows.
-    encoder : Encoder
-        The encoder that does it.
-    note : str
-        A message about the column, or nothing.
-    narrower : ColumnPlan or None
-        The plan with fewer outputs, for a matrix that would be too wide.
+    `narrower` is the plan with fewer outputs, for a matrix that would be too wide.
     """
 
     record: ColumnRecord
@@ -234,17 +223,8 @@ _CODE = re.compile(r"\s*[+-]?(?:0\d+|\d{16,})\s*", re.ASCII)
 
 
 def looks_measured(texts: Sequence[str], counts: npt.NDArray[np.integer]) -> bool:
-    """Whether most rows of a column of text look like dates, times or amounts.
+    """Whether most rows of a column look like dates, times or amounts; `counts` is rows a text.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        The distinct texts.
-    counts : numpy.ndarray of int
-        How many rows have each.
-
-    Examples
-    --------
     >>> looks_measured(["31.01.2024", "$1.50", "?"], np.array([1, 1, 1]))
     True
     >>> looks_measured(["01000", "A-17", "10.0.0.1"], np.array([1, 1, 1]))
@@ -277,8 +257,6 @@ def names_identifier(name: str) -> bool:
     ``acid`` and ``bid`` do not. ``index`` and ``row`` count only where they are the whole name,
     because a price index is a measurement.
 
-    Examples
-    --------
     >>> [name for name in ("ID", "userID", "Unnamed: 0", "bid", "idle", "price index")
     ...  if names_identifier(name)]
     ['ID', 'userID', 'Unnamed: 0']
@@ -293,14 +271,7 @@ def limit_width(
     """Encode the widest one-hot columns by frequency until the matrix is narrow enough.
 
     Columns that are not one-hot encoded are never changed: a table of numbers that is wider than
-    the limit stays as it is.
-
-    Returns
-    -------
-    plans : list of ColumnPlan
-        In the same order.
-    messages : list of str
-        At most one, naming the columns that were changed.
+    the limit stays as it is. Also return a message if columns were changed.
     """
     kept = list(plans)
     total = sum(plan.n_outputs for plan in kept)

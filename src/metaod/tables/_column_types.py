@@ -26,7 +26,6 @@ from metaod.tables._objects import (
 from metaod.tables._text_values import (
     CODE,
     DATE,
-    MISSING_WORDS,
     OTHER_DECIMAL_MARK,
     OTHER_NOTATION,
     WHOLE,
@@ -39,8 +38,6 @@ from metaod.tables._text_values import (
     parse_truth,
     text_kind,
 )
-
-__all__ = ["ColumnTyper", "mask_missing", "rounding_warning", "row_number"]
 
 _NEARLY_ALL = 0.9
 _CODE = re.compile(CODE)
@@ -64,24 +61,13 @@ def rounding_warning(column: str, why: str) -> str:
 class ColumnTyper:
     """Decides the types of the columns of one table.
 
-    Parameters
-    ----------
-    missing : frozenset of str
-        Words that mean a missing value; those that spell numbers mean the numbers too.
-    decimal : str
-        The decimal mark of numbers in text.
-    source : str or None
-        The file; None for a table in memory.
-    place : callable
-        Names the place of a row, counted from 0.
-    line_of : callable or None
-        Returns the line of a row, counted from 0; None where there are no lines.
-    declared : bool
-        Whether the source declares the types of columns: text is then read only where every
-        value is a number, a date or a time of day, and nothing is taken for a mistake.
+    Words in `missing` that spell numbers mean the numbers too. Rows are counted from 0: `place`
+    names one, and `line_of` gives its line in a file that has lines. Where the source `declared`
+    its types, text is read only where every value is a number, a date or a time of day, and
+    nothing is taken for a mistake.
     """
 
-    missing: frozenset[str] = MISSING_WORDS
+    missing: frozenset[str]
     decimal: str = "."
     source: str | None = None
     place: Callable[[int], str] = row_number
@@ -136,6 +122,11 @@ class ColumnTyper:
         The second item names what was read. Raise BadColumn or BadFile where nearly every value
         is a number or a date, but not all are.
         """
+        if labels.texts and parse_date(labels.texts[0]):
+            stamps = list(map(parse_date, labels.texts))  # parsed once where all are dates
+            if None not in stamps:
+                dates = spread(np.array(stamps, dtype="M8[us]"), "NaT", labels.codes)
+                return pd.Series(dates), "dates"
         kinds = [text_kind(text, self.decimal) for text in labels.texts]
         rows = np.bincount(labels.codes[labels.codes >= 0], minlength=len(kinds)).tolist()
         counts: Counter[TextKind] = Counter()
@@ -150,9 +141,6 @@ class ColumnTyper:
             has_gaps = bool((labels.codes < 0).any())
             dtype = "boolean" if has_gaps else "bool"
             return pd.Series(spread(truths, None, labels.codes), dtype=dtype), "true and false"
-        if counts["date"] == total:
-            stamps = np.array([parse_date(text) for text in labels.texts], dtype="M8[us]")
-            return pd.Series(spread(stamps, "NaT", labels.codes)), "dates"
         if counts["time"] == total:
             seconds = np.array([parse_time(text) for text in labels.texts], dtype=np.float64)
             spans = np.rint(seconds * 1e9).astype("m8[ns]")

@@ -21,8 +21,6 @@ from metaod.tables._objects import (
 )
 from metaod.tables._text_values import parse_date, parse_number, parse_time, parse_truth
 
-__all__ = ["NumberKind", "Numbers", "read_as", "read_as_labels", "read_column"]
-
 NumberKind = Literal["numeric", "boolean", "date", "duration"]
 
 _LARGEST_EXACT = 2.0**53

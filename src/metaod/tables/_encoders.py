@@ -5,7 +5,7 @@ the same way. Its fields are plain values, so that it can be saved.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,11 @@ from metaod.tables._column_values import (
 from metaod.tables._objects import Labels, spread
 from metaod.tables._text_values import parse_number
 
-__all__ = ["Counts", "Drop", "Encoder", "Frequency", "KeepNumbers", "MarkMissing", "OneHot"]
-
 _LONGEST_CATEGORY = 60  # a longer one is cut in the name of its output column
 
+_Column: TypeAlias = "pd.Series[Any]"
 _Matrix = npt.NDArray[np.float64]
+_Words = frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,11 @@ class Encoder(Protocol):
     tag: ClassVar[str]
 
     @property
-    def marks_missing(self) -> bool:
-        """Whether the last output is 1 where the value is missing and 0 elsewhere."""
-        ...
+    def marks_missing(self) -> bool: ...  # the last output is 1 where the value is missing
 
-    def output_names(self, name: str) -> tuple[str, ...]:
-        """Name the outputs of the column called `name`."""
-        ...
+    def output_names(self, name: str) -> tuple[str, ...]: ...
 
-    def encode(self, series: "pd.Series[Any]", out: _Matrix, missing: frozenset[str]) -> Counts:
+    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
         """Write every cell of `out`, a column per output; `missing` are words of missing text."""
         ...
 
@@ -69,7 +65,7 @@ class KeepNumbers:
     def output_names(self, name: str) -> tuple[str, ...]:
         return (name, _missing(name)) if self.marks_missing else (name,)
 
-    def encode(self, series: "pd.Series[Any]", out: _Matrix, missing: frozenset[str]) -> Counts:
+    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
         column = read_as(series, self.kind, missing)
         finite = np.isfinite(column.values)
         n_bad = len(finite) - int(np.count_nonzero(finite))
@@ -92,7 +88,7 @@ class OneHot:
         names = [f"{name}={_shortened(category)}" for category in self.categories]
         return (*names, _missing(name)) if self.marks_missing else tuple(names)
 
-    def encode(self, series: "pd.Series[Any]", out: _Matrix, missing: frozenset[str]) -> Counts:
+    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
         column = read_as_labels(series, missing)
         positions = {category: position for position, category in enumerate(self.categories)}
         known = np.array([positions.get(text, -1) for text in column.texts], dtype=np.intp)
@@ -121,7 +117,7 @@ class Frequency:
         own = f"{name} frequency"
         return (own, _missing(name)) if self.marks_missing else (own,)
 
-    def encode(self, series: "pd.Series[Any]", out: _Matrix, missing: frozenset[str]) -> Counts:
+    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
         column = read_as_labels(series, missing)
         shares = dict(zip(self.categories, self.shares, strict=True))
         found = np.array([shares.get(text, 0.0) for text in column.texts], dtype=np.float64)
@@ -144,7 +140,7 @@ class MarkMissing:
     def output_names(self, name: str) -> tuple[str, ...]:
         return (_missing(name),)
 
-    def encode(self, series: "pd.Series[Any]", out: _Matrix, missing: frozenset[str]) -> Counts:
+    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
         column = read_column(series, missing)
         values = column.values if isinstance(column, Numbers) else _numbers_in(column)
         out[:, 0] = ~np.isfinite(values)
@@ -162,12 +158,7 @@ class Drop:
     def output_names(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - see Encoder
         return ()
 
-    def encode(
-        self,
-        series: "pd.Series[Any]",
-        out: _Matrix,  # noqa: ARG002 - see Encoder
-        missing: frozenset[str],  # noqa: ARG002 - see Encoder
-    ) -> Counts:
+    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:  # noqa: ARG002 - see Encoder
         # only what can be counted without reading the values
         is_float = isinstance(series.dtype, np.dtype) and series.dtype.kind == "f"
         n_infinite = int(np.isinf(series.to_numpy()).sum()) if is_float else 0

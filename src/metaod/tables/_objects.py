@@ -16,17 +16,6 @@ import pandas as pd
 from metaod.errors import BadColumn
 from metaod.tables._text_values import is_missing
 
-__all__ = [
-    "Labels",
-    "is_text",
-    "read_objects",
-    "rounding_of",
-    "row_name",
-    "seconds_in",
-    "spread",
-    "text_of",
-]
-
 _EXACT_IN_FLOAT = 2**53
 _MOST_DECIMAL_BITS = 4096  # Python refuses to write longer integers in decimal digits
 
@@ -73,7 +62,10 @@ class Labels:
 
     def without(self, words: frozenset[str], values: frozenset[float] = frozenset()) -> "Labels":
         """Make missing the texts that are one of the words, or spell one of the values."""
-        gone = [is_missing(text, words, values) for text in self.texts]
+        if values:
+            gone = [is_missing(text, words, values) for text in self.texts]
+        else:
+            gone = [text.strip() in words for text in self.texts]
         if not any(gone):
             return self
         kept = iter(range(len(gone)))

@@ -23,8 +23,6 @@ from metaod.tables._saved_plans import plan_from_dict, plan_to_dict, read_count,
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
 
-__all__ = ["Preparation", "prepare"]
-
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 
 _VERSION = 1
@@ -362,22 +360,14 @@ def _as_frame(table: object, fitted_names: Sequence[str] | None = None) -> tuple
 def _frame_of_array(
     array: "np.ndarray[Any, Any]", fitted_names: Sequence[str] | None
 ) -> pd.DataFrame:
+    legal, remedy = "", ""
     if array.dtype.names is not None:
-        raise BadParameter(
-            "Preparation",
-            "table",
-            "an array without named fields",
-            f"a structured array of {', '.join(array.dtype.names)}",
-            remedy="Read it with metaod.read_table first",
-        )
-    if array.ndim != 2:
-        raise BadParameter(
-            "Preparation",
-            "table",
-            "an array of rows × columns",
-            f"an array of shape {array.shape} and type {array.dtype}",
-            remedy="Reshape it",
-        )
+        legal, remedy = "an array without named fields", "Read it with metaod.read_table first"
+    elif array.ndim != 2:
+        legal, remedy = "an array of rows × columns", "Reshape it"
+    if legal:
+        given = f"an array of shape {array.shape} and type {array.dtype}"
+        raise BadParameter("Preparation", "table", legal, given, remedy=remedy)
     names = fitted_names or [f"x{number}" for number in range(1, array.shape[1] + 1)]
     if len(names) != array.shape[1]:
         raise UserError(

@@ -9,15 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = [
-    "Action",
-    "ColumnKind",
-    "ColumnRecord",
-    "PreparationRecord",
-    "PreparedTable",
-    "listed",
-]
-
 # fmt: off
 ColumnKind = Literal[
     "numeric", "boolean", "category", "text", "date", "duration", "identifier", "constant", "empty"
@@ -94,13 +85,7 @@ class ColumnRecord:
         return f"{self.name!r} ({self.kind}) was {self.description()}."
 
     def description(self) -> str:
-        """Describe what was done, without the column's name.
-
-        Examples
-        --------
-        >>> print(ColumnRecord("id", "identifier", "dropped", reason="all distinct").description())
-        dropped: all distinct
-        """
+        """Describe what was done, without the column's name."""
         one_hot = f"one-hot encoded in {_count(len(self.outputs), 'column')}"
         text = _ACTION_TEXTS.get(self.action, one_hot)
         if self.reason:

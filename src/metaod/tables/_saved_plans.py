@@ -13,8 +13,6 @@ from metaod.tables._column_values import NumberKind
 from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkMissing, OneHot
 from metaod.tables._record import Action, ColumnKind, ColumnRecord
 
-__all__ = ["plan_from_dict", "plan_to_dict", "read_count", "read_texts"]
-
 _T = TypeVar("_T")
 
 
@@ -25,13 +23,7 @@ def plan_to_dict(plan: ColumnPlan) -> dict[str, Any]:
 
 
 def plan_from_dict(saved: Mapping[str, Any]) -> ColumnPlan:
-    """Read a column plan back.
-
-    Raises
-    ------
-    KeyError, TypeError or ValueError
-        Where it is not what `plan_to_dict` wrote.
-    """
+    """Read a column plan; raise KeyError, TypeError or ValueError for any other dict."""
     record, encoder = _read_record(saved["record"]), _read_encoder(saved["encoder"])
     plan = ColumnPlan(record, encoder, _read(saved["note"], str))
     if len(record.outputs) != plan.n_outputs:
@@ -40,14 +32,12 @@ def plan_from_dict(saved: Mapping[str, Any]) -> ColumnPlan:
 
 
 def read_count(value: object) -> int:
-    """Check a number of things."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"{value!r} is not a count")
     return value
 
 
 def read_texts(value: object) -> tuple[str, ...]:
-    """Check a sequence of texts."""
     if not isinstance(value, list | tuple):
         raise TypeError(f"{value!r} is not a list")
     return tuple(_read(text, str) for text in value)

@@ -12,25 +12,6 @@ from decimal import Decimal
 from numbers import Real
 from typing import Literal
 
-__all__ = [
-    "BOOLEANS",
-    "CODE",
-    "DATE",
-    "MISSING_WORDS",
-    "NUMBER",
-    "OTHER_DECIMAL_MARK",
-    "OTHER_NOTATION",
-    "WHOLE",
-    "TextKind",
-    "is_missing",
-    "numbers_among",
-    "parse_date",
-    "parse_number",
-    "parse_time",
-    "parse_truth",
-    "text_kind",
-]
-
 TextKind = Literal["number", "number in another notation", "boolean", "date", "time", "word"]
 
 MISSING_WORDS = frozenset(
@@ -88,8 +69,6 @@ _SHORT_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")  # longer ones may be beyond 64 b
 def text_kind(text: str, decimal: str = ".") -> TextKind:
     """Say what a text is, blanks around it disregarded.
 
-    Examples
-    --------
     >>> [text_kind(text) for text in ("1e3", "1,5", "True", "2024-01", "10:15", "2024-13")]
     ['number', 'number in another notation', 'boolean', 'date', 'time', 'word']
     """
@@ -110,8 +89,6 @@ def text_kind(text: str, decimal: str = ".") -> TextKind:
 def parse_number(text: str, decimal: str = ".") -> float | None:
     """Read a plain decimal number, or None where the text is not one.
 
-    Examples
-    --------
     >>> parse_number(" -1.5e3"), parse_number("inf"), parse_number("1_000"), parse_number("0x1F")
     (-1500.0, inf, None, None)
     """
@@ -124,8 +101,6 @@ def parse_date(text: str) -> dt.datetime | None:
 
     Without a zone it is taken as UTC; a year and a month stand for the month's first day.
 
-    Examples
-    --------
     >>> parse_date("1970-01-02T12:00+02"), parse_date("1970/01"), parse_date("2021-02-30")
     (datetime.datetime(1970, 1, 2, 10, 0), None, None)
     """
@@ -145,8 +120,6 @@ def parse_date(text: str) -> dt.datetime | None:
 def parse_time(text: str) -> float | None:
     """Read a time of day as seconds since midnight, or None where the text is not one.
 
-    Examples
-    --------
     >>> parse_time("10:15"), parse_time("00:01:30"), parse_time("9:15"), parse_time("24:00")
     (36900.0, 90.0, None, None)
     """
@@ -166,8 +139,6 @@ def parse_truth(text: str) -> bool | None:
 def numbers_among(words: Iterable[str]) -> frozenset[float]:
     """Return the numbers that some of the words spell.
 
-    Examples
-    --------
     >>> sorted(numbers_among(["-999", "1.5", "NA", "007"]))
     [-999, 1.5]
     """
@@ -178,8 +149,6 @@ def numbers_among(words: Iterable[str]) -> frozenset[float]:
 def is_missing(value: object, words: frozenset[str], numbers: frozenset[float]) -> bool:
     """Whether a value is one of the words or numbers; ``'-9.0'`` is the number -9.
 
-    Examples
-    --------
     >>> [is_missing(value, frozenset({"x"}), frozenset({-9})) for value in (" x", "-9.0", -9, True)]
     [True, True, True, False]
     """
