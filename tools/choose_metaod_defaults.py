@@ -1,18 +1,18 @@
-"""Measure what MetaOD's parameters are worth, to choose their defaults.
+"""Measure the effect of MetaOD's parameters, to choose their defaults.
 
     python tools/choose_metaod_defaults.py                 every change of one parameter, a table
-    python tools/choose_metaod_defaults.py --only k        changes of one parameter alone
+    python tools/choose_metaod_defaults.py --only k        changes of one parameter only
     python tools/choose_metaod_defaults.py --seeds 3       averages of more seeds
 
-On the shipped performance matrix, without the final origins, in two regimes, each in five folds:
+Uses the shipped performance matrix without the final origins, in two regimes of five folds each:
 
 unseen    datasets of a random draw of origins, folds by origin: no test dataset has a relative
           among the training datasets
 siblings  datasets of the origins that have several, folds at random: most test datasets have one
 
-A figure is the mean, over test datasets, of the average precision of the learner's pick minus that
-of the reference IForest(): what choosing is worth. The error is the standard error of the mean over
-datasets; rows of the table share their datasets, so that differences are somewhat surer than that.
+The value is the mean, over test datasets, of the average precision of the learner's pick minus that
+of the reference IForest(). The error is the standard error of the mean over datasets; all rows use
+the same datasets, so differences between rows are more certain than that.
 """
 
 import argparse
@@ -44,7 +44,7 @@ RIVALS = ("global_best", "metaod_f", "metaod_c", "squared_error")
 
 
 class Regime:
-    """Datasets, their folds and what is needed to judge a pick."""
+    """Datasets, their folds, and the performance of the models and the reference."""
 
     def __init__(self, rows: np.ndarray, by_origin: bool) -> None:
         matrix = shipped_matrix(references=True)
@@ -56,7 +56,7 @@ class Regime:
         drawn = np.random.default_rng(1).permutation(units.unique())
         fold_of = {unit: place % FOLDS for place, unit in enumerate(drawn)}
         self.fold = units.map(fold_of).to_numpy()
-        # what is held out inside fitting is so as the folds are
+        # a learner holds out a part of its training side by the same units
         self.groups = units
 
     def gain(self, name: str, **params: object) -> pd.Series:
@@ -67,7 +67,7 @@ class Regime:
             learner = make_learner(name, **params)
             learner.fit(self.P[~test], self.M[~test], self.groups[~test])
             picks = learner.predict(self.M[test]).idxmax(axis=1)
-            # a pick that failed on the dataset is worth what a random one is
+            # a pick that failed on the dataset counts as a random model
             reached = [
                 value if not np.isnan(value := self.P.loc[row, pick]) else self.P.loc[row].mean()
                 for row, pick in picks.items()

@@ -1,9 +1,9 @@
-"""Compares every learner on the shipped datasets, origins left out: which one is the default.
+"""Compare every learner on the shipped datasets, to choose the default.
 
-The final origins take no part. Origins are divided into ten groups; each group is left out once,
-so that no dataset is ever picked for by a learner that saw its origin. Prints a Markdown table of
-the mean AP of the picks, their difference to PyOD's default iForest with a bootstrap interval over
-origins, wins and losses by more than .005, and losses of more than .05.
+The final origins are not used. Origins are divided into ten groups; each group is left out once, so
+that no learner picks for a dataset whose origin it has seen. Prints a Markdown table of the mean AP
+of the picks, their difference to PyOD's default iForest with a bootstrap interval over origins,
+wins and losses by more than .005, and losses of more than .05.
 
     python tools/compare_learners.py --jobs 2 --journal compare.jsonl
 """
@@ -19,19 +19,9 @@ from metaod.lab import Candidate, bootstrap_intervals, grouped_folds, run_protoc
 from metaod.learners import learner_class
 
 LEARNERS = (
-    "global_best",
-    "global_best_rank",
-    "isac",
-    "argosmart",
-    "supervised_surrogates",
-    "alors",
-    "metaod",
-    "metaod_f",
-    "metaod_c",
-    "squared_error",
-    "pyod_rule",
-    "random_selection",
-)
+    "global_best", "global_best_rank", "isac", "argosmart", "supervised_surrogates", "alors",
+    "metaod", "metaod_f", "metaod_c", "squared_error", "pyod_rule", "random_selection",
+)  # fmt: skip
 UNLEARNED = ("pyod_rule", "random_selection")
 SCHEMAS = {"paper": ("paper",), "scores": ("scores",), "both": ("paper", "scores")}
 
@@ -81,26 +71,13 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for row in table.to_dict("records"):
         print(
-            "| "
-            + " | ".join(
-                map(
-                    str,
-                    [
-                        row["learner"],
-                        row["schema"],
-                        f"{row['MAP']:.4f}",
-                        row["difference"],
-                        row["wins"],
-                        f"{row['large']:.1%}",
-                    ],
-                )
-            )
-            + " |"
+            f"| {row['learner']} | {row['schema']} | {row['MAP']:.4f} | {row['difference']} | "
+            f"{row['wins']} | {row['large']:.1%} |"
         )
 
 
 def _schemas(name: str) -> tuple[str, ...]:
-    """All for a learner that learns from meta-features, one for any other."""
+    """All schemas for a learner that uses meta-features, one for any other."""
     learns = learner_class(name).uses_metafeatures and name not in UNLEARNED
     return tuple(SCHEMAS) if learns else ("paper",)
 

@@ -1,6 +1,6 @@
-"""Puts the paper's figures and ours side by side, as Markdown, for docs/reproduction.md.
+"""Print the paper's results and ours side by side, as Markdown, for docs/reproduction.md.
 
-Reads `results/paper/*.csv`, transcribed from the paper's tables, and what `metaod evaluate` wrote.
+Reads `results/paper/*.csv`, transcribed from the paper, and the output of `metaod evaluate`.
 
     python tools/compare_with_paper.py
 """
@@ -38,19 +38,18 @@ def main() -> None:
 
 
 def _rows(folder: Path) -> pd.DataFrame:
-    """Average precision by row of the testbed's table, methods by title."""
     table = pd.read_csv(folder / "performance-all.csv", index_col=0)
     return table[[name for name in table.columns if not str(name).endswith(" rank")]]
 
 
 def _against(pairs: pd.DataFrame, name: str) -> str:
-    """MetaOD beside another method, from the table of all pairs."""
-    there = pairs[(pairs["method 1"] == "MetaOD") & (pairs["method 2"] == name)]
+    """MetaOD compared with another method, from the table of all pairs."""
+    found = pairs[(pairs["method 1"] == "MetaOD") & (pairs["method 2"] == name)]
     sign = 1
-    if there.empty:
-        there = pairs[(pairs["method 2"] == "MetaOD") & (pairs["method 1"] == name)]
+    if found.empty:
+        found = pairs[(pairs["method 2"] == "MetaOD") & (pairs["method 1"] == name)]
         sign = -1
-    row = there.iloc[0]
+    row = found.iloc[0]
     ends = sorted((sign * row["low"], sign * row["high"]))
     wins, losses = (row["wins"], row["losses"])[::sign]
     return (
@@ -83,9 +82,7 @@ def _by_row(rows: pd.DataFrame, printed: pd.DataFrame) -> None:
     short = {str(name).removeprefix("childsets/").rpartition("_")[0] or str(name): name
              for name in rows.index}  # fmt: skip
     for name in printed.index:
-        own = next(
-            (place for place in (name, STAND_INS.get(name, name)) if place in rows.index), None
-        )
+        own = next((row for row in (name, STAND_INS.get(name, name)) if row in rows.index), None)
         own = own or short.get(name) or short.get(STAND_INS.get(name, name))
         cells = []
         for title in methods:

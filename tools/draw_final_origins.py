@@ -1,9 +1,9 @@
-"""Draw the final origins: a fifth of all origins, set aside until the default selector is chosen.
+"""Draw the final origins: a fifth of all origins, not used until the default selector is chosen.
 
     python tools/draw_final_origins.py DATASETS MOTHERSETS > src/metaod/pretrained/final_origins.txt
 
 Drawn once, before any learner was built, from the origins of the datasets that are neither in the
-paper's ST table nor the origin of a motherset: those are needed to rebuild the paper's testbeds.
+paper's ST table nor the origin of a motherset, which the paper's testbeds need.
 Nothing may be chosen, tuned or calibrated on the datasets of these origins before the default
 selector's last table.
 """

@@ -1,15 +1,14 @@
-"""The default selector against its rivals: on development origins in ten folds, and on final ones.
+"""Compare the default selector with its rivals, on development origins and on final origins.
 
     python tools/evaluate_selector.py development --jobs 2
     python tools/evaluate_selector.py final --jobs 2
     python tools/evaluate_selector.py contrasts --jobs 2
 
-``development`` leaves out a tenth of the development origins at a time; ``final`` fits on all of
-them and answers for the final origins. ``contrasts`` says, family by family on development
-origins, how much there would be to win and how much of it is foreseen. All follow
-docs/selector-protocol.md and write CSV and Markdown tables to results/selector; ``final`` also the
-learning curve. Needs the extra ``evaluation``, and results/selector/adengine.csv from
-tools/run_adengine.py.
+``development`` uses ten folds of the development origins; ``final`` fits on all of them and tests
+on the final origins. ``contrasts`` measures, for each family on development origins, the gain with
+hindsight and how well gains are predicted. All follow docs/selector-protocol.md and write CSV and
+Markdown tables to results/selector; ``final`` also writes the learning curve. Needs the extra
+``lab``, and results/selector/adengine.csv from tools/run_adengine.py.
 """
 
 import argparse
@@ -41,14 +40,14 @@ Rows = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Design:
-    """A learner, what it learns from, and which of its columns it may pick."""
+    """A learner, its training data, and how many members its picks may have."""
 
     learner: str
     schemas: tuple[str, ...] = BOTH
     space: str = "extended"
     params: dict[str, Any] = field(default_factory=dict)
     most: int = MANY
-    """Members of a pick, at most."""
+    """Upper limit of a pick's members."""
     seeds: int = 3
 
 
@@ -62,7 +61,7 @@ FINAL_ONLY = {
     "three times the price",
     "supervised surrogates in its place",
 }
-"""Not run again in ten folds: tools/compare_learners.py did, or the log of the search has it."""
+"""Not run in ten folds: tools/compare_learners.py or the log of the search has the result."""
 
 DESIGNS = {
     "MetaOD's default": CHOSEN,
@@ -115,16 +114,16 @@ def main() -> None:
 
 
 class Bench:
-    """Datasets, the splits to train and test on, and what every column reached."""
+    """Datasets, the splits, and the performance of every column."""
 
     def __init__(self, splits: Callable[[TrainingData], list[tuple[Rows, Rows]]]) -> None:
         self._data: dict[tuple[tuple[str, ...], str], TrainingData] = {}
         whole = self.data(CHOSEN)
         self.splits = splits(whole)
-        self.asked = np.logical_or.reduce([test for _, test in self.splits])
-        self.P = whole.P[self.asked]
-        self.iforest = whole.reference[self.asked]
-        self.origins = whole.origins[self.asked]
+        tested = np.logical_or.reduce([test for _, test in self.splits])
+        self.P = whole.P[tested]
+        self.iforest = whole.reference[tested]
+        self.origins = whole.origins[tested]
 
     @classmethod
     def development(cls) -> "Bench":
@@ -140,7 +139,7 @@ class Bench:
 
     @classmethod
     def final(cls) -> "Bench":
-        """All development origins to learn from, the final ones to answer for."""
+        """Train on all development origins, test on the final ones."""
 
         def splits(data: TrainingData) -> list[tuple[Rows, Rows]]:
             last = data.origins.isin(final_origins()).to_numpy()
@@ -149,7 +148,7 @@ class Bench:
         return cls(splits)
 
     def data(self, design: Design) -> TrainingData:
-        """What a design learns from; the same datasets for all."""
+        """The training data of a design; all designs use the same datasets."""
         key = (design.schemas, design.space)
         if key not in self._data:
             self._data[key] = shipped_training_data(
@@ -160,8 +159,8 @@ class Bench:
         return self._data[key]
 
     def run(self, designs: dict[str, Design], jobs: int) -> dict[str, pd.DataFrame]:
-        """What each design's picks reached, a column a seed."""
-        # designs that differ in what they may pick share their fits
+        """Performance of each design's picks, one column per seed."""
+        # designs that differ only in the limit of members share their fits
         alike: dict[str, list[str]] = {}
         for name, design in designs.items():
             alike.setdefault(str(replace(design, most=0)), []).append(name)
@@ -197,12 +196,12 @@ class Bench:
         }
 
     def fixed(self, most: int) -> "pd.Series[float]":
-        """What the column reaches that was best on the training origins of each split."""
+        """Performance of the column that was best on the training origins of each split."""
         pieces = []
         whole = self.data(CHOSEN)
         allowed = [name for name in whole.P if _members(name) <= most]
         for train, test in self.splits:
-            # where it does not apply there is the reference, in training as in testing
+            # the reference replaces a column that does not apply
             means = _filled(whole, train)[allowed].mean()
             best = str(means.idxmax())
             print(f"best fixed of {most}: {best}")
@@ -219,10 +218,9 @@ def _members(name: str) -> int:
 
 
 def _scores(data: TrainingData, design: Design, seed: int, train: Rows, test: Rows) -> pd.DataFrame:
-    params = dict(design.params)
-    learner = make_learner(design.learner, **params)
+    learner = make_learner(design.learner, **design.params)
     if learner.is_random:
-        learner = make_learner(design.learner, **params, random_state=seed)
+        learner = make_learner(design.learner, **design.params, random_state=seed)
     learner.fit(data.P[train], data.M[train], data.origins[train])
     scores: pd.DataFrame = learner.predict(data.M[test])
     return scores
@@ -231,7 +229,7 @@ def _scores(data: TrainingData, design: Design, seed: int, train: Rows, test: Ro
 def _reached(
     data: TrainingData, design: Design, most: list[int], seed: int, train: Rows, test: Rows
 ) -> "list[pd.Series[float]]":
-    """What the picks reach, once for each number of members that a pick may have."""
+    """Performance of the picks, for each limit of members."""
     scores = _scores(data, design, seed, train, test)
     P = data.P[test]
     found = []
@@ -239,7 +237,7 @@ def _reached(
         allowed = [name for name in P if _members(name) <= count]
         usable = scores[allowed].where(P[allowed].notna())
         picks = usable.T.sort_index().T.idxmax(axis=1)
-        reached = [P.loc[place, picks[place]] for place in P.index]
+        reached = [P.loc[name, picks[name]] for name in P.index]
         found.append(pd.Series(reached, index=P.index))
     return found
 
@@ -247,7 +245,7 @@ def _reached(
 def figures(
     name: str, reached: pd.DataFrame, bench: Bench, fixed: "pd.Series[float]"
 ) -> dict[str, Any]:
-    """One row of a table; counts are means over seeds, as a user has one."""
+    """One row of a table; counts are means over seeds."""
     gains = reached.sub(bench.iforest, axis=0)
     gain = gains.mean(axis=1)
     over = reached.mean(axis=1) - fixed
@@ -270,13 +268,15 @@ def figures(
 
 
 def write(bench: Bench, found: dict[str, pd.DataFrame], which: str) -> None:
-    """The table of designs and rivals, and the one of ablations."""
+    """Write the table of designs and rivals, and the table of ablations."""
     fixed = bench.fixed(3)
     committee = bench.P[average_of(*COMMITTEE).id].fillna(bench.iforest)
     engine = pd.read_csv(FOLDER / "adengine.csv").set_index("fingerprint")["ap"]
     lacking = bench.P.index.difference(engine.index)
     if len(lacking) or bench.iforest.isna().any():
-        raise SystemExit(f"adengine.csv lacks {len(lacking)} datasets, or the matrix iForest's AP")
+        raise SystemExit(
+            f"{len(lacking)} datasets are not in adengine.csv, or iForest has no AP on one"
+        )
     others = {
         "best fixed average of up to three": fixed,
         "best fixed of all candidates": bench.fixed(MANY),
@@ -320,16 +320,20 @@ def _save(rows: list[dict[str, Any]], name: str, bench: Bench) -> None:
         f"{row['over_fixed']:+.4f} [{row['over_fixed_low']:+.4f}, {row['over_fixed_high']:+.4f}] |"
         for row in rows
     ]
+    _write_lines(lines, name)
+
+
+def _write_lines(lines: list[str], name: str) -> None:
     (FOLDER / f"{name}.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 
 
 def write_contrasts(bench: Bench, jobs: int) -> None:
-    """What each family would gain with hindsight, and how well its gains are foreseen."""
+    """Write each family's gain with hindsight, and how well its gains are predicted."""
     data = bench.data(CHOSEN)
-    hopeful = replace(CHOSEN, params={**CHOSEN.params, "price": 0.0})
-    parts = Parallel(jobs)(delayed(_scores)(data, hopeful, 0, *split) for split in bench.splits)
-    foreseen = pd.concat(parts).reindex(bench.P.index)
+    unpriced = replace(CHOSEN, params={**CHOSEN.params, "price": 0.0})
+    parts = Parallel(jobs)(delayed(_scores)(data, unpriced, 0, *split) for split in bench.splits)
+    predicted = pd.concat(parts).reindex(bench.P.index)
     gains = bench.P.sub(bench.iforest, axis=0)
     means = pd.concat(
         [
@@ -344,7 +348,7 @@ def write_contrasts(bench: Bench, jobs: int) -> None:
         [ModelSpec.parse(name).detector for name in singles]
     ):
         own = gains[list(names)]
-        left = (own - foreseen[own.columns]) ** 2
+        left = (own - predicted[own.columns]) ** 2
         base = (own - means[own.columns]) ** 2
         rows.append(
             {
@@ -370,8 +374,7 @@ def write_contrasts(bench: Bench, jobs: int) -> None:
         f"{row.best_fixed:+.4f} | {row.spread:.3f} | {row.foreseen_r2:+.3f} |"
         for row in table.itertuples()
     ]
-    (FOLDER / "contrasts.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+    _write_lines(lines, "contrasts")
 
 
 def gains_of(data: TrainingData, rows: Rows) -> pd.DataFrame:
@@ -380,7 +383,7 @@ def gains_of(data: TrainingData, rows: Rows) -> pd.DataFrame:
 
 
 def write_curve(bench: Bench, jobs: int) -> None:
-    """How the gain grows with the number of origins that are learned from."""
+    """Write the gain by number of training origins."""
     data = bench.data(CHOSEN)
     train, test = bench.splits[0]
     names = np.unique(data.origins[train])

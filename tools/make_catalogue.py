@@ -2,11 +2,10 @@
 
     python tools/make_catalogue.py FOLDER
 
-FOLDER holds the datasets and a catalog.csv that lists them (see `metaod.history.iter_folder`). Of
-the collections that the catalogue knows, every dataset's figures are computed anew and written into
-the catalogue; a dataset that it does not have yet is added. Everything else in the catalogue
-(addresses, citations, licences) is written by hand and kept. Nothing of the data themselves goes
-into it.
+FOLDER holds the datasets and a catalog.csv that lists them (see `metaod.history.iter_folder`). The
+figures of every dataset of the catalogue's collections are computed and written into the catalogue;
+new datasets are added. Everything else in the catalogue (addresses, citations, licences) is written
+by hand and kept.
 """
 
 import argparse
@@ -58,7 +57,7 @@ def main() -> None:
 
 
 def figures_of(entry: FolderEntry) -> dict[str, Any]:
-    """Compute what the catalogue says of a dataset's content."""
+    """Compute the catalogue's figures of a dataset."""
     dataset = entry.load()
     rows, columns = dataset.X.shape
     return {

@@ -1,7 +1,7 @@
-"""Average precision of PyOD 3's ``ADEngine().detect(X)`` on every dataset of a folder.
+"""Measure the average precision of PyOD 3's ``ADEngine().detect(X)`` on every dataset of a folder.
 
-As a user calls it: the prepared table goes in as it is, PyOD profiles it, plans, and runs; seeds 0
-to 4 where its detector is random, one run where it is not. Goes on where it stopped.
+As a user calls it: PyOD profiles the prepared table, plans and runs; with seeds 0 to 4 if its
+detector is random, otherwise once. A stopped run continues where it stopped.
 
     python tools/run_adengine.py DATASETS results/selector/adengine.csv
 """
@@ -23,7 +23,7 @@ TRIALS = 5
 FIELDS = ("fingerprint", "dataset", "detector", "ap")
 
 
-def one(X: np.ndarray, y: np.ndarray) -> tuple[str, float]:
+def run_engine(X: np.ndarray, y: np.ndarray) -> tuple[str, float]:
     """The detector that PyOD chose, and its mean AP."""
     reached = []
     for seed in range(TRIALS):
@@ -37,7 +37,7 @@ def one(X: np.ndarray, y: np.ndarray) -> tuple[str, float]:
 
 
 def main(data: Path, target: Path) -> None:
-    """Run what is not there yet."""
+    """Run the datasets that the target does not have yet."""
     warnings.filterwarnings("ignore")
     target.parent.mkdir(parents=True, exist_ok=True)
     done = set()
@@ -54,7 +54,7 @@ def main(data: Path, target: Path) -> None:
             if dataset.fingerprint in done:
                 continue
             done.add(dataset.fingerprint)
-            name, ap = one(prepare(dataset.table).X, dataset.y)
+            name, ap = run_engine(prepare(dataset.table).X, dataset.y)
             writer.writerow(
                 {
                     "fingerprint": dataset.fingerprint,

@@ -1,8 +1,9 @@
-"""What the shipped default picks for a dozen well-known datasets, beside what else could be run.
+"""Print the default's picks for a dozen well-known datasets, compared with other choices.
 
-Each pick is by the default's recipe trained without the dataset's origin. Prints a Markdown table:
-the pick, its AP, PyOD's default iForest, what PyOD's ADEngine would run (kNN below 20 columns and
-5,000 rows, else iForest, each by default), and the best of all models and averages with hindsight.
+Each pick is by the default's recipe trained without the dataset's origin. The Markdown table has
+the pick, its AP, PyOD's default iForest, the choice of PyOD's ADEngine (kNN below 20 columns and
+5,000 rows, otherwise iForest, both with default parameters), and the best of all models and
+averages with hindsight.
 
     python tools/show_picks.py
 """
@@ -19,19 +20,10 @@ from metaod.history import (
 from metaod.learners import make_learner, out_of_fold_scores
 
 NAMES = (
-    "odds/annthyroid",
-    "odds/breastw",
-    "dami/Cardiotocography",
-    "odds/glass",
-    "odds/ionosphere",
-    "odds/letter",
-    "odds/mammography",
-    "odds/satellite",
-    "odds/thyroid",
-    "odds/vowels",
-    "odds/wbc",
+    "odds/annthyroid", "odds/breastw", "dami/Cardiotocography", "odds/glass", "odds/ionosphere",
+    "odds/letter", "odds/mammography", "odds/satellite", "odds/thyroid", "odds/vowels", "odds/wbc",
     "odds/wine",
-)
+)  # fmt: skip
 KNN = "KNN(n_neighbors=5, method=largest)"
 IFOREST = "IForest()"
 
@@ -51,18 +43,18 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for name in NAMES:
         if name not in names.index:
-            print(f"| {name} | a final dataset, or not there | | | | |")
+            print(f"| {name} | a final dataset, or not available | | | | |")
             continue
-        place = names[name]
-        reached = data.P.loc[place]
-        usable = scores.loc[place][reached.notna()]
+        key = names[name]
+        reached = data.P.loc[key]
+        usable = scores.loc[key][reached.notna()]
         pick = str(usable.sort_index().idxmax())
-        rows, columns = shapes.loc[place, ["n_rows", "n_columns"]]
+        rows, columns = shapes.loc[key, ["n_rows", "n_columns"]]
         small = rows < 5000 and columns < 20
-        rule = reached[KNN] if small else references.loc[place, IFOREST]
+        rule = reached[KNN] if small else references.loc[key, IFOREST]
         print(
             f"| {name} | `{pick}` | {reached[pick]:.3f} | "
-            f"{references.loc[place, IFOREST]:.3f} | {rule:.3f} | {reached.max():.3f} |"
+            f"{references.loc[key, IFOREST]:.3f} | {rule:.3f} | {reached.max():.3f} |"
         )
 
 

@@ -1,7 +1,7 @@
-"""What was tried on POC before MetaOD's figure there was reported, as one Markdown table.
+"""Print, as a Markdown table, the settings tried on POC before MetaOD's result was reported.
 
-Early stopping by what the protocol leaves out (datasets), by origin, and none; MetaOD_F with other
-ranks and sharpness, for it falls far behind the paper's.
+Early stopping on held-out datasets (the protocol's unit), on held-out origins, and none; MetaOD_F
+with other ranks and sharpness, because it is far below the paper's result.
 
     python tools/tried_on_poc.py --store reproduction/testbeds.db --testbed reproduction/poc
 """

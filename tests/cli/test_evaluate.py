@@ -1,4 +1,4 @@
-"""``metaod evaluate``: what it refuses, and what it says; the files are test_reproduction's."""
+"""``metaod evaluate``: its errors and its output; test_reproduction tests the files."""
 
 from dataclasses import replace
 
@@ -41,11 +41,11 @@ def options(testbeds, name):
     return ("--store", testbeds / "t.db", "--testbed", testbeds / name, "--out", testbeds / "out")
 
 
-def test_a_testbed_that_is_none(capsys, testbeds):
+def test_unknown_testbed(capsys, testbeds):
     assert "'poc', 'st'" in refused(capsys, "evaluate", "mine", *options(testbeds, "poc"))
 
 
-def test_the_other_testbeds_folder(capsys, testbeds):
+def test_folder_of_another_testbed(capsys, testbeds):
     message = refused(capsys, "evaluate", "poc", *options(testbeds, "st"))
     assert "the folder holds st, not poc; make it with: metaod testbed poc" in message
     message = refused(capsys, "evaluate", "st", *options(testbeds, "childsets"))
@@ -58,24 +58,24 @@ def test_a_folder_without_manifest(capsys, testbeds):
 
 
 @pytest.mark.parametrize("testbed", ["poc", "st"])
-def test_a_protocol_of_no_testbed(capsys, testbeds, testbed):
+def test_unknown_protocol(capsys, testbeds, testbed):
     arguments = ("evaluate", testbed, *options(testbeds, testbed), "--protocol", "twice")
     message = refused(capsys, *arguments)
     assert ("'folds'" if testbed == "poc" else "'leave-one-origin-out'") in message
 
 
-def test_no_process_at_all(capsys, testbeds):
+def test_zero_processes(capsys, testbeds):
     message = refused(capsys, "evaluate", "poc", *options(testbeds, "poc"), "--jobs", 0)
     assert "--jobs" in message
 
 
-def test_a_store_that_is_not_there(capsys, testbeds):
+def test_missing_store(capsys, testbeds):
     assert "t.db" in refused(capsys, "evaluate", "poc", *options(testbeds, "poc"))
     assert not (testbeds / "out").exists()
 
 
 @pytest.mark.parametrize("module", ["matplotlib", "scikit_posthocs"])
-def test_the_extra_is_asked_for_before_anything_runs(capsys, testbeds, monkeypatch, module):
+def test_missing_libraries_are_reported_before_the_run(capsys, testbeds, monkeypatch, module):
     monkeypatch.setattr(evaluation, "find_spec", lambda name: None if name == module else name)
     message = refused(capsys, "evaluate", "poc", *options(testbeds, "poc"))
     assert '[lab]"' in message
@@ -109,7 +109,7 @@ def quick(monkeypatch):
     return give
 
 
-def test_what_was_counted_once_and_left_out_is_said(capsys, testbeds, quick):
+def test_prints_duplicates_and_left_out_datasets(capsys, testbeds, quick):
     data = quick("st", duplicates=(("dami/Pima", "odds/pima"),))
     data.references.iloc[0, 0] = None
     code, out, err = call(capsys, "evaluate", "st", *options(testbeds, "st"), "--seeds", 1,
@@ -131,7 +131,7 @@ def test_what_was_counted_once_and_left_out_is_said(capsys, testbeds, quick):
     assert len((place / ".journal" / "picks.jsonl").read_text().splitlines()) == 8 * 2
 
 
-def test_nothing_is_said_where_nothing_was_left_out(capsys, testbeds, quick, monkeypatch):
+def test_prints_no_message_without_left_out_datasets(capsys, testbeds, quick, monkeypatch):
     quick("st")
     monkeypatch.setattr(evaluation, "write_all", lambda *_: [])
     code, out, err = call(capsys, "evaluate", "st", *options(testbeds, "st"), "--seeds", 1,

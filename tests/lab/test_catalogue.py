@@ -52,7 +52,7 @@ def test_shapes_are_the_papers():
         assert found.in_st, name
 
 
-def test_holds_the_whole_st_testbed_but_its_childsets():
+def test_holds_all_st_sets_except_childsets():
     in_st = catalogue().filter(in_st=True)
     assert len(in_st) == 42
     by_collection = {name: len(in_st.filter(collection=name)) for name in in_st.collections}
@@ -116,7 +116,7 @@ def test_short_names_work_where_one_collection_has_them(small):
         small["Pima"]
 
 
-def test_an_unknown_name_brings_close_ones(small):
+def test_an_unknown_name_suggests_similar_ones(small):
     with pytest.raises(BadParameter, match=r"Got 'wavform' instead.*second/waveform"):
         small["wavform"]
     with pytest.raises(BadParameter, match=r"Similar names: second/waveform\b"):

@@ -12,7 +12,7 @@ from metaod.lab.childsets._labelling import LEVELS, normal_probability, of_diffi
 ORDERED = ("easy", "medium", "hard", "very hard")
 
 
-def test_levels_part_the_probabilities():
+def test_levels_partition_the_probabilities():
     probability = np.linspace(0, 1, 1001)
     levels = np.array([of_difficulty(probability, level) for level in ORDERED])
     assert (levels.sum(axis=0) == 1).all()

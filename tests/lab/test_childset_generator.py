@@ -62,7 +62,7 @@ def test_siblings_differ_and_share_their_shape(overlapping, clusteredness):
     assert [sibling.replicate for sibling in siblings] == [1, 2, 3, 4, 5]
 
 
-def test_rows_are_the_mothersets_and_none_is_there_twice(overlapping):
+def test_rows_come_from_the_motherset_without_repetition(overlapping):
     motherset, is_normal = overlapping.motherset, overlapping.is_normal
     place = {row.tobytes(): i for i, row in enumerate(motherset.X)}
     childset = overlapping.make(Recipe("any", 0.1, "scattered", 1.2))
@@ -88,14 +88,14 @@ def test_a_clustered_set_is_more_clustered_than_a_scattered_one(overlapping):
     assert spread["clustered"] < 0.5 * spread["scattered"]
 
 
-def test_a_childset_says_what_it_is(overlapping):
+def test_childset_name_fingerprint_and_repr(overlapping):
     childset = overlapping.make(Recipe("any", 0.05), 3)
     assert childset.name == "overlapping_any-0.05-any-1_3"
     assert childset.fingerprint == fingerprint(childset.X, childset.y)
     assert "1895 rows × 4 columns, 95 outliers" in repr(childset)
 
 
-def test_a_difficulty_that_no_row_has_is_named(quick_difficulty, overlapping):
+def test_a_difficulty_without_rows_is_an_error(quick_difficulty, overlapping):
     y = overlapping.motherset.y
     X = np.column_stack([20.0 * y, overlapping.motherset.X[:, 1]])
     apart = replace(overlapping.motherset, name="apart", X=X)

@@ -23,7 +23,7 @@ def test_each_column_is_copied_once_before_one_is_copied_twice():
     assert len({column.tobytes() for column in wide.T}) == 10
 
 
-def test_no_column_is_appended_for_nothing():
+def test_irrelevance_one_appends_no_column():
     X = np.eye(3)
     assert append_irrelevant(X, 3, np.random.default_rng(0)) is X
 

@@ -21,7 +21,7 @@ def test_regression_splits_at_the_median_and_ties_are_normal():
     assert normal_rows(motherset([1.0, 2, 2, 3, 9], "regression")).tolist() == [1, 1, 1, 0, 0]
 
 
-def test_regression_splits_where_it_is_told():
+def test_regression_splits_at_normal_at_least():
     quality = motherset([3.0, 5, 6, 8], "regression", normal_at_least=6)
     assert normal_rows(quality).tolist() == [0, 0, 1, 1]
 
@@ -60,7 +60,7 @@ def test_sides_are_those_of_the_heaviest_tree(k, seed):
 
 @settings(derandomize=True, deadline=None, max_examples=30)
 @given(st.permutations(range(4)))
-def test_the_order_of_classes_plays_no_part(order):
+def test_the_order_of_classes_does_not_matter(order):
     confusion = np.array([[0, 9, 1, 2], [8, 0, 7, 1], [0, 0, 0, 3], [0, 0, 0, 0]], dtype=float)
     order = np.array(order)
     sides = confusable_sides(confusion)[order]
@@ -68,7 +68,7 @@ def test_the_order_of_classes_plays_no_part(order):
     assert (shuffled == sides).all() or (shuffled == 1 - sides).all()
 
 
-def test_classes_never_confused_are_placed_all_the_same():
+def test_classes_never_confused_have_a_side():
     assert set(confusable_sides(np.diag([5.0, 5.0, 5.0]))) == {0, 1}
 
 

@@ -73,7 +73,7 @@ def test_json_round_trip(recipe):
 
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(recipes, st.integers(1, 500))
-def test_columns_are_appended_never_taken(recipe, d):
+def test_columns_are_never_fewer(recipe, d):
     assert recipe.columns(d) >= d
     assert math.isclose(recipe.columns(d), d * recipe.irrelevance**2, abs_tol=1.0)
 

@@ -1,4 +1,4 @@
-"""A testbed under a protocol: every method, each once, nothing from the test side."""
+"""All methods on a testbed under a protocol."""
 
 import numpy as np
 import pandas as pd

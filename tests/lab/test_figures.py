@@ -1,4 +1,4 @@
-"""Figures: the files, the words in them, the same bytes on every run."""
+"""Figures: the files, their text, and the same bytes on every run."""
 
 import sys
 
@@ -80,7 +80,7 @@ def test_figures_name_all_methods_and_are_the_same_bytes_on_every_run(tmp_path, 
             assert all(method(key).title in text for text in words)
 
 
-def test_a_users_own_settings_neither_matter_nor_change(tmp_path, poc):
+def test_matplotlib_settings_of_the_user_are_ignored_and_kept(tmp_path, poc):
     plain = draw("average-rank", poc, tmp_path / "plain")
     with mpl.rc_context({"font.size": 30, "svg.fonttype": "path", "lines.linewidth": 9}):
         changed = draw("average-rank", poc, tmp_path / "changed")
@@ -91,7 +91,7 @@ def test_a_users_own_settings_neither_matter_nor_change(tmp_path, poc):
     )
 
 
-def test_mean_ap_stands_on_the_lines_and_the_best_on_top(tmp_path):
+def test_average_rank_shows_mean_ap_and_sorts_by_rank(tmp_path):
     data = pd.DataFrame(
         {
             "method": ["LOF", "MetaOD", "GB", "EUB"],
@@ -199,7 +199,7 @@ def test_times_may_be_missing(tmp_path, poc):
         write_selection_time(table.iloc[:0], tmp_path)
 
 
-def test_one_dataset_alone_has_a_box_too(tmp_path, poc):
+def test_a_single_dataset_has_a_box(tmp_path, poc):
     assert write_selection_time(timing_table(poc[0]).iloc[:1], tmp_path)[0].is_file()
 
 
@@ -222,14 +222,14 @@ def test_curves_name_their_line_and_axes(tmp_path):
         assert word in text
 
 
-def test_text_can_stand_on_the_axis(tmp_path):
+def test_curve_with_text_on_the_axis(tmp_path):
     texts = ["paper schema", "scores schema", "a rather long name", "another long name"]
     data = pd.DataFrame({"x": texts, "mean": 0.3, "low": 0.2, "high": [0.4, 0.4, np.nan, 0.4]})
     text = write_curve(data, tmp_path, "texts", **LABELS)[1].read_text()
     assert all(name in text for name in texts)
 
 
-def test_without_the_extra_the_remedy_is_told(tmp_path, poc, monkeypatch):
+def test_missing_library_names_the_extra(tmp_path, poc, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"\[lab\]"):
         draw("average-rank", poc, tmp_path)

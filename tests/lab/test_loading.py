@@ -1,5 +1,6 @@
 import io
 import socket
+import sys
 import tarfile
 import threading
 from pathlib import Path
@@ -10,7 +11,14 @@ import pytest
 from loopback import Server, X, arff, npz, tar_gz, y
 from scipy.io import savemat
 
-from metaod.errors import BadColumn, BadFile, BadParameter, UnavailableDataset, UserError
+from metaod.errors import (
+    BadColumn,
+    BadFile,
+    BadParameter,
+    MissingExtra,
+    UnavailableDataset,
+    UserError,
+)
 from metaod.history import default_cache_dir, fingerprint
 from metaod.lab import CatalogueEntry, load_dataset
 from metaod.lab._catalogue import Source
@@ -62,7 +70,7 @@ def assert_is_the_set(dataset):
 
 
 class TestDownload:
-    def test_brings_the_set_and_keeps_it(self, server, cache):
+    def test_downloads_and_caches_the_set(self, server, cache):
         source = server.gives("blobs.npz", npz())
         first = load_dataset(entry(source))
         assert_is_the_set(first)
@@ -72,7 +80,7 @@ class TestDownload:
         assert server.hits == ["/blobs.npz"]
         assert files_in(cache) == ["toys/blobs.npz"]
 
-    def test_goes_where_the_caller_says(self, server, cache, tmp_path):
+    def test_downloads_to_the_given_folder(self, server, cache, tmp_path):
         source = server.gives("blobs.npz", npz())
         load_dataset(entry(source), cache_dir=tmp_path / "mine")
         assert files_in(tmp_path / "mine") == ["toys/blobs.npz"]
@@ -121,11 +129,17 @@ class TestDownload:
         with pytest.raises(UnavailableDataset, match=r"no connection.*get it by hand"):
             load_dataset(entry(source))
 
-    def test_an_address_that_is_none(self):
+    @pytest.mark.parametrize("module", ["pooch", "requests"])
+    def test_missing_library_names_the_extra(self, monkeypatch, module):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(MissingExtra, match=r"downloading datasets needs .*\[lab\]"):
+            load_dataset(entry(Source("http://127.0.0.1/blobs.npz", "npz")))
+
+    def test_invalid_address(self):
         with pytest.raises(UnavailableDataset, match="get it by hand"):
             load_dataset(entry(Source("http://", "npz")))
 
-    def test_a_silent_server_is_not_waited_for(self, server):
+    def test_a_silent_server_times_out(self, server):
         source = server.hangs_at("blobs.npz")
         with pytest.raises(UnavailableDataset, match=r"no answer within 0\.2 s"):
             load_dataset(entry(source), timeout=0.2)
@@ -142,7 +156,7 @@ class TestDownload:
         assert server.hits == ["/gone.npz", "/other.npz", "/blobs.npz"]
         assert files_in(cache) == ["toys/blobs.npz"]
 
-    def test_every_reason_is_told(self, server):
+    def test_the_error_gives_every_reason(self, server):
         sources = (server.gives("a.npz", b"", status=404), server.gives("b.npz", npz(X * 2)))
         with pytest.raises(UnavailableDataset) as caught:
             load_dataset(entry(*sources))
@@ -153,7 +167,7 @@ class TestDownload:
         with pytest.raises(UnavailableDataset, match="no address"):
             load_dataset(entry())
 
-    def test_can_be_forbidden(self, server):
+    def test_download_false(self, server):
         source = server.gives("blobs.npz", npz())
         with pytest.raises(UnavailableDataset, match=r"not on this machine.*get it by hand"):
             load_dataset(entry(source), download=False)
@@ -202,7 +216,7 @@ class TestArchive:
         assert_is_the_set(load_dataset(entry(source)))
         assert files_in(tmp_path) == ["cache/toys/blobs.arff"]
 
-    def test_links_are_no_files(self, server):
+    def test_links_in_archives_are_ignored(self, server):
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
             link = tarfile.TarInfo("blobs.arff")
@@ -219,7 +233,7 @@ class TestArchive:
             load_dataset(entry(source))
         assert files_in(cache) == []
 
-    def test_something_else_than_an_archive(self, server):
+    def test_not_an_archive(self, server):
         source = server.gives("blobs.tar.gz", b"<html></html>", "tar.gz", member="*.arff")
         with pytest.raises(UnavailableDataset, match="the archive is damaged"):
             load_dataset(entry(source))
@@ -258,7 +272,7 @@ class TestFolder:
         (tmp_path / "blobs.arff").write_bytes(text.replace(b"@attribute id", b"@attribute ID"))
         assert_is_the_set(load_dataset(entry(), data_dir=tmp_path, download=False))
 
-    def test_a_label_that_is_none_is_told(self, tmp_path):
+    def test_a_column_that_is_not_a_label(self, tmp_path):
         frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(outlier=np.arange(30))
         frame.to_csv(tmp_path / "blobs.csv", index=False)
         with pytest.raises(BadColumn, match=r"'outlier': is not a label"):
@@ -279,18 +293,18 @@ class TestFolder:
         (tmp_path / "3_blobs.npz").write_bytes(npz())
         assert_is_the_set(load_dataset(entry(), data_dir=tmp_path))
 
-    def test_names_are_told_apart_by_case(self, tmp_path):
+    def test_file_names_are_case_sensitive(self, tmp_path):
         (tmp_path / "Blobs.npz").write_bytes(npz(X + 1))
         with pytest.raises(UnavailableDataset, match="toys/blobs is not on this machine"):
             load_dataset(entry(), data_dir=tmp_path, download=False)
 
-    def test_what_is_not_there_is_downloaded(self, server, tmp_path):
+    def test_missing_files_are_downloaded(self, server, tmp_path):
         source = server.gives("blobs.npz", npz())
         (tmp_path / "data").mkdir()
         assert_is_the_set(load_dataset(entry(source), data_dir=tmp_path / "data"))
         assert files_in(tmp_path / "data") == []
 
-    def test_a_folder_that_is_none(self, tmp_path):
+    def test_not_a_folder(self, tmp_path):
         with pytest.raises(BadFile, match="is not a folder"):
             load_dataset(entry(), data_dir=tmp_path / "nowhere")
 
@@ -313,14 +327,14 @@ def test_an_unknown_name():
         load_dataset("odds/anthyroid", download=False)
 
 
-def test_the_shipped_names_lead_to_their_pages():
+def test_the_error_names_the_homepage():
     with pytest.raises(UnavailableDataset, match=r"get it by hand from https://.*odds/wine\.mat"):
         load_dataset("odds/wine", download=False)
     with pytest.raises(UnavailableDataset, match=r"dami/Glass\.arff"):
         load_dataset("dami/Glass", download=False)
 
 
-def test_the_dataset_is_a_table_too(tmp_path):
+def test_dataset_table_and_repr(tmp_path):
     (tmp_path / "blobs.npz").write_bytes(npz())
     dataset = load_dataset(entry(), data_dir=tmp_path)
     assert dataset.table.n_rows == 30

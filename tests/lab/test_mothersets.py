@@ -66,18 +66,18 @@ def test_a_table_with_text_and_gaps_is_prepared(tmp_path):
     ],
     ids=["many", "few", "two", "fractions", "text"],
 )
-def test_the_task_is_looked_at(tmp_path, y, task):
+def test_the_task_is_derived_from_the_target(tmp_path, y, task):
     assert read_motherset(save(tmp_path / "m.npz", y)).task == task
 
 
-def test_the_task_can_be_told(tmp_path):
+def test_the_task_can_be_given(tmp_path):
     path = save(tmp_path / "m.npz", np.arange(40) % 5)
     assert read_motherset(path, task="regression").y.dtype == float
     with pytest.raises(BadParameter, match="'multiclass'"):
         read_motherset(path, task="ranking")
 
 
-def test_mistakes_are_named(tmp_path):
+def test_errors_of_targets(tmp_path):
     path = save(tmp_path / "m.npz", np.arange(40) % 3, short=np.arange(5), one=np.ones(40))
     with pytest.raises(BadFile, match="holds no array 'z'"):
         read_motherset(path, target="z")

@@ -1,4 +1,4 @@
-"""The whole way on generated data: mothersets, testbeds, store, evaluation, every file."""
+"""The commands of ``make reproduce`` on generated data write every promised file."""
 
 import csv
 import os
@@ -55,7 +55,7 @@ def metaod(*arguments):
     assert stop.value.code == 0, arguments
 
 
-def test_the_whole_way(tmp_path, monkeypatch):
+def test_commands_of_make_reproduce_write_every_file(tmp_path, monkeypatch):
     """The steps of ``make reproduce``, smaller; one test, so that they are taken once."""
     prepare(tmp_path)
     shorten(monkeypatch)

@@ -37,7 +37,7 @@ def rows(**changes):
 # methods
 
 
-def test_the_papers_twelve_are_there_in_its_order():
+def test_the_papers_twelve_methods_are_in_its_order():
     titles = ["LOF", "iForest", "ME", "GB", "ISAC", "AS", "SS", "ALORS"]
     titles += ["MetaOD_C", "MetaOD_F", "MetaOD"]
     for testbed, last in (("poc", "EUB"), ("st", "RS")):
@@ -75,7 +75,7 @@ def test_what_is_written_is_read_back_the_same(tmp_path, suffix):
     assert back.frame.columns.tolist() == list(COLUMNS)
 
 
-def test_files_that_are_no_results_are_refused(tmp_path):
+def test_files_without_results_are_refused(tmp_path):
     with pytest.raises(BadFile, match=r"\.parquet or \.csv"):
         Results(rows()).write(tmp_path / "results.json")
     with pytest.raises(BadFile, match="does not exist"):
@@ -100,7 +100,7 @@ def test_files_that_are_no_results_are_refused(tmp_path):
     ],
     ids=["range", "method", "type", "twice", "torn", "missing"],
 )
-def test_what_cannot_be_results_is_refused(changes, said):
+def test_invalid_results_are_refused(changes, said):
     with pytest.raises(UserError, match=said):
         Results(rows(**changes))
 
@@ -110,7 +110,7 @@ def test_no_rows_are_refused():
         Results(rows().iloc[:0])
 
 
-def test_the_callers_frame_is_left_alone():
+def test_the_callers_frame_is_not_changed():
     given = rows()
     before = given.copy()
     Results(given)

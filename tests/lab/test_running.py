@@ -1,4 +1,4 @@
-"""Learners over splits: what reaches fitting, what is kept, what is done again."""
+"""Learners over splits: the data they are fitted on, and the journal."""
 
 import json
 
@@ -49,7 +49,7 @@ def test_fitting_sees_the_training_side_alone(data):
     ["metaod", "squared_error", "alors", "supervised_surrogates", "argosmart", "isac",
      "global_best", "global_best_rank", "metaod_c", "metaod_f"],
 )  # fmt: skip
-def test_what_is_tested_on_changes_no_pick(data, learner):
+def test_test_performance_does_not_change_picks(data, learner):
     split = by_folds(data.datasets["fold"])[:1]
     before = run(data, learner, splits=split, seeds=1)
     other = data.P.copy()
@@ -109,7 +109,7 @@ def test_seeds_of_random_learners_alone(data):
     assert len({frozenset(found) for found in picks}) > 1
 
 
-def test_no_seed_at_all(data):
+def test_zero_seeds(data):
     with pytest.raises(BadParameter, match="seeds"):
         run(data, "spy", seeds=0)
 
@@ -135,7 +135,7 @@ class Stopped(Exception):
     pass
 
 
-def test_a_stopped_run_goes_on(data, tmp_path):
+def test_a_stopped_run_continues(data, tmp_path):
     journal = tmp_path / "deep" / "picks.jsonl"
     whole = run(data, "spy", "random_spy", seeds=2)
     Spy.fits.clear()
@@ -162,7 +162,7 @@ def test_a_stopped_run_goes_on(data, tmp_path):
 
 
 @pytest.mark.parametrize("kept", [1, 11, 12, 40, -1], ids=lambda kept: f"{kept} bytes")
-def test_a_line_cut_short_is_done_again(data, tmp_path, kept):
+def test_a_truncated_line_is_repeated(data, tmp_path, kept):
     journal = tmp_path / "picks.jsonl"
     whole = run(data, "spy", journal=journal)
     raw = journal.read_bytes()
@@ -179,7 +179,7 @@ def test_a_line_cut_short_is_done_again(data, tmp_path, kept):
     [b"a line\n", b"no line's end", b'{"a": 1}\n', b"[1]\n", b"\xff\xfe\x00", b"\xff\n", b"\n"],
     ids=["text", "no end", "other JSON", "a list", "binary", "binary line", "empty line"],
 )
-def test_a_foreign_file_is_refused_and_left_alone(data, tmp_path, content):
+def test_other_files_are_refused_and_not_changed(data, tmp_path, content):
     journal = tmp_path / "picks.jsonl"
     journal.write_bytes(content)
     with pytest.raises(BadFile, match="is not a journal of an evaluation; delete it") as caught:
@@ -189,7 +189,7 @@ def test_a_foreign_file_is_refused_and_left_alone(data, tmp_path, content):
     assert not Spy.fits
 
 
-def test_a_folder_in_the_way(data, tmp_path):
+def test_the_journal_is_a_folder(data, tmp_path):
     with pytest.raises(BadFile, match="cannot be used"):
         run(data, "spy", journal=tmp_path)
 
@@ -234,7 +234,7 @@ def _renamed_models(data):
     ],
     ids=["performance", "meta-features", "features' names", "models' names", "parameter"],
 )
-def test_other_inputs_are_done_again(data, tmp_path, change):
+def test_other_inputs_are_run_again(data, tmp_path, change):
     journal = tmp_path / "picks.jsonl"
     run(data, "spy", journal=journal)
     run(data, "spy", journal=journal, **change(data))
@@ -242,7 +242,7 @@ def test_other_inputs_are_done_again(data, tmp_path, change):
     assert len(Journal(journal).done) == 10
 
 
-def test_other_origins_and_splits_are_done_again(data, tmp_path):
+def test_other_origins_and_splits_are_run_again(data, tmp_path):
     journal = tmp_path / "picks.jsonl"
     candidate = [Candidate("spy", "spy", data.metafeatures["paper"])]
     splits = by_folds(data.datasets["fold"])
@@ -253,7 +253,7 @@ def test_other_origins_and_splits_are_done_again(data, tmp_path):
     assert len(Spy.fits) == 14
 
 
-def test_a_changed_default_is_done_again(data, tmp_path, monkeypatch):
+def test_a_changed_default_is_run_again(data, tmp_path, monkeypatch):
     journal = tmp_path / "picks.jsonl"
     run(data, "spy", journal=journal)
     # naming the default changes nothing
@@ -264,7 +264,7 @@ def test_a_changed_default_is_done_again(data, tmp_path, monkeypatch):
     assert len(Spy.fits) == 10
 
 
-def test_another_version_is_done_again(data, tmp_path, monkeypatch):
+def test_another_version_is_run_again(data, tmp_path, monkeypatch):
     journal = tmp_path / "picks.jsonl"
     run(data, "spy", journal=journal)
     assert "metaod" in running.versions()
@@ -273,7 +273,7 @@ def test_another_version_is_done_again(data, tmp_path, monkeypatch):
     assert len(Spy.fits) == 10
 
 
-def test_other_code_is_done_again(data, tmp_path, monkeypatch):
+def test_other_code_is_run_again(data, tmp_path, monkeypatch):
     journal, source = tmp_path / "picks.jsonl", tmp_path / "learner.py"
     source.write_text("one")
     monkeypatch.setattr("made_testbed.__file__", str(source))

@@ -51,7 +51,7 @@ def test_a_larger_share_adds_to_a_smaller_one():
     assert all(small < large for small, large in pairwise(drawn))
 
 
-def test_studies_are_of_the_issue_and_legal():
+def test_studies_have_legal_parameters():
     assert [study.key for study in STUDIES] == [
         "loss", "rank", "base", "origins", "schema", "initialisation", "schedule", "stopping",
     ]  # fmt: skip

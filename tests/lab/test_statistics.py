@@ -58,7 +58,7 @@ def test_ranks_are_demsars():
     assert average_ranks(DEMSAR).round(3).tolist() == [3.143, 2.0, 2.893, 1.964]
 
 
-def test_ties_share_their_ranks_even_after_sums_in_another_order():
+def test_ties_share_their_ranks_despite_rounding():
     table = pd.DataFrame({"a": [0.1 + 0.2], "b": [0.3], "c": [0.9]})
     assert ranks(table).iloc[0].tolist() == [2.5, 2.5, 1.0]
 
@@ -119,7 +119,7 @@ def test_the_better_side_is_that_of_ranks_not_of_means():
     assert (found.wins, found.losses, found.ties) == (14, 1, 0)
 
 
-def test_a_comparison_turned_round_is_its_mirror_image():
+def test_a_reversed_comparison_is_symmetric():
     [there] = compare_all(DEMSAR[["C4.5", "C4.5+m"]], np.arange(14))
     [back] = compare_all(DEMSAR[["C4.5+m", "C4.5"]], np.arange(14))
     assert there.p == back.p
@@ -237,7 +237,7 @@ def test_two_methods_are_too_few():
         friedman_nemenyi(DEMSAR.iloc[:, :2])
 
 
-def test_without_the_extra_the_remedy_is_told(monkeypatch):
+def test_missing_library_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
     with pytest.raises(MissingExtra, match=r"\[lab\]"):
         friedman_nemenyi(DEMSAR)

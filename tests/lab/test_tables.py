@@ -1,4 +1,4 @@
-"""Tables: what they say, and how they are written."""
+"""Tables: their content, and how they are written."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def test_dataset_table_shows_shapes_and_percent(st):
 
 
 @pytest.mark.parametrize(("testbed", "rows"), [("poc", 6), ("st", 12)])
-def test_performance_table_has_a_row_a_unit_and_two_below(request, testbed, rows):
+def test_performance_table_has_a_row_per_unit_mean_and_deviation(request, testbed, rows):
     results, _, _ = request.getfixturevalue(testbed)
     by = unit_of(testbed)
     table = performance_table(results, by)
@@ -204,7 +204,7 @@ def test_everything_is_written(tmp_path, st):
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in written}
 
 
-def test_what_was_not_measured_is_left_out_and_what_is_missing_is_named(tmp_path, poc):
+def test_times_not_measured_and_datasets_left_out(tmp_path, poc):
     results, _, _ = poc
     frame = results.frame.drop(columns=["select_seconds", "train_seconds"])
     frame.loc[frame.index[frame["method"] == "isac"][0], "ap"] = np.nan

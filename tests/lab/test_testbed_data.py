@@ -1,4 +1,4 @@
-"""A testbed read from a store: what is missing is named, what is there twice is said."""
+"""A testbed read from a store: order, duplicates, and errors for missing rows."""
 
 from pathlib import Path
 
@@ -128,5 +128,5 @@ def test_an_empty_store(tmp_path):
     assert "no performance of made/set0" in refused(path, member(0))
 
 
-def test_ones_own_childsets_are_no_testbed(store):
+def test_own_childsets_are_not_a_testbed(store):
     assert "metaod testbed poc|st" in refused(store, member(0), testbed="childsets")

@@ -1,4 +1,4 @@
-"""POC, ST and childsets of one's own tables, on stand-ins for the mothersets."""
+"""POC, ST and childsets of own tables, on generated mothersets."""
 
 import json
 from pathlib import Path
@@ -100,7 +100,7 @@ def test_poc_has_one_sibling_of_each_motherset_in_each_fold(poc):
     assert origins["concrete"] == "cement"
 
 
-def test_what_cannot_be_had_is_named_and_counted(poc):
+def test_unavailable_datasets_are_listed_and_counted(poc):
     _, manifest = poc
     assert len(manifest.left_out) == 16
     assert "particle" in {item.name for item in manifest.left_out}
@@ -133,7 +133,7 @@ def test_the_named_shape_is_the_papers(poc):
     assert f"{wave.outlier_share:.4%}" == "0.5291%"
 
 
-def test_the_manifest_comes_back(poc, st):
+def test_manifest_round_trip(poc, st):
     for out, manifest in (poc, st):
         assert read_manifest(out) == manifest
         assert read_manifest(out / "manifest.json") == manifest
@@ -172,7 +172,7 @@ def test_st_lists_the_sets_by_fingerprint_and_holds_the_childsets(st, poc):
     assert len(iter_folder(out)) == 4
 
 
-def test_st_leaves_out_what_the_data_folder_has_not(mothersets, tmp_path, monkeypatch):
+def test_st_leaves_out_sets_missing_from_the_data_folder(mothersets, tmp_path, monkeypatch):
     monkeypatch.setenv("METAOD_CACHE", str(tmp_path / "cache"))
     (tmp_path / "data").mkdir()
     manifest = build_st(tmp_path / "st", mothersets=mothersets, data=tmp_path / "data")
@@ -275,7 +275,7 @@ def test_a_folder_of_other_datasets_is_not_written_over(poc, mothersets, tmp_pat
         build_poc(tmp_path / "file", mothersets=mothersets)
 
 
-def test_nothing_to_take_childsets_from(tmp_path):
+def test_no_source_of_childsets(tmp_path):
     with pytest.raises(UserError, match="--mothersets or --archive"):
         build_poc(tmp_path / "poc")
     write_original(tmp_path / "archive" / "other_0001.csv")
@@ -334,11 +334,11 @@ def test_a_named_shape_that_differs_is_an_error(tmp_path):
     short = write_mothersets(tmp_path / "m", wave=(X, y, "multiclass", "waveform", ""))
     done = run("poc", "--mothersets", short, "--out", tmp_path / "poc")
     assert isinstance(done.exception, UserError)
-    assert "childsets/wave_0661: is 543 × 21 with 3 outliers" in str(done.exception)
+    assert "childsets/wave_0661: is 543 rows × 21 columns with 3 outliers" in str(done.exception)
     assert len(read_manifest(tmp_path / "poc").members) == 10
 
 
-def test_childsets_of_ones_own_table(tmp_path):
+def test_childsets_of_an_own_table(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
     frame["grade"] = (frame["a"] + rng.normal(size=400)).round(3)
@@ -379,7 +379,7 @@ def test_childsets_of_a_folder_of_mothersets(mothersets, tmp_path):
     ],
     ids=["share", "word", "difficulty", "task", "target", "normal"],
 )
-def test_mistakes_at_the_command_line(tmp_path, options, words):
+def test_invalid_options(tmp_path, options, words):
     table = tmp_path / "own.csv"
     table.write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(50)))
     done = run("childsets", table, *options, "--out", tmp_path / "out")
@@ -387,7 +387,7 @@ def test_mistakes_at_the_command_line(tmp_path, options, words):
     assert words in str(done.exception)
 
 
-def test_other_mistakes_at_the_command_line(mothersets, tmp_path):
+def test_other_invalid_options(mothersets, tmp_path):
     done = run("childsets", mothersets, "--only", "steel", "--out", tmp_path / "out")
     assert "'concrete'" in str(done.exception)
     done = run("st", "--mothersets", mothersets, "--extra", "speech", "--out", tmp_path / "out")

@@ -55,7 +55,7 @@ def measure(data, **options):
     return measure_times(data, "folds", learner="spy", **options)
 
 
-def test_datasets_with_files_alone(data, fitted):
+def test_only_datasets_with_files_are_timed(data, fitted):
     told = []
     found = measure(data, progress=lambda *steps: told.append(steps))
     assert set(found.index) == set(data.files)
@@ -77,7 +77,7 @@ def test_the_pick_is_the_protocols(data, fitted):
         assert row["pick"] == usable[0]
 
 
-def test_a_stopped_run_goes_on(data, fitted, tmp_path):
+def test_a_stopped_run_continues(data, fitted, tmp_path):
     journal = tmp_path / "times.jsonl"
 
     def stop(done, total):
@@ -105,14 +105,14 @@ def test_other_learners_and_data_are_measured_again(data, fitted, tmp_path):
     assert len(found) == 10
 
 
-def test_nothing_is_compiled_where_all_is_done(data, fitted, tmp_path, monkeypatch):
+def test_no_warm_up_if_everything_is_done(data, fitted, tmp_path, monkeypatch):
     journal = tmp_path / "times.jsonl"
     measure(data, journal=journal)
     monkeypatch.setattr(timing, "_warm_up", lambda: pytest.fail("warmed up for nothing"))
     measure(data, journal=journal)
 
 
-def test_a_foreign_journal(data, fitted, tmp_path):
+def test_not_a_journal(data, fitted, tmp_path):
     journal = tmp_path / "times.jsonl"
     journal.write_text('{"dataset": "a"}\n')
     with pytest.raises(BadFile, match="is not a journal"):
@@ -143,7 +143,7 @@ def test_no_files_no_times(data, fitted):
     assert {"select_seconds", "train_seconds"} <= set(found.columns)
 
 
-def test_times_stand_in_the_first_seed(data, fitted):
+def test_times_are_added_to_the_first_seed(data, fitted):
     methods = [item for item in METHODS if item.key in ("isac", "global_best")]
     results = evaluate_testbed(data, "folds", methods=methods, seeds=2)
     found = measure(data)

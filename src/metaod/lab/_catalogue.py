@@ -32,33 +32,11 @@ class Source:
 class CatalogueEntry:
     """One named benchmark set.
 
-    Parameters
-    ----------
-    name : str
-        ``collection/name``, unique in the catalogue.
-    collection : str
-        ``"odds"``, ``"dami"``, ``"adbench"``, ``"adbench-cv"`` or ``"adbench-nlp"``.
-    rows, columns, outliers : int
-        The shape, and the number of rows labelled as outliers.
-    origin : str
-        Shared by sets from one source; a fair split keeps them on one side.
-    in_st : bool
-        Whether the set belongs to the paper's ST testbed.
-    fingerprint : str or None
-        Fingerprint of X and y as read; see :func:`~metaod.history.fingerprint`.
-    sources : tuple of Source
-        Addresses, in the order in which they are tried.
-    homepage, citation, licence : str
-        The set's web page, the reference to cite, and its terms of use if known.
-    folders : tuple of str
-        Folders in which the set's own distribution keeps its file.
-    label_columns : tuple of str
-        In a file of columns (ARFF, CSV, …): the first of these that exists is the label. Files of
-        variables (NPZ, MATLAB) hold X and y.
-    drop_columns : tuple of str
-        Columns of such a file that do not belong to X.
-    note : str
-        Remarks.
+    ``fingerprint`` is that of X and y as read, and ``sources`` are the addresses in the order in
+    which they are tried. Sets with the same ``origin`` come from one source; a fair split keeps
+    them on one side. ``folders`` are those in which the set's own distribution keeps its file. In a
+    file of columns (ARFF, CSV, …) the first existing one of ``label_columns`` is the label, and
+    ``drop_columns`` do not belong to X; files of variables (NPZ, MATLAB) hold X and y.
     """
 
     name: str

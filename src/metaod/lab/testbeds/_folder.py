@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadFile, UserError
+from metaod.lab._catalogue import shape_text
 from metaod.lab.childsets._recipe import Recipe
 
 __all__ = [
@@ -137,10 +138,9 @@ class Manifest:
         checked = [member for member in self.members if member.must_agree]
         for member in checked:
             if not member.agrees and member.paper_shape is not None:
-                shapes = ("{} × {} with {} outliers".format(*member.shape),
-                          "{} × {} with {} outliers".format(*member.paper_shape))  # fmt: skip
                 raise UserError(
-                    f"is {shapes[0]} where the paper has {shapes[1]}",
+                    f"is {shape_text(*member.shape)} where the paper has "
+                    f"{shape_text(*member.paper_shape)}",
                     where=member.name,
                     remedy="check that its motherset is complete and unchanged; "
                     "all other datasets are written",
