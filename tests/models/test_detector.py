@@ -22,7 +22,9 @@ X = np.vstack([RNG.normal(size=(140, 4)), RNG.normal(6, 1, size=(8, 4))]) * [1, 
 
 @pytest.mark.parametrize("name", list(registered_families()))
 def test_one_of_each_family_equals_pyod_on_zscores(name):
-    spec = specs_of(registered_families()[name])[-1]
+    # PyOD's ABOD and COF are slow with many neighbours
+    models = specs_of(registered_families()[name])
+    spec = [spec for spec in models if dict(spec.params).get("n_neighbors", 0) <= 20][-1]
     detector = spec.to_pyod(random_state=3, contamination=0.05).fit(X)
     assert isinstance(detector, BaseDetector)
     seed = {"random_state": 3} if spec.is_random else {}

@@ -134,7 +134,8 @@ def test_contract_holds_for_a_family_of_the_paper(check):
 @pytest.mark.parametrize("name", ["LOF", "OCSVM", "COF", "ABOD", "IForest", "HBOS", "LODA"])
 @pytest.mark.filterwarnings("ignore")
 def test_contract_holds_for_the_others(name):
-    check_detector(name, max_models=2)
+    # PyOD's ABOD and COF are slow: one model with few neighbours
+    check_detector(name, max_models=1 if name in {"ABOD", "COF"} else 2)
 
 
 def test_contract_holds_for_user_families(register):

@@ -153,32 +153,31 @@ def together(costs: Iterable[Cost]) -> Cost:
 
 
 def expected_cost(spec: ModelSpec, n_rows: int, n_columns: int) -> Cost:
-    """Return the expected cost of fitting the model on a table of that shape.
+    """Return the expected cost of one model, see :func:`expected_costs`."""
+    [cost] = expected_costs([spec], n_rows, n_columns)
+    return cost
+
+
+def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> list[Cost]:
+    """Return the expected cost of fitting each model on a table of that shape, in their order.
 
     A model of a measured family that is in none of the spaces follows its family's law with the
-    family's median offset; the cost of another family's model is unknown.
+    family's median offset; the cost of another family's model is unknown. An average costs what its
+    members cost together.
 
     Parameters
     ----------
-    spec : ModelSpec
-        The model.
+    specs : iterable of ModelSpec
+        The models.
     n_rows, n_columns : int
         Shape of the prepared table, each at least 1.
 
     Examples
     --------
     >>> spec = ModelSpec("ABOD", {"n_neighbors": 100})
-    >>> expected_cost(spec, 20_000, 10).seconds > 10 * expected_cost(spec, 1_000, 10).seconds
+    >>> [small], [large] = (expected_costs([spec], n_rows, 10) for n_rows in (1_000, 20_000))
+    >>> large.seconds > 10 * small.seconds
     True
-    """
-    [cost] = expected_costs([spec], n_rows, n_columns)
-    return cost
-
-
-def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> list[Cost]:
-    """Return :func:`expected_cost` of many models on one table, in their order.
-
-    An average costs what its members cost together.
     """
     for name, count in (("n_rows", n_rows), ("n_columns", n_columns)):
         if not count >= 1:

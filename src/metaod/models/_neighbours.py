@@ -41,13 +41,7 @@ _SLOWER_SEARCH = 4.0
 
 
 def more_rows_than_neighbours(default: int) -> Callable[[dict[str, Any], int, int], str | None]:
-    """Return the rule that a table has more rows than ``n_neighbors``, ``default`` if not given.
-
-    Examples
-    --------
-    >>> more_rows_than_neighbours(5)({}, 4, 2)
-    'n_neighbors=5 needs at least 6 rows, the table has 4'
-    """
+    """Return the rule that a table has more rows than ``n_neighbors``, ``default`` if not given."""
 
     def rule(params: dict[str, Any], n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature
         k = params.get("n_neighbors", default)
@@ -72,20 +66,12 @@ class Request:
 class NeighbourMethod:
     """How one family's scores come from a neighbour search.
 
-    Parameters
-    ----------
-    defaults : dict
-        The hyperparameters that may be set, with PyOD's defaults.
-    scores : callable
-        ``scores(X, neighbours, sizes)`` does what all numbers of neighbours share and returns a
-        function that gives the scores of one request.
-    depth : callable
-        Neighbours to be searched for ``n_neighbors``.
-    seconds : callable
-        ``seconds(n_rows, n_columns, k)`` is the expected time beyond the search.
-    exact_search : callable or None
-        ``exact_search(X, k)`` finds neighbours as PyOD's detector does, where that is not by
-        scikit-learn's search; ``exact_seconds`` of a pair of rows.
+    ``defaults`` has the hyperparameters that may be set, with PyOD's defaults. ``scores(X,
+    neighbours, sizes)`` computes what all numbers of neighbours share and returns a function that
+    gives the scores of one request. ``depth(k)`` neighbours are searched for ``n_neighbors=k``, and
+    ``seconds(n_rows, n_columns, k)`` is the expected time beyond the search. ``exact_search(X, k)``
+    finds neighbours as PyOD's detector does, if not by scikit-learn's search, and takes
+    ``exact_seconds`` a pair of rows.
     """
 
     defaults: dict[str, Any]

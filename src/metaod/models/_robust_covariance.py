@@ -47,13 +47,7 @@ class Gaussian(NamedTuple):
 
 
 def reweighted_gaussian(X: Matrix) -> tuple[Gaussian, Rows]:
-    """The Gaussian of all rows that are not far from the most concentrated half, and which rows.
-
-    Parameters
-    ----------
-    X : ndarray of float, shape (n_rows, n_columns)
-        Rows, whose columns have about unit spread.
-    """
+    """Return the Gaussian of all rows not far from the most concentrated half, and which."""
     n_rows, n_columns = X.shape
     half = min(n_rows, (n_rows + n_columns + 1) // 2)
     # as wide as all rows would make it, were they normally distributed
@@ -64,14 +58,9 @@ def reweighted_gaussian(X: Matrix) -> tuple[Gaussian, Rows]:
 
 
 def core_gaussian(X: Matrix, share: float) -> tuple[Gaussian, Rows]:
-    """The Gaussian of that share of the rows that lies nearest to the bulk, and which rows.
+    """Return the Gaussian of that share of the rows that lies nearest to the bulk, and which.
 
-    Parameters
-    ----------
-    X : ndarray of float, shape (n_rows, n_columns)
-        Rows, whose columns have about unit spread.
-    share : float
-        The share, in (0, 1]; rows as far away as the last of them count too.
+    Rows as far away as the last of them count too. The columns have about unit spread.
 
     Examples
     --------

@@ -31,26 +31,10 @@ _ROUNDING = 16 * np.finfo(np.float64).eps
 class FittedScaling:
     """Columns kept, and the shift and factor of each: ``(x * unit - center) / scale``.
 
-    The robust scaling then clips the values at ±20; whitening also rotates them so that the columns
-    of the innermost rows no longer correlate, and clips them again; the signed log takes
+    ``unit`` is a power of two for each column that keeps sums and squares of huge or tiny values in
+    range. The robust scaling then clips the values at ±20; whitening also rotates them so that the
+    columns of the innermost rows no longer correlate, and clips them again; the signed log takes
     ``sign(v) * log(1 + |v|)`` and standardises the result.
-
-    Parameters
-    ----------
-    name : str
-        The scaling.
-    n_columns : int
-        Columns of the matrix it was fitted on.
-    kept : ndarray of int
-        Indices of the columns that are not constant.
-    unit : ndarray of float
-        A power of two a column that keeps sums and squares of huge or tiny values in range.
-    center, scale : ndarray of float
-        Shift and divisor in those units.
-    log_center, log_scale : ndarray of float or None
-        Mean and standard deviation of the signed logs; None for the other scalings.
-    white_center, whitening : ndarray of float, shapes (n_kept,) and (n_kept, n_kept), or None
-        Centre of the robust values and the matrix that whitens them; None for the other scalings.
     """
 
     name: str
@@ -148,13 +132,7 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
 
 
 def why_not_scaled(scaling: str, n_rows: int, n_columns: int) -> str | None:
-    """Return why a table of that size cannot be scaled so; None if it can.
-
-    Examples
-    --------
-    >>> why_not_scaled("whitened", 9, 4)
-    'whitening 4 columns takes at least 10 rows, the table has 9'
-    """
+    """Return why a table of that size cannot be scaled so; None if it can."""
     if scaling != "whitened":
         return None
     if n_columns > WIDEST:

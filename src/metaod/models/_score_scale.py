@@ -40,19 +40,7 @@ class ScoreScale:
 
     @classmethod
     def of(cls, scores: Scores, *, where: str) -> Self:
-        """Learn the scale from the scores of the training rows.
-
-        Parameters
-        ----------
-        scores : ndarray of float, shape (n_rows,)
-            Scores of the training rows.
-        where : str
-            The model, for the error.
-
-        Raises
-        ------
-        UserError
-            If more than 1 % of the scores are NaN or infinite.
+        """Learn the scale from training scores; ``where`` is the model, for the error.
 
         Examples
         --------

@@ -43,16 +43,9 @@ class Neighbours:
 
 
 def nearest(X: Matrix, k: int, metric: str) -> Neighbours:
-    """Find the k nearest other rows of every row.
+    """Find the k nearest other rows of every row; k is less than the number of rows.
 
     Memory beyond the result: about 4 MiB, or 256 bytes a row where that is more.
-
-    Parameters
-    ----------
-    X : ndarray of float, shape (n_rows, n_columns)
-    k : int
-        Number of neighbours, less than the number of rows.
-    metric : {"euclidean", "manhattan"}
 
     Examples
     --------
@@ -73,7 +66,7 @@ def nearest(X: Matrix, k: int, metric: str) -> Neighbours:
 def nearest_pyod(X: Matrix, k: int, metric: str, *, n_neighbors: int) -> Neighbours:
     """Find the k nearest other rows as PyOD's detectors do, ties and rounding included.
 
-    ``n_neighbors`` is the detector's, which decides between scikit-learn's ways to search.
+    The detector's ``n_neighbors`` decides between scikit-learn's ways to search.
     """
     from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - slow, for exact scores alone
 
@@ -169,7 +162,7 @@ def _refuse_overflow(largest: float) -> None:
 
 @njit(cache=True)
 def _sum_differences(queries: Matrix, columns: Matrix, out: Matrix) -> None:
-    """Manhattan distances of some rows to all; added up column by column, as others do."""
+    """Compute Manhattan distances of some rows to all, column by column as others do."""
     n_columns, n_rows = columns.shape
     tile = 512
     for q in range(queries.shape[0]):
@@ -207,7 +200,7 @@ def _choose(
     distances: Matrix,
     indices: npt.NDArray[np.int32],
 ) -> float:
-    """Keep the nearest of each row of a block of distances; squared and inexact where X is given.
+    """Keep the nearest of each row of a block of distances; squared and inexact if X is given.
 
     Returns a distance that held the neighbours of the last row: a first guess for the next block.
     """
@@ -241,7 +234,7 @@ def _choose(
 
 @njit(cache=True)
 def _reach(row: Matrix, k: int, guess: float) -> float:
-    """A distance within which at least k of the values lie, and not many more."""
+    """Return a distance within which at least k of the values lie, and not many more."""
     low, high = 0.0, guess
     count = _count_within(row, high)
     while count < k:

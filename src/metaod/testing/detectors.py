@@ -2,32 +2,30 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
-from metaod.models import ModelSpec, SpecDetector, UndefinedScores, family, specs_of
+from metaod.models import Matrix, ModelSpec, SpecDetector, UndefinedScores, family, specs_of
 
 __all__ = ["Check", "ContractViolation", "check_detector", "detector_contract"]
 
-Matrix = npt.NDArray[np.float64]
-
 
 class ContractViolation(AssertionError):
-    """A family does not keep the contract; the message says which point and how."""
+    """A family breaks the contract; the message says which point and how."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One point of the contract for one family; call it to check.
+    """One point of the contract for one family; a call raises :class:`ContractViolation`.
 
     Parameters
     ----------
     name : str
         The point, and the model or table that it is checked on.
     run : callable
-        Raises :class:`ContractViolation` where the point is not kept.
+        The check.
     """
 
     name: str
@@ -42,7 +40,7 @@ class Check:
 
 
 def tables() -> dict[str, Matrix]:
-    """Small tables on which detectors trip: ties, duplicates, constants, p > n, few rows."""
+    """Small tables that break detectors: ties, duplicates, constants, p > n, few rows."""
     rng = np.random.default_rng(0)
     plain = rng.normal(size=(160, 4))
     return {
@@ -85,34 +83,34 @@ def detector_contract(name: str, *, max_models: int = 6) -> list[Check]:
     specs = specs_of(family(name))
     step = max(1, -(-len(specs) // max_models))
     sample = specs[::step]
-    checks = [Check(f"{name}: ids round-trip", lambda: _ids_round_trip(specs))]
+    checks = [Check(f"{name}: ids round-trip", partial(_ids_round_trip, specs))]
     for spec in sample:
-        # that there are scores at all comes before what they are like
+        # first whether there are scores at all
         checks += [
-            Check(
-                f"{spec}: scores {table!r}",
-                lambda spec=spec, table=table, X=X: _scores(spec, table, X),  # type: ignore[misc]  # mypy cannot type a default in a lambda
-            )
+            Check(f"{spec}: scores {table!r}", partial(_scores, spec, table, X))
             for table, X in tables().items()
         ]
         checks += [
-            Check(f"{spec}: repeats itself", lambda spec=spec: _repeats(spec)),  # type: ignore[misc]  # as above
-            Check(f"{spec}: leaves its input alone", lambda spec=spec: _input_unchanged(spec)),  # type: ignore[misc]  # as above
-            Check(f"{spec}: its equivalence agrees", lambda spec=spec: _equivalence(spec)),  # type: ignore[misc]  # as above
-            Check(f"{spec}: scores new rows", lambda spec=spec: _new_rows(spec)),  # type: ignore[misc]  # as above
+            Check(f"{spec}: {what}", partial(check, spec))
+            for what, check in (
+                ("repeats itself", _repeats),
+                ("does not change its input", _input_unchanged),
+                ("agrees with its equivalence", _equivalence),
+                ("scores new rows", _new_rows),
+            )
         ]
-    checks.append(Check(f"{name}: outliers score high", lambda: _finds_outliers(sample)))
+    checks.append(Check(f"{name}: outliers score high", partial(_finds_outliers, sample)))
     return checks
 
 
 def check_detector(name: str, *, max_models: int = 6) -> None:
-    """Run the whole contract over a registered family; raise at the first point not kept."""
+    """Run the whole contract over a registered family; raise at the first violation."""
     for check in detector_contract(name, max_models=max_models):
         check()
 
 
-def _demand(kept: bool, spec: ModelSpec, point: str) -> None:
-    if not kept:
+def _require(holds: bool, spec: ModelSpec, point: str) -> None:
+    if not holds:
         raise ContractViolation(f"{spec}: {point}")
 
 
@@ -135,18 +133,18 @@ def _fit(spec: ModelSpec, X: Matrix, seed: int = 0) -> Matrix:
 
 def _ids_round_trip(specs: tuple[ModelSpec, ...]) -> None:
     for spec in specs:
-        _demand(ModelSpec.parse(spec.id) == spec, spec, "its id does not read back")
-        _demand(ModelSpec.from_json(spec.to_json()) == spec, spec, "its JSON does not read back")
+        _require(ModelSpec.parse(spec.id) == spec, spec, "its id does not read back")
+        _require(ModelSpec.from_json(spec.to_json()) == spec, spec, "its JSON does not read back")
 
 
 def _scores(spec: ModelSpec, table: str, X: Matrix) -> None:
     if not spec.applies(*X.shape):
         return
     scores = _fit(spec, X)
-    # a detector may give NaN where it is undefined (angles among duplicates); that is recorded as
-    # a failed cell. Infinity has no such reading
-    _demand(not np.isinf(scores).any(), spec, "infinite scores")
-    _demand(table != "plain" or not np.isnan(scores).all(), spec, "only NaN on a plain table")
+    # a detector may give NaN where it is undefined (angles among duplicates), which is recorded as
+    # a failed cell; infinity has no such meaning
+    _require(not np.isinf(scores).any(), spec, "infinite scores")
+    _require(table != "plain" or not np.isnan(scores).all(), spec, "only NaN on a plain table")
 
 
 def _finds_outliers(specs: tuple[ModelSpec, ...]) -> None:
@@ -163,7 +161,7 @@ def _finds_outliers(specs: tuple[ModelSpec, ...]) -> None:
             above = scores[150:, None] > scores[None, :150]
             tied = scores[150:, None] == scores[None, :150]
             best = max(best, float(np.mean(above + 0.5 * tied)))
-    _demand(
+    _require(
         best > 0.7,
         specs[0],
         f"no model of the grid ranks rows 5 to 9 standard deviations away above the others (ROC "
@@ -174,10 +172,10 @@ def _finds_outliers(specs: tuple[ModelSpec, ...]) -> None:
 def _repeats(spec: ModelSpec) -> None:
     X = tables()["plain"]
     first, again = _fit(spec, X, seed=3), _fit(spec, X, seed=3)
-    _demand(np.array_equal(first, again, equal_nan=True), spec, "two fits with one seed differ")
+    _require(np.array_equal(first, again, equal_nan=True), spec, "two fits with one seed differ")
     if not spec.is_random:
         other = _fit(spec, X, seed=4)
-        _demand(
+        _require(
             np.array_equal(first, other, equal_nan=True),
             spec,
             "scores depend on the seed: register it with random=True",
@@ -188,16 +186,16 @@ def _input_unchanged(spec: ModelSpec) -> None:
     X = tables()["plain"]
     before = X.copy()
     _fit(spec, X)
-    _demand(np.array_equal(X, before), spec, "fit changes the table it is given")
+    _require(np.array_equal(X, before), spec, "fit changes the table it is given")
 
 
 def _equivalence(spec: ModelSpec) -> None:
     X = tables()["plain"]
     same = spec.equivalence
-    _demand(same.equivalence == same, spec, "its equivalence has another equivalence")
+    _require(same.equivalence == same, spec, "its equivalence has another equivalence")
     if same != spec:
         close = np.allclose(_fit(spec, X), _fit(same, X), rtol=1e-9, atol=1e-12, equal_nan=True)
-        _demand(close, spec, f"{same} is declared equivalent and scores otherwise")
+        _require(close, spec, f"{same} is declared equivalent and scores otherwise")
 
 
 def _new_rows(spec: ModelSpec) -> None:
@@ -208,4 +206,4 @@ def _new_rows(spec: ModelSpec) -> None:
         raise ContractViolation(f"{spec}: {error}") from error
     if hasattr(detector.detector_, "decision_function") and spec.applies(10, X.shape[1]):
         scores = detector.decision_function(X[:10] + 0.1)
-        _demand(scores.shape == (10,), spec, f"{scores.shape} scores for 10 new rows")
+        _require(scores.shape == (10,), spec, f"{scores.shape} scores for 10 new rows")

@@ -15,7 +15,7 @@ FORESTS = (SCiForest, ExtendedIForest)
 
 @pytest.mark.parametrize("name", ["SCiForest", "ExtendedIForest"])
 def test_contract(name):
-    for check in detector_contract(name, max_models=2):
+    for check in detector_contract(name, max_models=1):
         check()
 
 

@@ -23,20 +23,9 @@ def abod_scores(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) -> Matr
     """Return minus the variance of the weighted cosines between the neighbours of every row.
 
     Neighbours are added one by one, each with its pairs with the nearer ones, so that one pass
-    gives the scores for every size. Rows that equal the row itself form no angle and are left out;
-    a row without a pair has no score (NaN), as in PyOD. Memory: the result.
-
-    Parameters
-    ----------
-    X : ndarray of float, shape (n_rows, n_columns)
-    neighbours : Neighbours
-        At least the largest size less one; Euclidean.
-    sizes : sequence of int
-        Numbers of neighbours; as in PyOD, the row itself counts as one of them.
-
-    Returns
-    -------
-    ndarray of float, shape (n_sizes, n_rows)
+    gives the scores for every size; as in PyOD, the row itself counts as one neighbour. Rows that
+    equal the row itself form no angle and are left out; a row without a pair has no score (NaN), as
+    in PyOD. The result has shape (n_sizes, n_rows).
 
     Examples
     --------

@@ -16,25 +16,10 @@ _DROP = 5  # beta in PyOD: ratio of sizes at which small clusters begin
 
 
 class CBLOF(Estimator):
-    """Distance to the nearest large cluster's centre.
+    """Distance to the nearest large cluster's centre, times the cluster's size if ``use_weights``.
 
     Scores are those of PyOD's ``CBLOF``, which fails if no cluster is small: if even the smallest
     has more than a tenth of the rows. All clusters are then large here.
-
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        Number of clusters.
-    use_weights : bool, default=False
-        Whether distances are multiplied by the size of the row's cluster.
-    random_state : int, RandomState or None, default=None
-        Seed.
-
-    Examples
-    --------
-    >>> X = [[0.0], [0.1], [5.0], [5.1], [7.0]]
-    >>> CBLOF(n_clusters=2, random_state=0).fit(X).decision_scores_.argmax()
-    np.int64(4)
     """
 
     def __init__(

@@ -30,13 +30,6 @@ class COF(Estimator):
     average chaining distance through its k nearest rows, over the mean of theirs. A new row's
     neighbours are training rows, and their chaining distances are those of the training table.
 
-    Parameters
-    ----------
-    n_neighbors : int, default=20
-        Number of neighbours, less than the number of rows.
-    method : {"fast", "memory"}, default="fast"
-        PyOD's ways to compute the training scores.
-
     Examples
     --------
     >>> detector = COF(n_neighbors=2).fit([[0.0], [1.0], [2.0], [9.0]])
@@ -83,37 +76,17 @@ def chaining_distances(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) 
     """Return the average chaining distance of every row, for each number of neighbours.
 
     The cost of joining the j-th neighbour to the chain depends on the nearer ones alone, so the
-    costs of the longest chain include those of all others. Memory: the result.
-
-    Parameters
-    ----------
-    X : ndarray of float, shape (n_rows, n_columns)
-    neighbours : Neighbours
-        At least the most neighbours that are asked for; Euclidean.
-    sizes : sequence of int
-        Numbers of neighbours.
-
-    Returns
-    -------
-    ndarray of float, shape (n_sizes, n_rows)
+    costs of the longest chain include those of all others. The result has shape (n_sizes, n_rows).
     """
     result: Matrix = _chain(X, neighbours.indices, np.asarray(sizes, dtype=np.int64))
     return result
 
 
 def cof_scores(chaining: Scores, neighbours: Neighbours, k: int) -> Scores:
-    """Return the connectivity-based outlier factor of every row.
+    """Return the connectivity-based outlier factor of every row, from chaining distances.
 
     If the chaining distances of a row's k neighbours are all 0, the row gets the largest float, as
     in PyOD, or 0 if its own is 0 too.
-
-    Parameters
-    ----------
-    chaining : ndarray of float, shape (n_rows,)
-        Average chaining distances with k neighbours.
-    neighbours : Neighbours
-        At least k.
-    k : int
 
     Examples
     --------

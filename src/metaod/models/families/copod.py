@@ -7,15 +7,7 @@ __all__ = ["COPOD"]
 
 
 class COPOD(TailEstimator):
-    """The longer tail of a value counts, or the mean of both tails if it is larger.
-
-    Training scores are those of PyOD's ``COPOD``.
-
-    Examples
-    --------
-    >>> COPOD().fit([[0.0], [0.1], [0.2], [5.0]]).decision_scores_.argmax()
-    np.int64(3)
-    """
+    """The longer tail of a value counts, or the mean of both if larger: PyOD's training scores."""
 
     mean_of_tails = True
 

@@ -42,15 +42,7 @@ class TailEstimator(Estimator):
 
 
 class ECOD(TailEstimator):
-    """Outliers by empirical cumulative distributions: the rarer of a value's tails counts.
-
-    Training scores are those of PyOD's ``ECOD``.
-
-    Examples
-    --------
-    >>> ECOD().fit([[0, 1], [1, 0], [2, 2], [9, 9]]).decision_scores_.argmax()
-    np.int64(3)
-    """
+    """The rarer of a value's tails counts: PyOD's training scores."""
 
     mean_of_tails = False
 

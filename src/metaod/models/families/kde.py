@@ -45,25 +45,13 @@ class LeaveOneOutKDE(Estimator):
     """Scores a row by the negative logarithm of the density of the other rows around it.
 
     The density is the mean of the Gaussians ``exp(-gamma |x - c|²)`` around the training rows c,
-    normalised. PyOD's own KDE has the row itself among the centres, which hides outliers if the
+    normalised; ``gamma`` is ``gamma_scale / (columns * variance of all values)``: the larger, the
+    more local. PyOD's own KDE has the row itself among the centres, which hides outliers if the
     bandwidth is small, and a bandwidth that does not depend on the number of columns.
 
     A table of more than 20,000 rows has 10,000 rows as centres, always the same for the same
     number of rows. A training row given again as a new row is among the centres itself, and looks
     more normal than it did in training.
-
-    Parameters
-    ----------
-    gamma_scale : float, default=0.3
-        ``gamma`` as a multiple of ``1 / (columns * variance of all values)``. The larger, the
-        more local.
-
-    Attributes
-    ----------
-    gamma_ : float
-        The factor of the squared distance; a bandwidth h has gamma 1 / (2 h²).
-    centers_ : ndarray of float, shape (n_centers, n_columns)
-        The centres of the density.
 
     Examples
     --------
@@ -159,30 +147,11 @@ class KDEScorer:
 
 
 def leave_one_out_scores(X: Matrix, gamma_scales: Sequence[float]) -> tuple[Matrix, list[float]]:
-    """Return the negative logarithm of the density at each row, without the row itself.
+    """Return -log density at each row without the row itself, and the time, of each bandwidth.
 
     Distances come from inner products about the mean. Their rounding is of the order of the
     largest squared distance, at most the number of rows in units of columns times the variance of
     all values: scores are accurate to about 1e-15 times rows times ``gamma_scale``.
-
-    Parameters
-    ----------
-    X : ndarray of float, shape (n_rows, n_columns)
-        The table, scaled; at least two rows.
-    gamma_scales : sequence of float
-        The bandwidths, see :class:`LeaveOneOutKDE`.
-
-    Returns
-    -------
-    scores : ndarray of float, shape (n_gamma_scales, n_rows)
-    seconds : list of float
-        Time that each bandwidth alone would have taken.
-
-    Examples
-    --------
-    >>> scores, _ = leave_one_out_scores(np.array([[0.0], [1.0], [2.0], [9.0]]), [1.0])
-    >>> scores[0].argmax()
-    np.int64(3)
     """
     start = perf_counter()
     unit = _gamma_unit(X)

@@ -52,15 +52,6 @@ class LODA(Estimator):
 
     PyOD's own projects a batch by one product of matrices, whose rounding depends on the size of
     the batch, so that the bin of a row on an edge depends on the rows that come with it.
-
-    Parameters
-    ----------
-    n_bins : int or "auto", default=10
-        Bins of each histogram.
-    n_random_cuts : int, default=100
-        Random projections.
-    random_state : int, RandomState or None, default=None
-        Seed.
     """
 
     def __init__(

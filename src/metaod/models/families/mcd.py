@@ -19,23 +19,12 @@ class MCD(Estimator):
     The half with the smallest covariance determinant is searched for from a few robust estimates
     as in DetMCD (Hubert, Rousseeuw and Verdonck, 2012), not from hundreds of random subsets as in
     FastMCD, which PyOD's ``MCD`` runs: scores are the same every time, in a fraction of the time.
-    Location and covariance are then computed again from all rows that are not far from that half.
+    Location and covariance are then computed again from all rows that are not far from that half,
+    and once more from the share ``core`` of the rows that are nearest, if it is given: a smaller
+    core excludes outliers in large numbers. ``support_`` marks the rows that were used last.
 
     Rows in a plane, for example duplicates or columns that add up, are allowed: a direction in
     which the half has no extent gets a millionth of the table's variance.
-
-    Parameters
-    ----------
-    core : float in (0, 1] or None, default=None
-        Share of the rows, the nearest by that distance, from which location and covariance are
-        computed once more; None skips this. A smaller core excludes outliers in large numbers.
-
-    Attributes
-    ----------
-    support_ : ndarray of bool
-        The rows from which location and covariance were computed.
-    decision_scores_ : ndarray of float
-        Squared distances.
 
     Examples
     --------

@@ -18,20 +18,10 @@ _NEGLIGIBLE = 1e-12
 
 
 class PCA(Estimator):
-    """Weighted distances to the principal components.
+    """Distances to the principal components; ``weighted``: those of less variance count more.
 
     Scores are those of PyOD's ``PCA`` without standardisation (the model's scaling does it) and
     without components that have no variance, by which PyOD's divides.
-
-    Parameters
-    ----------
-    weighted : bool, default=True
-        Whether components of less variance count more.
-
-    Examples
-    --------
-    >>> PCA().fit([[0.0, 0.1], [0.1, 0.0], [0.2, 0.3], [5.0, 4.0]]).decision_scores_.argmax()
-    np.int64(3)
     """
 
     def __init__(self, weighted: bool = True) -> None:

@@ -1,0 +1,99 @@
+"""The recipe "Add a detector family": one new file, and one line in ``families/__init__.py``."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import metaod
+
+FAMILY = '''
+"""MeanDistance: a power of the distance of a row to the mean."""
+
+from time import perf_counter
+
+import numpy as np
+
+from metaod.models._costs import CostLaw
+from metaod.models._estimator import Estimator
+from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._scoring import CellState, Scored
+
+
+class MeanDistance(Estimator):
+    def __init__(self, power=1.0):
+        self.power = power
+
+    def _fit(self, X):
+        self.mean_ = X.mean(axis=0)
+        return self._score(X)
+
+    def _score(self, X):
+        return np.linalg.norm(X - self.mean_, axis=1) ** self.power
+
+
+class MeanDistanceScorer:
+    def serves(self, spec):
+        return set(dict(spec.params)) <= {"power"}
+
+    def score(self, X, specs, *, trials, mode, budget):
+        start = perf_counter()
+        distances = np.linalg.norm(X - X.mean(axis=0), axis=1)
+        for spec in specs:
+            scores = distances ** dict(spec.params).get("power", 1.0)
+            seconds = perf_counter() - start
+            yield Scored(spec, 0, CellState.OK, scores, seconds, "from shared distances")
+
+
+add_builtin(
+    Family(
+        "MeanDistance",
+        MeanDistance,
+        {"power": (1.0, 2.0)},
+        extended=(Settings({"power": (2.0,)}, ("robust",)),),
+        shared_scorer=MeanDistanceScorer(),
+        cost=CostLaw(offset=-18.0, start=1000.0),
+    )
+)
+'''
+LINE = "from metaod.models.families import mean_distance\n"
+
+USE = '''
+import numpy as np
+import metaod
+from metaod.models import expected_costs, model_space, score_models
+
+assert metaod.__file__.startswith("{folder}"), metaod.__file__
+[extended] = model_space("extended", detectors="MeanDistance")
+assert extended.id == "MeanDistance(power=2.0, scaling=robust)"
+models = model_space("all", detectors="MeanDistance")
+assert len(models) == 3
+X = np.random.default_rng(0).normal(size=(50, 3))
+scored = list(score_models(X, models))
+assert len(scored) == 3
+for item in scored:
+    assert item.reason == "from shared distances"
+    detector = item.spec.to_pyod().fit(X)
+    np.testing.assert_allclose(item.scores, detector.decision_scores_)
+    np.testing.assert_allclose(detector.decision_function(X), detector.decision_scores_)
+small, large = (expected_costs(models[:1], n, 3)[0] for n in (100, 10_000))
+assert 0 < small.seconds < large.seconds and small.n_bytes < large.n_bytes
+print("done")
+'''
+
+
+def test_one_file_and_one_line(tmp_path):
+    package = tmp_path / "metaod"
+    ignored = shutil.ignore_patterns("__pycache__", "pretrained", "*.npz", "*.parquet")
+    shutil.copytree(Path(metaod.__file__).parent, package, ignore=ignored)
+    families = package / "models" / "families"
+    (families / "mean_distance.py").write_text(FAMILY, "utf-8")
+    with (families / "__init__.py").open("a", encoding="utf-8") as stream:
+        stream.write(LINE)
+    done = subprocess.run(
+        [sys.executable, "-c", USE.replace("{folder}", str(package))],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.stdout == "done\n", done.stderr
