@@ -25,8 +25,7 @@ from joblib import Parallel, delayed
 from metaod.history import RECIPES, TrainingData, final_origins, shipped_training_data
 from metaod.lab import bootstrap_intervals
 from metaod.learners import make_learner, origin_folds
-from metaod.models import ModelSpec, average_of, members_of
-from metaod.models._averages import COMMITTEE
+from metaod.models import COMMITTEE, ModelSpec, average_of, members_of
 
 FOLDER = Path(__file__).parents[1] / "results" / "selector"
 BOTH = ("paper", "scores")

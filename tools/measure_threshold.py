@@ -17,8 +17,7 @@ from scipy import stats
 
 from metaod.history import average_precision, final_origins, iter_folder
 from metaod.history._references import AverageScores
-from metaod.models import ModelSpec, average_of, score_models
-from metaod.models._averages import COMMITTEE
+from metaod.models import COMMITTEE, ModelSpec, average_of, score_models
 from metaod.selection._threshold import USUAL_SHARE, estimated_share
 
 Scores = npt.NDArray[np.float64]

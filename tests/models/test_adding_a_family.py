@@ -59,7 +59,7 @@ add_builtin(
 '''
 LINE = "from metaod.models.families import mean_distance\n"
 
-USE = '''
+USE = """
 import numpy as np
 import metaod
 from metaod.models import expected_costs, model_space, score_models
@@ -80,7 +80,7 @@ for item in scored:
 small, large = (expected_costs(models[:1], n, 3)[0] for n in (100, 10_000))
 assert 0 < small.seconds < large.seconds and small.n_bytes < large.n_bytes
 print("done")
-'''
+"""
 
 
 def test_one_file_and_one_line(tmp_path):

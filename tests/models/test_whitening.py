@@ -188,7 +188,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", list(TABLES))
-def test_kernels_give_what_the_detector_gives(name):
+def test_shared_scorers_give_what_the_detector_gives(name):
     scored = {item.spec: item for item in score_models(TABLES[name], MODELS)}
     assert scored.keys() == set(MODELS)
     for spec, item in scored.items():

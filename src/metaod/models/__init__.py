@@ -13,7 +13,7 @@ from metaod.models._averages import (
     members_of,
     title_of,
 )
-from metaod.models._costs import Cost, CostLaw, expected_costs, together, why_too_costly
+from metaod.models._costs import Cost, CostLaw, expected_costs, total_cost, why_too_costly
 from metaod.models._family import (
     Family,
     Settings,
@@ -103,7 +103,7 @@ __all__ = [
     "score_models",
     "specs_of",
     "title_of",
-    "together",
+    "total_cost",
     "unregister_family",
     "why_too_costly",
 ]

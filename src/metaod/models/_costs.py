@@ -17,7 +17,7 @@ from metaod.errors import BadParameter
 from metaod.models._family import registered_families
 from metaod.models._spec import ModelSpec
 
-__all__ = ["Cost", "CostLaw", "expected_cost", "expected_costs", "together", "why_too_costly"]
+__all__ = ["Cost", "CostLaw", "expected_cost", "expected_costs", "total_cost", "why_too_costly"]
 
 
 class Cost(NamedTuple):
@@ -136,14 +136,14 @@ def _law_of(name: str) -> CostLaw | None:
     return known[name].cost if name in known else None
 
 
-def together(costs: Iterable[Cost]) -> Cost:
+def total_cost(costs: Iterable[Cost]) -> Cost:
     """Return the cost of several fits one after another: the sum of times, the largest memory.
 
     Unknown costs are left out; if all are unknown, so is the result.
 
     Examples
     --------
-    >>> together([Cost(1.0, 300.0), Cost(2.0, 100.0)])
+    >>> total_cost([Cost(1.0, 300.0), Cost(2.0, 100.0)])
     Cost(seconds=3.0, n_bytes=300.0)
     """
     known = [cost for cost in costs if cost.is_known]
@@ -193,7 +193,7 @@ def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> l
         law, size = law_and_size(spec.detector)
         return UNKNOWN if law is None else law.cost(spec, n_rows, n_columns, size)
 
-    return [together(map(of_model, spec.members)) for spec in specs]
+    return [total_cost(map(of_model, spec.members)) for spec in specs]
 
 
 def why_too_costly(

@@ -21,7 +21,7 @@ from metaod.artifacts import (
     write_container,
 )
 from metaod.errors import UserError
-from metaod.models import ModelSpec, Scores, expected_costs, together, why_too_costly
+from metaod.models import ModelSpec, Scores, expected_costs, total_cost, why_too_costly
 from metaod.selection._candidates import check_pick
 from metaod.selection._fitting import Fitted, fit_models
 from metaod.selection._threshold import check_contamination
@@ -142,7 +142,7 @@ class SavedPick:
 
 def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:
     """Refuse models that are too costly for a real pick, before they are fitted."""
-    total = together(expected_costs(specs, *shape))
+    total = total_cost(expected_costs(specs, *shape))
     reason = why_too_costly(total, _MAX_SECONDS, _MAX_BYTES)
     if reason is not None:
         raise ValueError(f"fitting it again {reason}")
