@@ -1,4 +1,4 @@
-"""A table as read: columns as they came, an optional label, and where it came from."""
+"""A table as read: its columns, an optional label and its source."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,14 +17,14 @@ class Table:
     Parameters
     ----------
     frame : pandas.DataFrame
-        The columns as they came, without the label; row order and index are the caller's.
+        The columns without the label; the row order and index are those of the source.
     label : numpy.ndarray of int8 or None
-        1 for an outlier, 0 otherwise; only where the caller named a label column. It is for
-        evaluation: nothing that selects or scores ever receives it.
+        1 for an outlier, 0 otherwise; None unless the caller named a label column. It is used
+        for evaluation only, never to select or score.
     source : str
-        The file's path, or what kind of object it was.
+        The path of the file, or the type of the object.
     warnings : tuple of str
-        What the reader thought worth telling.
+        Warnings of the reader.
     typed : bool
         Whether the types of the columns are decided, as `read_table` does: the preparation does
         not interpret text then.
@@ -48,7 +48,7 @@ class Table:
 
     @property
     def index(self) -> "pd.Index[Any]":
-        """The rows' own index, with which scores can be joined back."""
+        """The row index, to join scores to the rows."""
         return self.frame.index
 
     def __repr__(self) -> str:
