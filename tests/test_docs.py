@@ -44,3 +44,22 @@ def test_the_guides_learner_keeps_the_contract():
     names = {"__name__": "guide"}
     exec(example, names)
     check_learner(names["Median"])
+
+
+RECIPES = re.findall(
+    r"^### (Add an? [a-z -]+)\n(.*?)(?=^##)",
+    (ROOT / "CONTRIBUTING.md").read_text("utf-8"),
+    flags=re.MULTILINE | re.DOTALL,
+)
+
+
+@pytest.mark.parametrize(("title", "text"), RECIPES, ids=[title for title, _ in RECIPES])
+def test_a_recipe_has_ten_lines_at_most_and_a_test_that_follows_it(title, text):
+    assert len(text.strip().splitlines()) <= 10
+    [test] = re.findall(r"\(`(tests/[a-z_/]+\.py)`\)", text)
+    assert f'"{title}"' in (ROOT / test).read_text("utf-8")
+
+
+def test_there_is_a_recipe_for_every_component():
+    found = {title.removeprefix("Add a").lstrip("n").strip() for title, _ in RECIPES}
+    assert found == {"detector family", "meta-feature", "learner", "reader", "executor"}
