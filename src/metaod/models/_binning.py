@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["bin_of", "edge_of", "has_bins", "no_bins"]
-
 
 @njit(cache=True)
 def edge_of(b: Any, low: Any, step: Any) -> Any:

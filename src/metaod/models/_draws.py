@@ -1,6 +1,6 @@
-"""Random draws with SplitMix64, whose stream no library version and no machine changes.
+"""Random draws with SplitMix64, which are the same on every machine and library version.
 
-The state is an array of one unsigned 64-bit integer, which every draw moves on.
+The state is an array of one unsigned 64-bit integer, which every draw changes.
 """
 
 import math
@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-
-__all__ = ["below", "draw_first", "normal", "put_back", "seed_tree", "uniform"]
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -27,7 +25,7 @@ def _mixed(bits: Any) -> Any:
 
 @njit(cache=True)
 def seed_tree(state: Any, seed: int, kind: int, tree: int) -> None:
-    """Start the stream of one tree of one kind of forest; streams do not depend on each other."""
+    """Start the independent stream of one tree of one kind of forest."""
     state[0] = _mixed(
         _mixed(_mixed(np.uint64(seed) + _GAMMA) ^ np.uint64(kind)) + np.uint64(tree) * _GAMMA
     )
@@ -48,15 +46,15 @@ def below(state: Any, bound: int) -> int:
 
 @njit(cache=True)
 def normal(state: Any) -> float:
-    """Draw from the standard normal distribution, by Box and Muller's way."""
-    # 1 - u lies in (0, 1], whose logarithm is finite
+    """Draw from the standard normal distribution, by Box and Muller's method."""
+    # 1 - u is in (0, 1], so its logarithm is finite
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(state, 0.0, 1.0)))
     return radius * math.cos(2.0 * math.pi * uniform(state, 0.0, 1.0))
 
 
 @njit(cache=True)
 def draw_first(state: Any, items: Any, count: int, swapped: Any) -> None:
-    """Shuffle the first ``count`` items; ``swapped`` remembers with which positions."""
+    """Swap random items to the first ``count`` positions; write the positions to ``swapped``."""
     n = items.shape[0]
     for i in range(count):
         j = i + below(state, n - i)

@@ -1,4 +1,4 @@
-"""The hyperplane that splits a node of an oblique isolation tree: the best of some, or any."""
+"""The hyperplane that splits a node of an oblique isolation tree."""
 
 from typing import Any, NamedTuple
 
@@ -6,79 +6,78 @@ import numpy as np
 from numba import njit
 
 from metaod.models._draws import below, normal, uniform
-from metaod.models._gain import MARGIN, best_split, order
 
-__all__ = ["Known", "Room", "best_hyperplane", "project", "random_hyperplane"]
+# a gain must be larger by this much, so rounding does not decide between ties: the first wins
+_MARGIN = 1e-7
+
+# more values than this in one bin are sorted faster by a quicksort than by insertion
+_CROWD = 100
 
 
-class Known(NamedTuple):
-    """What is known of the columns in the node in hand."""
+class ColumnStats(NamedTuple):
+    """Statistics of the columns in the current node."""
 
-    columns: Any
-    """All columns; those that are constant in the node come first."""
-    seen: Any
-    """The last node in which a column was measured."""
+    columns: Any  # all columns; those that are constant in the node come first
+    seen: Any  # the last node in which a column was measured
     lows: Any
     highs: Any
     spreads: Any
-    grains: Any
-    """Widest range that counts as constant."""
+    grains: Any  # widest range that counts as constant
 
 
-class Room(NamedTuple):
-    """Room for the trials of a node."""
+class Buffers(NamedTuple):
+    """Arrays that every node's trials overwrite, apart from the reciprocals."""
 
     projected: Any
     ordered: Any
-    places: Any
-    shares: Any
-    """1 / n."""
+    bins: Any
+    reciprocals: Any
     sums: Any
     weights: Any
 
 
 @njit(cache=True)
-def _measure(values: Any, rows: Any, column: int, known: Any, with_spread: bool) -> None:
-    """Range and standard deviation of a column in the node."""
+def _measure(values: Any, rows: Any, column: int, stats: Any, with_spread: bool) -> None:
+    """Write the range and the standard deviation of a column in the node."""
     origin = low = high = values[rows[0]]
     for row in rows:
         low = min(low, values[row])
         high = max(high, values[row])
-    known.lows[column] = low
-    known.highs[column] = high
+    stats.lows[column] = low
+    stats.highs[column] = high
     width = high - low
-    if with_spread and width > known.grains[column]:
-        # in units of the range, so that squares stay numbers
+    if with_spread and width > stats.grains[column]:
+        # in units of the range, so squares do not overflow
         total = squares = 0.0
         for row in rows:
             value = (values[row] - origin) / width
             total += value
             squares += value * value
         mean = total / len(rows)
-        known.spreads[column] = width * np.sqrt(max(squares / len(rows) - mean * mean, 0.0))
+        stats.spreads[column] = width * np.sqrt(max(squares / len(rows) - mean * mean, 0.0))
 
 
 @njit(cache=True)
 def _draw_columns(
     state: Any, sample: Any, rows: Any, node: int, n_constant: int, n_dims: int, with_spread: bool,
-    known: Any,
+    stats: Any,
 ) -> Any:  # fmt: skip
-    """Draw columns to the places behind the first ``n_constant``, which are constant in the node.
+    """Draw columns to the positions after the first ``n_constant``, which are constant.
 
-    A column that turns out constant joins these, for all nodes below too: they only ever reorder
-    the others. Returns how many are constant and how many were drawn.
+    A column that turns out constant is added to these, also for the nodes below, which only reorder
+    the others. Returns the number of constant and of drawn columns.
     """
-    columns = known.columns
+    columns = stats.columns
     drawn = 0
     while drawn < n_dims and n_constant + drawn < len(columns):
         free = n_constant + drawn
-        place = free + below(state, len(columns) - free)
-        column = columns[place]
-        if known.seen[column] != node:
-            known.seen[column] = node
-            _measure(sample[column], rows, column, known, with_spread)
-        columns[place] = columns[free]
-        if known.highs[column] - known.lows[column] > known.grains[column]:
+        position = free + below(state, len(columns) - free)
+        column = columns[position]
+        if stats.seen[column] != node:
+            stats.seen[column] = node
+            _measure(sample[column], rows, column, stats, with_spread)
+        columns[position] = columns[free]
+        if stats.highs[column] - stats.lows[column] > stats.grains[column]:
             columns[free] = column
             drawn += 1
         else:
@@ -90,7 +89,7 @@ def _draw_columns(
 
 @njit(cache=True)
 def project(sample: Any, rows: Any, columns: Any, weights: Any, projected: Any) -> None:
-    """Weighted sums of some columns; ``sample`` has each column as one row."""
+    """Write weighted sums of some columns; each column is one row of ``sample``."""
     projected[: len(rows)] = 0.0
     for d in range(len(columns)):
         values = sample[columns[d]]
@@ -101,28 +100,28 @@ def project(sample: Any, rows: Any, columns: Any, weights: Any, projected: Any) 
 
 @njit(cache=True)
 def best_hyperplane(
-    state: Any, sample: Any, rows: Any, node: int, n_constant: int, n_trials: int, known: Any,
-    room: Any, plane_columns: Any, plane_weights: Any,
+    state: Any, sample: Any, rows: Any, node: int, n_constant: int, n_trials: int, stats: Any,
+    buffers: Any, plane_columns: Any, plane_weights: Any,
 ) -> Any:  # fmt: skip
-    """SCiForest's split: its threshold (infinite where there is none) and acceptable range."""
+    """Return the threshold (infinite without a split) and acceptable range of SCiForest's split."""
     best = -np.inf
     threshold = reach = np.inf
     n_dims = len(plane_columns)
-    weights = room.weights
+    weights = buffers.weights
     for _ in range(n_trials):
         n_constant, drawn = _draw_columns(
-            state, sample, rows, node, n_constant, n_dims, True, known
+            state, sample, rows, node, n_constant, n_dims, True, stats
         )
-        chosen = known.columns[n_constant : n_constant + drawn]
+        chosen = stats.columns[n_constant : n_constant + drawn]
         for d in range(drawn):
-            weights[d] = uniform(state, -1.0, 1.0) / known.spreads[chosen[d]]
-        project(sample, rows, chosen, weights, room.projected)
-        tried = room.ordered[: len(rows)]
-        order(room.projected[: len(rows)], tried, room.places)
-        gain, place = best_split(tried, room.shares, room.sums)
-        if gain > best + MARGIN:
+            weights[d] = uniform(state, -1.0, 1.0) / stats.spreads[chosen[d]]
+        project(sample, rows, chosen, weights, buffers.projected)
+        tried = buffers.ordered[: len(rows)]
+        _sort(buffers.projected[: len(rows)], tried, buffers.bins)
+        gain, position = _best_split(tried, buffers.reciprocals, buffers.sums)
+        if gain > best + _MARGIN:
             best = gain
-            low, high = tried[place - 1], tried[place]
+            low, high = tried[position - 1], tried[position]
             threshold = low + 0.5 * (high - low)
             if threshold <= low:
                 threshold = high
@@ -135,18 +134,88 @@ def best_hyperplane(
 
 @njit(cache=True)
 def random_hyperplane(
-    state: Any, sample: Any, rows: Any, node: int, n_constant: int, known: Any,
+    state: Any, sample: Any, rows: Any, node: int, n_constant: int, stats: Any,
     plane_columns: Any, plane_weights: Any,
 ) -> Any:  # fmt: skip
-    """The extended isolation forest's split; every step past it counts."""
+    """Return the extended isolation forest's split, which has no acceptable range."""
     n_constant, drawn = _draw_columns(
-        state, sample, rows, node, n_constant, len(plane_columns), False, known
+        state, sample, rows, node, n_constant, len(plane_columns), False, stats
     )
     threshold = 0.0 if drawn > 0 else np.inf
     for d in range(drawn):
-        column = known.columns[n_constant + d]
+        column = stats.columns[n_constant + d]
         weight = normal(state)
-        threshold += weight * uniform(state, known.lows[column], known.highs[column])
+        threshold += weight * uniform(state, stats.lows[column], stats.highs[column])
         plane_columns[d] = column
         plane_weights[d] = weight
     return threshold, np.inf, n_constant
+
+
+@njit(cache=True)
+def _sort(values: Any, ordered: Any, bins: Any) -> None:
+    """Sort a few hundred values into bins of the range, then by insertion.
+
+    This is four times faster than a quicksort, which is used if a bin gets many values.
+    """
+    count = len(values)
+    low = high = values[0]
+    for value in values:
+        low = min(low, value)
+        high = max(high, value)
+    ordered[:] = values
+    if not high > low:
+        return
+    factor = (count - 1) / (high - low)
+    bins[: count + 1] = 0
+    for value in values:
+        bins[int((value - low) * factor) + 1] += 1
+    crowd = 0
+    for i in range(1, count + 1):
+        crowd = max(crowd, bins[i])
+        bins[i] += bins[i - 1]
+    if crowd > _CROWD:
+        ordered.sort()
+        return
+    for value in values:
+        position = int((value - low) * factor)
+        ordered[bins[position]] = value
+        bins[position] += 1
+    for i in range(1, count):
+        value = ordered[i]
+        j = i - 1
+        while j >= 0 and ordered[j] > value:
+            ordered[j + 1] = ordered[j]
+            j -= 1
+        ordered[j + 1] = value
+
+
+@njit(cache=True)
+def _best_split(ordered: Any, reciprocals: Any, sums: Any) -> Any:
+    """Return the largest gain in standard deviation, and the index where the right side starts.
+
+    The gain is ``(sd - (sd of the left + sd of the right) / 2) / sd``, or -inf if all are equal.
+    """
+    count = len(ordered)
+    mean = ordered.mean()
+    total = squares = 0.0
+    for i in range(count):
+        value = ordered[i] - mean
+        total += value
+        squares += value * value
+        sums[0, i] = total
+        sums[1, i] = squares
+    # a separate loop without branches, which vectorises
+    for i in range(count - 1):
+        left, right = reciprocals[i + 1], reciprocals[count - i - 1]
+        # the sums of both sides add up to 0, and to all squares
+        of_left = sums[1, i] * left - (sums[0, i] * left) ** 2
+        of_right = (squares - sums[1, i]) * right - (sums[0, i] * right) ** 2
+        # negative values are rounding errors
+        sums[2, i] = np.sqrt(abs(of_left)) + np.sqrt(abs(of_right))
+    spread = np.sqrt(squares * reciprocals[count])
+    margin = 2.0 * _MARGIN * spread
+    least, position = np.inf, 0
+    for i in range(count - 1):
+        if sums[2, i] < least - margin and ordered[i + 1] > ordered[i]:
+            least, position = sums[2, i], i + 1
+    return (1.0 - 0.5 * least / spread if position > 0 else -np.inf), position

@@ -1,11 +1,9 @@
-"""Isolation trees as scikit-learn grows them, from a generator of our own, in flat arrays.
+"""Isolation trees as scikit-learn grows them, with our own random generator, in flat arrays.
 
 A tree of depth D is complete: node i has the children 2i and 2i + 1, nodes 1 ... 2^D - 1 split and
-the following 2^D are leaves. A branch that ends early goes on to the left, past infinite
-thresholds, so that every row takes D steps and no step needs a test for a leaf.
-
-Thresholds are drawn in float64 between the float32 values of a column, as scikit-learn does, and
-then rounded down to float32: no float32 value lies between the two, so that they split alike.
+the following 2^D are leaves. A branch that ends early continues to the left with infinite
+thresholds, so every row takes D steps and no step tests for a leaf. Thresholds are drawn in float64
+between float32 values, as in scikit-learn, then rounded down to float32, which splits the same way.
 """
 
 from typing import Any
@@ -16,34 +14,24 @@ from numba import njit
 
 from metaod.models._draws import below, draw_first, put_back, seed_tree, uniform
 
-__all__ = ["MAX_SAMPLES", "Trees", "add_path_lengths", "average_path_length", "grow_trees"]
-
-MAX_SAMPLES = 256
-"""Rows that a tree is grown on, unless the table has fewer."""
+MAX_SAMPLES = 256  # rows that a tree is grown on, unless the table has fewer
 
 Floats32 = npt.NDArray[np.float32]
 Floats64 = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.uint32]
 Trees = tuple[Integers, Floats32, Floats64]
-"""Columns and thresholds of the splits, path lengths of the leaves; one row a tree."""
+"""Columns and thresholds of the splits and path lengths of the leaves; one row per tree."""
 
 _EULER = 0.5772156649015329
-# scikit-learn calls a column constant in a node whose values differ by no more
+# a column of a smaller range is constant for scikit-learn
 _CONSTANT = np.float32(1e-7)
 _INFINITY = np.float32(np.inf)
-
 _ONE = np.uint64(1)
 
 
 @njit(cache=True)
 def average_path_length(n: int) -> float:
-    """Depth that a leaf of n rows would still have had: that of a failed search in a tree.
-
-    Examples
-    --------
-    >>> average_path_length(2)
-    1.0
-    """
+    """Return the expected depth of a tree below a leaf of n rows: that of a failed search."""
     if n <= 1:
         return 0.0
     if n == 2:
@@ -54,7 +42,7 @@ def average_path_length(n: int) -> float:
 @njit(cache=True)
 def _split(X: Any, rows: Any, start: int, end: int, column: int, threshold: Any, spare: Any) -> int:
     """Move rows above the threshold behind the others; return where they start."""
-    # written without branches: which way a row goes cannot be foreseen
+    # without branches, which would be mispredicted
     left = start
     right = 0
     for i in range(start, end):
@@ -71,17 +59,9 @@ def _split(X: Any, rows: Any, start: int, end: int, column: int, threshold: Any,
 
 @njit(cache=True)
 def _grow(
-    X: Any,
-    rows: Any,
-    columns: Any,
-    n_columns: int,
-    depth: int,
-    state: Any,
-    lengths_of: Any,
-    spare: Any,
-    stack: Any,
-    tree: Any,
-) -> None:
+    X: Any, rows: Any, columns: Any, n_columns: int, depth: int, state: Any, lengths_of: Any,
+    spare: Any, stack: Any, tree: Any,
+) -> None:  # fmt: skip
     """Grow one tree on the given rows and the first ``n_columns`` of the columns, depth first."""
     features, thresholds, lengths = tree
     n_leaves = 1 << depth
@@ -92,8 +72,8 @@ def _grow(
         node, start, end, level, n_constant = stack[top]
         found = False
         if level < depth and end - start > 1:
-            # the first n_constant columns are constant in this node, as in all nodes below it,
-            # which only ever reorder the others
+            # the first n_constant columns are constant in this node and all nodes below it, which
+            # only reorder the others
             while n_constant < n_columns:
                 place = n_constant + below(state, n_columns - n_constant)
                 column = columns[place]
@@ -135,26 +115,10 @@ def _grow(
 def grow_trees(
     X: Floats32, seed: int, first: int, last: int, n_columns: int, n_samples: int, depth: int
 ) -> Trees:
-    """Grow trees ``first`` ... ``last - 1`` of the forest of that seed.
+    """Grow trees ``first`` ... ``last - 1`` of a forest on a C-ordered table.
 
-    Tree t depends on the table, the seed, t and ``n_columns`` alone, so that the first trees of a
-    forest are the smaller forest.
-
-    Parameters
-    ----------
-    X : ndarray of float32
-        The table, C-ordered.
-    seed, first, last : int
-        The forest's seed and the trees wanted.
-    n_columns, n_samples : int
-        Columns and rows drawn for each tree, without replacement.
-    depth : int
-        Splits from the root to a leaf, at most.
-
-    Returns
-    -------
-    Trees
-        Columns, thresholds and path lengths of the trees.
+    ``n_columns`` columns and ``n_samples`` rows are drawn for each tree, without replacement. Tree
+    t depends only on the table, the seed, t and ``n_columns``.
     """
     n_rows, n_all = X.shape
     n_trees = last - first
@@ -196,28 +160,16 @@ def _step(row: Any, features: Any, thresholds: Any, node: Any) -> Any:
 
 @njit(cache=True)
 def add_path_lengths(X: Floats32, trees: Trees, depth: int, sums: Floats64) -> None:
-    """Add to ``sums`` each row's path lengths in the trees, tree by tree.
-
-    Parameters
-    ----------
-    X : ndarray of float32
-        The table, C-ordered.
-    trees : Trees
-        As :func:`grow_trees` gives them.
-    depth : int
-        Their depth.
-    sums : ndarray of float64
-        One number a row, added to in place.
-    """
+    """Add each row's path lengths in the trees to ``sums``, tree by tree."""
     n_rows, n_columns = X.shape
     n_leaves = np.uint64(1 << depth)
-    # rows that stay in the cache while all trees pass over them
+    # a block of rows stays in the cache for all trees
     block = max(8, (1 << 17) // (4 * n_columns) // 8 * 8)
     for begin in range(0, n_rows, block):
         end = min(begin + block, n_rows)
         for t in range(trees[0].shape[0]):
             f, h, lengths = trees[0][t], trees[1][t], trees[2][t]
-            # eight rows at a time: a step waits for the one before it, the eight do not
+            # a step waits for the previous step of its row, so eight rows are done at once
             for r in range(begin, end - 7, 8):
                 x0, x1, x2, x3 = X[r], X[r + 1], X[r + 2], X[r + 3]
                 x4, x5, x6, x7 = X[r + 4], X[r + 5], X[r + 6], X[r + 7]

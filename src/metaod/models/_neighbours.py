@@ -21,16 +21,6 @@ from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_bud
 from metaod.models._search import Neighbours, nearest, nearest_pyod
 from metaod.models._spec import ModelSpec
 
-__all__ = [
-    "NEIGHBOURS",
-    "PAPER_SIZES",
-    "NeighbourMethod",
-    "NeighbourRun",
-    "Request",
-    "more_rows_than_neighbours",
-    "run_neighbours",
-]
-
 PAPER_SIZES = (1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)
 """Numbers of neighbours in the paper's grids of kNN and LOF."""
 

@@ -1,16 +1,14 @@
 """Isolation trees whose splits are hyperplanes: SCiForest's and the extended isolation forest's.
 
 A node splits at ``sum of weight * value over some columns >= threshold``; such rows go to the
-right. Both kinds share the columns' choice: among those that are not constant in the node, so that
-no split is wasted on a column that cannot part the rows.
+right. Both kinds choose among the columns that are not constant in the node.
 
-*SCiForest* (Liu, Ting and Zhou, 2010) tries several hyperplanes a node, over ``n_dims`` columns
-each of which is divided by its standard deviation in the node and weighted by a number in [-1, 1].
-It takes the hyperplane and the threshold with the largest gain
-``(sd - (sd of the left + sd of the right) / 2) / sd``, puts the threshold half way between two
-rows, and splits until two rows are left. A step counts in the path length only where a row lies
-within an acceptable range: no further from the threshold than the node's rows reach from end to
-end.
+*SCiForest* (Liu, Ting and Zhou, 2010) tries several hyperplanes a node, each over ``n_dims``
+columns, which are divided by their standard deviation in the node and weighted by a number in
+[-1, 1]. It takes the hyperplane and the threshold with the largest gain in standard deviation, puts
+the threshold half way between two rows, and splits until two rows are left. A step counts in the
+path length only if the row is in the acceptable range: no further from the threshold than the
+range of the node's rows.
 
 The *extended isolation forest* (Hariri, Carrasco Kind and Brunner, 2019) draws a normal vector
 from the normal distribution and a point from the box around the node's rows, to the depth that
@@ -24,58 +22,45 @@ import numpy.typing as npt
 from numba import njit
 
 from metaod.models._draws import draw_first, put_back, seed_tree
-from metaod.models._hyperplanes import Known, Room, best_hyperplane, project, random_hyperplane
+from metaod.models._hyperplanes import (
+    Buffers,
+    ColumnStats,
+    best_hyperplane,
+    project,
+    random_hyperplane,
+)
 from metaod.models._isolation_trees import average_path_length
-
-__all__ = ["ObliqueTrees", "add_path_lengths", "grow_trees", "n_bytes"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 
 
 class ObliqueTrees(NamedTuple):
-    """Trees in flat arrays, one row a tree; node 0 is the root.
+    """Trees in flat arrays, one row per tree; node 0 is the root."""
 
-    Parameters
-    ----------
-    children : ndarray of int, shape (n_trees, n_nodes)
-        The left child; the right one follows it. 0 marks a leaf.
-    values : ndarray of float, shape (n_trees, n_nodes)
-        The threshold of a split; the path length that a leaf adds.
-    ranges : ndarray of float, shape (n_trees, n_nodes)
-        How far from the threshold a step still counts; infinite where every step does.
-    columns : ndarray of int, shape (n_trees, n_splits, n_dims)
-        Columns of the hyperplanes of the splits, which are numbered by ``children // 2``.
-    weights : ndarray of float, shape (n_trees, n_splits, n_dims)
-        Weights of these columns; 0 where fewer were left that are not constant.
-    """
-
-    children: Integers
-    values: Floats
-    ranges: Floats
-    columns: Integers
-    weights: Floats
+    children: Integers  # the left child; the right one follows it; 0 marks a leaf
+    values: Floats  # the threshold of a split; the path length that a leaf adds
+    ranges: Floats  # largest distance from the threshold at which a step counts
+    columns: Integers  # of the hyperplanes of the splits, which are numbered by children // 2
+    weights: Floats  # of these columns; 0 if fewer columns vary
 
 
-# a column whose values in a node lie this close, as a share of its range in the table, is constant
-# there: what is left are rounding errors, which a division by their spread would blow up
+# a smaller share of a column's range is rounding error: the column is constant in the node
 _ROUNDING = 1e-12
-# rows that are scored together, so that their columns stay in the cache
-_BLOCK = 1024
-# reciprocals of narrower ranges are not numbers
-_TINY = 1e-290
+_BLOCK = 1024  # rows that are scored together, so their columns stay in the cache
+_TINY = 1e-290  # reciprocals of narrower ranges overflow
 
 
 def n_bytes(n_trees: int, n_dims: int, n_samples: int) -> int:
-    """Memory that so many trees take, at most."""
+    """Return the most memory that the trees take."""
     n_nodes = _n_nodes(n_samples)
     return n_trees * (20 * n_nodes + 12 * n_dims * (n_nodes // 2))
 
 
 @njit(cache=True)
 def _n_nodes(n_samples: int) -> int:
-    # those of a complete tree of the depth that isolates a row on average, whose sides may stay
-    # empty; a tree of any depth without empty sides has no more
+    # as in a complete tree of the depth that isolates a row on average, whose sides may be empty; a
+    # tree of any depth without empty sides has no more
     n_leaves = 1
     while n_leaves < n_samples:
         n_leaves *= 2
@@ -102,18 +87,12 @@ def _grow(
     sample: Any, grains: Any, n_trials: int, depth: int, state: Any, lengths_of: Any, rows: Any,
     tree: Any,
 ) -> None:  # fmt: skip
-    """Grow one tree on a sample, of which each column is one row here, depth first."""
+    """Grow one tree depth first; each column is one row of ``sample``."""
     children, values, ranges, columns, weights = tree
     n_columns, n_samples = sample.shape
-    known = Known(
-        np.arange(n_columns),
-        np.full(n_columns, -1),
-        np.empty(n_columns),
-        np.empty(n_columns),
-        np.empty(n_columns),
-        grains,
-    )
-    room = Room(
+    lows, highs, spreads = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
+    stats = ColumnStats(np.arange(n_columns), np.full(n_columns, -1), lows, highs, spreads, grains)
+    buffers = Buffers(
         np.empty(n_samples),
         np.empty(n_samples),
         np.empty(n_samples + 1, np.int32),
@@ -121,7 +100,7 @@ def _grow(
         np.empty((3, n_samples)),
         np.empty(columns.shape[1]),
     )
-    projected = room.projected
+    projected = buffers.projected
     spare = np.empty(n_samples, rows.dtype)
     smallest = 2 if n_trials > 0 else 1
     stack = [(0, 0, n_samples, 0, 0)]
@@ -129,18 +108,18 @@ def _grow(
     while len(stack) > 0:
         node, start, end, level, n_constant = stack.pop()
         inside = rows[start:end]
-        # the left child's number, halved, numbers the splits without a gap
+        # half of the left child's number counts the splits
         split = n_nodes // 2
         threshold = np.inf
         if len(inside) > smallest and level < depth:
             if n_trials > 0:
                 threshold, ranges[node], n_constant = best_hyperplane(
-                    state, sample, inside, node, n_constant, n_trials, known, room,
+                    state, sample, inside, node, n_constant, n_trials, stats, buffers,
                     columns[split], weights[split],
                 )  # fmt: skip
             else:
                 threshold, ranges[node], n_constant = random_hyperplane(
-                    state, sample, inside, node, n_constant, known, columns[split], weights[split]
+                    state, sample, inside, node, n_constant, stats, columns[split], weights[split]
                 )
         if threshold == np.inf:
             values[node] = lengths_of[len(inside)]
@@ -156,34 +135,13 @@ def _grow(
 
 @njit(cache=True)
 def grow_trees(
-    X: Floats,
-    seed: int,
-    first: int,
-    last: int,
-    n_dims: int,
-    n_trials: int,
-    n_samples: int,
+    X: Floats, seed: int, first: int, last: int, n_dims: int, n_trials: int, n_samples: int,
     depth: int,
-) -> ObliqueTrees:
-    """Grow trees ``first`` ... ``last - 1`` of the forest of that seed.
+) -> ObliqueTrees:  # fmt: skip
+    """Grow trees ``first`` ... ``last - 1`` of a forest on a C-ordered table.
 
-    Tree t depends on the table, the seed, t and the hyperparameters alone, so that the first trees
-    of a forest are the smaller forest.
-
-    Parameters
-    ----------
-    X : ndarray of float64
-        The table, C-ordered.
-    seed, first, last : int
-        The forest's seed and the trees wanted.
-    n_dims : int
-        Columns of a hyperplane, at most as many as the table has.
-    n_trials : int
-        Hyperplanes tried at a node by SCiForest; 0 for the extended isolation forest.
-    n_samples : int
-        Rows drawn for each tree, without replacement.
-    depth : int
-        Splits from the root to a leaf, at most.
+    ``n_trials`` hyperplanes of ``n_dims`` columns are tried at a node by SCiForest; 0 trials mean
+    the extended isolation forest. Tree t depends only on the table and the other arguments.
     """
     n_rows, n_columns = X.shape
     n_trees = last - first
@@ -226,24 +184,14 @@ def grow_trees(
 
 @njit(cache=True)
 def add_path_lengths(X: Floats, trees: ObliqueTrees, sums: Floats) -> None:
-    """Add to ``sums`` each row's path lengths in the trees, tree by tree.
-
-    Parameters
-    ----------
-    X : ndarray of float64
-        The table, C-ordered.
-    trees : ObliqueTrees
-        As :func:`grow_trees` gives them.
-    sums : ndarray of float64
-        One number a row, added to in place.
-    """
+    """Add each row's path lengths in the trees to ``sums``, tree by tree."""
     n_rows, n_columns = X.shape
     size = min(_BLOCK, n_rows)
     block = np.empty((n_columns, size))
     rows, spare = np.empty(size, np.int32), np.empty(size, np.int32)
     projected = np.empty(size)
-    # all rows of a block go down a tree together, node by node: faster than one after the other,
-    # for a row's next step has to wait for the one before it
+    # all rows of a block pass a node before the next node: faster than row by row, where a step
+    # waits for the previous one
     for begin in range(0, n_rows, size):
         count = min(size, n_rows - begin)
         for i in range(count):

@@ -13,8 +13,6 @@ from scipy.stats import chi2, rankdata
 
 from metaod.models._arrays import Matrix
 
-__all__ = ["Gaussian", "core_gaussian", "reweighted_gaussian"]
-
 Rows = npt.NDArray[np.bool_]
 
 _FLOOR = 1e-6

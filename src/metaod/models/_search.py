@@ -16,8 +16,6 @@ from scipy.spatial import KDTree
 
 from metaod.models._arrays import Matrix
 
-__all__ = ["METRICS", "Neighbours", "expected_bytes", "expected_seconds", "nearest", "nearest_pyod"]
-
 METRICS = ("euclidean", "manhattan")
 
 _BLOCK = 2**18  # distances in a block: 2 MiB, what a core's own cache holds

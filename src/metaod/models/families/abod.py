@@ -16,8 +16,6 @@ from metaod.models._neighbours import (
 )
 from metaod.models._search import Neighbours
 
-__all__ = ["abod_scores"]
-
 
 def abod_scores(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) -> Matrix:
     """Return minus the variance of the weighted cosines between the neighbours of every row.

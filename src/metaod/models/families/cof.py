@@ -19,8 +19,6 @@ from metaod.models._neighbours import (
 )
 from metaod.models._search import Neighbours
 
-__all__ = ["COF", "chaining_distances", "cof_scores", "neighbours_pyod"]
-
 
 class COF(Estimator):
     """PyOD's COF, which scores new rows one at a time against the training table.

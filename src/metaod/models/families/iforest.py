@@ -27,17 +27,8 @@ from metaod.models._isolation_trees import (
     average_path_length,
     grow_trees,
 )
-from metaod.models._scoring import (
-    Budget,
-    CellState,
-    Mode,
-    Scored,
-    why_over_budget,
-    without_scores,
-)
+from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
 from metaod.models._spec import ModelSpec
-
-__all__ = ["IForestRun", "IForestScorer", "run_iforest"]
 
 _N_TREES = 100  # PyOD's default
 

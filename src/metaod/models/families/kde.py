@@ -18,17 +18,8 @@ from metaod.errors import BadParameter
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings, add_builtin
-from metaod.models._scoring import (
-    Budget,
-    CellState,
-    Mode,
-    Scored,
-    why_over_budget,
-    without_scores,
-)
+from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
 from metaod.models._spec import ModelSpec
-
-__all__ = ["KDEScorer", "LeaveOneOutKDE", "leave_one_out_scores"]
 
 DEFAULT_GAMMA_SCALE = 0.3
 

@@ -19,8 +19,6 @@ from metaod.models._neighbours import (
 )
 from metaod.models._search import Neighbours
 
-__all__ = ["METHODS", "KNNRun", "knn_scores", "run_knn"]
-
 METHODS = ("largest", "mean", "median")
 _LARGEST = {"method": ("largest",)}
 

@@ -26,17 +26,8 @@ from metaod.models._arrays import Matrix, Scores
 from metaod.models._binning import bin_of, edge_of, has_bins, no_bins
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, add_builtin
-from metaod.models._scoring import (
-    Budget,
-    CellState,
-    Mode,
-    Scored,
-    why_over_budget,
-    without_scores,
-)
+from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
 from metaod.models._spec import ModelSpec
-
-__all__ = ["LODA", "N_BINS", "N_CUTS", "LODARun", "LODAScorer", "nested_cuts", "run_loda"]
 
 N_BINS = 10
 """Bins of each histogram, PyOD's default."""

@@ -20,8 +20,6 @@ from metaod.models._neighbours import (
 )
 from metaod.models._search import Neighbours
 
-__all__ = ["LOFRun", "lof_scores", "run_lof"]
-
 
 def lof_scores(neighbours: Neighbours, k: int) -> Scores:
     """Return the local outlier factor of every row from its k nearest others, as scikit-learn.

@@ -22,17 +22,8 @@ from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings, add_builtin
 from metaod.models._isolation_trees import average_path_length
 from metaod.models._oblique_trees import ObliqueTrees, add_path_lengths, grow_trees, n_bytes
-from metaod.models._scoring import (
-    Budget,
-    CellState,
-    Mode,
-    Scored,
-    why_over_budget,
-    without_scores,
-)
+from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
 from metaod.models._spec import ModelSpec
-
-__all__ = ["ExtendedIForest", "ObliqueScorer", "SCiForest"]
 
 # trees of a wide hyperplane are grown, used and dropped in batches of this many bytes
 _BATCH = 2**24

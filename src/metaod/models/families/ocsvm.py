@@ -14,18 +14,9 @@ import numpy.typing as npt
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._family import Family, Settings, add_builtin
-from metaod.models._scoring import (
-    Budget,
-    CellState,
-    Mode,
-    Scored,
-    why_over_budget,
-    without_scores,
-)
+from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
 from metaod.models._smo import minimise, offset, starts
 from metaod.models._spec import ModelSpec
-
-__all__ = ["KERNELS", "OCSVMScorer"]
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
