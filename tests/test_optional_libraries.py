@@ -8,7 +8,7 @@ import pytest
 
 BLOCK = """
 import sys
-for name in ("sqlalchemy", "pooch", "requests", "matplotlib"):
+for name in ("filelock", "sqlalchemy", "pooch", "requests", "matplotlib"):
     sys.modules[name] = None
 """
 
@@ -45,7 +45,17 @@ def test_a_command_that_needs_them_ends_with_one_line(tmp_path, command):
     """)
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
-    assert line.startswith(
-        "metaod: error: the store needs sqlalchemy; install it with: pip install"
+    assert line.startswith("metaod: error: the store needs filelock; install it with: pip install")
+    assert line.endswith('[store]"')
+
+
+@pytest.mark.parametrize("package", ["sqlalchemy", "filelock"])
+def test_importing_the_store_names_the_missing_package_and_the_extra(package):
+    code = f"import sys; sys.modules[{package!r}] = None; import metaod.store"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
     )
-    assert line.endswith('[lab]"')
+    *_, line = done.stderr.splitlines()
+    assert line.startswith("metaod.errors.MissingExtra: ")
+    assert package in line
+    assert line.endswith('[store]"')

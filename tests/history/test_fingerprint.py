@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from metaod.errors import BadParameter
-from metaod.history import FINGERPRINT_FORM, fingerprint
+from metaod.history import FINGERPRINT_FORMAT, fingerprint
 from metaod.tables import Table
 
 X = np.array([[0.0, 1.5], [-2.25, np.nan], [1e300, 3.0]])
@@ -41,7 +41,7 @@ def test_follows_the_documented_recipe():
 
 
 def test_form():
-    assert re.fullmatch(FINGERPRINT_FORM, fingerprint(X, y))
+    assert re.fullmatch(FINGERPRINT_FORMAT, fingerprint(X, y))
 
 
 @pytest.mark.parametrize(

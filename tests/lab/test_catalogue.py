@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from metaod.errors import BadParameter
-from metaod.history import FINGERPRINT_FORM
+from metaod.history import FINGERPRINT_FORMAT
 from metaod.lab import Catalogue, CatalogueEntry, catalogue
 from metaod.lab._catalogue import Source
 
@@ -82,7 +82,7 @@ def problems(found):
         ),
         "fingerprint": "no fingerprint" in found.note
         if found.fingerprint is None
-        else re.fullmatch(FINGERPRINT_FORM, found.fingerprint) is not None,
+        else re.fullmatch(FINGERPRINT_FORMAT, found.fingerprint) is not None,
     }
     return [name for name, passed in checks.items() if not passed]
 

@@ -1,7 +1,7 @@
 """Labelled datasets, evaluation of models on them, the shipped matrix, training of learners."""
 
 from metaod.history._datasets import (
-    ENDING,
+    LABELLED_FILE_ENDINGS,
     FolderEntry,
     LabelledDataset,
     holds_variables,
@@ -9,7 +9,7 @@ from metaod.history._datasets import (
     read_labelled,
 )
 from metaod.history._evaluation import ENGINE_VERSION, Evaluation, evaluate_models
-from metaod.history._fingerprint import FINGERPRINT_FORM, fingerprint
+from metaod.history._fingerprint import FINGERPRINT_FORMAT, fingerprint
 from metaod.history._metrics import MEASURES, Measures, average_precision, measure, round_scores
 from metaod.history._references import FIXED_REFERENCES, Reference, mega_ensemble
 from metaod.history._shipped_learners import (
@@ -32,11 +32,11 @@ from metaod.history._shipped_matrix import (
 from metaod.history._training import REFERENCE, TrainingData, train
 
 __all__ = [
-    "ENDING",
     "ENGINE_VERSION",
-    "FINGERPRINT_FORM",
+    "FINGERPRINT_FORMAT",
     "FIXED_REFERENCES",
     "FOLDS",
+    "LABELLED_FILE_ENDINGS",
     "MEASURES",
     "RECIPES",
     "REFERENCE",

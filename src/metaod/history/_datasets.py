@@ -16,7 +16,7 @@ from metaod.history._fingerprint import fingerprint
 from metaod.tables import Table, read_table
 
 __all__ = [
-    "ENDING",
+    "LABELLED_FILE_ENDINGS",
     "FolderEntry",
     "LabelledDataset",
     "holds_variables",
@@ -24,7 +24,9 @@ __all__ = [
     "read_labelled",
 ]
 
-ENDING = re.compile(r"\.(?i:npz|mat|h5|hdf5|parquet|pq|xlsx|(?:arff|csv|tsv)(?:\.gz)?)$")
+LABELLED_FILE_ENDINGS = re.compile(
+    r"\.(?i:npz|mat|h5|hdf5|parquet|pq|xlsx|(?:arff|csv|tsv)(?:\.gz)?)$"
+)
 """Endings of files that can hold a labelled table; other text files may be notes."""
 
 _LIST_NAMES = ("catalogue.csv", "catalog.csv")
@@ -226,8 +228,8 @@ def _unlisted(folder: Path, label: str) -> Iterator[tuple[None, FolderEntry]]:
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in inside.parts)
-        if not hidden and ENDING.search(path.name) and path.is_file():
-            name = ENDING.sub("", path.name)
+        if not hidden and LABELLED_FILE_ENDINGS.search(path.name) and path.is_file():
+            name = LABELLED_FILE_ENDINGS.sub("", path.name)
             collection = "" if inside.parent == Path() else inside.parent.as_posix()
             yield None, FolderEntry(name, path, collection, origin=name, label=label)
 
@@ -261,7 +263,7 @@ def _entry_of(record: dict[str, str], path: Path, line: int, label: str) -> Fold
     fields = {key: value.strip() for key, value in record.items()}
     collection, name = fields.get("collection", ""), fields.get("name", "")
     file = _file_of(fields.get("file", ""), collection, name, path, line)
-    name = name or ENDING.sub("", file.name)
+    name = name or LABELLED_FILE_ENDINGS.sub("", file.name)
     return FolderEntry(
         name,
         file,
@@ -284,7 +286,7 @@ def _file_of(file: str, collection: str, name: str, path: Path, line: int) -> Pa
         found = [folder / file]
     elif name:
         files = sorted((folder / collection).glob("*"))
-        found = [item for item in files if ENDING.sub("", item.name) == name]
+        found = [item for item in files if LABELLED_FILE_ENDINGS.sub("", item.name) == name]
     else:
         raise BadFile(path, "names no file", line=line, remedy="fill in 'file' or 'name'")
     if len(found) > 1:

@@ -11,9 +11,9 @@ import pandas as pd
 from metaod.errors import BadParameter
 from metaod.tables import Table
 
-__all__ = ["FINGERPRINT_FORM", "fingerprint"]
+__all__ = ["FINGERPRINT_FORMAT", "fingerprint"]
 
-FINGERPRINT_FORM = r"fp1:[0-9a-f]{32}"
+FINGERPRINT_FORMAT = r"fp1:[0-9a-f]{32}"
 """Regular expression of fingerprints: the version of the recipe, then 128 bits in hexadecimal."""
 
 _MISSING = (2**64 - 1).to_bytes(8, "little")

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from metaod.errors import BadFile, BadParameter, MissingExtra, UnavailableDataset, UserError
 from metaod.history import (
-    ENDING,
+    LABELLED_FILE_ENDINGS,
     LabelledDataset,
     default_cache_dir,
     holds_variables,
@@ -109,7 +109,9 @@ def _from_folder(entry: CatalogueEntry, folder: Path) -> LabelledDataset | None:
 
 
 def _from_cache(entry: CatalogueEntry, cache: Path) -> LabelledDataset | None:
-    for path in _matching(cache / entry.collection, re.escape(entry.short_name) + ENDING.pattern):
+    for path in _matching(
+        cache / entry.collection, re.escape(entry.short_name) + LABELLED_FILE_ENDINGS.pattern
+    ):
         try:
             return _read_checked(entry, path)
         except UserError:
@@ -227,7 +229,7 @@ def _read_checked(entry: CatalogueEntry, path: Path) -> LabelledDataset:
 
 def _files_of(entry: CatalogueEntry, folder: Path) -> Iterator[Path]:
     """Give the files that may be the set, the likeliest first."""
-    name = re.escape(entry.short_name) + ENDING.pattern
+    name = re.escape(entry.short_name) + LABELLED_FILE_ENDINGS.pattern
     own_names = [
         fnmatch.translate(source.member or PurePosixPath(urlsplit(source.address).path).name)
         for source in entry.sources

@@ -3,9 +3,11 @@
 from metaod.errors import MissingExtra
 
 try:
-    import sqlalchemy  # noqa: F401 - checked once, for one clear message
+    import filelock  # noqa: F401 - checked once, for one clear message
+    import sqlalchemy  # noqa: F401 - as above
 except ImportError as error:
-    raise MissingExtra("sqlalchemy", extra="lab", needed_for="the store") from error
+    package = error.name or "sqlalchemy"
+    raise MissingExtra(package, extra="store", needed_for="the store") from error
 
 from metaod.store._build import BuildOptions, Plan, build, record_of
 from metaod.store._checks import find_inconsistencies, verify

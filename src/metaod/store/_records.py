@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.history import FINGERPRINT_FORM, MEASURES, Evaluation
+from metaod.history import FINGERPRINT_FORMAT, MEASURES, Evaluation
 from metaod.models import CellState, Mode, ModelSpec
 
 __all__ = ["Cell", "DatasetRecord", "MetaFeatureRecord", "ModelRecord", "aggregate"]
@@ -60,9 +60,12 @@ class DatasetRecord:
     licence: str = "unknown"
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(FINGERPRINT_FORM, self.fingerprint):
+        if not re.fullmatch(FINGERPRINT_FORMAT, self.fingerprint):
             raise BadParameter(
-                "DatasetRecord", "fingerprint", f"of the form {FINGERPRINT_FORM}", self.fingerprint
+                "DatasetRecord",
+                "fingerprint",
+                f"of the form {FINGERPRINT_FORMAT}",
+                self.fingerprint,
             )
         for name in ("name", "origin"):
             if not getattr(self, name):

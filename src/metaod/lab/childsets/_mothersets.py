@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, BadParameter
-from metaod.history import ENDING, FolderEntry, holds_variables, iter_folder
+from metaod.history import LABELLED_FILE_ENDINGS, FolderEntry, holds_variables, iter_folder
 from metaod.models import Matrix
 from metaod.tables import Table, prepare, read_table
 
@@ -105,7 +105,9 @@ def _remarks(folder: Path) -> dict[str, tuple[Task | None, str]]:
     with found[0].open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         for record in reader:
-            name = record.get("name") or ENDING.sub("", Path(record.get("file") or "").name)
+            name = record.get("name") or LABELLED_FILE_ENDINGS.sub(
+                "", Path(record.get("file") or "").name
+            )
             given = (record.get("task") or "").strip()
             task = next((task for task in _TASKS if task == given), None)
             if given and task is None:
@@ -212,7 +214,7 @@ def read_motherset(
         raise BadParameter(
             "read_motherset", "normal_at_least", "left out where the target is a class", kind
         )
-    stem = ENDING.sub("", path.name)
+    stem = LABELLED_FILE_ENDINGS.sub("", path.name)
     X = _numbers(frame)
     return Motherset(name or stem, origin or name or stem, X, y, kind, normal_at_least)
 
