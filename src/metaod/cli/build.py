@@ -100,8 +100,7 @@ def build(
     retry: Annotated[
         list[str] | None,
         typer.Option(
-            help="Repeat trials in this state: failed, 'over budget'; repeatable.",
-            metavar="STATE",
+            help="Repeat trials in this state: failed, 'over budget'; repeatable.", metavar="STATE"
         ),
     ] = None,
     keep_scores: Annotated[

@@ -67,10 +67,7 @@ def st(
     archive: Archive = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder of the sets, to verify their content.",
-            metavar="DIR",
-        ),
+        typer.Option(help="Folder of the sets, to verify their content.", metavar="DIR"),
     ] = None,
     extra: Annotated[
         list[str] | None,

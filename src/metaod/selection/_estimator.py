@@ -129,10 +129,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         constraints = Constraints(self.space, self.exclude, self.max_seconds, pick=self.pick)
         selection = make_selection(prepared, self.learner, constraints, seed, owner="MetaOD")
         fitted = fit_selection(
-            selection,
-            contamination=self.contamination,
-            random_state=seed,
-            n_jobs=self.n_jobs,
+            selection, contamination=self.contamination, random_state=seed, n_jobs=self.n_jobs
         )
         return self._set_fitted(selection, preparation, fitted)
 

@@ -110,12 +110,7 @@ def family_names(models: Sequence[str]) -> str:
 
 
 def explain_pick(
-    artifact: Artifact,
-    m: Matrix,
-    scores: "pd.Series[float]",
-    pick: str,
-    *,
-    top: int = 5,
+    artifact: Artifact, m: Matrix, scores: "pd.Series[float]", pick: str, *, top: int = 5
 ) -> Explanation:
     """Explain why a learner picked a model for a table with meta-features `m`.
 

@@ -1,4 +1,4 @@
-"""Plan what becomes of each column, once, from the rows that the preparation is fitted with."""
+"""Plan how each column is encoded, from the rows that the preparation is fitted with."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,6 @@ class PlanRules:
         _check_share("distinct_share", self.distinct_share)
 
     def are_many(self, n_gaps: int, n_rows: int) -> bool:
-        """Whether missing and infinite values are so many that an indicator marks them."""
         return bool(n_gaps > self.indicator_share * n_rows)
 
 
@@ -65,30 +64,22 @@ def _check_share(name: str, value: object) -> None:
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What becomes of a column, with the counts of the fitted rows and perhaps a message.
-
-    `narrower` is the plan with fewer outputs, for a matrix that would be too wide.
-    """
+    """How a column is encoded, with the counts of the fitted rows."""
 
     record: ColumnRecord
     encoder: Encoder
     note: str = ""
-    narrower: "ColumnPlan | None" = None
+    narrower: "ColumnPlan | None" = None  # with fewer outputs, if the matrix would be too wide
 
     @property
     def n_outputs(self) -> int:
-        """Number of columns of the matrix."""
         return len(self.encoder.output_names(self.record.name))
 
 
 def plan_column(
     series: "pd.Series[Any]", rules: PlanRules, missing: frozenset[str], warnings: list[str]
 ) -> ColumnPlan:
-    """Plan what becomes of a column; `name_outputs` names the outputs of all columns later.
-
-    `missing` are the words of missing text. Where there are none, the type of the column is
-    decided, and text is not interpreted.
-    """
+    """Plan a column. Without words for `missing` text its type is decided: text is not parsed."""
     name = str(series.name)
     column, reason = read_column(series, missing), ""
     if missing and isinstance(column, Labels) and not column.declared:
@@ -97,12 +88,12 @@ def plan_column(
         if typed is not None:
             column, reason = read_column(typed, missing), f"its text is all {what}"
     if isinstance(column, Numbers):
-        # the note stays even on a column that is not used: it may be constant through rounding
+        # an unused column keeps its note: it may be constant through rounding
         plan = replace(_plan_numbers(name, column, rules, reason), note=column.note)
     else:
         plan = _plan_labels(name, column, rules)
     if isinstance(plan.encoder, Drop):
-        # counted as in later rows, so that the same rows always give the same record
+        # counted as in later rows: the same rows always get the same record
         counts = plan.encoder.encode(series, np.empty((len(series), 0)), missing)
         record = replace(plan.record, n_missing=counts.n_missing, n_infinite=counts.n_infinite)
         plan = replace(plan, record=record)
@@ -178,8 +169,7 @@ def _plan_frequency(
 ) -> ColumnPlan:
     shares = {*encoder.shares, *([encoder.missing_share] if record.n_missing else [])}
     if len(shares) == 1:
-        why = "its values are all equally frequent"
-        return _unused(record, "constant", why, n_rows, rules)
+        return _unused(record, "constant", "its values are all equally frequent", n_rows, rules)
     reason = f"{len(encoder.categories):,} distinct values"
     return ColumnPlan(replace(record, action="frequency", reason=reason), encoder)
 
@@ -192,7 +182,7 @@ def _same_value(record: ColumnRecord) -> str:
 def _unused(
     record: ColumnRecord, kind: ColumnKind, reason: str, n_rows: int, rules: PlanRules
 ) -> ColumnPlan:
-    """Drop a column, except for an indicator of its gaps if these are many."""
+    """Drop a column, but keep an indicator of its gaps if these are many."""
     n_gaps = record.n_missing + record.n_infinite
     if n_gaps < n_rows and rules.are_many(n_gaps, n_rows):
         record = replace(record, kind=kind, action="indicator only", reason=reason)
@@ -223,13 +213,7 @@ _CODE = re.compile(r"\s*[+-]?(?:0\d+|\d{16,})\s*", re.ASCII)
 
 
 def looks_measured(texts: Sequence[str], counts: npt.NDArray[np.integer]) -> bool:
-    """Whether most rows of a column look like dates, times or amounts; `counts` is rows a text.
-
-    >>> looks_measured(["31.01.2024", "$1.50", "?"], np.array([1, 1, 1]))
-    True
-    >>> looks_measured(["01000", "A-17", "10.0.0.1"], np.array([1, 1, 1]))
-    False
-    """
+    """Whether most rows of a column look like dates, times or amounts; `counts` is rows a text."""
     looks = [bool(_MEASURED.fullmatch(text)) and not _CODE.fullmatch(text) for text in texts]
     return bool(counts[looks].sum() > counts.sum() / 2)
 
@@ -251,14 +235,10 @@ _WHOLE_NAMES = frozenset(
 
 
 def names_identifier(name: str) -> bool:
-    """Whether a column's name says that its values identify rows.
+    """Whether a column's name means an identifier: a price index or a bid is a measurement.
 
-    Words count, not letters: ``patientId``, ``order_id`` and ``Unnamed: 0`` do, ``width``,
-    ``acid`` and ``bid`` do not. ``index`` and ``row`` count only where they are the whole name,
-    because a price index is a measurement.
-
-    >>> [name for name in ("ID", "userID", "Unnamed: 0", "bid", "idle", "price index")
-    ...  if names_identifier(name)]
+    >>> names = ("ID", "userID", "Unnamed: 0", "bid", "idle", "price index")
+    >>> list(filter(names_identifier, names))
     ['ID', 'userID', 'Unnamed: 0']
     """
     words = [word.lower() for word in _NOT_LETTERS.split(_WORD_STARTS.sub(" ", name)) if word]
@@ -268,11 +248,7 @@ def names_identifier(name: str) -> bool:
 def limit_width(
     plans: Iterable[ColumnPlan], max_columns: int
 ) -> tuple[list[ColumnPlan], list[str]]:
-    """Encode the widest one-hot columns by frequency until the matrix is narrow enough.
-
-    Columns that are not one-hot encoded are never changed: a table of numbers that is wider than
-    the limit stays as it is. Also return a message if columns were changed.
-    """
+    """Encode the widest one-hot columns by frequency until the matrix is narrow enough."""
     kept = list(plans)
     total = sum(plan.n_outputs for plan in kept)
     wide = [
@@ -300,7 +276,7 @@ def limit_width(
 
 
 def name_outputs(plans: Sequence[ColumnPlan]) -> list[ColumnPlan]:
-    """Give every output a name of its own; the table's own names come first."""
+    """Give every output a unique name; columns that keep their name come first."""
     taken = {plan.record.name for plan in plans}
     named = []
     for plan in plans:

@@ -1,8 +1,7 @@
-"""Decide what a column of text or Python objects is: the one place where columns get types.
+"""Decide the types of columns of text or Python objects, for the readers and the preparation.
 
-The readers and the preparation of frames use it alike. Text becomes numbers, truth values, dates
-or times of day where every value is one. Where nearly every value is a number or a date, the
-others are taken for mistakes, and an error names the first of them.
+Text becomes numbers, truth values, dates or times of day if every value is one. If nearly every
+value is a number or a date, the others count as mistakes, and an error names the first.
 """
 
 import re
@@ -15,14 +14,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, UserError
-from metaod.tables._objects import (
-    Labels,
-    is_text,
-    read_objects,
-    rounding_of,
-    seconds_in,
-    spread,
-)
+from metaod.tables._objects import Labels, is_text, read_objects, rounding_of, seconds_in, spread
 from metaod.tables._text_values import (
     CODE,
     DATE,
@@ -36,6 +28,7 @@ from metaod.tables._text_values import (
     parse_number,
     parse_time,
     parse_truth,
+    shorten,
     text_kind,
 )
 
@@ -45,12 +38,10 @@ _FULL_DATE = re.compile(DATE)
 
 
 def row_number(row: int) -> str:
-    """Name a row, counted from 0, as a person counts."""
     return f"row {row + 1}"
 
 
 def rounding_warning(column: str, why: str) -> str:
-    """Word the warning for whole numbers that were rounded to floats."""
     return (
         f"column {column!r}: whole numbers {why} were rounded to floats (if they name things "
         f"rather than count them, take it as text: text={column!r}, --text {column!r})"
@@ -61,10 +52,8 @@ def rounding_warning(column: str, why: str) -> str:
 class ColumnTyper:
     """Decides the types of the columns of one table.
 
-    Words in `missing` that spell numbers mean the numbers too. Rows are counted from 0: `place`
-    names one, and `line_of` gives its line in a file that has lines. Where the source `declared`
-    its types, text is read only where every value is a number, a date or a time of day, and
-    nothing is taken for a mistake.
+    `place` names a row, counted from 0, and `line_of` returns its line in a file. If the source
+    `declared` its types, text is not read as truth values and nothing counts as a mistake.
     """
 
     missing: frozenset[str]
@@ -81,7 +70,6 @@ class ColumnTyper:
     def type_frame(
         self, frame: pd.DataFrame, as_text: Collection[str | None], warnings: list[str]
     ) -> pd.DataFrame:
-        """Give every column of text or objects a type; columns that have one stay."""
         typed = frame.copy(deep=False)
         for name in frame.columns:
             column = frame[name]
@@ -93,7 +81,6 @@ class ColumnTyper:
     def type_series(
         self, series: "pd.Series[Any]", as_text: bool, warnings: list[str]
     ) -> "pd.Series[Any]":
-        """Give one column of text or objects a type, that of text where `as_text`."""
         if is_text(series.dtype):
             labels = Labels.from_text(series)
         elif series.dtype == object:
@@ -117,11 +104,7 @@ class ColumnTyper:
     def type_labels(
         self, name: str, labels: Labels, warnings: list[str]
     ) -> "tuple[pd.Series[Any] | None, str]":
-        """Read labels as numbers, truth values, dates or times of day; None where they are text.
-
-        The second item names what was read. Raise BadColumn or BadFile where nearly every value
-        is a number or a date, but not all are.
-        """
+        """Read labels as numbers, truth values, dates or times of day and name which; else None."""
         if labels.texts and parse_date(labels.texts[0]):
             stamps = list(map(parse_date, labels.texts))  # parsed once where all are dates
             if None not in stamps:
@@ -132,7 +115,7 @@ class ColumnTyper:
         counts: Counter[TextKind] = Counter()
         for kind, n_rows in zip(kinds, rows, strict=True):
             counts[kind] += n_rows
-        total = sum(counts.values())
+        total = counts.total()
         if counts["number"] == total:
             return self._type_numbers(name, labels, warnings)
         may_be_truth = counts["boolean"] and not self.declared
@@ -149,9 +132,9 @@ class ColumnTyper:
             return None, "text"
         numeric = counts["number"] + counts["number in another notation"]
         if numeric >= _NEARLY_ALL * total:
-            raise self._mistake(name, labels, kinds, "number", f"{counts['number']:,} of this")
+            raise self._mistake(name, labels, kinds, "number", counts["number"])
         if counts["date"] >= _NEARLY_ALL * total:
-            raise self._mistake(name, labels, kinds, "date", f"{counts['date']:,} of this")
+            raise self._mistake(name, labels, kinds, "date", counts["date"])
         if max(numeric, counts["date"]) > (1 - _NEARLY_ALL) * total:
             warnings.append(_mixture_warning(name, counts["number"], counts["date"], total))
         return None, "text"
@@ -187,13 +170,12 @@ class ColumnTyper:
         labels: Labels,
         kinds: list[TextKind],
         kind: Literal["number", "date"],
-        alike: str,
+        n_alike: int,
     ) -> UserError:
-        """Word the error for a value that is not a number, or date, where nearly all are."""
         other = spread(np.array([found != kind for found in kinds]), False, labels.codes)
         row = int(np.argmax(other))
         value = labels.texts[labels.codes[row]]
-        shown = value if len(value) <= 40 else value[:37] + "..."
+        shown = shorten(value)
         as_text = f"take the column as text: {self._option('text', name)}"
         mark = OTHER_DECIMAL_MARK.fullmatch(value.strip())
         if kind == "number" and mark and self.line_of is not None:
@@ -208,7 +190,9 @@ class ColumnTyper:
             remedy = f"write the numbers plainly, as 1234.5, or {as_text}"
         else:
             total = int((labels.codes >= 0).sum())
-            what = f"{shown!r} is not a {kind}, as {alike} column's {total:,} values are"
+            what = (
+                f"{shown!r} is not a {kind}, as {n_alike:,} of this column's {total:,} values are"
+            )
             remedy = f"mend it, name it as missing: {self._option('na', shown)}, or {as_text}"
         if self.source is None or self.line_of is None:
             return BadColumn(name, f"{self.place(row)}: {what}", remedy=remedy, path=self.source)
@@ -221,7 +205,6 @@ class ColumnTyper:
 
 
 def _in_seconds(series: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Write durations as seconds, as the readers of files with durations do."""
     if series.dtype.kind != "m":
         return series
     return pd.Series(seconds_in(series.to_numpy()), index=series.index, name=series.name)
@@ -237,7 +220,7 @@ def _mixture_warning(column: str, n_numbers: int, n_dates: int, total: int) -> s
 
 
 def mask_missing(frame: pd.DataFrame, na: Iterable[str], warnings: list[str]) -> pd.DataFrame:
-    """Make missing what the caller calls so, in columns of any type but truth values."""
+    """Make the caller's missing values missing, in columns of any type but truth values."""
     words = frozenset(na)
     values = numbers_among(words)
     masked = {}
@@ -259,7 +242,7 @@ def mask_missing(frame: pd.DataFrame, na: Iterable[str], warnings: list[str]) ->
 def _missing_in(
     column: "pd.Series[Any]", words: frozenset[str], values: frozenset[float]
 ) -> list[Any]:
-    """Return what counts as missing in a column of this type, for `isin` to find."""
+    """Return the values that count as missing in a column of this type."""
     dtype, types = column.dtype, pd.api.types
     found: list[Any] = []
     if isinstance(dtype, pd.CategoricalDtype):

@@ -19,39 +19,28 @@ from metaod.tables._objects import (
     spread,
     text_of,
 )
-from metaod.tables._text_values import parse_date, parse_number, parse_time, parse_truth
+from metaod.tables._text_values import parse_date, parse_number, parse_time, parse_truth, shorten
 
 NumberKind = Literal["numeric", "boolean", "date", "duration"]
 
 _LARGEST_EXACT = 2.0**53
 _ROUNDED = "numbers beyond 2**53 were rounded to the nearest float"
-_KIND_NAMES = {
-    "numeric": "numbers",
-    "boolean": "true and false",
-    "date": "dates",
-    "duration": "durations",
-}
-_PARSERS: dict[NumberKind, Callable[[str], Any]] = {
-    "numeric": parse_number,
-    "boolean": parse_truth,
-    "date": parse_date,
-    "duration": parse_time,
+_PARSERS: dict[NumberKind, tuple[str, Callable[[str], Any]]] = {
+    "numeric": ("numbers", parse_number),
+    "boolean": ("true and false", parse_truth),
+    "date": ("dates", parse_date),
+    "duration": ("durations", parse_time),
 }
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column as float64: NaN where a value is missing, ±inf where it is infinite.
-
-    The values may share memory with the caller's table: they are never written to. A column is
-    `whole` if it came as integers; only such numbers can be identifiers. The `note` says which
-    digits were lost, if any were.
-    """
+    """A column as float64 (NaN if missing), read-only: it may share memory with the table."""
 
     kind: NumberKind
     values: npt.NDArray[np.float64]
-    whole: bool = False
-    note: str = ""
+    whole: bool = False  # read from integers; only these can be identifiers
+    note: str = ""  # on digits that were lost
 
 
 def read_column(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | Labels:
@@ -63,18 +52,16 @@ def read_column(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | 
     except UserError:
         raise
     except (ArithmeticError, NotImplementedError, TypeError, ValueError) as error:
-        raise BadColumn(
-            series.name,
-            f"its type {series.dtype} cannot be read: {error}",
-            remedy="convert the column to numbers or text, or leave it out",
-        ) from error
+        what = f"its type {series.dtype} cannot be read: {error}"
+        remedy = "convert the column to numbers or text, or leave it out"
+        raise BadColumn(series.name, what, remedy=remedy) from error
 
 
 def read_as(series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str]) -> Numbers:
     """Read a column as numbers of a kind decided before, parsing text where necessary."""
     column = read_column(series, missing)
     if isinstance(column, Labels):
-        parsed = [_PARSERS[kind](text) for text in column.texts]
+        parsed = [_PARSERS[kind][1](text) for text in column.texts]
         fails = spread(np.array([value is None for value in parsed], bool), False, column.codes)
         if fails.any():
             _refuse(series, int(np.argmax(fails)), kind)
@@ -115,11 +102,8 @@ def _read_numpy(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | 
         column = read_column(read, missing)
         return replace(column, note=_ROUNDED) if rounded and isinstance(column, Numbers) else column
     if kind == "c":
-        raise BadColumn(
-            series.name,
-            "holds complex numbers",
-            remedy="give their real and imaginary parts, or modulus and angle, as columns",
-        )
+        remedy = "give their real and imaginary parts, or modulus and angle, as columns"
+        raise BadColumn(series.name, "holds complex numbers", remedy=remedy)
     values = series.to_numpy()
     if kind == "M":
         return Numbers("date", _days(values))
@@ -180,7 +164,6 @@ def _read_numbers(array: npt.NDArray[Any]) -> Numbers:
 
 
 def _loses(integers: npt.NDArray[Any], values: npt.NDArray[np.float64]) -> bool:
-    """Whether some integer is not the float that it was converted to."""
     if values.size == 0 or np.abs(values).max() < _LARGEST_EXACT:
         return False
     # the largest integers round up to a power of two that their own type cannot hold
@@ -190,19 +173,16 @@ def _loses(integers: npt.NDArray[Any], values: npt.NDArray[np.float64]) -> bool:
 
 
 def _days(stamps: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
-    # whole days apart, so that nanosecond stamps do not lose their last digits in the division
-    whole = stamps.astype("M8[D]")
+    whole = stamps.astype(
+        "M8[D]"
+    )  # apart: nanoseconds would lose their last digits in the division
     rest = (stamps - whole) / np.timedelta64(1, "D")
     return np.asarray(whole.astype(np.int64) + rest, dtype=np.float64)
 
 
 def _refuse(series: "pd.Series[Any]", row: int, kind: NumberKind) -> NoReturn:
-    shown = repr(text_of(series.iloc[row]))
-    if len(shown) > 40:
-        shown = f"{shown[:37]}..."
-    raise BadColumn(
-        series.name,
-        f"held {_KIND_NAMES[kind]} when the preparation was fitted, and "
-        f"{row_name(series.index, row)} holds {shown}",
-        remedy="mend the value or fit again",
+    what = (
+        f"held {_PARSERS[kind][0]} when the preparation was fitted, and "
+        f"{row_name(series.index, row)} holds {shorten(repr(text_of(series.iloc[row])))}"
     )
+    raise BadColumn(series.name, what, remedy="mend the value or fit again")

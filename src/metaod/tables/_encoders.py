@@ -1,8 +1,4 @@
-"""Encoders: each turns one column of a table into its part of the matrix.
-
-An encoder is fixed when the preparation is fitted, and applied to those rows and to later ones in
-the same way. Its fields are plain values, so that it can be saved.
-"""
+"""Encoders: each turns one column into its part of the matrix; their fields are plain values."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias
@@ -11,13 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.tables._column_values import (
-    NumberKind,
-    Numbers,
-    read_as,
-    read_as_labels,
-    read_column,
-)
+from metaod.tables._column_values import NumberKind, Numbers, read_as, read_as_labels, read_column
 from metaod.tables._objects import Labels, spread
 from metaod.tables._text_values import parse_number
 
@@ -30,8 +20,6 @@ _Words = frozenset[str]
 
 @dataclass(frozen=True)
 class Counts:
-    """What an encoder found in a column."""
-
     n_missing: int = 0
     n_infinite: int = 0
     n_unseen: int = 0
@@ -126,8 +114,7 @@ class Frequency:
         if self.marks_missing:
             out[:, 1] = gaps
         unseen = np.array([text not in shares for text in column.texts], dtype=bool)
-        n_unseen = int(spread(unseen, False, column.codes).sum())
-        return Counts(int(gaps.sum()), n_unseen=n_unseen)
+        return Counts(int(gaps.sum()), n_unseen=int(spread(unseen, False, column.codes).sum()))
 
 
 @dataclass(frozen=True)
@@ -159,14 +146,13 @@ class Drop:
         return ()
 
     def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:  # noqa: ARG002 - see Encoder
-        # only what can be counted without reading the values
         is_float = isinstance(series.dtype, np.dtype) and series.dtype.kind == "f"
         n_infinite = int(np.isinf(series.to_numpy()).sum()) if is_float else 0
         return Counts(int(series.isna().sum()), n_infinite)
 
 
 def _numbers_in(column: Labels) -> _Matrix:
-    """Read labels that all spell numbers, which may be infinite; other labels become 0."""
+    """Read labels that all spell numbers; other labels become 0."""
     parsed = [parse_number(text) for text in column.texts]
     is_text = column.declared or None in parsed
     values = np.array([0.0 if is_text else value for value in parsed], dtype=np.float64)
@@ -178,6 +164,5 @@ def _missing(name: str) -> str:
 
 
 def _shortened(category: str) -> str:
-    if len(category) <= _LONGEST_CATEGORY:
-        return category
-    return f"{category[: _LONGEST_CATEGORY - 1]}…"
+    is_long = len(category) > _LONGEST_CATEGORY
+    return f"{category[: _LONGEST_CATEGORY - 1]}…" if is_long else category

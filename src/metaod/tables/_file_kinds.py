@@ -1,4 +1,4 @@
-"""What kind of table a file is, by its first bytes, and whether that agrees with its name."""
+"""Recognise the kind of a file by its first bytes, and check that its name agrees."""
 
 import re
 from dataclasses import dataclass
@@ -9,8 +9,6 @@ from metaod.tables.readers import READERS, delimited
 from metaod.tables.readers._reader import FileKind, Reader, begins_with
 from metaod.tables.readers._source import Source, head_text, zip_members
 from metaod.tables.readers.arff import first_line
-
-__all__ = ["choose_reader"]
 
 
 @dataclass(frozen=True)

@@ -32,15 +32,11 @@ _OBJECT_KINDS: tuple[tuple[_ObjectKind, tuple[type, ...]], ...] = (
 
 @dataclass(frozen=True)
 class Labels:
-    """A column of text or categories: a code per row (-1 for a missing value), a text per code.
-
-    A `declared` column is categorical by its own type: its texts are not interpreted, and some
-    may be in no row.
-    """
+    """A column of text or categories: a code per row (-1 for a missing value), a text per code."""
 
     codes: npt.NDArray[np.intp]
     texts: list[str]
-    declared: bool = False
+    declared: bool = False  # categorical by its type: texts are not parsed, some may be in no row
 
     @classmethod
     def merged(
@@ -56,7 +52,6 @@ class Labels:
 
     @classmethod
     def from_text(cls, series: "pd.Series[Any]") -> "Labels":
-        """Number the texts of a column whose type is text."""
         codes, texts = pd.factorize(series.array)
         return cls(codes.astype(np.intp, copy=False), [str(text) for text in texts])
 
@@ -74,7 +69,6 @@ class Labels:
         return Labels(spread(positions, -1, self.codes), texts)
 
     def to_series(self) -> "pd.Series[Any]":
-        """Write the texts out, None where a value is missing."""
         return pd.Series(spread(np.array(self.texts, dtype=object), None, self.codes))
 
 
@@ -85,17 +79,13 @@ def spread(values: Any, missing: Any, codes: npt.NDArray[np.intp]) -> npt.NDArra
 
 
 def is_text(dtype: object) -> bool:
-    """Whether a column's type is text."""
     return isinstance(dtype, pd.StringDtype) or (
         isinstance(dtype, pd.ArrowDtype) and dtype.kind == "U"
     )
 
 
 def text_of(value: object) -> str:
-    """Write a single value as the text that stands for it among categories.
-
-    Whole floats are written as integers are: a column of integers turns into floats as soon as
-    one value is missing, and its categories should stay the same.
+    """Write a value as the text of a category; 1.0 as 1, as missing values turn integers to floats.
 
     >>> [text_of(value) for value in (1, 1.0, 1.5, True, "1", b"one")]
     ['1', '1', '1.5', 'True', '1', 'one']
@@ -127,21 +117,16 @@ def row_name(index: "pd.Index[Any]", row: int) -> str:
 
 
 def seconds_in(spans: npt.NDArray[np.timedelta64]) -> npt.NDArray[np.float64]:
-    """Length in seconds, NaN for NaT.
-
-    >>> seconds_in(np.array([1500, -500], dtype="m8[ms]")).tolist()
-    [1.5, -0.5]
-    """
+    """Return lengths in seconds, NaN for NaT."""
     size = np.abs(spans)
-    # whole seconds apart, so that nanoseconds do not lose their last digits in the division
-    whole = size.astype("m8[s]")
+    whole = size.astype("m8[s]")  # apart: nanoseconds would lose their last digits in the division
     rest = (size - whole) / np.timedelta64(1, "s")
     length = np.asarray(whole.astype(np.int64) + rest, dtype=np.float64)
     return np.where(spans == size, length, -length)
 
 
 def rounding_of(low: int, high: int, *, has_gaps: bool) -> str:
-    """Say which whole numbers of a column become floats that may differ from them."""
+    """Describe the whole numbers of a column that are rounded to floats; empty if none is."""
     if low < -(2**63) or high >= 2**63:
         return "beyond 64 bits"
     beyond = has_gaps and max(-low, high) > _EXACT_IN_FLOAT
@@ -151,29 +136,25 @@ def rounding_of(low: int, high: int, *, has_gaps: bool) -> str:
 def read_objects(
     series: "pd.Series[Any]", place: Callable[[int], str], *, as_text: bool = False
 ) -> "tuple[pd.Series[Any] | Labels, str]":
-    """Read a column of Python objects: typed values if all are of one kind, else labels.
-
-    The second item says which whole numbers were rounded to floats, if any were. Raise BadColumn
-    for a value that is neither a number nor text, nor a date or duration.
-    """
+    """Read Python objects: typed values if all are of one kind, else labels; and `rounding_of`."""
     objects = series.to_numpy(dtype=object)
     try:
         present = ~np.asarray(pd.isna(series), dtype=bool)
     except decimal.InvalidOperation as error:
-        raise BadColumn(
-            series.name, "holds a signalling NaN", remedy="replace it by a missing value"
-        ) from error
+        remedy = "replace it by a missing value"
+        raise BadColumn(series.name, "holds a signalling NaN", remedy=remedy) from error
     shown = objects[present]
     kinds: set[_ObjectKind] = set()
     for value_type in set(map(type, shown)):
         kind = next((kind for kind, types in _OBJECT_KINDS if issubclass(value_type, types)), None)
         if kind is None:
             row = next(row for row in np.flatnonzero(present) if type(objects[row]) is value_type)
+            what = (
+                f"{place(int(row))} holds a value of type {value_type.__name__}, and only numbers, "
+            )
+            remedy = "turn it into separate columns, or leave the column out"
             raise BadColumn(
-                series.name,
-                f"{place(int(row))} holds a value of type {value_type.__name__}, and only "
-                "numbers, text, dates and durations can be read",
-                remedy="turn it into columns of its own, or leave the column out",
+                series.name, f"{what}text, dates and durations can be read", remedy=remedy
             )
         kinds.add(kind)
     if not kinds or (kinds <= {"number", "boolean"} and not as_text):
@@ -246,11 +227,8 @@ def _convert(
         try:
             converted.append(convert(objects[row]))
         except (OverflowError, ValueError) as error:  # pandas' OutOfBounds errors are ValueErrors
-            raise BadColumn(
-                series.name,
-                f"{place(int(row))}: {error}",
-                remedy="mend the value or leave the column out",
-            ) from error
+            remedy = "mend the value or leave the column out"
+            raise BadColumn(series.name, f"{place(int(row))}: {error}", remedy=remedy) from error
     return converted
 
 
@@ -265,14 +243,9 @@ def _stamp(value: Any) -> np.datetime64:
 
 
 def _nanoseconds(value: Any) -> int:
-    """Return the length of a duration, or the time since midnight of a time of day."""
     if isinstance(value, dt.time):
-        value = dt.timedelta(
-            hours=value.hour,
-            minutes=value.minute,
-            seconds=value.second,
-            microseconds=value.microsecond,
-        )
+        seconds = (value.hour * 60 + value.minute) * 60 + value.second
+        value = dt.timedelta(seconds=seconds, microseconds=value.microsecond)
     elif isinstance(value, np.timedelta64):
         value = pd.Timedelta(value)
     # pandas' Timedelta is a timedelta that also counts nanoseconds

@@ -1,7 +1,7 @@
-"""The preparation: fitted to a table, applied to it and to later rows."""
+"""The preparation of tables: fitted to one table, applied to it and to later rows."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from inspect import signature
 from typing import Any, Self
 
@@ -32,42 +32,37 @@ _GIBIBYTE = 2**30
 class Preparation:
     """Turns a table into a finite float matrix, and later rows in the same way.
 
-    Numbers stay as they are and booleans become 0 and 1. Text and categories become a column of
-    0 and 1 per category where they have few, and else the share of rows with the same value.
-    Dates become days since 1970-01-01 (UTC where no zone is given), durations seconds. The text
-    of a frame or array that spells only numbers, truth values, ISO dates or times of day (HH:MM,
-    as seconds) is taken as such; in a table that `read_table` made, this was decided by it.
+    Numbers are kept, booleans become 0 and 1. Text and categories become one column of 0 and 1
+    per category if they have few, else the share of rows with the same value. Dates become days
+    since 1970-01-01 (UTC if no zone is given), durations seconds. Text in a frame or array that
+    spells only numbers, truth values, ISO dates or times of day (HH:MM) is read as these; in a
+    table from `read_table` this is already done.
 
-    Columns without a value, constants, text that is nearly all distinct, and integers (or text of
-    integers) that are all distinct under a name that says identifier are dropped. Missing and
-    infinite numbers become the column's median, and a column of 0 and 1 marks them if they are
-    many; missing text and booleans are a category of their own. Numbers too large for a float
-    count as infinite. Nothing is scaled: that is the model's task.
+    Columns without a value, constants, text that is nearly all distinct, and integers that are
+    all distinct in a column named as an identifier are dropped. Missing and infinite numbers
+    become the column's median, and a column of 0 and 1 marks them if they are many; missing text
+    and booleans are a separate category. Nothing is scaled: models do that.
 
-    Later rows need the columns that are in use, in any order. Unseen categories are 0 in all
-    their columns; missing values get the fills of the first table; unknown columns are ignored,
-    and the record says so; text is parsed where the first table had numbers or dates.
+    Later rows need the columns in use, in any order. Unseen categories are 0 in all their
+    columns, missing values get the fills of the first table, and unknown columns are ignored.
 
     Parameters
     ----------
     max_categories : int, default=20
         The most categories that are one-hot encoded.
     max_columns : int, default=1000
-        The most columns to which one-hot encoding may lead: beyond it, the widest columns are
-        encoded by frequency instead. Columns of numbers are never left out.
+        Beyond so many columns, the widest one-hot encoded ones are encoded by frequency instead.
     max_bytes : int or None, default=8 GiB
-        The largest matrix; a larger one is an error, raised before any of it is allocated. None
-        for no limit.
+        A larger matrix is an error, raised before it is allocated; None for no limit.
     indicator_share : float, default=0.05
-        Missing and infinite values are many where they are more than this share of the rows.
+        Missing and infinite values are many if they are more than this share of the rows.
     distinct_share : float, default=0.95
-        Text is an identifier where its distinct values are at least this share of the rows that
-        have one.
+        Text is an identifier if its distinct values are at least this share of those present.
 
     Attributes
     ----------
     columns_ : tuple of ColumnPlan
-        What becomes of every column.
+        How every column is encoded.
     record_ : PreparationRecord
         What was done, with the counts of the fitted rows.
     names_ : tuple of str
@@ -103,31 +98,18 @@ class Preparation:
         self.distinct_share = distinct_share
 
     def fit(self, table: Preparable) -> Self:
-        """Plan what becomes of every column.
+        """Plan how every column is encoded.
 
         Parameters
         ----------
         table : Table, pandas.DataFrame or numpy.ndarray
-            The rows to plan from. An array's columns are called x1, x2, ...
-
-        Raises
-        ------
-        BadColumn
-            Where two columns have one name, a cell holds what cannot be prepared, or a text is
-            not a number (or date) in a column where nearly all are.
-        BadParameter
-            Where a parameter or the table is not legal.
-        UserError
-            Where there is no row or a single one, or nothing would be left.
+            Two rows or more. An array's columns are called x1, x2, ...
         """
         rules = self._rules()
         frame, source = _as_frame(table)
         if len(frame) == 1:
-            raise UserError(
-                "the table has only one row",
-                where=source,
-                remedy="give the rows among which it may stand out",
-            )
+            remedy = "give the rows to compare it with"
+            raise UserError("the table has only one row", where=source, remedy=remedy)
         warnings: list[str] = []
         planned = [
             plan_column(frame.iloc[:, position], rules, _missing_words(table), warnings)
@@ -158,13 +140,6 @@ class Preparation:
         -------
         PreparedTable
             The matrix, which shares no memory with `table`, and the record of these rows.
-
-        Raises
-        ------
-        BadColumn
-            Where columns are missing, or hold another type of values than they did.
-        UserError
-            Where there is no row, or the matrix would be larger than `max_bytes`.
         """
         self._check_fitted()
         known = [plan.record.name for plan in self.columns_]
@@ -185,24 +160,18 @@ class Preparation:
             if plan.record.name in positions:  # an unused column may be absent
                 column = frame.iloc[:, positions[plan.record.name]]
                 counts = plan.encoder.encode(column, X[:, start:stop], missing)
-            records.append(
-                replace(
-                    plan.record,
-                    n_missing=counts.n_missing,
-                    n_infinite=counts.n_infinite,
-                    n_unseen=counts.n_unseen,
-                )
-            )
-            if counts.note:
-                messages.append(_column_note(plan.record.name, counts.note))
+            found = asdict(counts)
+            note = found.pop("note")
+            records.append(replace(plan.record, **found))
+            if note:
+                messages.append(_column_note(plan.record.name, note))
             start = stop
         record = PreparationRecord(len(frame), tuple(records), tuple(messages))
         return PreparedTable(X, self.names_, frame.index, record, source)
 
     def fit_transform(self, table: Preparable) -> PreparedTable:
         """Fit to a table, and prepare it."""
-        prepared = self.fit(table).transform(table)
-        return replace(prepared, record=self.record_)
+        return replace(self.fit(table).transform(table), record=self.record_)
 
     def to_dict(self) -> dict[str, Any]:
         """Write the fitted preparation as plain values, for JSON; floats are kept exactly."""
@@ -221,13 +190,7 @@ class Preparation:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote.
-
-        Raises
-        ------
-        UserError
-            Where it is something else.
-        """
+        """Read back what `to_dict` wrote; raise UserError if it is something else."""
         try:
             if saved["preparation"] != _VERSION:
                 raise ValueError(f"version {saved['preparation']!r} is not known")
@@ -274,14 +237,10 @@ class Preparation:
             for plan in self.columns_
             if plan.record.outputs and plan.record.name not in given
         ]
-        if not absent:
-            return
-        what = "is not in the table"
-        if len(absent) > 1:
-            what += f", nor are {', '.join(map(repr, absent[1:]))}"
-        raise BadColumn(
-            absent[0], what, remedy="give the columns that the preparation was fitted with"
-        )
+        if absent:
+            more = f", nor are {', '.join(map(repr, absent[1:]))}" if len(absent) > 1 else ""
+            remedy = "give the columns that the preparation was fitted with"
+            raise BadColumn(absent[0], f"is not in the table{more}", remedy=remedy)
 
     def _check_bytes(self, n_rows: int, source: str) -> None:
         n_bytes = n_rows * len(self.names_) * np.dtype(np.float64).itemsize
@@ -301,14 +260,9 @@ def prepare(table: Preparable, **options: Any) -> PreparedTable:
     Parameters
     ----------
     table : Table, pandas.DataFrame or numpy.ndarray
-        What to prepare.
+        The table.
     **options
         Parameters of `Preparation`.
-
-    Returns
-    -------
-    PreparedTable
-        The matrix, its columns' names, the table's index and the record.
 
     Examples
     --------
@@ -321,14 +275,12 @@ def prepare(table: Preparable, **options: Any) -> PreparedTable:
     legal = tuple(signature(Preparation).parameters)
     for name, value in options.items():
         if name not in legal:
-            raise BadParameter(
-                "prepare", name, "left out", value, remedy=f"Parameters are: {', '.join(legal)}"
-            )
+            remedy = f"Parameters are: {', '.join(legal)}"
+            raise BadParameter("prepare", name, "left out", value, remedy=remedy)
     return Preparation(**options).fit_transform(table)
 
 
 def _missing_words(table: object) -> frozenset[str]:
-    """Words that mean a missing value; a table with types has none left."""
     return frozenset() if isinstance(table, Table) and table.typed else MISSING_WORDS
 
 
@@ -336,21 +288,18 @@ def _as_frame(table: object, fitted_names: Sequence[str] | None = None) -> tuple
     """Return a table as a frame with text for names, which shares its values, and its source."""
     source = "table"
     if isinstance(table, Table):
-        source = table.source
-        table = table.frame
+        source, table = table.source, table.frame
     if isinstance(table, pd.DataFrame):
         frame = table.copy(deep=False)
         frame.columns = pd.Index(_column_names(table.columns))
     elif isinstance(table, np.ndarray):
         frame = _frame_of_array(table, fitted_names)
     else:
-        raise BadParameter(
-            "Preparation",
-            "table",
+        legal, remedy = (
             "a Table, a pandas DataFrame or a numpy array",
-            type(table),
-            remedy="Read other things with metaod.read_table first",
+            "Use metaod.read_table first",
         )
+        raise BadParameter("Preparation", "table", legal, type(table), remedy=remedy)
     for axis, name in ((1, "columns"), (0, "rows")):
         if frame.shape[axis] == 0:
             raise UserError(f"the table has no {name}", where=source, remedy="give at least one")
@@ -370,11 +319,11 @@ def _frame_of_array(
         raise BadParameter("Preparation", "table", legal, given, remedy=remedy)
     names = fitted_names or [f"x{number}" for number in range(1, array.shape[1] + 1)]
     if len(names) != array.shape[1]:
-        raise UserError(
-            f"the array has {array.shape[1]} columns, and the preparation was fitted with "
-            f"{len(names)}",
-            remedy="give the same columns in the same order, or a frame with their names",
+        what = (
+            f"the array has {array.shape[1]} columns, but Preparation was fitted with {len(names)}"
         )
+        remedy = "give the same columns in the same order, or a frame with their names"
+        raise UserError(what, remedy=remedy)
     return pd.DataFrame(array, columns=list(names), copy=False)
 
 

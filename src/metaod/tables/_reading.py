@@ -14,16 +14,9 @@ from metaod.tables._file_kinds import choose_reader
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._names import index_by_unnamed
-from metaod.tables.readers._reader import (
-    Content,
-    ReadOptions,
-    as_column_names,
-    as_missing_words,
-)
+from metaod.tables.readers._reader import Content, ReadOptions, as_column_names, as_missing_words
 from metaod.tables.readers._source import open_path, open_stream
 from metaod.tables.readers.memory import read_memory
-
-__all__ = ["read_table"]
 
 _COMMON_OPTIONS = frozenset({"label", "na", "text", "max_bytes"})
 
@@ -51,37 +44,32 @@ def read_table(
         the text ones also gzipped; ``'-'`` for standard input; or a numpy array, a pandas,
         polars or pyarrow table, a scipy sparse matrix, a list of rows or a dict of columns.
     label : str, optional
-        The column that says which rows are outliers, for evaluation only; in MATLAB, HDF5 and
-        NPZ files also another array of the file. It leaves the table. Two values are legal: 0/1,
-        -1/1 (where -1 is the outlier, as in scikit-learn), false/true, no/yes, n/y, n/o,
-        inlier/outlier, normal/anomaly, normal/outlier, normal/abnormal.
+        The column that marks outliers, for evaluation only; it is removed from the table. In
+        MATLAB, HDF5 and NPZ files also another array. It holds two values: 0/1, -1/1 (-1 is the
+        outlier, as in scikit-learn), false/true, no/yes, n/y, n/o, inlier/outlier,
+        normal/anomaly, normal/outlier or normal/abnormal.
     delimiter, encoding, decimal : str, optional
-        Of delimited text; detected unless given. A delimiter of ``" "`` is any run of blanks.
+        Of delimited text; detected by default. A delimiter of ``" "`` is any run of blanks.
     na : str, number or iterable of them
         Missing values, beside the usual words in text (empty, NA, NaN, null, None, ?, - and
         similar). Numbers are compared by value: ``"-999"`` is also -999.0.
     header : bool, optional
-        Whether the first line holds names; detected unless given: it does if it has a word above
-        a column of values, or only words. Columns without names are ``x1``, ``x2``, ...
+        Whether the first line holds names; by default, if it has a word above a column of values
+        or only words. Columns without names are ``x1``, ``x2``, ...
     text : str or iterable of str
-        Columns to take as text whatever their values.
+        Columns to read as text.
     sheet : str or int, optional
-        Sheet of a workbook, by name or counted from 0; the first unless given.
+        Sheet of a workbook, by name or counted from 0; the first by default.
     variable : str, optional
-        Array of a MATLAB, HDF5 or NPZ file; ``X`` or the only matrix of numbers unless given.
+        Array of a MATLAB, HDF5 or NPZ file; by default ``X`` or the only matrix of numbers.
     max_bytes : int
-        The most memory that a file may take; 8 GiB unless given.
+        The most memory that a file may take; 8 GiB by default.
 
     Returns
     -------
     Table
         Columns of float64, int64, bool, datetime64 or text. An unnamed first column of a text or
-        sheet, as pandas and R write it, is the row index.
-
-    Raises
-    ------
-    BadFile, BadColumn, BadParameter, MissingExtra
-        The message says what is wrong, in which file, line and column, and what to do.
+        sheet is the row index.
 
     Examples
     --------
@@ -184,13 +172,9 @@ def _read_label(
     """Convert a label to 1 for an outlier, 0 otherwise; one value of a pair suffices."""
     codes, uniques = pd.factorize(values.astype(object))
     if (codes < 0).any():
-        raise BadColumn(
-            name,
-            f"{locate(int(np.argmax(codes < 0)))}: the label is missing",
-            path=path,
-            remedy="fill it in or remove the row",
-        )
-    words = [_label_word(value) for value in uniques]
+        what = f"{locate(int(np.argmax(codes < 0)))}: the label is missing"
+        raise BadColumn(name, what, path=path, remedy="fill it in or remove the row")
+    words = list(map(_label_word, uniques))
     for inlier, outlier in _LABEL_PAIRS:
         if set(words) <= {inlier, outlier}:
             return np.array([word == outlier for word in words], dtype=np.int8)[codes]
@@ -200,16 +184,12 @@ def _read_label(
         "-1/1 (-1 is the outlier)" if outlier == "-1" else f"{inlier}/{outlier}"
         for inlier, outlier in _LABEL_PAIRS
     )
-    raise BadColumn(
-        name,
-        f"is not a label of outliers; its values are: {shown}",
-        path=path,
-        remedy=f"a label has two values: {legal}",
-    )
+    what = f"is not a label of outliers; its values are: {shown}"
+    raise BadColumn(name, what, path=path, remedy=f"a label has two values: {legal}")
 
 
 def _label_word(value: Any) -> str:
-    """Write 1, 1.0, '1' and '1.0' alike, and words in lower case."""
+    """Write 1, 1.0, '1' and '1.0' as '1', and words in lower case."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", errors="replace")
     word = str(value).strip().lower()

@@ -38,24 +38,22 @@ class ColumnRecord:
     ----------
     name : str
         The column.
-    kind : str
-        'numeric', 'boolean', 'category', 'text', 'date', 'duration', 'identifier', 'constant'
-        or 'empty'.
-    action : str
-        'kept', '0 and 1', 'days since 1970-01-01', 'seconds', 'one-hot', 'frequency',
-        'indicator only' or 'dropped'.
+    kind : ColumnKind
+        Such as 'numeric', 'category' or 'identifier'.
+    action : Action
+        Such as 'kept', 'one-hot' or 'dropped'.
     outputs : tuple of str
         The columns that it became.
     n_missing, n_infinite : int
-        Missing and infinite values in these rows; infinite ones count in columns of numbers.
+        Missing and infinite values in these rows.
     n_unseen : int
-        Rows whose category was not there when the preparation was fitted.
+        Rows with a category that was not in the fitted rows.
     fill : float or None
-        The replacement of missing and infinite values, in a column of numbers.
+        The replacement of missing and infinite numbers.
     indicator : str or None
-        The output that is 1 where the value is missing or infinite, if there is one.
+        The output that is 1 where the value is missing or infinite.
     reason : str
-        The reason, where the kind and the action do not imply it.
+        The reason, if the kind and the action do not imply it.
     """
 
     name: str
@@ -87,13 +85,10 @@ class ColumnRecord:
     def description(self) -> str:
         """Describe what was done, without the column's name."""
         one_hot = f"one-hot encoded in {_count(len(self.outputs), 'column')}"
-        text = _ACTION_TEXTS.get(self.action, one_hot)
-        if self.reason:
-            text += f": {self.reason}"
-        for clause in (self._gaps(), self._unseen()):
-            if clause:
-                text += f"; {clause}"
-        return text
+        text = _ACTION_TEXTS.get(self.action, one_hot) + (f": {self.reason}" if self.reason else "")
+        unseen = f"{_count(self.n_unseen, 'row')} with a value not seen before"
+        clauses = (text, self._gaps(), unseen if self.n_unseen else "")
+        return "; ".join(clause for clause in clauses if clause)
 
     def _gaps(self) -> str:
         numbers = {"missing": self.n_missing, "infinite": self.n_infinite}
@@ -109,13 +104,8 @@ class ColumnRecord:
             usual = "more frequent value" if self.kind == "boolean" else "median"
             return f"{gaps} filled with the {usual} ({self._shown_fill()}){marked}"
         if self.action == "frequency":
-            return f"{gaps} taken as one value of its own{marked}"
+            return f"{gaps} taken as a separate value{marked}"
         return f"{gaps} in {self.indicator!r}" if self.indicator else f"{gaps}, 0 in all of them"
-
-    def _unseen(self) -> str:
-        if not self.n_unseen:
-            return ""
-        return f"{_count(self.n_unseen, 'row')} with a value not seen before"
 
     def _shown_fill(self) -> str:
         assert self.fill is not None  # noqa: S101 - for the type checker; the caller checks it
@@ -198,7 +188,7 @@ class PreparedTable:
     record : PreparationRecord
         What was done to every column of the table.
     source : str
-        Where the table came from.
+        The source of the table.
     """
 
     X: npt.NDArray[np.float64]

@@ -1,7 +1,4 @@
-"""Column plans as plain values for JSON, and back.
-
-Nothing is unpickled: the values are numbers and texts, and are checked as they are read.
-"""
+"""Write column plans as plain values for JSON, and read them back with checks."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -17,7 +14,6 @@ _T = TypeVar("_T")
 
 
 def plan_to_dict(plan: ColumnPlan) -> dict[str, Any]:
-    """Write a column plan as plain values."""
     encoder = {"encoder": plan.encoder.tag, **asdict(cast("Any", plan.encoder))}
     return {"record": asdict(plan.record), "note": plan.note, "encoder": encoder}
 

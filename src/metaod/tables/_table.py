@@ -1,13 +1,11 @@
 """A table as read: its columns, an optional label and its source."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-
-__all__ = ["Table"]
 
 
 @dataclass(frozen=True)
@@ -19,21 +17,19 @@ class Table:
     frame : pandas.DataFrame
         The columns without the label; the row order and index are those of the source.
     label : numpy.ndarray of int8 or None
-        1 for an outlier, 0 otherwise; None unless the caller named a label column. It is used
-        for evaluation only, never to select or score.
+        1 for an outlier, 0 otherwise; for evaluation only, never to select or score.
     source : str
         The path of the file, or the type of the object.
     warnings : tuple of str
         Warnings of the reader.
     typed : bool
-        Whether the types of the columns are decided, as `read_table` does: the preparation does
-        not interpret text then.
+        Whether the columns have their final types, as after `read_table`: text is not parsed.
     """
 
     frame: pd.DataFrame
     label: npt.NDArray[np.int8] | None = None
     source: str = "table"
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
     typed: bool = False
 
     @property

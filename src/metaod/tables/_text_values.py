@@ -1,8 +1,6 @@
 """Read one text: a missing value, a number, a truth value, a date, a time of day, or a word.
 
-Only unambiguous notations are read: plain decimal numbers, dates written year first as in
-ISO 8601, and times of day by the 24-hour clock. ``03/04/2021`` stays a word, because its month
-and its day cannot be told apart.
+Only unambiguous notations are read: plain decimal numbers, ISO 8601 dates and 24-hour times.
 """
 
 import datetime as dt
@@ -59,7 +57,7 @@ _DATE = re.compile(
 )
 _TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9](?:\.[0-9]+)?))?")
 
-_FIRST_CHARACTERS = frozenset("0123456789+-.,iItTfF")  # of whatever is not a word
+_FIRST_CHARACTERS = frozenset("0123456789+-.,iItTfF")  # of texts that are not words
 
 # without leading zeros: 007 is a name, and not missing where 7 is
 _PLAIN = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -67,7 +65,7 @@ _SHORT_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")  # longer ones may be beyond 64 b
 
 
 def text_kind(text: str, decimal: str = ".") -> TextKind:
-    """Say what a text is, blanks around it disregarded.
+    """Return the kind of a text; blanks around it do not count.
 
     >>> [text_kind(text) for text in ("1e3", "1,5", "True", "2024-01", "10:15", "2024-13")]
     ['number', 'number in another notation', 'boolean', 'date', 'time', 'word']
@@ -97,9 +95,7 @@ def parse_number(text: str, decimal: str = ".") -> float | None:
 
 
 def parse_date(text: str) -> dt.datetime | None:
-    """Read a date as a naive stamp in UTC, or None where the text is not one.
-
-    Without a zone it is taken as UTC; a year and a month stand for the month's first day.
+    """Read a date as a naive stamp in UTC (the first day of a month), or None if it is not one.
 
     >>> parse_date("1970-01-02T12:00+02"), parse_date("1970/01"), parse_date("2021-02-30")
     (datetime.datetime(1970, 1, 2, 10, 0), None, None)
@@ -132,8 +128,11 @@ def parse_time(text: str) -> float | None:
 
 
 def parse_truth(text: str) -> bool | None:
-    """Read ``true``, ``false``, ``1`` or ``0``, or None where the text is none of them."""
     return _TRUTH.get(text.strip().lower())
+
+
+def shorten(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def numbers_among(words: Iterable[str]) -> frozenset[float]:

@@ -1,12 +1,10 @@
-"""The bundled example: readings of machines in three plants, made by the project."""
+"""The bundled example: made-up readings of machines in three plants."""
 
 from dataclasses import replace
 from importlib.resources import as_file, files
 
 from metaod.tables._reading import read_table
 from metaod.tables._table import Table
-
-__all__ = ["load_example"]
 
 
 def load_example() -> Table:

@@ -1,14 +1,6 @@
 """Readers of tables, one file a format. To add a format, add its file and its line here."""
 
-from metaod.tables.readers import (
-    arff,
-    delimited,
-    excel,
-    hdf5,
-    matlab,
-    numpy_files,
-    parquet,
-)
+from metaod.tables.readers import arff, delimited, excel, hdf5, matlab, numpy_files, parquet
 from metaod.tables.readers._reader import Reader
 
 __all__ = ["READERS"]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile
-from metaod.tables.readers._names import default_names
+from metaod.tables.readers._names import default_names, unreadable_type
 from metaod.tables.readers._reader import Content, ReadOptions
-from metaod.tables.readers._source import damaged, format_bytes, library_errors, too_large
+from metaod.tables.readers._source import check_bytes, damaged, library_errors
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,9 @@ class ArrayInfo:
     """Description of an array in a file, known before the array is read."""
 
     shape: tuple[int, ...]
-    kind: str
-    """Its type as the file names it."""
-    numeric: bool
-    """Whether it may be the table without being named."""
-    readable: bool = True
-    """Whether a table can be made of it at all."""
+    kind: str  # its type as the file names it
+    numeric: bool  # it may be the table without being named
+    readable: bool = True  # it can be converted to a table
 
     def __str__(self) -> str:
         return f"{format_shape(self.shape) or 'scalar'} {self.kind}"
@@ -54,12 +51,8 @@ def read_chosen(
     if label is None or label in content.frame.columns:
         return content
     if label not in arrays:
-        raise BadColumn(
-            label,
-            f"is neither a column of {chosen!r} (x1 to x{n_columns}) nor another array",
-            path=source,
-            remedy=f"the file holds {_list(arrays)}",
-        )
+        what = f"is neither a column of {chosen!r} (x1 to x{n_columns}) nor another array"
+        raise BadColumn(label, what, path=source, remedy=f"the file holds {_list(arrays)}")
     shape = arrays[label].shape
     if prod(shape) != n_rows or max(shape, default=0) != n_rows:
         what = f"the label {label!r} is {arrays[label]}, but {chosen!r} has {n_rows:,} rows"
@@ -89,11 +82,8 @@ def _choose(arrays: Mapping[str, ArrayInfo], source: str, options: ReadOptions) 
         tables = [name for name, info in others.items() if info.numeric]
     if len(tables) == 1:
         return tables[0]
-    raise BadFile(
-        source,
-        "it is unclear which array is the table",
-        remedy=f"set variable=... (--variable); it holds {_list(arrays)}",
-    )
+    remedy = f"set variable=... (--variable); it holds {_list(arrays)}"
+    raise BadFile(source, "it is unclear which array is the table", remedy=remedy)
 
 
 def _list(arrays: Mapping[str, ArrayInfo]) -> str:
@@ -111,9 +101,7 @@ def check_size(
         raise BadFile(source, what, remedy="reshape it to rows × columns")
     if prod(shape) == 0:
         raise BadFile(source, f"{what} is empty ({shown})", remedy="check how it was written")
-    n_bytes = 8 * prod(shape)
-    if n_bytes > max_bytes:
-        raise too_large(source, f"{what} ({shown}) takes {format_bytes(n_bytes)}", max_bytes)
+    check_bytes(source, f"{what} ({shown}) takes", 8 * prod(shape), max_bytes)
 
 
 def densify(matrix: Any, max_bytes: int, source: str) -> npt.NDArray[Any]:
@@ -126,11 +114,7 @@ def densify(matrix: Any, max_bytes: int, source: str) -> npt.NDArray[Any]:
 
 
 def _check_indices(matrix: Any) -> None:
-    """Raise ValueError for indices outside the matrix.
-
-    scipy writes to memory at unchecked indices, and its ``check_format`` misses pointers that
-    end at or below 0.
-    """
+    """Raise ValueError for indices outside the matrix, at which scipy would write to memory."""
     starts, indices = matrix.indptr, matrix.indices
     n_starts, n_indices = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
     rising = len(starts) == n_starts + 1 and starts[0] == 0 and (np.diff(starts) >= 0).all()
@@ -141,7 +125,7 @@ def _check_indices(matrix: Any) -> None:
 
 
 def content_from_array(array: npt.NDArray[Any], source: str | None = None) -> Content:
-    """Make a table of an array of 1 or 2 axes, or of a structured array of 1 axis."""
+    """Convert an array of 1 or 2 axes, or a structured array of 1 axis."""
     warnings: list[str] = []
     if array.dtype.names is None:
         matrix = array.reshape(-1, 1) if array.ndim == 1 else array
@@ -157,10 +141,7 @@ def content_from_array(array: npt.NDArray[Any], source: str | None = None) -> Co
 
 
 def _frame(
-    matrix: npt.NDArray[Any],
-    names: tuple[str, ...],
-    source: str | None,
-    warnings: list[str],
+    matrix: npt.NDArray[Any], names: tuple[str, ...], source: str | None, warnings: list[str]
 ) -> pd.DataFrame:
     kind = matrix.dtype.kind
     if kind == "u" and matrix.dtype.itemsize == 8 and (matrix >= 2**63).any():
@@ -181,10 +162,5 @@ def _frame(
         warnings.append("durations were read as seconds")
         matrix = matrix / np.timedelta64(1, "s")
     elif kind != "b":
-        raise BadColumn(
-            names[0],
-            f"holds values of type {matrix.dtype}, which are not numbers, dates or text",
-            path=source,
-            remedy="leave it out, or write it as several plain columns",
-        )
+        raise unreadable_type(names[0], matrix.dtype, source)
     return pd.DataFrame(matrix, columns=names)

@@ -35,23 +35,19 @@ class Dialect:
 
     delimiter: str
     decimal: str
-    names: tuple[str, ...]
-    """Names of the columns; the first is empty where it is the row index."""
+    names: tuple[str, ...]  # the first is empty if it is the row index
     header: bool
-    skip_lines: int
-    """Lines before the first record."""
-    code_columns: tuple[str, ...]
-    """Columns with whole numbers with leading zeros in the beginning of the text."""
+    skip_lines: int  # before the first record
+    code_columns: tuple[str, ...]  # with whole numbers that begin with zeros
     warnings: tuple[str, ...]
 
 
 def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str]) -> Dialect:
     """Detect from its beginning how a UTF-8 text is written; options take precedence.
 
-    The delimiter is the one of tab, semicolon, bar and comma (the first of equals) that splits
-    most records of the beginning, the first among them, into the same number of fields, more than
-    one; where none does, blanks, if they do so for every record. The decimal mark is a comma where
-    more fields look like ``1,5`` than like ``1.5``.
+    The delimiter is the first of tab, semicolon, bar and comma that splits most records into the
+    same number of fields; or blanks, if they do so for all. The decimal mark is a comma if more
+    fields look like ``1,5`` than like ``1.5``.
     """
     text, whole = _read_beginning(source)
     delimiter, skip_lines = options.delimiter, 0
@@ -101,7 +97,7 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
 
 
 def collapse_blanks(text: bytes) -> bytes:
-    r"""Replace runs of blanks outside quotes by one blank; strip them at the ends of lines."""
+    """Replace runs of blanks outside quotes by one blank; strip them at the ends of lines."""
     outside_and_inside = text.split(b'"')
     for part in range(0, len(outside_and_inside), 2):
         outside = outside_and_inside[part].replace(b"\t", b" ")
@@ -153,11 +149,7 @@ def _detect_delimiter(text: str, candidates: str, whole: bool) -> str:
 
 
 def _fit(records: Sequence[Sequence[str]]) -> tuple[bool, float]:
-    """Return whether a delimiter fits the first record, and what share of all it fits.
-
-    It fits records with the most frequent number of fields, if that is more than one and more
-    than half of the records have it.
-    """
+    """Return whether a delimiter fits the first record, and what share of all it fits."""
     [(width, count)] = Counter(map(len, records)).most_common(1) or [(1, 0)]
     share = count / max(1, len(records))
     if width == 1 or share <= 0.5:
@@ -191,15 +183,11 @@ def _code_columns(names: Sequence[str], records: Sequence[Sequence[str]]) -> tup
 
 
 def _refuse_comment(source: Source, records: Sequence[Sequence[str]], skip_lines: int) -> None:
-    """Refuse a first line that is a comment and not names.
-
-    It may hold names if records below have as many fields. Numbers separated by blanks count as
-    several fields: numpy writes a comment above such lines.
-    """
+    """Refuse a comment in the first line, unless records below have as many fields: names then."""
     rest = [record for record in records[1:] if not record[0].startswith("#")]
     widths = set()
     for record in rest:
-        words = record[0].split()
+        words = record[0].split()  # numpy writes a comment above numbers separated by blanks
         are_numbers = len(record) == 1 and all(map(_NUMBER.fullmatch, words))
         widths.add(len(words) if are_numbers else len(record))
     if records[0][0].startswith("#") and rest and len(records[0]) not in widths:

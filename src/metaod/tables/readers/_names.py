@@ -1,4 +1,4 @@
-"""Names of columns: whether the first line holds them, and whether they are usable."""
+"""Names of columns: detect a header, and refuse names that cannot be used."""
 
 import re
 from collections import Counter
@@ -22,11 +22,8 @@ def has_header(
 ) -> tuple[bool, str | None]:
     """Decide whether the first record holds names; also return a warning if that is a guess.
 
-    1. Names ``0, 1, 2, …`` (three or more, or after an empty one) are what pandas writes for
-       columns without names: a header, with a warning.
-    2. A word above a column of values (numbers, dates or booleans) makes it a header.
-    3. Else a value, or a missing one beyond the first field, makes it data, with a warning.
-    4. Else, where all is words, it is a header.
+    It does if it counts 0, 1, 2, … as pandas does, if it has a word above a column of values
+    (numbers, dates or booleans), or if it has only words.
     """
     if _counts_from_zero(first):
         return True, (
@@ -53,11 +50,7 @@ def has_header(
 def check_names(
     names: Sequence[str], source: str, line: int, numbers: Sequence[int] | None = None
 ) -> tuple[str, ...]:
-    """Strip names and refuse empty and repeated ones.
-
-    The first of several columns may have an empty name: pandas and R write the row index so.
-    Columns are counted from 1 unless their numbers are given.
-    """
+    """Strip names; refuse repeated ones, and empty ones except the first, the row index."""
     names = tuple(name.strip() for name in names)
     column_of: dict[str, int] = {}
     for position, name in enumerate(names):
@@ -85,6 +78,12 @@ def check_unique(names: Sequence[object], source: str | None = None) -> None:
     repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if repeated is not None:
         raise BadColumn(repeated, "is there more than once", path=source, remedy="rename one")
+
+
+def unreadable_type(name: str, kind: object, source: str | None) -> BadColumn:
+    what = f"holds values of type {kind}, which are not numbers, dates or text"
+    remedy = "leave it out, or write it as several plain columns"
+    return BadColumn(name, what, path=source, remedy=remedy)
 
 
 def _as_text(field: object) -> str:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter
+from metaod.tables._column_types import row_number
 from metaod.tables.readers._source import Source
 
 
@@ -38,36 +39,23 @@ class ReadOptions:
         self._require("max_bytes", is_count and self.max_bytes >= 1, "an int in the range [1, inf)")
         if self.delimiter == "\\t":  # as shells pass it
             object.__setattr__(self, "delimiter", "\t")
-        self._require(
-            "delimiter",
-            self.delimiter is None or is_delimiter(self.delimiter),
-            "one ASCII character that is no letter, digit, quote or line end",
-        )
+        is_legal = self.delimiter is None or is_delimiter(self.delimiter)
+        legal = "one ASCII character that is no letter, digit, quote or line end"
+        self._require("delimiter", is_legal, legal)
         self._require("decimal", self.decimal in (None, ".", ","), (".", ","))
-        self._require(
-            "decimal",
-            self.decimal is None or self.decimal != self.delimiter,
-            "another character than the delimiter",
-        )
-        self._require(
-            "encoding",
-            self.encoding is None or _is_text_encoding(self.encoding),
-            "a text encoding known to Python, such as 'utf-8', 'cp1252' or 'utf-16'",
-        )
+        is_legal = self.decimal is None or self.decimal != self.delimiter
+        self._require("decimal", is_legal, "another character than the delimiter")
+        is_legal = self.encoding is None or _is_text_encoding(self.encoding)
+        legal = "a text encoding known to Python, such as 'utf-8', 'cp1252' or 'utf-16'"
+        self._require("encoding", is_legal, legal)
 
     def _require(self, name: str, is_legal: bool, legal: str | Iterable[str]) -> None:
         if not is_legal:
             raise BadParameter("read_table", name, legal, getattr(self, name))
 
     def given(self) -> tuple[str, ...]:
-        """Names of the options that differ from their defaults."""
-        return tuple(
-            option.name for option in fields(self) if getattr(self, option.name) != option.default
-        )
-
-
-def locate_row(row: int) -> str:
-    return f"row {row + 1}"
+        """Return the names of the options that differ from their defaults."""
+        return tuple(item.name for item in fields(self) if getattr(self, item.name) != item.default)
 
 
 @dataclass(frozen=True)
@@ -76,41 +64,29 @@ class Content:
 
     frame: pd.DataFrame
     warnings: tuple[str, ...] = ()
-    label_values: npt.NDArray[Any] | None = None
-    """The label, where it is another array of the file and not a column."""
-    locate: Callable[[int], str] = locate_row
-    """Describes where a row, counted from 0, stands in the file: ``'line 7'``."""
-    line_of: Callable[[int], int] | None = None
-    """Returns the line of a row, for errors in delimited text."""
+    label_values: npt.NDArray[Any] | None = None  # if the label is not a column but another array
+    locate: Callable[[int], str] = row_number  # describes the place of a row, counted from 0
+    line_of: Callable[[int], int] | None = None  # the line of a row of delimited text
     decimal: str = "."
-    """The decimal mark of numbers in text."""
     declares_types: bool = False
-    """Whether the format declares the types of columns."""
-    may_hold_index: bool = False
-    """Whether a first column without a name is the row index."""
+    may_hold_index: bool = False  # a first column without a name is the row index
 
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of file: its name in messages, its endings and how its bytes are recognised.
-
-    Messages recommend the first ending. `recognise` gets the file and its first 64 KiB.
-    """
+    """A kind of file, recognised by the file and its first 64 KiB."""
 
     kind: str
-    endings: tuple[str, ...]
+    endings: tuple[str, ...]  # messages recommend the first
     recognise: Callable[[Source, bytes], bool]
 
 
 @dataclass(frozen=True)
 class Reader(FileKind):
-    """A kind of file that can be read, listed in ``metaod.tables.readers.READERS``.
-
-    `options` names the options of ``read_table`` that only some kinds take.
-    """
+    """A kind of file that can be read, listed in ``metaod.tables.readers.READERS``."""
 
     read: Callable[[Source, ReadOptions], Content]
-    options: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()  # those of read_table that only some kinds take
 
 
 def begins_with(*starts: bytes) -> Callable[[Source, bytes], bool]:

@@ -1,4 +1,4 @@
-"""The bytes of a table: opened, decompressed, and decoded where they are text."""
+"""Open, decompress and decode the bytes of a table."""
 
 import codecs
 import gzip
@@ -16,8 +16,7 @@ from typing import Any, BinaryIO
 
 from metaod.errors import BadFile, UserError
 
-DEFLATE_RATIO = 1032
-"""Deflate cannot shrink data to less than one part in this many."""
+DEFLATE_RATIO = 1032  # deflate cannot shrink data to less than one part in this many
 
 _CHUNK = 2**22
 _BYTE_ORDER_MARKS = {  # UTF-32 first: its little-endian mark begins with that of UTF-16
@@ -32,16 +31,12 @@ class Source:
     """Bytes that can be read from their start repeatedly, from a file or from memory."""
 
     name: str
-    suffix: str = ""
-    """The ending of the name that indicates the kind, lower case, without ``.gz``."""
+    suffix: str = ""  # the ending of the name, lower case, without .gz
     path: Path | None = None
-    data: bytes = b""
-    """The bytes, if `path` is None: they came through a pipe or were compressed."""
-    encoding: str | None = None
-    """The encoding of `data`, if it was made from a text stream."""
+    data: bytes = b""  # if path is None: from a pipe, or decompressed
+    encoding: str | None = None  # of data from a text stream
 
     def open(self) -> BinaryIO:
-        """Open the bytes at their start."""
         if self.path is None:
             return io.BytesIO(self.data)
         try:
@@ -51,11 +46,9 @@ class Source:
 
     @property
     def size(self) -> int:
-        """Number of bytes."""
         return len(self.data) if self.path is None else self.path.stat().st_size
 
     def head(self, n_bytes: int) -> bytes:
-        """Return the first bytes."""
         with self.open() as stream:
             return stream.read(n_bytes)
 
@@ -80,10 +73,8 @@ def open_path(path: "str | PathLike[Any]", max_bytes: int) -> Source:
         raise BadFile(name, "is a folder", remedy="name a file inside it")
     if not stat.S_ISREG(status.st_mode):
         raise BadFile(name, "is a device, not a file", remedy="name a file, or '-' for a pipe")
-    if status.st_size > max_bytes:
-        raise too_large(name, f"is {format_bytes(status.st_size)} large", max_bytes)
-    suffix = PurePath(name).suffix.lower()
-    return _decompressed(Source(name, suffix, path=Path(name)), max_bytes)
+    check_bytes(name, "holds", status.st_size, max_bytes)
+    return _decompressed(Source(name, PurePath(name).suffix.lower(), Path(name)), max_bytes)
 
 
 def open_stream(stream: Any, max_bytes: int, *, name: str | None = None) -> Source:
@@ -135,8 +126,7 @@ def _read_limited(read: Callable[[int], bytes], name: str, max_bytes: int) -> by
     buffer = io.BytesIO()
     while chunk := read(_CHUNK):
         buffer.write(chunk)
-        if buffer.tell() > max_bytes:
-            raise too_large(name, "holds more bytes", max_bytes)
+        check_bytes(name, "holds at least", buffer.tell(), max_bytes)
     return buffer.getvalue()
 
 
@@ -159,15 +149,16 @@ def library_errors(name: str, kind: str) -> Iterator[None]:
 
 
 def damaged(name: str, what: str) -> BadFile:
-    """Make the error for a file whose content contradicts itself."""
+    """Return the error for a file whose content contradicts itself."""
     return BadFile(name, what, remedy="it may be damaged or cut short: write or download it again")
 
 
-def too_large(name: str, what: str, max_bytes: int) -> BadFile:
-    """Make the error for a file that would take more memory than allowed."""
-    what = f"{what}, more than the {format_bytes(max_bytes)} allowed"
-    remedy = "read a part of it, or raise max_bytes (--max-bytes) if the memory is there"
-    return BadFile(name, what, remedy=remedy)
+def check_bytes(name: str, what: str, n_bytes: int, max_bytes: int) -> None:
+    """Refuse a file that takes more memory than allowed; the message is `what` and the size."""
+    if n_bytes > max_bytes:
+        what = f"{what} {format_bytes(n_bytes)}, more than the {format_bytes(max_bytes)} allowed"
+        remedy = "read a part of it, or raise max_bytes (--max-bytes) if there is enough memory"
+        raise BadFile(name, what, remedy=remedy)
 
 
 def format_bytes(n_bytes: int) -> str:
@@ -188,7 +179,7 @@ def _unreadable(name: str, error: OSError | ValueError) -> BadFile:
 
 
 def zip_members(source: Source) -> list[str] | None:
-    """Names of a zip archive's members; None if it is no archive or a damaged one."""
+    """Return the names of a zip archive's members; None if it is no archive or a damaged one."""
     if source.head(4) != b"PK\x03\x04":
         return None
     try:
@@ -202,8 +193,7 @@ def check_zip(archive: zipfile.ZipFile, source: Source, max_bytes: int) -> None:
     """Refuse, before unpacking, an archive that is locked, too large or impossible."""
     members = archive.infolist()
     total = sum(member.file_size for member in members)
-    if total > max_bytes:
-        raise too_large(source.name, f"unpacks to {format_bytes(total)}", max_bytes)
+    check_bytes(source.name, "unpacks to", total, max_bytes)
     for member in members:
         if member.flag_bits & 1:
             raise BadFile(source.name, "is protected by a password", remedy="save it without one")
@@ -222,7 +212,6 @@ class Utf8Text:
 
     source: Source
     n_quotes: int
-    """How many double quotes it holds."""
     warnings: tuple[str, ...] = ()
 
 
@@ -238,9 +227,8 @@ def head_text(head: bytes) -> str | None:
 def as_utf8(source: Source, encoding: str | None) -> Utf8Text:
     """Convert text to UTF-8.
 
-    Unless the encoding is given, a byte-order mark decides; else it is UTF-8 if all bytes are
-    valid, else Windows' Western code page (cp1252, or latin-1 for bytes that cp1252 lacks), with
-    a warning.
+    The encoding is the given one, that of a byte-order mark, or UTF-8 if all bytes are valid; else,
+    with a warning, cp1252, or latin-1 if cp1252 lacks a byte.
     """
     head = source.head(2**16)
     if encoding is None:

@@ -1,7 +1,4 @@
-"""ARFF files: dense or sparse rows of numeric, nominal, string and date attributes.
-
-Parsed here because scipy's reader supports neither strings nor sparse rows and names no lines.
-"""
+"""ARFF files. scipy's reader supports neither strings nor sparse rows and names no lines."""
 
 import datetime as dt
 import io
@@ -18,15 +15,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadFile
+from metaod.tables._text_values import shorten
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
-from metaod.tables.readers._source import (
-    Source,
-    as_utf8,
-    damaged,
-    format_bytes,
-    head_text,
-    too_large,
-)
+from metaod.tables.readers._source import Source, as_utf8, check_bytes, damaged, head_text
 
 _VALUES_PER_CHUNK = 200_000
 
@@ -49,9 +40,7 @@ def _read(source: Source, options: ReadOptions) -> Content:
             chunk_lines = [line for line, _ in chunk]
             line_of.extend(chunk_lines)
             n_bytes = 8 * len(line_of) * len(columns)
-            if n_bytes > options.max_bytes:
-                what = f"takes {format_bytes(n_bytes)} or more"
-                raise too_large(source.name, what, options.max_bytes)
+            check_bytes(source.name, "takes at least", n_bytes, options.max_bytes)
             by_column = zip(*(row for _, row in chunk), strict=True)
             for column, values in zip(columns, by_column, strict=True):
                 column.add(values, chunk_lines)
@@ -93,10 +82,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def _split(pattern: re.Pattern[str], text: str) -> list[tuple[str, bool, str]] | None:
-    """Split a text into values, whether they are quoted, and what stood before each.
-
-    Returns None where the text does not match, such as at a quote that is left open.
-    """
+    """Split a text into (value, is it quoted, index); None where it does not match the pattern."""
     values = []
     position, ended = 0, False
     while not ended:
@@ -111,7 +97,7 @@ def _split(pattern: re.Pattern[str], text: str) -> list[tuple[str, bool, str]] |
 
 
 def _split_values(text: str) -> list[tuple[str, bool]] | None:
-    r"""Split values at commas, or at blanks where there is no comma."""
+    """Split values at commas, or at blanks where there is no comma."""
     values = _split(_BY_COMMAS if "," in text else _BY_BLANKS, text.strip())
     return None if values is None else [(value, quoted) for value, quoted, _ in values]
 
@@ -130,36 +116,18 @@ def _unescape(escape: re.Match[str]) -> str:
     return _ESCAPED.get(letter, letter)
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
 # the header
 
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE)
 _TYPES = {"numeric": "numeric", "real": "numeric", "integer": "integer", "string": "string"}
 # Java's letters for the parts of a date, and Python's
+# fmt: off
 _DATE_PARTS = {
-    "yyyy": "%Y",
-    "yy": "%y",
-    "MMM": "%b",
-    "MM": "%m",
-    "M": "%m",
-    "dd": "%d",
-    "d": "%d",
-    "HH": "%H",
-    "H": "%H",
-    "hh": "%I",
-    "h": "%I",
-    "mm": "%M",
-    "m": "%M",
-    "ss": "%S",
-    "s": "%S",
-    "SSS": "%f",
-    "a": "%p",
-    "Z": "%z",
-    "EEE": "%a",
+    "yyyy": "%Y", "yy": "%y", "MMM": "%b", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d",
+    "HH": "%H", "H": "%H", "hh": "%I", "h": "%I", "mm": "%M", "m": "%M", "ss": "%S", "s": "%S",
+    "SSS": "%f", "a": "%p", "Z": "%z", "EEE": "%a",
 }
+# fmt: on
 _DATE_PIECE = re.compile(r"'([^']*)'|([a-zA-Z])\2*|[^a-zA-Z']")
 _DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 
@@ -167,8 +135,7 @@ _DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 @dataclass(frozen=True)
 class _Attribute:
     name: str
-    kind: str
-    """numeric, integer, string, nominal or date."""
+    kind: str  # numeric, integer, string, nominal or date
     values: tuple[str, ...] = ()
     date_format: str = ""
 
@@ -189,7 +156,7 @@ def _read_header(lines: Iterator[tuple[int, str]], source: str) -> list[_Attribu
             return attributes
         else:
             remedy = "only @relation, @attribute and comments after % may precede @data"
-            what = f"{_shorten(line)!r} is not a declaration"
+            what = f"{shorten(line)!r} is not a declaration"
             raise BadFile(source, what, line=number, remedy=remedy)
     raise damaged(source, "has no @data")
 
@@ -239,20 +206,15 @@ def _date_format(java: str) -> str | None:
 
 
 class _RowReader:
-    """Splits the lines after ``@data`` into values.
-
-    A sparse row that omits an attribute has 0, the first nominal value or, for strings and
-    dates, a missing value.
-    """
+    """Splits the lines after ``@data`` into values; a sparse row gets a default for the omitted."""
 
     def __init__(self, attributes: Sequence[_Attribute], missing: set[str], source: str) -> None:
         self.missing = missing
         self.source = source
+        zeros = {"numeric": "0", "integer": "0"}
         self.omitted = [
-            {"nominal": (*attribute.values, None)[0], "numeric": "0", "integer": "0"}.get(
-                attribute.kind
-            )
-            for attribute in attributes
+            (*each.values, None)[0] if each.kind == "nominal" else zeros.get(each.kind)
+            for each in attributes
         ]
 
     def rows(self, lines: Iterable[tuple[int, str]]) -> Iterator[_Row]:
@@ -351,12 +313,10 @@ class _Column:
     def _error(self, value: str | None, line: int) -> BadFile:
         name, kind = self.attribute.name, self.attribute.kind
         legal = {"nominal": "one of the declared values", "date": "a date of the declared format"}
-        shown = repr(_shorten(str(value)))
-        return BadFile(
-            self.source,
-            f"{shown} is not {legal.get(kind, 'a number')}",
-            line=line,
-            column=name,
-            remedy=f"mend it, name it as missing: na={shown} (--na {shown}), or take the column "
-            f"as text: text={name!r} (--text {name!r})",
+        shown = repr(shorten(str(value)))
+        remedy = (
+            f"mend it, name it as missing: na={shown} (--na {shown}), or take the column as text: "
+            f"text={name!r} (--text {name!r})"
         )
+        what = f"{shown} is not {legal.get(kind, 'a number')}"
+        return BadFile(self.source, what, line=line, column=name, remedy=remedy)

@@ -1,9 +1,7 @@
-"""Delimited text: CSV, TSV and similar formats.
+"""Delimited text: CSV, TSV and similar formats, parsed by pyarrow.
 
-pyarrow parses it strictly and in parallel; columns that it leaves as text are converted after it.
-It would read 01000 as 1000, so columns with such codes in the first megabyte are parsed as text.
-Codes that begin further down are read as numbers: finding them would take a second pass over every
-file of numbers.
+pyarrow would read 01000 as 1000, so columns with such codes in the first megabyte are parsed as
+text. Codes that begin further down are read as numbers: finding them takes a second pass.
 """
 
 import csv

@@ -12,11 +12,10 @@ from metaod.tables.readers._names import check_names, default_names, has_header
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
 from metaod.tables.readers._source import (
     Source,
+    check_bytes,
     check_zip,
     damaged,
-    format_bytes,
     library_errors,
-    too_large,
     zip_members,
 )
 
@@ -26,11 +25,7 @@ _Row = tuple[int, tuple[Any, ...]]  # its number in the sheet, and its cells
 
 
 def _read(source: Source, options: ReadOptions) -> Content:
-    """Read the rows of one sheet that are not blank; the first of them may hold names.
-
-    Columns without a name and without a value are left out. A formula counts as the value that
-    was saved with it.
-    """
+    """Read the rows and columns of a sheet that are not blank; formulas as their saved values."""
     rows, messages = _read_rows(source, options)
     missing = MISSING_WORDS.union(options.na)
     width = max(len(cells) for _, cells in rows)
@@ -53,10 +48,7 @@ def _read(source: Source, options: ReadOptions) -> Content:
 
     frame = pd.DataFrame(dict(zip(names, columns, strict=True)), dtype=object)
     return Content(
-        frame,
-        tuple(messages),
-        locate=lambda row: f"row {rows[row][0]}",
-        may_hold_index=True,
+        frame, tuple(messages), locate=lambda row: f"row {rows[row][0]}", may_hold_index=True
     )
 
 
@@ -64,9 +56,8 @@ def _read_rows(source: Source, options: ReadOptions) -> tuple[list[_Row], list[s
     try:
         import openpyxl  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise MissingExtra(
-            "openpyxl", extra="excel", needed_for="reading XLSX workbooks"
-        ) from error
+        needed_for = "reading XLSX workbooks"
+        raise MissingExtra("openpyxl", extra="excel", needed_for=needed_for) from error
 
     with (
         library_errors(source.name, "an XLSX workbook"),
@@ -80,25 +71,20 @@ def _read_rows(source: Source, options: ReadOptions) -> tuple[list[_Row], list[s
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
         sheet = _choose_sheet(book.worksheets, source.name, options.sheet)
         messages = []
-        if options.sheet is None and len(book.worksheets) > 1:
-            n_sheets = len(book.worksheets)
+        if options.sheet is None and (n_sheets := len(book.worksheets)) > 1:
             messages.append(f"of {n_sheets} sheets the first, {sheet.title!r}, was read")
         sheet.reset_dimensions()  # the size that the sheet declares may be wrong
         rows: list[_Row] = []
         width = 0
-        for number, cells in enumerate(
-            sheet.iter_rows(values_only=True, max_row=_MAX_ROWS + 1), start=1
-        ):
+        all_rows = sheet.iter_rows(values_only=True, max_row=_MAX_ROWS + 1)
+        for number, cells in enumerate(all_rows, start=1):
             if number > _MAX_ROWS:
                 what = f"sheet {sheet.title!r} names rows beyond {_MAX_ROWS:,}, the most possible"
                 raise damaged(source.name, what)
             if any(cell is not None for cell in cells):
                 rows.append((number, cells))
                 width = max(width, len(cells))
-            n_bytes = 8 * len(rows) * width
-            if n_bytes > options.max_bytes:
-                what = f"takes {format_bytes(n_bytes)} or more"
-                raise too_large(source.name, what, options.max_bytes)
+            check_bytes(source.name, "takes at least", 8 * len(rows) * width, options.max_bytes)
     if not rows:
         what = f"sheet {sheet.title!r} is empty"
         raise BadFile(source.name, what, remedy="name another (--sheet)")

@@ -12,10 +12,10 @@ from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_w
 from metaod.tables.readers._source import (
     DEFLATE_RATIO,
     Source,
+    check_bytes,
     damaged,
     format_bytes,
     library_errors,
-    too_large,
 )
 
 
@@ -76,8 +76,7 @@ def _check_stored(dataset: Any, source: str, max_bytes: int) -> None:
         what = f"array {name!r} lies in other files"
         raise BadFile(source, what, remedy="write it into one file")
     promised = prod(dataset.shape) * dataset.dtype.itemsize
-    if promised > max_bytes:
-        raise too_large(source, f"promises {format_bytes(promised)}", max_bytes)
+    check_bytes(source, "promises", promised, max_bytes)
     stored = dataset.id.get_storage_size()
     if promised > 2**20 and promised > DEFLATE_RATIO * stored:
         size = f"promises {format_bytes(promised)}, but {format_bytes(stored)} are stored"

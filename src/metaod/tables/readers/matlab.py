@@ -1,8 +1,7 @@
 """MATLAB files of versions 4 to 7.2; those of 7.3 are HDF5.
 
-MATLAB 5 is parsed here because scipy's reader ended the interpreter or did not return on 582 of
-40,000 random mutations. It did so on none after a check of all element headers, but that check
-and the call of scipy took 131 lines of code, this parser takes 115.
+MATLAB 5 is parsed here: scipy's reader crashed or hung on 582 of 40,000 random mutations, on none
+after a check of all headers, but that check and the call took 131 lines, this parser takes 115.
 """
 
 import struct

@@ -24,7 +24,7 @@ _LEGAL = (
 
 
 def read_memory(source: object, options: ReadOptions) -> Content:
-    """Make a table of an object; the index and row order of a frame are kept."""
+    """Convert an object to a table; the index and row order of a frame are kept."""
     import scipy.sparse  # noqa: PLC0415 - slow to import
 
     if isinstance(source, pd.Series):
@@ -79,7 +79,7 @@ def _from_pandas(source: pd.DataFrame) -> Content:
 
 
 def _from_rows(rows: Sequence[Any]) -> Content:
-    """Make a table of a list of rows, each a sequence, a dict or a single value."""
+    """Convert a list of rows, each a sequence, a dict or a single value."""
     if rows and all(isinstance(row, Mapping) for row in rows):
         names = dict.fromkeys(name for row in rows for name in row)
         by_name = {str(name): [row.get(name) for row in rows] for name in names}

@@ -6,13 +6,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metaod.errors import BadColumn
 from metaod.tables._column_types import rounding_warning
-from metaod.tables.readers._names import check_unique
+from metaod.tables._objects import rounding_of
+from metaod.tables.readers._names import check_unique, unreadable_type
 from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
-from metaod.tables.readers._source import Source, format_bytes, library_errors, too_large
+from metaod.tables.readers._source import Source, check_bytes, library_errors
 
-_EXACT_IN_FLOAT = 2**53
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -34,10 +33,8 @@ def _read(source: Source, options: ReadOptions) -> Content:
 def _check_size(metadata: Any, source: str, max_bytes: int) -> None:
     rows, columns = metadata.num_rows, metadata.num_columns
     declared = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    n_bytes = max(8 * rows * columns, declared)
-    if n_bytes > max_bytes:
-        what = f"promises {rows:,} rows × {columns:,} columns, {format_bytes(n_bytes)}"
-        raise too_large(source, what, max_bytes)
+    what = f"promises {rows:,} rows × {columns:,} columns,"
+    check_bytes(source, what, max(8 * rows * columns, declared), max_bytes)
 
 
 def _restore_index(frame: pd.DataFrame, index_columns: list[Any]) -> pd.DataFrame:
@@ -59,12 +56,7 @@ READER = Reader("Parquet", (".parquet", ".pq"), begins_with(b"PAR1"), _read)
 
 
 def frame_from_arrow(table: Any, source: str | None) -> tuple[pd.DataFrame, list[str]]:
-    """Convert a ``pyarrow.Table`` to a frame; also return warnings of what was changed.
-
-    Whole numbers become int64 (float64 where some are missing or beyond 64 bits), other numbers
-    float64, booleans bool (pandas' nullable ``boolean`` where some are missing), dates and times
-    datetime64 (those with a zone in UTC), times of day and durations seconds, the rest text.
-    """
+    """Convert a ``pyarrow.Table`` to a frame; also return warnings of what was changed."""
     warnings: list[str] = []
     names = [str(name) for name in table.column_names]
     columns = [
@@ -79,7 +71,6 @@ def frame_from_arrow(table: Any, source: str | None) -> tuple[pd.DataFrame, list
 
 
 def _convert(name: str, column: Any, source: str | None, warnings: list[str]) -> Any:
-    """Cast a column to a type that pandas holds without Python objects."""
     kind, types = column.type, pa.types
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
@@ -101,12 +92,7 @@ def _convert(name: str, column: Any, source: str | None, warnings: list[str]) ->
     elif types.is_string_view(kind):
         kind = pa.large_string()
     elif not (types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind)):
-        raise BadColumn(
-            name,
-            f"holds values of type {kind}, which are not numbers, dates or text",
-            path=source,
-            remedy="leave it out, or write it as several plain columns",
-        )
+        raise unreadable_type(name, kind, source)
     return column.cast(kind)
 
 
@@ -126,9 +112,7 @@ def _convert_integers(name: str, column: Any, warnings: list[str]) -> Any:
         return column
     extremes = pc.min_max(column).as_py()
     low, high = extremes["min"] or 0, extremes["max"] or 0
-    beyond = high >= 2**63
-    if beyond or (column.null_count and max(-low, high) > _EXACT_IN_FLOAT):
-        why = "beyond 64 bits" if beyond else "beyond 53 bits beside missing values"
+    if why := rounding_of(low, high, has_gaps=column.null_count > 0):
         warnings.append(rounding_warning(name, why))
         return column.cast(pa.float64(), safe=False)
     return column.cast(pa.int64())
