@@ -4,8 +4,8 @@
     python tools/measure_costs.py --measured FILE    measures only what FILE does not have yet
 
 Seconds come from two places. Fits of the detectors that a user gets, on generated tables, give each
-family's law and each model's offset; the kernels that filled the performance matrix share work
-among models and take another time altogether. The matrix's seconds tell what generated tables
+family's law and each model's offset; the shared scorers that filled the performance matrix
+share work among models and take other times. The matrix's seconds tell what generated tables
 cannot: how much the time differs between real tables of one shape, and how often a problem is hard
 for OCSVM. Datasets of the final origins are left out.
 Times and memory are of one core; set OMP_NUM_THREADS=1.
@@ -313,8 +313,8 @@ HOW = (
     "* log(the hyperparameter 'work')) * (start + n_rows**rows * n_columns**columns), which grows "
     "with n_rows alone beyond 'linear_from' rows: one core, the detectors that a user gets, fitted "
     "on generated tables. 'held_out' is on tables of other shapes; 'matrix' is a power law through "
-    "the fast kernels' seconds on real datasets and what it leaves on those of other origins: the "
-    "spread between real tables of one shape; none where the shipped matrix lacks the family. "
+    "the shared scorers' seconds on real datasets and what it leaves on those of other origins: "
+    "the spread between real tables of one shape; none where the shipped matrix lacks the family. "
     "OCSVM's offsets are of the mean, not the median: some problems are hard for LIBSVM. 'bytes' "
     "is memory beyond the table, measured as peak resident memory."
 )

@@ -136,8 +136,9 @@ def test_costs_are_known_without_heavy_imports():
     assert done.stdout.strip() == "[]"
 
 
-def test_every_family_was_measured():
-    assert set(registered_families()) == set(LAWS)
+def test_every_family_was_measured_or_has_its_own_law():
+    own_law = {name for name, family in registered_families().items() if family.cost is not None}
+    assert set(LAWS) <= set(registered_families()) <= set(LAWS) | own_law
     listed = {model for law in LAWS.values() for model in law["offsets"]}
     assert listed >= {spec.id for spec in model_space("paper")}
 

@@ -14,15 +14,6 @@ from metaod.metafeatures._schema import (
 from metaod.metafeatures._summaries import statistic_and_summary
 
 __all__ = [
-    "SCHEMAS",
-    "Feature",
-    "FeatureInputs",
-    "LandmarkerRuns",
-    "MetaFeatures",
-    "Schema",
-    "computes",
-    "extract",
-    "register_schema",
-    "schema",
-    "statistic_and_summary",
-]
+    "SCHEMAS", "Feature", "FeatureInputs", "LandmarkerRuns", "MetaFeatures", "Schema", "computes",
+    "extract", "register_schema", "schema", "statistic_and_summary",
+]  # fmt: skip

@@ -16,8 +16,6 @@ from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import ROUNDING, Statistic, power_of_two, summaries
 from metaod.models import Matrix
 
-__all__ = ["COLUMN_FEATURES", "Columns", "describe_columns"]
-
 Vector = npt.NDArray[np.float64]
 
 _BLOCK = 2**20  # values sorted at a time

@@ -26,8 +26,6 @@ from metaod.metafeatures._score_features import SCORE_FEATURES
 from metaod.metafeatures._value_features import sample, size
 from metaod.tables import PreparedTable, Table, prepare
 
-__all__ = ["Describable", "MetaFeatures", "extract"]
-
 Describable = PreparedTable | Table | pd.DataFrame | npt.NDArray[Any]
 """Types of table that :func:`extract` accepts."""
 

@@ -10,8 +10,6 @@ from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import ROUNDING, Statistic, averaged, summaries, summarise
 from metaod.models import N_BINS, N_COMPONENTS, N_CUTS, IForestRun, LODARun, Scores
 
-__all__ = ["LANDMARKER_FEATURES", "score_summary"]
-
 
 def _forests(inputs: FeatureInputs) -> list[IForestRun]:
     return [inputs.runs.iforest(seed) for seed in inputs.runs.seeds]

@@ -28,8 +28,6 @@ from metaod.models import (
     run_pca,
 )
 
-__all__ = ["MAX_ROWS", "MAX_VALUES", "LandmarkerRuns"]
-
 MAX_ROWS = 10_000
 """Most rows that landmarkers run on, by default."""
 MAX_VALUES = 2**22

@@ -23,8 +23,6 @@ from metaod.metafeatures._rankings import (
 from metaod.metafeatures._schema import FeatureInputs
 from metaod.models import Matrix, Neighbours, Scores, lof_scores
 
-__all__ = ["NEIGHBOURHOOD_FEATURES"]
-
 _NEGLIGIBLE = 1e-6
 
 

@@ -17,8 +17,6 @@ from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import Statistic, summarise
 from metaod.models import Matrix, leading_components
 
-__all__ = ["MAX_PAIRED_COLUMNS", "pairs"]
-
 MAX_PAIRED_COLUMNS = 2_000
 """Most columns whose pairs are used."""
 

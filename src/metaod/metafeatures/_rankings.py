@@ -9,12 +9,6 @@ import numpy as np
 from metaod.metafeatures._schema import Compute, Feature, FeatureFunction, FeatureInputs, computes
 from metaod.models import Matrix, Neighbours, Scores
 
-__all__ = [
-    "N_GLOBAL", "RANDOM_LANDMARKERS", "SCORE_LANDMARKERS", "LandmarkerRankings", "Ranking",
-    "compare", "gini", "overlap", "rank_landmarkers", "rank_scores", "score_features", "spearman",
-    "top_count",
-]  # fmt: skip
-
 SCORE_LANDMARKERS = {
     "iforest": "iForest", "hbos": "HBOS", "loda": "LODA", "pca": "PCA", "ecod": "ECOD",
     "knn": "kNN", "lof": "LOF",

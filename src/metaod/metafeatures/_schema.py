@@ -16,11 +16,6 @@ import numpy.typing as npt
 from metaod.errors import BadParameter
 from metaod.metafeatures._landmarker_runs import LandmarkerRuns
 
-__all__ = [
-    "SCHEMAS", "Compute", "Feature", "FeatureFunction", "FeatureInputs", "Schema", "computes",
-    "feature_functions", "register_schema", "schema",
-]  # fmt: skip
-
 _Result = TypeVar("_Result")
 
 

@@ -35,8 +35,6 @@ from metaod.metafeatures._rankings import (
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.models import Matrix, Neighbours, Scores
 
-__all__ = ["SCORE_FEATURES"]
-
 _ROUNDING = 1e-9  # a smaller difference of quantiles of scores in 0 ... 1 is rounding
 
 

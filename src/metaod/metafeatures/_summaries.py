@@ -17,11 +17,6 @@ from numba import njit
 from metaod.metafeatures._schema import Feature, FeatureFunction, FeatureInputs, computes
 from metaod.models import Scores
 
-__all__ = [
-    "ROUNDING", "SUMMARIES", "Statistic", "averaged", "power_of_two", "statistic_and_summary",
-    "summaries", "summarise",
-]  # fmt: skip
-
 _ADJECTIVES = {
     "min": "smallest", "max": "largest", "mean": "mean", "std": "standard deviation of the",
     "skewness": "skewness of the", "kurtosis": "kurtosis of the",

@@ -13,8 +13,6 @@ from numba import njit
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import ROUNDING, power_of_two
 
-__all__ = ["sample", "size"]
-
 
 def _size(name: str, definition: str, formula: str) -> Feature:
     return Feature(name, "size", definition, formula, scale_free=True)

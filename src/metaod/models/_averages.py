@@ -1,36 +1,17 @@
 """Averages: models that are the mean of two or more models' standardised scores.
 
-An average is a :class:`~metaod.models.ModelSpec` like any other, so that it can be a column of the
-performance matrix, be ranked and be picked. Its id contains the ids of its members.
+An average is a :class:`~metaod.models.ModelSpec` whose id contains the ids of its members.
 """
 
 from collections.abc import Iterable
 from itertools import combinations
 
-from metaod.errors import BadParameter
 from metaod.models._model_id import AVERAGE, MEMBER_SEPARATOR
 from metaod.models._spec import ModelSpec
 
-__all__ = [
-    "COMMITTEE",
-    "REPRESENTATIVES",
-    "average_of",
-    "averages_of",
-    "candidate_averages",
-    "is_average",
-    "member_ids",
-    "members_of",
-    "title_of",
-]
-
 
 def average_of(*members: ModelSpec) -> ModelSpec:
-    """Return the average of some models, whatever their order.
-
-    Parameters
-    ----------
-    *members : ModelSpec
-        Two or more different models, none an average itself.
+    """Return the average of two or more different models, in any order; none is an average itself.
 
     Examples
     --------
@@ -39,20 +20,12 @@ def average_of(*members: ModelSpec) -> ModelSpec:
     """
     ids = sorted(member.id for member in members)
     average = ModelSpec(AVERAGE, {"members": MEMBER_SEPARATOR.join(ids)})
-    members_of(average)  # raises where the members are not legal
+    _ = average.members  # raises if the members are not legal
     return average
 
 
 def averages_of(models: Iterable[ModelSpec], most: int = 3) -> tuple[ModelSpec, ...]:
-    """Return all averages of 2 to ``most`` of the models.
-
-    Examples
-    --------
-    >>> averages_of([ModelSpec("MCD"), ModelSpec("ECOD")])
-    (ZAverage(members="ECOD() + MCD()"),)
-    """
-    if type(most) is not int or most < 2:
-        raise BadParameter("averages_of", "most", "an int in the range [2, inf)", most)
+    """Return all averages of 2 to ``most`` of the models."""
     different = list(dict.fromkeys(models))
     return tuple(
         average_of(*members)
@@ -92,7 +65,7 @@ def member_ids(model: str) -> tuple[str, ...]:
 
 
 def title_of(model: str) -> str:
-    """Return a model's id for people to read: of an average, the ids of its members.
+    """Return the ids of an average's members joined by " + "; of any other model, its own id.
 
     Examples
     --------
@@ -128,12 +101,9 @@ COMMITTEE = tuple(REPRESENTATIVES[i] for i in (1, 3, 6, 7, 8, 12, 13))
 
 
 def candidate_averages(models: Iterable[ModelSpec] = REPRESENTATIVES) -> tuple[ModelSpec, ...]:
-    """Return the averages that may be picked: of two or three representatives, and the committee.
+    """Return the averages that can be picked: of two or three representatives, and the committee.
 
-    Parameters
-    ----------
-    models : iterable of ModelSpec, optional
-        The available models; averages of other models are left out.
+    All members are among ``models``.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""Expected time and memory of fitting a model, as the user runs it: PyOD's own detector.
+"""Expected time and memory of fitting a model with the detector that a user gets.
 
-``costs.json`` holds a measured law for each built-in family, see :class:`CostLaw`.
-``tools/measure_costs.py`` measures and fits the laws; the file says how accurate they are. A family
-file can give its own law instead.
+``costs.json``, written by ``tools/measure_costs.py``, has a measured law for each built-in family
+that does not declare its own.
 """
 
 import json
@@ -17,18 +16,14 @@ from metaod.errors import BadParameter
 from metaod.models._family import registered_families
 from metaod.models._spec import ModelSpec
 
-__all__ = ["Cost", "CostLaw", "expected_cost", "expected_costs", "total_cost", "why_too_costly"]
-
 
 class Cost(NamedTuple):
     """Expected cost of a fit on one core of a machine like the one measured.
 
     Parameters
     ----------
-    seconds : float
-        Time; NaN if the family was not measured.
-    n_bytes : float
-        Memory beyond the table itself; NaN if the family was not measured.
+    seconds, n_bytes : float
+        Time, and memory beyond the table itself; NaN if unknown.
     """
 
     seconds: float
@@ -36,7 +31,7 @@ class Cost(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether the family was measured."""
+        """Whether the family has a law."""
         return not math.isnan(self.seconds)
 
 
@@ -45,7 +40,7 @@ UNKNOWN = Cost(math.nan, math.nan)
 
 @dataclass(frozen=True)
 class CostLaw:
-    """Time and memory of a fit as a function of the table's shape and one hyperparameter.
+    """Time and memory of a fit by the table's shape and one hyperparameter.
 
     ``seconds = exp(offset + offsets[model]) * work ** work_exponent * (start + n_rows ** rows *
     n_columns ** columns)``; beyond ``linear_from`` rows the time grows in proportion to the rows.
@@ -101,20 +96,17 @@ class CostLaw:
         )
 
     def size(self, n_rows: int, n_columns: int) -> float:
-        """Return the part of the time that depends on the table's shape alone."""
+        """Return the part of the time that depends only on the table's shape."""
         curved = min(n_rows, self.linear_from or n_rows)
         return float(self.start + curved**self.rows * (n_rows / curved) * n_columns**self.columns)
 
     def cost(self, spec: ModelSpec, n_rows: int, n_columns: int, size: float) -> Cost:
         """Return the cost of one model; ``size`` is :meth:`size`'s result for the table."""
         value = dict(spec.params).get(self.work) if self.work else None
-        # PyOD's HBOS also takes a word; its fit refuses what is no count
+        # PyOD's HBOS also takes a string, "auto"
         work = float(value) if isinstance(value, int | float) and value > 0 else self.work_default
-        log_factor = (
-            self.offset
-            + self.offsets.get(spec.id, self.median_offset)
-            + self.work_exponent * math.log(work)
-        )
+        log_factor = self.offset + self.offsets.get(spec.id, self.median_offset)
+        log_factor += self.work_exponent * math.log(work)
         linear = n_rows * (self.per_value * n_columns + self.per_row + self.per_row_and_work * work)
         pairs = self.per_pair * n_rows**2
         if self.pairs_at_most is not None:
@@ -129,17 +121,16 @@ def _measured_laws() -> dict[str, CostLaw]:
 
 
 def _law_of(name: str) -> CostLaw | None:
-    measured = _measured_laws()
-    if name in measured:
-        return measured[name]
-    known = registered_families()
-    return known[name].cost if name in known else None
+    if name in _measured_laws():
+        return _measured_laws()[name]
+    known = registered_families().get(name)
+    return None if known is None else known.cost
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:
     """Return the cost of several fits one after another: the sum of times, the largest memory.
 
-    Unknown costs are left out; if all are unknown, so is the result.
+    Unknown costs are left out; the result is unknown if all are.
 
     Examples
     --------
@@ -159,18 +150,10 @@ def expected_cost(spec: ModelSpec, n_rows: int, n_columns: int) -> Cost:
 
 
 def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> list[Cost]:
-    """Return the expected cost of fitting each model on a table of that shape, in their order.
+    """Return the expected cost of fitting each model on a prepared table of that shape.
 
-    A model of a measured family that is in none of the spaces follows its family's law with the
-    family's median offset; the cost of another family's model is unknown. An average costs what its
-    members cost together.
-
-    Parameters
-    ----------
-    specs : iterable of ModelSpec
-        The models.
-    n_rows, n_columns : int
-        Shape of the prepared table, each at least 1.
+    A model outside the spaces follows its family's law with the family's median offset; its cost is
+    unknown if the family has no law. An average costs as much as its members together.
 
     Examples
     --------

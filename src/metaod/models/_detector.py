@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -16,18 +17,16 @@ from metaod.models._parameters import check_contamination, check_n_jobs
 from metaod.models._scaling import fit_scaling
 from metaod.models._score_scale import CLIP, ScoreScale
 
-__all__ = ["AverageDetector", "SpecDetector", "UndefinedScores"]
-
 _BLOCK = 10_000
 """New rows scored at once: the 300 neighbours of each take some 100 MB."""
 
 
 class UndefinedScores(UserError):
-    """Every score is NaN: the detector is not defined on the table, as angles among duplicates."""
+    """Every score is NaN: the detector is undefined on the table, like angles among duplicates."""
 
 
 class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
-    """A PyOD detector that scales its input as the spec says.
+    """A PyOD detector that applies the spec's scaling to its input.
 
     Parameters
     ----------
@@ -42,10 +41,8 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
 
     Attributes
     ----------
-    detector_ : object
-        The fitted detector inside, which saw scaled columns.
-    scaling_ : FittedScaling
-        The fitted scaling.
+    detector_, scaling_ : object, FittedScaling
+        The detector, fitted on scaled columns, and the fitted scaling.
     decision_scores_, threshold_, labels_ : ndarray, float, ndarray
         As in PyOD: scores of the training rows (higher is more outlying), the threshold that
         ``contamination`` sets on them, and 1 for the rows above it.
@@ -93,46 +90,38 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         except (UserError, MemoryError):
             raise
         except Exception as error:  # a detector may raise anything at a value that it cannot take
-            raise UserError(
-                f"the detector failed with {type(error).__name__}: {error}",
-                where=spec.id,
-                remedy="check its hyperparameters",
-            ) from error
+            problem = f"the detector failed with {type(error).__name__}: {error}"
+            raise UserError(problem, where=spec.id, remedy="check its hyperparameters") from error
         self.decision_scores_ = _training_scores(detector, spec, len(X))
-        self.scaling_ = scaling
-        self.detector_ = detector
+        self.scaling_, self.detector_ = scaling, detector
         self._process_decision_scores()
         return self
 
     def decision_function(self, X: Any) -> Scores:
         """Return the scores of new rows, each against the training table; higher is more outlying.
 
-        A row's score does not depend on which rows come with it. A family of your own must ensure
-        this itself.
+        A row's score does not depend on the other rows. A family of your own must ensure this
+        itself.
 
         Rows of the training table get their training scores, up to rounding, from HBOS, IForest,
-        LODA, OCSVM and ABOD; for kNN, LOF, COF and KDE such a row has itself among its neighbours,
-        and looks more normal than it did in training. HBOS and LODA treat what lies outside the
-        training range as the emptiest and the outermost bin: they do not tell far from very far.
-        ABOD gives NaN to a row that equals all of its neighbours but one or none.
+        LODA, OCSVM and ABOD; for kNN, LOF, COF and KDE such a row is its own neighbour and looks
+        more normal than in training. HBOS and LODA use the emptiest and the outermost bin outside
+        the training range, at any distance. ABOD gives NaN to a row that equals all of its
+        neighbours but one or none.
         """
         check_is_fitted(self, ["detector_", "scaling_"])
         if not hasattr(self.detector_, "decision_function"):
-            raise UserError(
-                "the detector has no decision_function and cannot score new rows",
-                where=str(self.spec),
-                remedy="fit it on the old and new rows together",
-            )
+            problem = "the detector has no decision_function and cannot score new rows"
+            remedy = "fit it on the old and new rows together"
+            raise UserError(problem, where=str(self.spec), remedy=remedy)
         scaled = self.scaling_.transform(check_array(X, dtype=np.float64))
         # blocks bound the memory; a user's own family may score all rows together
         block = _BLOCK if family(self._model().detector).builtin else len(scaled)
         parts = [
-            np.asarray(
-                self.detector_.decision_function(scaled[start : start + block]), dtype=np.float64
-            ).ravel()
+            np.ravel(self.detector_.decision_function(scaled[start : start + block]))
             for start in range(0, len(scaled), block)
         ]
-        return np.concatenate(parts)
+        return np.concatenate(parts).astype(np.float64, copy=False)
 
     def _model(self) -> ModelId:
         return self.spec if isinstance(self.spec, ModelId) else ModelId.parse(self.spec)
@@ -156,42 +145,31 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
 def _training_scores(detector: Any, spec: ModelId, n_rows: int) -> Scores:
     """Return the scores of a fitted detector; refuse them if none is of use."""
     remedy = "a detector's fit sets decision_scores_ to one number a row"
+    wrong = partial(UserError, where=spec.id, remedy=remedy)
     if not hasattr(detector, "decision_scores_"):
-        raise UserError("the fitted detector has no decision_scores_", where=spec.id, remedy=remedy)
+        raise wrong("the fitted detector has no decision_scores_")
     try:
         scores = np.asarray(detector.decision_scores_, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:
-        raise UserError(
-            f"decision_scores_ are not numbers: {error}", where=spec.id, remedy=remedy
-        ) from error
+        raise wrong(f"decision_scores_ are not numbers: {error}") from error
     if len(scores) != n_rows:
-        raise UserError(
-            f"the detector gives {len(scores)} scores for {n_rows} rows",
-            where=spec.id,
-            remedy=remedy,
-        )
+        raise wrong(f"the detector gives {len(scores)} scores for {n_rows} rows")
     n_bad = n_rows - np.count_nonzero(np.isfinite(scores))
     if n_bad == n_rows:
         kind = UndefinedScores if np.isnan(scores).all() else UserError
-        raise kind(
-            f"all {n_rows} scores are NaN or infinite",
-            where=spec.id,
-            remedy="pick another model for the table",
-        )
+        problem = f"all {n_rows} scores are NaN or infinite"
+        raise kind(problem, where=spec.id, remedy="pick another model for the table")
     if n_bad:
-        warnings.warn(
-            f"{spec.id}: the scores of {n_bad} of {n_rows} rows are NaN or infinite", stacklevel=3
-        )
+        message = f"{spec.id}: the scores of {n_bad} of {n_rows} rows are NaN or infinite"
+        warnings.warn(message, stacklevel=3)
     return scores
 
 
 class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
     """A PyOD detector that averages the standardised scores of several models.
 
-    Each model's scores are scaled to mean 0 and standard deviation 1 on the training table and
-    clipped to [-3, 6], as in the fixed averages among the reference models. New rows are
-    standardised by the training table's mean and deviation, so that a row's score does not depend
-    on the rows that come with it.
+    Each model's scores are standardised by the mean and standard deviation of its training scores
+    and clipped to [-3, 6].
 
     Parameters
     ----------
@@ -208,10 +186,8 @@ class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no anno
 
     Attributes
     ----------
-    detectors_ : list of SpecDetector
-        The fitted detectors.
-    scales_ : list of ScoreScale
-        Mean and deviation of each one's training scores.
+    detectors_, scales_ : list of SpecDetector, list of ScoreScale
+        The fitted detectors, and mean and deviation of each one's training scores.
     weights_ : ndarray of float
         The weights, with sum 1.
     decision_scores_, threshold_, labels_ : ndarray, float, ndarray
@@ -244,10 +220,8 @@ class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no anno
         self.contamination: float = check_contamination(self.contamination)
         _checked_weights(self.weights, len(self.specs))
         X = check_array(X, dtype=np.float64)
-        fitted = [
-            SpecDetector(spec, self.random_state, n_jobs=self.n_jobs).fit(X) for spec in self.specs
-        ]
-        return self.take(fitted)
+        build = partial(SpecDetector, random_state=self.random_state, n_jobs=self.n_jobs)
+        return self.take([build(spec).fit(X) for spec in self.specs])
 
     def take(self, detectors: Sequence[SpecDetector]) -> Self:
         """Average detectors that are fitted already, all on the same table."""
@@ -256,13 +230,8 @@ class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no anno
         self.weights_ = _checked_weights(self.weights, len(detectors))
         self.n_features_in_ = detectors[0].n_features_in_
         self.detectors_ = list(detectors)
-        self.scales_ = [
-            ScoreScale.of(detector.decision_scores_, where=str(detector.spec))
-            for detector in detectors
-        ]
-        self.decision_scores_ = self._average(
-            [detector.decision_scores_ for detector in self.detectors_]
-        )
+        self.scales_ = [ScoreScale.of(d.decision_scores_, where=str(d.spec)) for d in detectors]
+        self.decision_scores_ = self._average([d.decision_scores_ for d in detectors])
         self._process_decision_scores()
         return self
 
@@ -284,7 +253,6 @@ def _checked_weights(weights: Sequence[float] | None, count: int) -> Scores:
         raise BadParameter("AverageDetector", "specs", "at least one model", [])
     found = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
     if found.shape != (count,) or not np.isfinite(found).all() or (found <= 0).any():
-        raise BadParameter(
-            "AverageDetector", "weights", f"{count} positive numbers, one a model", weights
-        )
+        legal = f"{count} positive numbers, one a model"
+        raise BadParameter("AverageDetector", "weights", legal, weights)
     return np.asarray(found / found.sum())

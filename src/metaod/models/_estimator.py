@@ -8,14 +8,12 @@ import numpy as np
 from metaod.errors import BadParameter
 from metaod.models._arrays import Matrix, Scores
 
-__all__ = ["Estimator"]
-
 
 class Estimator(ABC):
     """A detector with PyOD's ``fit``, ``decision_scores_`` and ``decision_function``.
 
-    :class:`~metaod.models.SpecDetector` adds the rest of PyOD's interface. This class does not
-    import PyOD, so that a family file can be imported without it.
+    :class:`~metaod.models.SpecDetector` adds the rest of PyOD's interface. This file does not
+    import PyOD, which is slow.
     """
 
     n_features_in_: int
@@ -42,7 +40,7 @@ class Estimator(ABC):
 
     @abstractmethod
     def _score(self, X: Matrix) -> Scores:
-        """Return the scores of new rows, whatever rows come with them."""
+        """Return the scores of new rows; a score must not depend on the other new rows."""
 
 
 def _matrix(X: Any) -> Matrix:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib import import_module, metadata
 from itertools import product
 from math import prod
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from metaod.models._costs import CostLaw
     from metaod.models._scoring import SharedScorer
 
-__all__ = [
-    "ENTRY_POINTS",
-    "Family",
-    "Settings",
-    "add_builtin",
-    "family",
-    "register_family",
-    "registered_families",
-    "unregister_family",
-]
-
 ENTRY_POINTS = "metaod.families"
 """Group of entry points through which an installed package offers its own families."""
 
@@ -39,6 +28,8 @@ Rule = Callable[[Params, int, int], str | None]
 
 # SpecDetector sets these for every model
 _NOT_HYPERPARAMETERS = frozenset({"random_state", "contamination"})
+
+_bad = partial(BadParameter, "register_family")
 
 
 def _always_applies(params: Params, n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature
@@ -61,26 +52,24 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """A detector class, the hyperparameters to try, and everything known about the detector.
+    """A detector class, the hyperparameters to try, and facts about the detector.
 
     Parameters
     ----------
     name : str
         Its name in ids.
     detector : type or str
-        The class, or ``"package.module:Class"`` to be imported when first needed. It has PyOD's
-        ``fit(X)`` and, once fitted, ``decision_scores_`` (higher is more outlying).
+        A class with PyOD's ``fit`` and ``decision_scores_``, or ``"package.module:Class"``.
     grid : mapping of str to sequence
         Values of each hyperparameter; the models are their Cartesian product.
     random : bool
         Whether scores depend on ``random_state``.
     rule : callable
-        ``rule(params, n_rows, n_columns)`` returns why a model does not apply to a table
-        of that size, or None.
+        ``rule(params, n_rows, n_columns)`` returns why a model does not apply, or None.
     canonical : callable or None
         Maps hyperparameters to those that represent all with the same scores.
     builtin : bool
-        Whether it is one of the package's own, which cannot be replaced.
+        Whether it belongs to the package and cannot be replaced.
     extended : sequence of Settings
         The family's models in the extended space.
     shared_scorer : SharedScorer or None
@@ -123,7 +112,7 @@ class Family:
         return takes_any or name in names
 
     def check_params(self, params: Params) -> None:
-        """Refuse hyperparameters that the class does not take, and those that are not models'."""
+        """Refuse hyperparameters that the class does not take, and the seed and contamination."""
         for name in params:
             if name in _NOT_HYPERPARAMETERS or not self.takes(name):
                 legal = sorted(self.accepts() - _NOT_HYPERPARAMETERS)
@@ -174,13 +163,8 @@ def family(name: str) -> Family:
         by_lower = {known.lower(): known for known in _REGISTRY}
         near = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.5)
         hint = f"did you mean {by_lower[near[0]]!r}? " if near else ""
-        raise BadParameter(
-            "ModelSpec",
-            "detector",
-            list(_REGISTRY),
-            name,
-            remedy=f"{hint}Your own family is added with metaod.register_family",
-        )
+        remedy = f"{hint}Your own family is added with metaod.register_family"
+        raise BadParameter("ModelSpec", "detector", list(_REGISTRY), name, remedy=remedy)
     return _REGISTRY[name]
 
 
@@ -200,7 +184,7 @@ def register_family(
     canonical: Callable[[Params], Params] | None = None,
     replace: bool = False,
 ) -> Family:
-    """Add a detector family of your own; it is then used like a built-in one.
+    """Add your own detector family; it is then used like a built-in one.
 
     Parameters
     ----------
@@ -219,10 +203,9 @@ def register_family(
     replace : bool, default=False
         Whether a family that was registered under this name before may be replaced.
 
-    Returns
-    -------
-    Family
-        The registered family. ``metaod.testing.detector_contract(name)`` lists checks for it.
+    Notes
+    -----
+    ``metaod.testing.detector_contract(name)`` lists checks of a registered family.
 
     Examples
     --------
@@ -236,20 +219,13 @@ def register_family(
     _check_name(name)
     known = _REGISTRY.get(name)
     if known is not None and known.builtin:
-        raise BadParameter("register_family", "name", "none of the package's own families", name)
+        raise _bad("name", "none of the package's own families", name)
     if known is not None and not replace:
-        raise BadParameter(
-            "register_family", "name", "a new name", name, remedy="Pass replace=True to replace it"
-        )
+        raise _bad("name", "a new name", name, remedy="Pass replace=True to replace it")
+    grid = {} if grid is None else grid
+    rule = _always_applies if rule is None else rule
     _REGISTRY[name] = _checked(
-        Family(
-            name=name,
-            detector=detector,
-            grid={} if grid is None else grid,
-            random=random,
-            rule=_always_applies if rule is None else rule,
-            canonical=canonical,
-        )
+        Family(name, detector, grid, random=random, rule=rule, canonical=canonical)
     )
     return _REGISTRY[name]
 
@@ -266,27 +242,25 @@ def _checked(added: Family) -> Family:
     _check_name(added.name)
     _check_class(added)
     if not isinstance(added.random, bool):
-        raise BadParameter("register_family", "random", "a bool", added.random)
+        raise _bad("random", "a bool", added.random)
     if not callable(added.rule):
-        raise BadParameter("register_family", "rule", "callable or None", added.rule)
+        raise _bad("rule", "callable or None", added.rule)
     if added.canonical is not None and not callable(added.canonical):
-        raise BadParameter("register_family", "canonical", "callable or None", added.canonical)
+        raise _bad("canonical", "callable or None", added.canonical)
     added = replace(added, grid=_checked_grid(added.grid), builtin=False)
     added.check_params(dict(added.grid))
     if added.random and not added.takes("random_state"):
-        raise BadParameter(
-            "register_family", "random", "False for a class that takes no random_state", True
-        )
-    # builds every id: a value that no model can have would otherwise break the whole space later
+        raise _bad("random", "False for a class that takes no random_state", True)
+    # a value that no model can have would otherwise break the whole space later
     ids = {ModelId(added.name, params) for params, _ in Settings(added.grid).combinations()}
     if len(ids) < added.size:
-        raise BadParameter("register_family", "grid", "without duplicate values", dict(added.grid))
+        raise _bad("grid", "without duplicate values", dict(added.grid))
     return added
 
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.\-]*", name):
-        raise BadParameter("register_family", "name", "made of letters, digits, _, . and -", name)
+        raise _bad("name", "made of letters, digits, _, . and -", name)
 
 
 def _check_class(added: Family) -> None:
@@ -297,33 +271,28 @@ def _check_class(added: Family) -> None:
             detector = added.load()
         except Exception as error:  # another package's module may raise anything
             remedy = f"Importing it failed: {error}"
-            raise BadParameter(
-                "register_family", "detector", legal, detector, remedy=remedy
-            ) from error
+            raise _bad("detector", legal, detector, remedy=remedy) from error
     elif not isinstance(detector, type):
-        raise BadParameter("register_family", "detector", legal, detector)
+        raise _bad("detector", legal, detector)
     if not isinstance(detector, type) or not callable(getattr(detector, "fit", None)):
-        legal = "a class with a fit method"
-        raise BadParameter("register_family", "detector", legal, added.detector)
+        raise _bad("detector", "a class with a fit method", added.detector)
     try:
         added.accepts()
     except (TypeError, ValueError) as error:
         legal = "a class whose constructor has a signature"
-        raise BadParameter("register_family", "detector", legal, added.detector) from error
+        raise _bad("detector", legal, added.detector) from error
 
 
 def _checked_grid(grid: object) -> dict[str, tuple[Any, ...]]:
     legal = "a mapping of names to non-empty sequences of values"
     if not isinstance(grid, Mapping) or not all(isinstance(name, str) for name in grid):
-        raise BadParameter("register_family", "grid", legal, grid)
-    checked = {}
-    for name, values in grid.items():
+        raise _bad("grid", legal, grid)
+    for values in grid.values():
         # an array is a sequence but not an instance of Sequence; a string would become letters
         in_order = hasattr(values, "__getitem__") and hasattr(values, "__len__")
         if not in_order or isinstance(values, str | bytes | Mapping) or len(values) == 0:
-            raise BadParameter("register_family", "grid", legal, dict(grid))
-        checked[name] = tuple(values)
-    return checked
+            raise _bad("grid", legal, dict(grid))
+    return {name: tuple(values) for name, values in grid.items()}
 
 
 @cache
@@ -338,7 +307,5 @@ def _load_entry_points() -> None:
             if item.name not in _REGISTRY:
                 _REGISTRY[item.name] = _checked(item)
         except Exception as error:  # another package's code may raise anything
-            warnings.warn(
-                f"the detector family {point.name!r} of {point.value!r} is left out: {error}",
-                stacklevel=2,
-            )
+            left_out = f"the detector family {point.name!r} of {point.value!r} is left out"
+            warnings.warn(f"{left_out}: {error}", stacklevel=2)

@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache, total_ordering
+from functools import lru_cache, partial, total_ordering
 from typing import Any, Self, cast
 
 from metaod.errors import BadParameter
-
-__all__ = ["AVERAGE", "DEFAULT_SCALING", "MEMBER_SEPARATOR", "ModelId", "Value"]
 
 Value = bool | int | float | str | None
 
@@ -38,6 +36,7 @@ _ITEM = re.compile(
 # a separator within quotes belongs to a member
 _MEMBER_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"| \+ |.', re.DOTALL)
 _LEGAL_MEMBERS = "two or more different models that are no averages, written A + B + ..."
+_bad_text = partial(BadParameter, "ModelSpec.parse", "text")
 _TYPE_RANKS: dict[type, int] = {type(None): 0, bool: 1, int: 2, float: 2, str: 3}
 
 
@@ -60,19 +59,17 @@ class ModelId:
         named = {}
         for name, value in _pairs(params):
             if not isinstance(name, str) or not _NAME.fullmatch(name) or name == "scaling":
-                raise BadParameter(
-                    "ModelSpec", "params", "named by identifiers other than 'scaling'", name
-                )
+                legal = "named by identifiers other than 'scaling'"
+                raise BadParameter("ModelSpec", "params", legal, name)
             if name in named:
                 raise BadParameter("ModelSpec", "params", "named once each", name)
             named[name] = _plain(name, value)
         for what, text in (("detector", detector), ("scaling", scaling)):
             if not isinstance(text, str) or not _WORD.fullmatch(text):
-                raise BadParameter("ModelSpec", what, "a name made of letters and digits", text)
+                raise BadParameter("ModelSpec", what, "a name of letters and digits", text)
         # sizes (n_neighbors, n_bins, ...) come first, then the others, each in alphabetical order
-        ordered = tuple(
-            sorted(named.items(), key=lambda item: (not item[0].startswith("n_"), item[0]))
-        )
+        names = sorted(named, key=lambda name: (not name.startswith("n_"), name))
+        ordered = tuple((name, named[name]) for name in names)
         object.__setattr__(self, "detector", detector)
         object.__setattr__(self, "params", ordered)
         object.__setattr__(self, "scaling", scaling)
@@ -101,22 +98,16 @@ class ModelId:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a spec from its id.
-
-        Examples
-        --------
-        >>> ModelId.parse("IForest(max_features=0.5, n_estimators=100)")
-        IForest(n_estimators=100, max_features=0.5)
-        """
+        """Read a spec from its id."""
         legal = "of the form DETECTOR(name=value, ...)"
         found = _ID.fullmatch(text) if isinstance(text, str) else None
         if found is None:
-            raise BadParameter("ModelSpec.parse", "text", legal, text)
+            raise _bad_text(legal, text)
         inside, params, scalings, position = found[2].rstrip(), [], [], 0
         while position < len(inside):
             item = _ITEM.match(inside, position)
             if item is None or (item["end"] == "," and item.end() == len(inside)):
-                raise BadParameter("ModelSpec.parse", "text", legal, text)
+                raise _bad_text(legal, text)
             if item["name"] == "scaling":
                 # kept as text: the scaling 'none' is not the value none
                 scalings.append(item["value"])
@@ -124,7 +115,7 @@ class ModelId:
                 params.append((item["name"], _read_value(item["value"], text)))
             position = item.end()
         if len(scalings) > 1:
-            raise BadParameter("ModelSpec.parse", "text", "with one scaling at most", text)
+            raise _bad_text("with one scaling at most", text)
         return cls(found[1], params, *scalings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,15 +148,7 @@ class ModelId:
 
     @property
     def members(self) -> tuple[Self, ...]:
-        """The models that an average combines; any other model is its own only member.
-
-        Examples
-        --------
-        >>> ModelId.parse('ZAverage(members="ECOD() + MCD()")').members
-        (ECOD(), MCD())
-        >>> ModelId("MCD").members
-        (MCD(),)
-        """
+        """The models that an average combines; any other model is its own only member."""
         if self.detector != AVERAGE:
             return (self,)
         return cast("tuple[Self, ...]", _members(cast("Any", type(self)), self.id))
@@ -242,25 +225,20 @@ def _read_value(text: str, whole: str) -> Value:
         try:
             return str(json.loads(text))
         except json.JSONDecodeError:
-            legal = "with strings quoted as in JSON"
-            raise BadParameter("ModelSpec.parse", "text", legal, whole) from None
+            raise _bad_text("with strings quoted as in JSON", whole) from None
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if text.lower() in _RESERVED:
-        raise BadParameter(
-            "ModelSpec.parse",
-            "text",
-            "made of finite numbers, words and strings, with true, false and none in lower case",
-            whole,
-            remedy=f'A string that looks like one of these is quoted: "{text}"',
-        )
+        legal = "finite numbers, words and strings, with true, false and none in lower case"
+        remedy = f'A string that looks like one of these is quoted: "{text}"'
+        raise _bad_text(legal, whole, remedy=remedy)
     try:
         if _INT.fullmatch(text):
             return int(text)
         if _FLOAT.fullmatch(text):
             return float(text)
     except ValueError:  # Python limits the digits of an integer
-        raise BadParameter("ModelSpec.parse", "text", "made of shorter numbers", whole) from None
+        raise _bad_text("of shorter numbers", whole) from None
     if not _WORD.fullmatch(text):
-        raise BadParameter("ModelSpec.parse", "text", "made of numbers, words and strings", whole)
+        raise _bad_text("of numbers, words and strings", whole)
     return text

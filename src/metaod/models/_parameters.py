@@ -5,22 +5,15 @@ from typing import Any
 
 from metaod.errors import BadParameter
 
-__all__ = ["check_contamination", "check_n_jobs"]
-
 _LEGAL_SHARE = "a number in the range (0, 0.5]"
 
 
 def check_contamination(
     value: Any, *, owner: str = "SpecDetector", legal: str = _LEGAL_SHARE
 ) -> float:
-    """Return the share of outliers as a plain float; refuse it outside (0, 0.5].
+    """Return the share of outliers as a float; refuse it outside (0, 0.5].
 
-    Parameters
-    ----------
-    value : object
-        The value given.
-    owner, legal : str
-        Owner of the parameter and its legal values, for the error.
+    The error names ``owner`` and ``legal``.
 
     Examples
     --------

@@ -1,14 +1,12 @@
-"""Scalings of the columns before a detector sees them; part of what a model is."""
+"""Scalings of the columns before a detector is fitted; each model has one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Matrix
-
-__all__ = ["CLIP", "SCALINGS", "FittedScaling", "fit_scaling", "why_not_scaled"]
 
 SCALINGS = ("zscore", "robust", "signedlog", "whitened", "none")
 """Known scalings; every model of the paper uses the first."""
@@ -31,10 +29,7 @@ _ROUNDING = 16 * np.finfo(np.float64).eps
 class FittedScaling:
     """Columns kept, and the shift and factor of each: ``(x * unit - center) / scale``.
 
-    ``unit`` is a power of two for each column that keeps sums and squares of huge or tiny values in
-    range. The robust scaling then clips the values at ±20; whitening also rotates them so that the
-    columns of the innermost rows no longer correlate, and clips them again; the signed log takes
-    ``sign(v) * log(1 + |v|)`` and standardises the result.
+    ``unit`` is a power of two for each column: it keeps squares of huge or tiny values in range.
     """
 
     name: str
@@ -51,9 +46,8 @@ class FittedScaling:
     def transform(self, X: Matrix) -> Matrix:
         """Scale a matrix with the columns that it was fitted on."""
         if X.ndim != 2 or X.shape[1] != self.n_columns:
-            raise BadParameter(
-                "FittedScaling.transform", "X", f"a matrix of {self.n_columns} columns", X.shape
-            )
+            legal = f"a matrix of {self.n_columns} columns"
+            raise BadParameter("FittedScaling.transform", "X", legal, X.shape)
         result = X[:, self.kept] * self.unit
         result -= self.center
         result /= self.scale
@@ -97,7 +91,7 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
     if name not in SCALINGS:
         raise BadParameter("ModelSpec", "scaling", SCALINGS, name)
     largest = np.abs(X).max(axis=0, initial=0.0)
-    # exact in floating point, so that ordinary data gives the same z-scores with or without it
+    # exact in floating point: ordinary data gets the same z-scores with or without it
     outside = (largest > 1e100) | ((largest < 1e-100) & (largest > 0))
     exponent = np.where(outside, np.frexp(largest)[1], 0)
     unit = np.ldexp(1.0, -np.clip(exponent, -1000, 1000))
@@ -107,32 +101,30 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
     rounding = _ROUNDING * np.abs(scaled).max(axis=0, initial=0.0)
     kept = np.flatnonzero(scale > rounding)
     if kept.size == 0:
-        raise UserError(
-            "every column is constant, there is nothing to compare rows by",
-            remedy="check that the table is the one you meant",
-        )
+        problem = "every column is constant, there is nothing to compare rows by"
+        raise UserError(problem, remedy="check that the table is the one you meant")
     if name == "none":
         unit, center, scale = np.ones_like(unit), np.zeros_like(center), np.ones_like(scale)
     unit, center, scale = unit[kept], center[kept], scale[kept]
+    fitted = FittedScaling(name, X.shape[1], kept, unit, center, scale)
     if name in {"zscore", "none"}:
-        return FittedScaling(name, X.shape[1], kept, unit, center, scale)
+        return fitted
     values = scaled[:, kept]
     low, center, high = np.quantile(values, [0.1, 0.5, 0.9], axis=0)
     scale = np.where(high - low > rounding[kept], high - low, scale)
-    if name == "robust":
-        return FittedScaling(name, X.shape[1], kept, unit, center, scale)
+    fitted = replace(fitted, center=center, scale=scale)
+    robust = (values - center) / scale
     if name == "whitened":
-        robust = np.clip((values - center) / scale, -CLIP, CLIP)
-        white = _whitening(robust)
-        return FittedScaling(name, X.shape[1], kept, unit, center, scale, None, None, *white)
-    logs = _signed_log((values - center) / scale)
-    return FittedScaling(
-        name, X.shape[1], kept, unit, center, scale, logs.mean(axis=0), logs.std(axis=0)
-    )
+        white_center, whitening = _whitening(np.clip(robust, -CLIP, CLIP))
+        return replace(fitted, white_center=white_center, whitening=whitening)
+    if name == "signedlog":
+        logs = _signed_log(robust)
+        return replace(fitted, log_center=logs.mean(axis=0), log_scale=logs.std(axis=0))
+    return fitted
 
 
 def why_not_scaled(scaling: str, n_rows: int, n_columns: int) -> str | None:
-    """Return why a table of that size cannot be scaled so; None if it can."""
+    """Return why the scaling does not apply to a table of that size; None if it does."""
     if scaling != "whitened":
         return None
     if n_columns > WIDEST:

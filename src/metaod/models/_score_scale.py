@@ -1,4 +1,4 @@
-"""Repair and standardise scores, so that the scores of several detectors can be averaged."""
+"""Repair and standardise the scores of several detectors, to be averaged."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -7,8 +7,6 @@ import numpy as np
 
 from metaod.errors import UserError
 from metaod.models._arrays import Scores
-
-__all__ = ["CLIP", "REPAIRABLE", "ScoreScale"]
 
 REPAIRABLE = 0.01
 """Largest share of the rows whose scores may be NaN or infinite and are then repaired."""
@@ -19,7 +17,7 @@ CLIP = (-3.0, 6.0)
 
 @dataclass(frozen=True)
 class ScoreScale:
-    """How to repair and standardise the later scores of a detector, from its training scores.
+    """Repairs and standardises scores of a detector by its training scores.
 
     Parameters
     ----------
@@ -51,11 +49,8 @@ class ScoreScale:
         finite = scores[np.isfinite(scores)]
         n_bad = len(scores) - len(finite)
         if n_bad > REPAIRABLE * len(scores):
-            raise UserError(
-                f"{n_bad} of {len(scores)} scores are NaN or infinite",
-                where=where,
-                remedy="pick another model for the table",
-            )
+            problem = f"{n_bad} of {len(scores)} scores are NaN or infinite"
+            raise UserError(problem, where=where, remedy="pick another model for the table")
         median, low, high = float(np.median(finite)), float(finite.min()), float(finite.max())
         repaired = np.nan_to_num(scores, nan=median, posinf=high, neginf=low)
         largest = float(np.abs(repaired).max())

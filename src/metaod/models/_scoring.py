@@ -1,7 +1,7 @@
-"""Scores of many models on one table, from as few computations as they can share.
+"""Scores of many models on one table, computed together where models share work.
 
-A shared scorer scores many specs of one or more families from one computation on one scaled matrix:
-one neighbour search for every kNN, LOF, COF and ABOD; one nested forest for every size of IForest.
+A shared scorer scores many specs from one computation on one scaled matrix: one neighbour search
+for every kNN, LOF, COF and ABOD; one nested forest for every size of IForest.
 """
 
 import warnings
@@ -17,22 +17,11 @@ import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Matrix, Scores
+from metaod.models._costs import Cost, why_too_costly
 from metaod.models._model_id import AVERAGE
 from metaod.models._scaling import fit_scaling
-from metaod.models._score_scale import REPAIRABLE
+from metaod.models._score_scale import REPAIRABLE, ScoreScale
 from metaod.models._spec import ModelSpec
-
-__all__ = [
-    "DEFAULT_BUDGET",
-    "Budget",
-    "CellState",
-    "Mode",
-    "Scored",
-    "SharedScorer",
-    "score_models",
-    "why_over_budget",
-    "without_scores",
-]
 
 
 class Mode(StrEnum):
@@ -60,7 +49,7 @@ class Budget:
     Parameters
     ----------
     seconds : float
-        Time for one model on one table, one trial, on one core.
+        Time for one trial on one core.
     bytes : int
         Memory beyond the table itself.
     """
@@ -87,10 +76,9 @@ class Scored:
     scores : ndarray of float or None
         Scores of the rows, higher is more outlying; None unless the state is ok.
     seconds : float
-        Time that the model alone would have taken here: the shared step once, and its own.
+        Time that the model alone would have taken: the shared step once, and its own.
     reason : str
-        Why there are no scores; or how they were repaired, or which rows they were computed from
-        if not from the whole table.
+        Why there are no scores, how they were repaired, or which rows they were computed from.
     """
 
     spec: ModelSpec
@@ -108,45 +96,31 @@ class SharedScorer(Protocol):
         """Return whether this scorer can score the spec with all of its hyperparameters."""
 
     def score(
-        self,
-        X: Matrix,
-        specs: Sequence[ModelSpec],
-        *,
-        trials: int,
-        mode: Mode,
-        budget: Budget,
+        self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
     ) -> Iterator[Scored]:
         """Score specs that :meth:`serves` accepts and that apply to the table's size.
 
         ``X`` is scaled already: finite, float64, C-ordered, no constant column. A random model
-        is yielded ``trials`` times, once with each seed 0 ... trials - 1; any other once. Scores
-        are yielded one by one, so that the caller can drop each before the next is made.
+        is yielded ``trials`` times, once with each seed 0 ... trials - 1; any other once. Each is
+        yielded before the next is computed, to save memory.
         """
 
 
 def why_over_budget(budget: Budget, *, seconds: float, n_bytes: float) -> str | None:
-    """Return why a model of that expected cost is not started; None if the budget allows it.
+    """Return why a model of that expected cost is not started; None if the budget allows it."""
+    return why_too_costly(Cost(seconds, n_bytes), budget.seconds, budget.bytes)
 
-    Examples
-    --------
-    >>> why_over_budget(Budget(seconds=60), seconds=90, n_bytes=0)
-    'would take about 90 s, the budget allows 60 s'
-    """
-    if seconds > budget.seconds:
-        return f"would take about {seconds:.3g} s, the budget allows {budget.seconds:.3g} s"
-    if n_bytes > budget.bytes:
-        needed, allowed = n_bytes / 2**20, budget.bytes / 2**20
-        return f"would take about {needed:.3g} MiB, the budget allows {allowed:.3g} MiB"
-    return None
+
+def _trials(specs: Iterable[ModelSpec], trials: int) -> list[tuple[ModelSpec, int]]:
+    return [(spec, t) for spec in specs for t in range(trials if spec.is_random else 1)]
 
 
 def without_scores(
     specs: Iterable[ModelSpec], trials: int, state: CellState, reason: str
 ) -> Iterator[Scored]:
     """Yield the outcome of models that have no scores, once a trial."""
-    for spec in specs:
-        for trial in range(trials if spec.is_random else 1):
-            yield Scored(spec, trial, state, reason=reason)
+    for spec, trial in _trials(specs, trials):
+        yield Scored(spec, trial, state, reason=reason)
 
 
 def score_models(
@@ -159,9 +133,8 @@ def score_models(
 ) -> Iterator[Scored]:
     """Score models on a table; each is yielded once a trial, in no particular order.
 
-    Models share what they can: the scaling, the neighbour search of all that need neighbours, the
-    forest of all isolation forests. A model without a shared scorer is scored by the detector's
-    own ``fit``.
+    Models share the scaling and, through shared scorers, neighbour searches and forests. A model
+    without a shared scorer is scored by the detector's own ``fit``.
 
     Parameters
     ----------
@@ -172,18 +145,16 @@ def score_models(
     trials : int, default=5
         Trials of a random model; trial t uses seed t.
     mode : {"fast", "exact"}, default="fast"
-        Whether a random model's scores need only have the distribution of PyOD's, or must be
-        PyOD's own for that seed.
+        Whether random models have PyOD's scores in distribution, or for that seed.
     budget : Budget, optional
         Limits for one model in one trial. A detector without a shared scorer is not limited.
 
     Yields
     ------
     Scored
-        The scores (read-only), or why there are none. Scores that are NaN or infinite
-        make the model failed, unless they are at most 1 % of the rows: then NaN becomes the
-        median of the finite scores, an infinite score the largest or smallest of them, and the
-        reason says so.
+        The scores (read-only), or why there are none. A model fails if more than 1 % of its scores
+        are NaN or infinite. Otherwise NaN becomes the median of the finite scores, and an infinite
+        score the largest or smallest of them; the reason then mentions it.
 
     Examples
     --------
@@ -209,13 +180,9 @@ def _checked(X: npt.ArrayLike) -> Matrix:
         raise BadParameter("score_models", "X", legal, f"an array of shape {np.shape(X)}")
     n_missing = matrix.size - np.count_nonzero(np.isfinite(matrix))
     if n_missing:
-        raise BadParameter(
-            "score_models",
-            "X",
-            legal,
-            f"{n_missing} values that are NaN or infinite",
-            remedy="Prepare the table with metaod.prepare first",
-        )
+        shown = f"{n_missing} values that are NaN or infinite"
+        remedy = "Prepare the table with metaod.prepare first"
+        raise BadParameter("score_models", "X", legal, shown, remedy=remedy)
     return matrix
 
 
@@ -264,9 +231,7 @@ def _shared(
     budget: Budget,
 ) -> Iterator[Scored]:
     """Yield the scorer's results; models still missing at the end, or at an exception, failed."""
-    missing = {
-        (spec, trial): None for spec in specs for trial in range(trials if spec.is_random else 1)
-    }
+    missing = dict.fromkeys(_trials(specs, trials))
     reason = "the shared scorer gave no scores"
     try:
         for scored in scorer.score(X, specs, trials=trials, mode=mode, budget=budget):
@@ -280,12 +245,8 @@ def _shared(
 
 
 def _fitted(X: Matrix, spec: ModelSpec, trials: int) -> Iterator[Scored]:
-    """Fit the detector that a user would get on the unscaled table, once with each seed.
-
-    The cost of an unknown detector cannot be predicted, so there is no budget here; a caller that
-    needs one runs this in its own process.
-    """
-    for seed in range(trials if spec.is_random else 1):
+    """Fit the detector that a user gets on the unscaled table, without a budget."""
+    for _, seed in _trials([spec], trials):
         start = perf_counter()
         try:
             with warnings.catch_warnings():
@@ -300,15 +261,13 @@ def _fitted(X: Matrix, spec: ModelSpec, trials: int) -> Iterator[Scored]:
 
 
 def _describe(error: Exception) -> str:
-    """Return an exception's type and message in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":")
 
 
-def _for_each(scored: Scored, specs: Iterable[ModelSpec], n_rows: int) -> Iterator[Scored]:
+def _for_each(scored: Scored, specs: Iterable[ModelSpec], n_rows: int) -> list[Scored]:
     if scored.state == CellState.OK:
         scored = _repaired(scored, n_rows)
-    for spec in specs:
-        yield replace(scored, spec=spec)
+    return [replace(scored, spec=spec) for spec in specs]
 
 
 def _repaired(scored: Scored, n_rows: int) -> Scored:
@@ -317,22 +276,16 @@ def _repaired(scored: Scored, n_rows: int) -> Scored:
     if scores.shape != (n_rows,):
         reason = f"scores of shape {scores.shape} for {n_rows} rows"
         return replace(scored, state=CellState.FAILED, scores=None, reason=reason)
-    finite = np.isfinite(scores)
-    n_bad = n_rows - np.count_nonzero(finite)
+    n_bad = n_rows - np.count_nonzero(np.isfinite(scores))
     if n_bad > REPAIRABLE * n_rows:
         reason = f"{n_bad} of {n_rows} scores are NaN or infinite"
         return replace(scored, state=CellState.FAILED, scores=None, reason=reason)
     reason = scored.reason
     if n_bad:
-        good = scores[finite]
         n_nan = np.count_nonzero(np.isnan(scores))
-        scores = np.nan_to_num(
-            scores, nan=float(np.median(good)), posinf=good.max(), neginf=good.min()
-        )
-        reason = (
-            f"repaired: {n_nan} NaN scores set to the median, {n_bad - n_nan} infinite ones to "
-            "the largest or smallest"
-        )
+        scores = ScoreScale.of(scores, where=scored.spec.id).repaired(scores)
+        reason = f"repaired: {n_nan} NaN scores set to the median, "
+        reason += f"{n_bad - n_nan} infinite ones to the largest or smallest"
     # all equivalent models get the same array
     scores = scores.view()
     scores.flags.writeable = False

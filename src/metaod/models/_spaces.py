@@ -6,16 +6,13 @@ from metaod.errors import BadParameter
 from metaod.models._family import Family, Settings, family, registered_families
 from metaod.models._spec import ModelSpec
 
-__all__ = ["SPACES", "model_space", "specs_of"]
-
 SPACES = ("paper", "extended", "all")
-"""Names of the model spaces: the paper's 302 models; fewer models of more families and scalings;
-both of these with the grid of every registered family."""
+"""Names of the model spaces, see :func:`model_space`."""
 
 _PAPER = ("LOF", "KNN", "OCSVM", "COF", "ABOD", "IForest", "HBOS", "LODA")
-"""The paper's families in the paper's order. Their grids are the paper's, as its authors ran them:
-the table in its appendix has slips (ABOD has 12 values, HBOS varies ``alpha``, the two lists of
-LODA are swapped), which also gives the number of models that the paper uses throughout."""
+"""The paper's families in the paper's order. Their grids are those that its authors ran and that
+give 302 models; the appendix has slips (ABOD has 12 values, HBOS varies ``alpha``, the two lists of
+LODA are swapped)."""
 
 
 def specs_of(family: Family) -> tuple[ModelSpec, ...]:
@@ -38,9 +35,8 @@ def model_space(
     Parameters
     ----------
     name : {"paper", "extended", "all"}, default="paper"
-        ``paper`` is the paper's 302 models, all on z-scored columns. ``extended`` has few settings
-        of more families, some on several scalings of the columns: settings that differ in what
-        they find. ``all`` is both of these, with every registered family's grid.
+        ``paper`` has the paper's 302 models, all on z-scored columns. ``extended`` has few settings
+        of more families, some on several scalings. ``all`` has both and every registered grid.
     detectors : iterable of str, optional
         Only these families.
 

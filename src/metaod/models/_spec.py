@@ -11,8 +11,6 @@ from metaod.models._scaling import SCALINGS, why_not_scaled
 if TYPE_CHECKING:
     from metaod.models._detector import AverageDetector, SpecDetector
 
-__all__ = ["ModelSpec"]
-
 
 class ModelSpec(ModelId):
     """A detector, its hyperparameters and a scaling: one column of the performance matrix.
@@ -27,8 +25,7 @@ class ModelSpec(ModelId):
     params : mapping or iterable of pairs, optional
         Hyperparameters: booleans, integers, finite floats, strings or None.
     scaling : str, default="zscore"
-        Scaling of the columns before the detector sees them. The paper z-scores for every model,
-        so this scaling is left out of the id.
+        Scaling of the columns; the paper's, z-scores, is left out of the id.
 
     Examples
     --------
@@ -48,7 +45,7 @@ class ModelSpec(ModelId):
 
     @property
     def is_random(self) -> bool:
-        """Whether scores depend on a seed, so that several trials are run."""
+        """Whether scores depend on a seed."""
         return any(member.family.random for member in self.members)
 
     @property
@@ -62,20 +59,17 @@ class ModelSpec(ModelId):
         """
         if self.members != (self,):
             return self
-        return ModelSpec(
-            self.detector, self.family.canonical_params(dict(self.params)), self.scaling
-        )
+        params = self.family.canonical_params(dict(self.params))
+        return ModelSpec(self.detector, params, self.scaling)
 
     def why_not(self, n_rows: int, n_columns: int) -> str | None:
         """Return why the model does not apply to a table of that size; None if it does.
 
-        An average applies where all of its members do; the first reason is returned. Do not count
-        constant columns, which every scaling drops.
+        An average applies if all of its members do. Do not count constant columns.
         """
         for member in self.members:
             reason = member.family.why_not(dict(member.params), n_rows, n_columns)
-            if reason is None:
-                reason = why_not_scaled(member.scaling, n_rows, n_columns)
+            reason = reason or why_not_scaled(member.scaling, n_rows, n_columns)
             if reason is not None:
                 return reason
         return None
@@ -87,17 +81,11 @@ class ModelSpec(ModelId):
     def to_pyod(
         self, *, random_state: int | None = None, contamination: float = 0.1
     ) -> "SpecDetector | AverageDetector":
-        """Build a detector with PyOD's interface that applies the spec's scaling itself.
-
-        Parameters
-        ----------
-        random_state : int or None, default=None
-            Seed; without effect on a detector that is not random.
-        contamination : float, default=0.1
-            Share of outliers, in (0, 0.5]; sets ``threshold_`` and ``labels_``.
-        """
-        # late: PyOD is slow to import
-        from metaod.models._detector import AverageDetector, SpecDetector  # noqa: PLC0415
+        """Build a detector with PyOD's interface; parameters as of :class:`SpecDetector`."""
+        from metaod.models._detector import (  # noqa: PLC0415 - needs PyOD, which is slow to import
+            AverageDetector,
+            SpecDetector,
+        )
 
         for member in self.members:
             if member.scaling not in SCALINGS:

@@ -9,8 +9,6 @@ import numpy as np
 from metaod.errors import BadParameter, UserError
 from metaod.models import Matrix, ModelSpec, SpecDetector, UndefinedScores, family, specs_of
 
-__all__ = ["Check", "ContractViolation", "check_detector", "detector_contract"]
-
 
 class ContractViolation(AssertionError):
     """A family breaks the contract; the message says which point and how."""

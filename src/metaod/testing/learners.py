@@ -14,8 +14,6 @@ from metaod.errors import UserError
 from metaod.learners import Learner, State, StateReader
 from metaod.testing.detectors import Check, ContractViolation
 
-__all__ = ["check_learner", "history", "learner_contract"]
-
 Make = Callable[[], Learner]
 Path = tuple[str, ...]
 

@@ -27,8 +27,6 @@ from metaod.store import (
 )
 from metaod.testing.detectors import Check, ContractViolation
 
-__all__ = ["check_store", "store_contract"]
-
 _HBOS, _IFOREST, _MEAN = ModelSpec("HBOS"), ModelSpec("IForest"), ModelSpec("MegaEnsemble")
 
 

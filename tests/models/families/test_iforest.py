@@ -163,4 +163,4 @@ def test_over_budget_is_skipped_and_said():
     results = score(X, [small, large], trials=2)
     assert results[small, 1].state == CellState.OK
     assert results[large, 1].state == CellState.OVER_BUDGET
-    assert "budget allows 60 s" in results[large, 1].reason
+    assert "limit is 60 s" in results[large, 1].reason

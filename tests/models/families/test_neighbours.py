@@ -152,7 +152,7 @@ def test_a_model_foreseen_to_exceed_the_budget_is_not_started(mode):
     for budget in (Budget(seconds=1e-6), Budget(bytes=1000)):
         results = score(X, GRID, mode, budget)
         assert {item.state for item in results} == {CellState.OVER_BUDGET}
-        assert all("the budget allows" in item.reason for item in results)
+        assert all("the limit is" in item.reason for item in results)
 
 
 def test_a_budget_holds_for_each_model_alone():

@@ -93,7 +93,7 @@ def test_over_budget_is_skipped_and_said():
     results = score(X, [SAMPLE[0], large], trials=2)
     assert results[SAMPLE[0], 1].state == CellState.OK
     assert results[large, 1].state == CellState.OVER_BUDGET
-    assert "budget allows 60 s" in results[large, 1].reason
+    assert "limit is 60 s" in results[large, 1].reason
 
 
 def test_a_forest_takes_what_the_table_has():

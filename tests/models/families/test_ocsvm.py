@@ -111,7 +111,7 @@ def test_a_model_foreseen_to_exceed_the_budget_is_not_started(mode):
     for budget in (Budget(seconds=1e-9), Budget(bytes=1000)):
         results = score(X, GRID, mode, budget)
         assert {item.state for item in results} == {CellState.OVER_BUDGET}
-        assert all("the budget allows" in item.reason for item in results)
+        assert all("the limit is" in item.reason for item in results)
 
 
 def test_memory_allows_twenty_thousand_rows_by_default():

@@ -1,7 +1,4 @@
-"""The built-in detector families: importing a file registers its families.
-
-One line a file, in the order in which the spaces list the families.
-"""
+"""The built-in detector families, registered on import in the order that the spaces list them."""
 
 # ruff: noqa: F401 - imported to be registered
 # isort: off

@@ -9,8 +9,6 @@ from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings, add_builtin
 
-__all__ = ["CBLOF"]
-
 _SHARE_OF_LARGE = 0.9  # alpha in PyOD: the large clusters have at least this share of the rows
 _DROP = 5  # beta in PyOD: ratio of sizes at which small clusters begin
 
@@ -18,8 +16,8 @@ _DROP = 5  # beta in PyOD: ratio of sizes at which small clusters begin
 class CBLOF(Estimator):
     """Distance to the nearest large cluster's centre, times the cluster's size if ``use_weights``.
 
-    Scores are those of PyOD's ``CBLOF``, which fails if no cluster is small: if even the smallest
-    has more than a tenth of the rows. All clusters are then large here.
+    Scores are those of PyOD's ``CBLOF``, which fails if no cluster is small; here all are then
+    large.
     """
 
     def __init__(
@@ -34,7 +32,7 @@ class CBLOF(Estimator):
 
         self.clusters_ = KMeans(self.n_clusters, random_state=self.random_state).fit(X)
         self.sizes_ = np.bincount(self.clusters_.labels_)
-        by_size = np.argsort(self.sizes_ * -1)
+        by_size = np.argsort(-self.sizes_)
         self.is_large_ = np.zeros(len(by_size), dtype=bool)
         self.is_large_[by_size[: self._n_large(self.sizes_[by_size], len(X))]] = True
         return self._scores(X, self.clusters_.labels_)

@@ -3,8 +3,6 @@
 from metaod.models._family import Family, Settings, add_builtin
 from metaod.models.families.ecod import TailEstimator
 
-__all__ = ["COPOD"]
-
 
 class COPOD(TailEstimator):
     """The longer tail of a value counts, or the mean of both if larger: PyOD's training scores."""

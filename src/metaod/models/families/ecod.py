@@ -1,8 +1,7 @@
 """ECOD: how rare each value of a row is in the tails of its column.
 
-PyOD's ECOD and COPOD put new rows and the training table together, so that a row's score depends on
-which rows come with it. Here the training table's distribution is kept: a row beyond it is as rare
-as its outermost row, and a training row has its training score.
+PyOD's ECOD and COPOD score new rows together with the training table. Here the training table's
+distribution is kept: a row beyond it is as rare as its outermost row.
 """
 
 from dataclasses import dataclass
@@ -16,17 +15,13 @@ from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, add_builtin
 
-__all__ = ["ECOD", "ECODRun", "TailEstimator", "run_ecod"]
-
 _BLOCK = 2**18  # values sorted at a time: 2 MiB, and as much for their order
 
 
 class TailEstimator(Estimator):
     """Sums over the columns how rare a value is in the column's tails."""
 
-    mean_of_tails: bool
-    """Whether the mean of both tails counts if it is larger than the longer tail; else the largest
-    tail counts."""
+    mean_of_tails: bool  # whether the longer tail is compared with the mean of both, not with each
 
     def _fit(self, X: Matrix) -> Scores:
         from scipy.stats import skew  # noqa: PLC0415 - slow to import
@@ -50,9 +45,8 @@ class ECOD(TailEstimator):
 def _tail_scores(X: Matrix, known: Matrix | None, skewness: Scores, mean_of_tails: bool) -> Scores:
     """Sum the negative logarithms of tail probabilities over the columns.
 
-    ``known`` has the sorted values of each training column; None if ``X`` is the training table.
-    ``skewness`` has the sign of each column's skewness: the longer tail counts, or the sum of both
-    where it is 0.
+    ``known`` has the sorted training columns; None if ``X`` is the training table. ``skewness`` has
+    signs: they choose the longer tail, or the sum of both at 0.
     """
     n_known = len(X) if known is None else known.shape[1]
     logs = np.zeros(n_known + 1)
@@ -110,11 +104,8 @@ class ECODRun:
 def run_ecod(Z: Matrix) -> ECODRun:
     """Score every row by its tail probabilities, summed over columns as negative logarithms.
 
-    The scores are PyOD's for every column whose skewness is not exactly zero. For such a column
-    PyOD adds both tails; whether a computed skewness is exactly zero depends on rounding, so the
-    landmarker always takes the longer tail.
-
-    Memory beyond the table: 6 MiB and 8 bytes a row, or 32 bytes a row where that is more.
+    Where a column's skewness is exactly zero, which depends on rounding, PyOD adds both tails; the
+    landmarker does not. Memory beyond the table: 6 MiB and 8 bytes a row, or 32 bytes a row.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """PCA: distances to principal components, and principal components as a landmarker."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +12,7 @@ from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings, add_builtin
 
-__all__ = ["N_COMPONENTS", "PCA", "PCARun", "leading_components", "run_pca"]
-
-_NEGLIGIBLE = 1e-12
-"""A component with a smaller share of the variance is a rounding error."""
+_NEGLIGIBLE = 1e-12  # a smaller share of the variance, or of the largest one, is rounding
 
 
 class PCA(Estimator):
@@ -59,7 +57,6 @@ add_builtin(
 N_COMPONENTS = 3
 """Components that the landmarker computes."""
 
-_RANK = 1e-12  # eigenvalues below this share of the largest are rounding errors
 _SMALL = 200  # measured: above this size, iteration finds a few eigenvectors faster
 
 
@@ -76,12 +73,9 @@ def leading_components(symmetric: Matrix, k: int) -> tuple[Scores, Matrix]:
     if size > max(_SMALL, 4 * k):
         # a fixed start makes the result reproducible
         start = np.random.default_rng(0).standard_normal(size)
-        try:
+        # the iteration fails, rarely, where eigenvalues are too close together
+        with suppress(ArpackError):
             values, vectors = eigsh(symmetric, k=k, which="LA", v0=start)
-        except ArpackError:
-            # rare: eigenvalues too close together for the iteration
-            pass
-        else:
             order = np.argsort(values)[::-1]
             return values[order], vectors[:, order]
     values, vectors = eigh(symmetric, subset_by_index=[size - k, size - 1])
@@ -95,12 +89,10 @@ class PCARun:
     Parameters
     ----------
     scores : ndarray of float
-        Squared reconstruction error of each row from the first three components; from fewer where
-        they would leave no error: from all but one component of the table.
-    explained : ndarray of float
-        Share of the variance on each of the first three components; NaN where there are fewer.
-    singular_values : ndarray of float
-        The first three singular values of the matrix; NaN where there are fewer.
+        Squared reconstruction error of each row from the first three components, or from all but
+        one if there are fewer than four.
+    explained, singular_values : ndarray of float
+        Shares of the variance and singular values of three components; NaN if there are fewer.
     """
 
     scores: Scores
@@ -123,14 +115,12 @@ def run_pca(Z: Matrix) -> PCARun:
     products = Z @ Z.T if wide else Z.T @ Z
     # one more than needed, to see whether an error is left
     values, vectors = leading_components(products, N_COMPONENTS + 1)
-    values = np.where(values > _RANK * values[0], values, 0.0)
-    rank = int(np.count_nonzero(values))
-    kept = min(N_COMPONENTS, rank - 1)
+    values = np.where(values > _NEGLIGIBLE * values[0], values, 0.0)
+    kept = min(N_COMPONENTS, int(np.count_nonzero(values)) - 1)
     # of a wide table, these are already the rows' coordinates up to their lengths
     along = vectors[:, :kept] * np.sqrt(values[:kept]) if wide else Z @ vectors[:, :kept]
     squares = np.einsum("ij,ij->i", Z, Z)
-    errors = squares - np.einsum("ij,ij->i", along, along)
-    scores = np.maximum(errors, 0.0)
+    scores = np.maximum(squares - np.einsum("ij,ij->i", along, along), 0.0)
     explained, singular = np.full((2, N_COMPONENTS), np.nan)
     found = values[:N_COMPONENTS]
     explained[: len(found)] = found / squares.sum()
