@@ -146,7 +146,7 @@ class Shapeless(GlobalBest):
         (ByPlace, "order of models"),
         (Moody, "two fits differ"),
         (Undefined, "not finite"),
-        (Blind, "of which nothing is known"),
+        (Blind, "which has no values"),
         (Trusting, "takes a state"),
         (Batchy, "other datasets"),
         (Shapeless, "parameters"),

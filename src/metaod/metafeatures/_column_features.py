@@ -1,7 +1,7 @@
 """Statistics of each column, summarised over columns.
 
-One sort of each column serves all statistics: it makes them independent of the order of rows to the
-last bit, and puts equal values side by side. Memory beyond the table: 8 MiB, or one column.
+Each column is sorted once, which makes all statistics independent of the order of rows to the last
+bit. Memory beyond the table: 8 MiB, or one column.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,7 @@ from numba import njit
 
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import ROUNDING, Statistic, power_of_two, summaries
-from metaod.models import Matrix
-
-Vector = npt.NDArray[np.float64]
+from metaod.models import Matrix, Scores
 
 _BLOCK = 2**20  # values sorted at a time
 
@@ -26,42 +24,41 @@ class Columns:
     """Statistics of every column, in units (one per column) in which no value exceeds 1."""
 
     n_rows: int
-    unit: Vector  # powers of two: a value times its column's unit is at most 1
-    mean: Vector
-    std: Vector
+    unit: Scores  # powers of two: a value times its column's unit is at most 1
+    mean: Scores
+    std: Scores
     moments: Matrix  # central moments; row k holds those of order k, from 0 to 10
     varies: npt.NDArray[np.bool_]  # whether the spread is more than rounding
-    largest: Vector  # largest absolute value
-    distinct: Vector  # number of distinct values
-    entropy: Vector  # entropy of the distinct values, in bits
+    largest: Scores  # largest absolute value
+    distinct: Scores  # number of distinct values
+    entropy: Scores  # entropy of the distinct values, in bits
 
     @property
-    def mean_is_zero(self) -> npt.NDArray[np.bool_]:
-        """Whether the mean is 0 apart from rounding."""
-        is_zero: npt.NDArray[np.bool_] = np.abs(self.mean) <= ROUNDING * self.largest
-        return is_zero
+    def variation(self) -> Scores:
+        """Standard deviation over mean; NaN where the mean is 0 apart from rounding."""
+        return self.std / np.where(np.abs(self.mean) > ROUNDING * self.largest, self.mean, np.nan)
 
-    def moment(self, order: int) -> Vector:
+    def moment(self, order: int) -> Scores:
         """Central moment in the columns' own units."""
         # as exponents, because a unit's power may be out of range where the moment is not
         exponent = 1 - np.frexp(self.unit)[1]
-        moment: Vector = np.ldexp(self.moments[order], order * exponent)
+        moment: Scores = np.ldexp(self.moments[order], order * exponent)
         return moment
 
-    def standardised_moment(self, order: int) -> Vector:
+    def standardised_moment(self, order: int) -> Scores:
         """Central moment over the same power of the standard deviation; NaN for constants."""
-        moment: Vector = self.moments[order] / np.where(self.varies, self.std, np.nan) ** order
+        moment: Scores = self.moments[order] / np.where(self.varies, self.std, np.nan) ** order
         return moment
 
     @cached_property
-    def normality_p(self) -> Vector:
+    def normality_p(self) -> Scores:
         """P-values of D'Agostino and Pearson's test for normality; NaN where undefined."""
         if self.n_rows < 8:
             return np.full_like(self.std, np.nan)
         # the sum of two squared standard normal scores exceeds k with probability exp(-k / 2)
         skewness = _skewness_score(self.standardised_moment(3), self.n_rows)
         kurtosis = _kurtosis_score(self.standardised_moment(4), self.n_rows)
-        p_values: Vector = np.exp(-0.5 * (skewness**2 + kurtosis**2))
+        p_values: Scores = np.exp(-0.5 * (skewness**2 + kurtosis**2))
         return p_values
 
 
@@ -96,27 +93,19 @@ def _moment(order: int) -> Statistic:
 
 
 _NORMALITY = summaries(
-    "columns",
-    _columns,
-    Statistic(
-        "normality_p",
-        "normality",
-        "p-value of D'Agostino and Pearson's test for normality (8 rows or more)",
-        "p(K^2), K^2 = Z(skewness)^2 + Z(kurtosis)^2 ~ chi^2 with 2 degrees of freedom",
-        lambda columns: columns.normality_p,
-    ),
-)
+    "columns", _columns,
+    Statistic("normality_p", "normality",
+              "p-value of D'Agostino and Pearson's test for normality (8 rows or more)",
+              "p(K^2), K^2 = Z(skewness)^2 + Z(kurtosis)^2 ~ chi^2 with 2 degrees of freedom",
+              lambda columns: columns.normality_p),
+)  # fmt: skip
 
 
 @computes(
-    Feature(
-        "not_normal_share",
-        "normality",
-        "share of columns that differ from a normal distribution at the 5 % level",
-        "mean(p(K^2) < 0.05)",
-        scale_free=True,
-    )
-)
+    Feature("not_normal_share", "normality",
+            "share of columns that differ from a normal distribution at the 5 % level",
+            "mean(p(K^2) < 0.05)", scale_free=True),
+)  # fmt: skip
 def _not_normal_share(inputs: FeatureInputs) -> list[float]:
     p_values = inputs.shared(describe_columns).normality_p
     tested = ~np.isnan(p_values)
@@ -124,47 +113,36 @@ def _not_normal_share(inputs: FeatureInputs) -> list[float]:
 
 
 _COLUMN_STATISTICS = summaries(
-    "columns",
-    _columns,
+    "columns", _columns,
     *(_moment(order) for order in range(5, 11)),
-    Statistic(
-        "skewness", "skewness", "skewness", "mu_3 / sigma^3",
-        lambda columns: columns.standardised_moment(3),
-    ),
-    Statistic(
-        "kurtosis", "kurtosis", "kurtosis", "mu_4 / sigma^4",
-        lambda columns: columns.standardised_moment(4),
-    ),
-    Statistic(
-        "sparsity", "sparsity", "share of distinct values", "#unique(x) / n",
-        lambda columns: columns.distinct / columns.n_rows,
-    ),
-    Statistic(
-        "coefficient_of_variation", "coefficient of variation",
-        "standard deviation over mean (columns whose mean is not 0)", "sigma / mu",
-        lambda columns: columns.std / np.where(columns.mean_is_zero, np.nan, columns.mean),
-    ),
-    Statistic(
-        "entropy", "entropy", "normalised entropy of the distinct values",
-        "H(x) / log2(n), H(x) = -sum(c/n log2(c/n)) over the counts c of distinct values",
-        lambda columns: columns.entropy / np.log2(columns.n_rows), n_summaries=4,
-    ),
+    Statistic("skewness", "skewness", "skewness", "mu_3 / sigma^3",
+              lambda columns: columns.standardised_moment(3)),
+    Statistic("kurtosis", "kurtosis", "kurtosis", "mu_4 / sigma^4",
+              lambda columns: columns.standardised_moment(4)),
+    Statistic("sparsity", "sparsity", "share of distinct values", "#unique(x) / n",
+              lambda columns: columns.distinct / columns.n_rows),
+    Statistic("coefficient_of_variation", "coefficient of variation",
+              "standard deviation over mean (columns whose mean is not 0)", "sigma / mu",
+              lambda columns: columns.variation),
+    Statistic("entropy", "entropy", "normalised entropy of the distinct values",
+              "H(x) / log2(n), H(x) = -sum(c/n log2(c/n)) over the counts c of distinct values",
+              lambda columns: columns.entropy / np.log2(columns.n_rows), n_summaries=4),
 )  # fmt: skip
 
 COLUMN_FEATURES = (_NORMALITY, _not_normal_share, _COLUMN_STATISTICS)
 
 
-def _skewness_score(skewness: Vector, n: float) -> Vector:
+def _skewness_score(skewness: Scores, n: float) -> Scores:
     """D'Agostino's normal approximation (1970)."""
     y = skewness * np.sqrt((n + 1) * (n + 3) / (6 * (n - 2)))
     beta = 3 * (n * n + 27 * n - 70) * (n + 1) * (n + 3)
     beta /= (n - 2) * (n + 5) * (n + 7) * (n + 9)
     w2 = np.sqrt(2 * (beta - 1)) - 1
-    score: Vector = np.arcsinh(y / np.sqrt(2 / (w2 - 1))) / np.sqrt(0.5 * np.log(w2))
+    score: Scores = np.arcsinh(y / np.sqrt(2 / (w2 - 1))) / np.sqrt(0.5 * np.log(w2))
     return score
 
 
-def _kurtosis_score(kurtosis: Vector, n: float) -> Vector:
+def _kurtosis_score(kurtosis: Scores, n: float) -> Scores:
     """Anscombe and Glynn's normal approximation (1983)."""
     expected = 3 * (n - 1) / (n + 1)
     variance = 24 * n * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
@@ -174,7 +152,7 @@ def _kurtosis_score(kurtosis: Vector, n: float) -> Vector:
     a = 6 + 8 / beta * (2 / beta + np.sqrt(1 + 4 / beta**2))
     denominator = 1 + x * np.sqrt(2 / (a - 4))
     root = np.cbrt((1 - 2 / a) / denominator)
-    score: Vector = (1 - 2 / (9 * a) - root) / np.sqrt(2 / (9 * a))
+    score: Scores = (1 - 2 / (9 * a) - root) / np.sqrt(2 / (9 * a))
     return score
 
 

@@ -29,8 +29,7 @@ from metaod.tables import PreparedTable, Table, prepare
 Describable = PreparedTable | Table | pd.DataFrame | npt.NDArray[Any]
 """Types of table that :func:`extract` accepts."""
 
-_PAPER_FEATURES = (size, sample, *COLUMN_FEATURES, pairs, *LANDMARKER_FEATURES)
-register_schema("paper", 1, _PAPER_FEATURES)
+register_schema("paper", 1, (size, sample, *COLUMN_FEATURES, pairs, *LANDMARKER_FEATURES))
 register_schema("scores", 1, SCORE_FEATURES)
 
 
@@ -107,18 +106,14 @@ def extract(
     Parameters
     ----------
     X : PreparedTable, Table, pandas.DataFrame or numpy.ndarray
-        The table. A table or frame is prepared first. An array must hold finite numbers and is
-        used as it is; its share of categorical columns is 0.
+        The table. A table or frame is prepared first. An array must hold finite numbers; its share
+        of categorical columns is 0.
     schema : {"paper", "scores"} or sequence of them, default="paper"
         What to extract; several schemas share their landmarker runs.
     random_state : int, default=0
         Seeds the random landmarkers, and the sample that they run on if the table is large.
     runs : LandmarkerRuns, optional
         Existing runs on the same prepared matrix; `random_state` is then not used.
-
-    Returns
-    -------
-    MetaFeatures
 
     Examples
     --------
@@ -148,7 +143,7 @@ def _schemas(names: "str | Sequence[str]") -> tuple[Schema, ...]:
 
 
 def _prepared(X: Describable) -> tuple[npt.NDArray[np.float64], float]:
-    """The prepared matrix, and the share of columns that held categories or text."""
+    """Return the prepared matrix, and the share of columns that held categories or text."""
     if isinstance(X, Table | pd.DataFrame):
         X = prepare(X)
     if isinstance(X, PreparedTable):

@@ -1,7 +1,7 @@
 """The paper's landmarker features: structure and scores of iForest, HBOS, LODA and PCA.
 
-Landmarkers run with default parameters on z-scored columns, so that all features are scale-free.
-Features of the random landmarkers, iForest and LODA, are averaged over seeds.
+Landmarkers run with default parameters on z-scored columns; all features are scale-free. Features
+of iForest and LODA are averaged over seeds.
 """
 
 import numpy as np
@@ -20,87 +20,59 @@ def _lodas(inputs: FeatureInputs) -> list[LODARun]:
 
 
 _IFOREST = summaries(
-    "trees",
-    _forests,
-    Statistic(
-        "iforest_depth", "iForest", "depth", "splits to the deepest leaf", lambda run: run.depths
-    ),
+    "trees", _forests,
+    Statistic("iforest_depth", "iForest", "depth", "splits to the deepest leaf",
+              lambda run: run.depths),
     Statistic("iforest_leaves", "iForest", "number of leaves", "leaves", lambda run: run.leaves),
-    Statistic(
-        "iforest_horizontal_imbalance", "iForest", "horizontal imbalance",
-        "mean over splits of |leaves left - leaves right| / (leaves left + leaves right)",
-        lambda run: run.horizontal,
-    ),
+    Statistic("iforest_horizontal_imbalance", "iForest", "horizontal imbalance",
+              "mean over splits of |leaves left - leaves right| / (leaves left + leaves right)",
+              lambda run: run.horizontal),
     Statistic(
         "iforest_vertical_imbalance", "iForest", "vertical imbalance",
         "mean over splits of |height left - height right| / max(height left, height right, 1)",
         lambda run: run.vertical,
     ),
-    Statistic(
-        "iforest_importance_mean", "iForest", "mean feature importance (share of splits)",
-        "mean over columns of splits on the column / splits = 1 / p",
-        lambda run: run.importance_mean, constant=True,
-    ),
-    Statistic(
-        "iforest_importance_max", "iForest", "largest feature importance (share of splits)",
-        "max over columns of splits on the column / splits", lambda run: run.importance_max,
-    ),
+    Statistic("iforest_importance_mean", "iForest", "mean feature importance (share of splits)",
+              "mean over columns of splits on the column / splits = 1 / p",
+              lambda run: run.importance_mean, constant=True),
+    Statistic("iforest_importance_max", "iForest", "largest feature importance (share of splits)",
+              "max over columns of splits on the column / splits", lambda run: run.importance_max),
     uses_landmarkers=True,
 )  # fmt: skip
 
 _HBOS = summaries(
-    "columns",
-    lambda inputs: [inputs.runs.hbos()],
-    Statistic(
-        "hbos_mean", "HBOS", "mean density of the bins", "mean over 10 bins of count / (n width)",
-        lambda run: run.density.mean(axis=0),
-    ),
-    Statistic(
-        "hbos_max", "HBOS", "largest density of a bin", "max over 10 bins of count / (n width)",
-        lambda run: run.density.max(axis=0),
-    ),
+    "columns", lambda inputs: [inputs.runs.hbos()],
+    Statistic("hbos_mean", "HBOS", "mean density of the bins",
+              "mean over 10 bins of count / (n width)", lambda run: run.density.mean(axis=0)),
+    Statistic("hbos_max", "HBOS", "largest density of a bin",
+              "max over 10 bins of count / (n width)", lambda run: run.density.max(axis=0)),
     uses_landmarkers=True,
 )  # fmt: skip
 
 _LODA = summaries(
-    "projections",
-    _lodas,
-    Statistic(
-        "loda_projection_mean", "LODA", "mean of the projected rows",
-        "mean(Z w) = 0, w = random weights of floor(sqrt(p)) columns",
-        lambda _: np.zeros(N_CUTS), constant=True,
-    ),
-    Statistic(
-        "loda_projection_max", "LODA", "largest projected row", "max(Z w)",
-        lambda run: run.projection_max,
-    ),
-    Statistic(
-        "loda_histogram_mean", "LODA", "mean share of the bins",
-        "mean over 10 bins of count / n = 1 / 10",
-        lambda run: run.shares.mean(axis=1), constant=True,
-    ),
-    Statistic(
-        "loda_histogram_max", "LODA", "largest share of a bin", "max over 10 bins of count / n",
-        lambda run: run.shares.max(axis=1),
-    ),
-    Statistic(
-        "loda_histogram_entropy", "LODA", "normalised entropy of the histogram",
-        "-sum(c/n log(c/n)) / log(10) over 10 bins",
-        lambda run: -(run.shares * np.log(run.shares)).sum(axis=1) / np.log(N_BINS),
-    ),
+    "projections", _lodas,
+    Statistic("loda_projection_mean", "LODA", "mean of the projected rows",
+              "mean(Z w) = 0, w = random weights of floor(sqrt(p)) columns",
+              lambda _: np.zeros(N_CUTS), constant=True),
+    Statistic("loda_projection_max", "LODA", "largest projected row", "max(Z w)",
+              lambda run: run.projection_max),
+    Statistic("loda_histogram_mean", "LODA", "mean share of the bins",
+              "mean over 10 bins of count / n = 1 / 10", lambda run: run.shares.mean(axis=1),
+              constant=True),
+    Statistic("loda_histogram_max", "LODA", "largest share of a bin",
+              "max over 10 bins of count / n", lambda run: run.shares.max(axis=1)),
+    Statistic("loda_histogram_entropy", "LODA", "normalised entropy of the histogram",
+              "-sum(c/n log(c/n)) / log(10) over 10 bins",
+              lambda run: -(run.shares * np.log(run.shares)).sum(axis=1) / np.log(N_BINS)),
     uses_landmarkers=True,
 )  # fmt: skip
 
 
 @computes(
     *(
-        Feature(
-            f"pca_{name}_{i}",
-            "PCA",
-            f"{what} of principal component {i} of the z-scores; undefined where there is none",
-            formula.format(i=i),
-            scale_free=True,
-        )
+        Feature(f"pca_{name}_{i}", "PCA",
+                f"{what} of principal component {i} of the z-scores; undefined where there is none",
+                formula.format(i=i), scale_free=True)
         for name, what, formula in (
             ("explained", "explained variance ratio", "lambda_{i} / sum(lambda)"),
             ("singular_value", "singular value", "sqrt(n lambda_{i})"),
@@ -108,7 +80,7 @@ _LODA = summaries(
         for i in range(1, N_COMPONENTS + 1)
     ),
     uses_landmarkers=True,
-)
+)  # fmt: skip
 def _pca(inputs: FeatureInputs) -> list[float]:
     run = inputs.runs.pca()
     return [*run.explained[:N_COMPONENTS], *run.singular_values[:N_COMPONENTS]]
@@ -116,18 +88,11 @@ def _pca(inputs: FeatureInputs) -> list[float]:
 
 @computes(
     *(
-        Feature(
-            f"{landmarker}_score_{name}",
-            f"{title} scores",
-            f"{what} of the {scores}, scaled to 0 ... 1",
-            formula,
-            scale_free=True,
-        )
+        Feature(f"{landmarker}_score_{name}", f"{title} scores",
+                f"{what} of the {scores}, scaled to 0 ... 1", formula, scale_free=True)
         for landmarker, title, scores in (
-            ("iforest", "iForest", "iForest scores"),
-            ("hbos", "HBOS", "HBOS scores"),
-            ("loda", "LODA", "LODA scores"),
-            ("pca", "PCA", "squared reconstruction errors"),
+            ("iforest", "iForest", "iForest scores"), ("hbos", "HBOS", "HBOS scores"),
+            ("loda", "LODA", "LODA scores"), ("pca", "PCA", "squared reconstruction errors"),
         )
         for name, what, formula in (
             ("mean", "mean", "mean(s), s = (score - min) / (max - min)"),
@@ -135,15 +100,12 @@ def _pca(inputs: FeatureInputs) -> list[float]:
             ("skewness", "skewness", "mu_3 / sigma_s^3"),
             ("kurtosis", "kurtosis", "mu_4 / sigma_s^4"),
             ("largest_gap", "largest gap in sorted order", "max(s_(i+1) - s_(i))"),
-            (
-                "outside_3_std",
-                "share of rows more than 3 standard deviations above the mean",
-                "mean(s > mean(s) + 3 sigma_s)",
-            ),
+            ("outside_3_std", "share of rows more than 3 standard deviations above the mean",
+             "mean(s > mean(s) + 3 sigma_s)"),
         )
     ),
     uses_landmarkers=True,
-)
+)  # fmt: skip
 def _score_summaries(inputs: FeatureInputs) -> Scores:
     runs = (_forests(inputs), [inputs.runs.hbos()], _lodas(inputs), [inputs.runs.pca()])
     return np.concatenate(
@@ -155,10 +117,7 @@ LANDMARKER_FEATURES = (_IFOREST, _HBOS, _LODA, _pca, _score_summaries)
 
 
 def score_summary(scores: Scores) -> Scores:
-    """Mean, std, skewness, kurtosis, largest gap and share of outliers of scores in 0 ... 1.
-
-    All are undefined where the scores are all the same.
-    """
+    """Mean, std, skewness, kurtosis, largest gap, outliers' share; NaN if all scores are equal."""
     ordered = np.sort(scores)
     low, high = ordered[0], ordered[-1]
     if high - low <= ROUNDING * max(abs(low), abs(high)):

@@ -40,9 +40,8 @@ _Run = TypeVar("_Run")
 class LandmarkerRuns:
     """Landmarkers on the z-scored columns of one table, with default parameters.
 
-    Each run is made when first asked for, then kept. Above `max_rows` rows or 4,194,304 values they
-    run on a sample of the rows, drawn without replacement from `random_state`. Neighbours are
-    searched within a smaller sample of that.
+    Each run is computed when it is first needed. Above `max_rows` rows or 4,194,304 values,
+    landmarkers run on a sample of the rows, and neighbours are searched in a smaller one.
 
     Parameters
     ----------
@@ -60,8 +59,7 @@ class LandmarkerRuns:
     X : ndarray of float
         The table.
     Z : ndarray of float or None
-        Z-scores of the sampled rows, without constant columns. None where all columns are constant:
-        then there are no runs, and every feature of a landmarker is NaN.
+        Z-scores of the sampled rows, without constant columns; None if all columns are constant.
     rows : ndarray of int
         The rows of `X` that are in `Z`, ascending.
     seeds : tuple of int

@@ -1,9 +1,8 @@
-"""What neighbourhoods look like: intrinsic dimension, hubness, density and connectedness.
+"""Features of neighbourhoods: intrinsic dimension, hubness, density and connectedness.
 
-In formulas, d_rj is the distance of row r to its j-th nearest other row. Where there are fewer
-neighbours, the farthest counts. Distances below a millionth of the root mean square distance
-between rows are of equal rows and rounding: they count as zero where a feature leaves equal rows
-out, and as that much in logarithms.
+In formulas, d_rj is the distance of row r to its j-th nearest other row, or to the farthest if
+there are fewer. Distances below a millionth of the root mean square distance between rows count as
+zero where a feature leaves equal rows out, and as that much in logarithms.
 """
 
 import numpy as np

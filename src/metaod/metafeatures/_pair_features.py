@@ -1,29 +1,25 @@
 """Statistics of all pairs of columns, and the first principal component.
 
-Correlations are one matrix product. The analysis of variance of two columns has a closed form in
-their means and variances. Above 2,000 columns, 2,000 evenly spaced ones represent all. Memory
-beyond the table: 8 MiB for a block of rows, and five numbers for each pair.
+Above 2,000 columns, 2,000 evenly spaced ones represent all. Memory beyond the table: 8 MiB for a
+block of rows, and five numbers for each pair.
 """
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 from scipy.special import fdtrc
 
 from metaod.metafeatures._column_features import describe_columns
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import Statistic, summarise
-from metaod.models import Matrix, leading_components
+from metaod.models import Matrix, Scores, leading_components
 
 MAX_PAIRED_COLUMNS = 2_000
 """Most columns whose pairs are used."""
 
 _BLOCK = 2**20  # values standardised at a time
 _SMALLEST_LOG = -745.2  # exp of it is the smallest positive number
-
-Vector = npt.NDArray[np.float64]
 
 
 def _first_pc(name: str, definition: str, formula: str, *, scale_free: bool = True) -> Feature:
@@ -36,27 +32,20 @@ def _first_pc(name: str, definition: str, formula: str, *, scale_free: bool = Tr
         "correlation", "correlation", "Pearson correlation",
         "rho(x, y) = cov(x, y) / (sigma_x sigma_y)",
     ).features("pairs of columns that are not constant"),
-    *Statistic(
-        "covariance", "covariance", "covariance",
-        "cov(x, y) = sum((x - mu_x)(y - mu_y)) / (n - 1)", scale_free=False,
-    ).features("pairs of columns"),
+    *Statistic("covariance", "covariance", "covariance",
+               "cov(x, y) = sum((x - mu_x)(y - mu_y)) / (n - 1)",
+               scale_free=False).features("pairs of columns"),
     *Statistic(
         "anova_p", "ANOVA", "p-value of the one-way analysis of variance",
         "p(F), F = (n - 1)(mu_x - mu_y)^2 / (sigma_x^2 + sigma_y^2) ~ F(1, 2n - 2)",
     ).features("pairs of columns of which one at least is not constant, or whose means differ"),
-    _first_pc(
-        "share",
-        "share of the variance on the first principal component of the unscaled columns",
-        "lambda_1 / sum(lambda), lambda = eigenvalues of the covariance matrix",
-    ),
-    _first_pc(
-        "std", "standard deviation of the rows along it", "sigma of y = (X - mu) v_1",
-        scale_free=False,
-    ),
-    _first_pc(
-        "skewness", "absolute skewness of the rows along it (its sign has no meaning)",
-        "|mu_3 / sigma^3| of y",
-    ),
+    _first_pc("share",
+              "share of the variance on the first principal component of the unscaled columns",
+              "lambda_1 / sum(lambda), lambda = eigenvalues of the covariance matrix"),
+    _first_pc("std", "standard deviation of the rows along it", "sigma of y = (X - mu) v_1",
+              scale_free=False),
+    _first_pc("skewness", "absolute skewness of the rows along it (its sign has no meaning)",
+              "|mu_3 / sigma^3| of y"),
     _first_pc("kurtosis", "kurtosis of the rows along it", "mu_4 / sigma^4 of y"),
 )  # fmt: skip
 def pairs(inputs: FeatureInputs) -> list[float]:
@@ -79,11 +68,10 @@ def pairs(inputs: FeatureInputs) -> list[float]:
     ]
 
 
-def _anova_p_values(means: Vector, stds: Vector, n_rows: int) -> Vector:
+def _anova_p_values(means: Scores, stds: Scores, n_rows: int) -> Scores:
     """P-values of the one-way analysis of variance of pairs (0, 1), (0, 2), ..., (1, 2), ...
 
-    Columns have the same number of rows, so that the F statistic depends on means and variances
-    alone. A pair of constants is undefined where they are equal, and has p = 0 where they differ.
+    A pair of constants is undefined where they are equal, and has p = 0 where they differ.
     """
     if n_rows < 2:
         return np.full(len(means) * (len(means) - 1) // 2, np.nan)
@@ -91,7 +79,7 @@ def _anova_p_values(means: Vector, stds: Vector, n_rows: int) -> Vector:
     # p < (1 + F / (2n - 2))^(1 - n), a bound that is mostly below the smallest float
     bound = (1.0 - n_rows) * np.log1p(statistics / (2.0 * n_rows - 2.0))
     possible = ~(bound < _SMALLEST_LOG)
-    p_values: Vector = np.zeros_like(statistics)
+    p_values: Scores = np.zeros_like(statistics)
     p_values[possible] = fdtrc(1.0, 2.0 * n_rows - 2.0, statistics[possible])
     return p_values
 
@@ -115,7 +103,7 @@ def _between_to_within(means: Any, stds: Any) -> Any:
     return result
 
 
-def _correlation(X: Matrix, chosen: Any, unit: Vector, mean: Vector, std: Vector) -> Matrix:
+def _correlation(X: Matrix, chosen: Any, unit: Scores, mean: Scores, std: Scores) -> Matrix:
     """Correlations of the chosen columns; NaN for constants."""
     n_rows, n_columns = len(X), len(chosen)
     factor = np.where(std > 0, 1.0 / std, 0.0)
@@ -152,7 +140,7 @@ def _above_diagonal(matrix: Any, factors: Any) -> Any:
 
 
 def _first_component(
-    X: Matrix, chosen: Any, correlation: Matrix, stds: Vector, means: Vector
+    X: Matrix, chosen: Any, correlation: Matrix, stds: Scores, means: Scores
 ) -> tuple[float, ...]:
     largest = float(stds.max())
     if largest == 0.0:

@@ -27,8 +27,8 @@ def score_features(
 ) -> Callable[[Compute], FeatureFunction]:
     """Declare features of the `scores` schema: names, definitions and formulas.
 
-    With `landmarkers`, the features are declared for each of them, and the landmarker's name comes
-    first in a feature's name; ``{}`` in the group is its title.
+    Each landmarker has all features; its name comes first in theirs. ``{}`` in the group is its
+    title.
     """
     features = []
     for landmarker in landmarkers:
@@ -93,8 +93,8 @@ def top_count(n_rows: int) -> int:
 def rank_scores(scores: Scores) -> Ranking | None:
     """Rank the rows; None where the scores are all equal, or not all finite.
 
-    Scores are equal that differ by less than 1e-9 of their range; all are where the range is below
-    1e-9 of the largest magnitude.
+    Scores count as equal if they differ by less than 1e-9 of their range, and all do if the range
+    is below 1e-9 of the largest magnitude.
     """
     order = np.argsort(scores)
     ascending = scores[order]

@@ -1,8 +1,4 @@
-"""Declarations of meta-features: features, the functions that compute them, and schemas.
-
-A feature is declared in the decorator of the function that computes it (:func:`computes`). A schema
-is a named, versioned list of such functions (:func:`register_schema`).
-"""
+"""Declarations of meta-features: features, the functions that compute them, and schemas."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -30,16 +26,15 @@ class Feature:
     group : str
         Heading under which it is shown, such as 'correlation' or 'iForest'.
     definition : str
-        What it is, in one line.
+        A definition of one line.
     formula : str
-        The same as a formula, in plain text.
+        A formula in plain text.
     in_paper : bool
-        Whether the paper lists it; otherwise it is an addition of this library.
+        Whether the paper lists it.
     scale_free : bool
         Whether it stays the same when all values are multiplied by one positive number.
     constant : bool
-        Whether its definition makes it the same for every table with as many rows and columns. It
-        is computed but not used for learning.
+        Whether all tables of one shape have the same value; it is then not used for learning.
     """
 
     name: str
@@ -52,7 +47,7 @@ class Feature:
 
 
 class FeatureInputs:
-    """Everything that features of one table are computed from.
+    """The data that features of one table are computed from.
 
     Parameters
     ----------
@@ -69,7 +64,7 @@ class FeatureInputs:
         self._shared: dict[object, object] = {}
 
     def shared(self, compute: "Callable[[FeatureInputs], _Result]") -> _Result:
-        """Result of a function of these inputs, which several features need: computed once."""
+        """Return the result of a function of these inputs, computed once for several features."""
         if compute not in self._shared:
             self._shared[compute] = compute(self)
         return cast("_Result", self._shared[compute])
@@ -80,7 +75,7 @@ Compute = Callable[[FeatureInputs], Iterable[float]]
 
 @dataclass(frozen=True)
 class FeatureFunction:
-    """Features with the function that computes them, in this order; made by :func:`computes`."""
+    """Features and the function that computes them in this order; made by :func:`computes`."""
 
     features: tuple[Feature, ...]
     function: Compute
@@ -111,8 +106,7 @@ def computes(
     *features : Feature
         The features, in the order in which the function returns their values.
     uses_landmarkers : bool, default=False
-        Whether the function needs landmarker runs. There are none where every column is constant:
-        the features are then NaN, and the function is not called.
+        Whether the function needs landmarker runs; the features are NaN if there are none.
 
     Examples
     --------
@@ -137,12 +131,6 @@ class Schema:
         Counted up whenever a feature's value may change; vectors of two versions do not mix.
     features : tuple of Feature
         The features, in the order of a vector.
-
-    Examples
-    --------
-    >>> size = Schema("size", 1, (Feature("n_rows", "size", "number of rows", "n"),))
-    >>> size.names
-    ('n_rows',)
     """
 
     name: str
@@ -176,11 +164,10 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(_schemas)
 
 
 def register_schema(name: str, version: int, functions: Iterable[FeatureFunction]) -> Schema:
-    """Make a schema known to :func:`extract` and to everything that takes a schema's name.
+    """Register a schema, whose name :func:`extract` and others then take.
 
-    A schema is frozen once a learner or a store uses it: its version stands in both. To change the
-    value of a feature or to add one, count the version up and train the learners again, or register
-    the new features as a schema of their own.
+    To change or add a feature of a schema that a learner or a store uses, count the version up and
+    train the learners again, or register the new features as another schema.
 
     Parameters
     ----------

@@ -1,16 +1,9 @@
-"""What the scores of cheap landmarkers say about a table: the `scores` schema, not in the paper.
+"""Features of the scores of cheap landmarkers: the `scores` schema, which is not in the paper.
 
-The features indicate which kind of detector suits a table: whether outliers lie apart from
-everything or only from their neighbours, in clumps or scattered, on one side or all around, how
-heavy the tails of scores are, and which families agree.
-
-Landmarkers run on z-scores, so that no feature changes when columns are shifted or multiplied by
-positive numbers, apart from rounding: where many values are equal, rounding decides between
-neighbours at equal distances (LOF, hubness) and between bins for a value on an edge (HBOS, LODA).
-
-The scores of the random landmarkers, iForest and LODA, are means over all seeds of the runs. kNN
-and LOF, and every comparison with them, use the rows that were searched for neighbours; the other
-landmarkers are compared with each other on all rows of the runs.
+Landmarkers run on z-scores, so features do not change when columns are shifted or multiplied by
+positive numbers, apart from rounding. kNN and LOF, and every comparison with them, use the rows
+that were searched for neighbours; others use all rows of the runs. iForest and LODA scores are
+means over seeds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -122,15 +115,11 @@ def _of_pairs(name: str, group: str, definition: str, formula: str) -> list[Feat
 
 
 @computes(
-    *_of_pairs(
-        "spearman", "rank agreement", "Spearman correlation of the scores of {} and {}",
-        "pearson(ranks a, ranks b)",
-    ),
-    *_of_pairs(
-        "overlap", "top agreement",
-        "share of the 5 % of rows with the highest scores that {} and {} have in common",
-        "sum_r min(w_ar, w_br) / m, m = ceil(n / 20)",
-    ),
+    *_of_pairs("spearman", "rank agreement", "Spearman correlation of the scores of {} and {}",
+               "pearson(ranks a, ranks b)"),
+    *_of_pairs("overlap", "top agreement",
+               "share of the 5 % of rows with the highest scores that {} and {} have in common",
+               "sum_r min(w_ar, w_br) / m, m = ceil(n / 20)"),
     uses_landmarkers=True,
 )  # fmt: skip
 def _pair_agreement(inputs: FeatureInputs) -> list[float]:

@@ -1,4 +1,4 @@
-"""Six numbers that summarise many, as the paper does for nearly every statistic.
+"""Six numbers that summarise the values of a statistic, as in the paper.
 
 Kurtosis is the paper's mu_4 / sigma^4, 3 for a normal distribution; standard deviations divide by
 the number of values. Undefined values are left out. Spread that is no more than rounding counts as
@@ -30,11 +30,7 @@ ROUNDING = 16 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number for each of many things (columns, trees, ...), of which features are summaries.
-
-    Summary and `over` complete the features' names (which start with `stem`), definitions and
-    formulas.
-    """
+    """A number for each of many things (columns, trees, ...), of which features are summaries."""
 
     stem: str
     group: str
@@ -48,16 +44,11 @@ class Statistic:
     def features(self, over: str) -> tuple[Feature, ...]:
         """Features that are summaries over the things that `over` names."""
         return tuple(
-            Feature(
-                f"{self.stem}_{summary}",
-                self.group,
-                f"{adjective} {self.definition} over {over}",
-                f"{summary} of {self.formula}",
-                scale_free=self.scale_free,
-                constant=self.constant,
-            )
+            Feature(f"{self.stem}_{summary}", self.group,
+                    f"{adjective} {self.definition} over {over}", f"{summary} of {self.formula}",
+                    scale_free=self.scale_free, constant=self.constant)
             for summary, adjective in list(_ADJECTIVES.items())[: self.n_summaries]
-        )
+        )  # fmt: skip
 
 
 def summaries(
@@ -92,7 +83,7 @@ def averaged(of_sources: Sequence[Scores]) -> Scores:
 
 
 def statistic_and_summary(feature: Feature) -> tuple[str, str] | None:
-    """Which statistic a feature summarises, and how; None where it is no summary.
+    """Return the statistic that a feature summarises, and the summary; None if it is no summary.
 
     Examples
     --------
@@ -107,19 +98,16 @@ def statistic_and_summary(feature: Feature) -> tuple[str, str] | None:
 
 @njit(cache=True)
 def power_of_two(largest: float) -> float:
-    """A unit in which values up to ``largest`` are at most 1, so that their powers stay in range.
-
-    Multiplying by a power of two is exact.
-    """
+    """A power of two that scales values up to ``largest`` to at most 1, which is exact."""
     if largest == 0.0:
         return 1.0
     _, exponent = math.frexp(largest)
     return math.ldexp(1.0, -min(max(exponent, -1000), 1000))
 
 
-def summarise(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def summarise(values: npt.ArrayLike) -> Scores:
     """Minimum, maximum, mean, standard deviation, skewness and kurtosis; NaN is left out."""
-    summary: npt.NDArray[np.float64] = _summarise(np.ascontiguousarray(values, dtype=np.float64))
+    summary: Scores = _summarise(np.ascontiguousarray(values, dtype=np.float64))
     return summary
 
 

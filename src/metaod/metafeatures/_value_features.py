@@ -1,7 +1,7 @@
 """Size of a table, and statistics of all its values together (the paper's "sample" statistics).
 
-One sort of the values serves all statistics, and makes them independent of the order of rows and
-columns to the last bit. Memory beyond the table: one copy of it.
+The values are sorted once, which makes all statistics independent of the order of rows and columns
+to the last bit. Memory beyond the table: one copy of it.
 """
 
 import math
@@ -25,16 +25,13 @@ def _size(name: str, definition: str, formula: str) -> Feature:
     _size("log_n_rows", "logarithm of the number of rows", "log(n)"),
     _size("log_rows_per_column", "logarithm of rows over columns", "log(n / p)"),
     _size("log_n_columns", "logarithm of the number of columns", "log(p)"),
-    _size(
-        "categorical_share",
-        "share of the columns, before preparation, that hold categories or text; 0 for a matrix",
-        "categorical columns / columns",
-    ),
-)
+    _size("categorical_share",
+          "share of the columns, before preparation, that hold categories or text; 0 for a matrix",
+          "categorical columns / columns"),
+)  # fmt: skip
 def size(inputs: FeatureInputs) -> tuple[float, ...]:
     n, p = inputs.X.shape
-    logs = math.log(n), math.log(n / p), math.log(p)
-    return n, p, p / n, *logs, inputs.categorical_share
+    return n, p, p / n, math.log(n), math.log(n / p), math.log(p), inputs.categorical_share
 
 
 def _sample(
@@ -55,49 +52,31 @@ def _sample(
     _sample("sample_q75", "75th percentile of all values", "q75"),
     _sample("sample_q99", "99th percentile of all values", "q99"),
     _sample("sample_iqr", "interquartile range of all values", "q75 - q25"),
-    _sample(
-        "normalized_mean", "mean over maximum; undefined where that is 0", "mu / max(x)",
-        scale_free=True,
-    ),
-    _sample(
-        "normalized_median", "median over maximum; undefined where that is 0",
-        "median(x) / max(x)", scale_free=True,
-    ),
+    _sample("normalized_mean", "mean over maximum; undefined where that is 0", "mu / max(x)",
+            scale_free=True),
+    _sample("normalized_median", "median over maximum; undefined where that is 0",
+            "median(x) / max(x)", scale_free=True),
     _sample("sample_range", "largest minus smallest value", "max(x) - min(x)"),
-    _sample(
-        "sample_gini",
-        "Gini coefficient of all values, shifted to start at 0 where some are negative",
-        "sum((2 i - N - 1) x_(i)) / (N sum(x)), N = n p", scale_free=True,
-    ),
-    _sample(
-        "median_absolute_deviation", "median distance to the median", "median(|x - median(x)|)"
-    ),
+    _sample("sample_gini",
+            "Gini coefficient of all values, shifted to start at 0 where some are negative",
+            "sum((2 i - N - 1) x_(i)) / (N sum(x)), N = n p", scale_free=True),
+    _sample("median_absolute_deviation", "median distance to the median",
+            "median(|x - median(x)|)"),
     _sample("average_absolute_deviation", "mean distance to the median", "mean(|x - median(x)|)"),
-    _sample(
-        "quantile_coefficient_dispersion",
-        "interquartile range over the sum of the quartiles; undefined where that is 0",
-        "(q75 - q25) / (q75 + q25)", scale_free=True,
-    ),
-    _sample(
-        "coefficient_of_variance", "standard deviation over mean; undefined where that is 0",
-        "sigma / mu", scale_free=True,
-    ),
-    _sample(
-        "outside_1_99", "share of values below the 1st or above the 99th percentile",
-        "mean(x < q1 or x > q99)", scale_free=True,
-    ),
-    _sample(
-        "outside_3_std", "share of values more than 3 standard deviations from the mean",
-        "mean(|x - mu| > 3 sigma)", scale_free=True,
-    ),
-    _sample(
-        "outside_1_5_iqr", "share of values more than 1.5 interquartile ranges beyond a quartile",
-        "mean(x < q25 - 1.5 iqr or x > q75 + 1.5 iqr)", scale_free=True, in_paper=False,
-    ),
-    _sample(
-        "outside_3_iqr", "share of values more than 3 interquartile ranges beyond a quartile",
-        "mean(x < q25 - 3 iqr or x > q75 + 3 iqr)", scale_free=True, in_paper=False,
-    ),
+    _sample("quantile_coefficient_dispersion",
+            "interquartile range over the sum of the quartiles; undefined where that is 0",
+            "(q75 - q25) / (q75 + q25)", scale_free=True),
+    _sample("coefficient_of_variance", "standard deviation over mean; undefined where that is 0",
+            "sigma / mu", scale_free=True),
+    _sample("outside_1_99", "share of values below the 1st or above the 99th percentile",
+            "mean(x < q1 or x > q99)", scale_free=True),
+    _sample("outside_3_std", "share of values more than 3 standard deviations from the mean",
+            "mean(|x - mu| > 3 sigma)", scale_free=True),
+    _sample("outside_1_5_iqr",
+            "share of values more than 1.5 interquartile ranges beyond a quartile",
+            "mean(x < q25 - 1.5 iqr or x > q75 + 1.5 iqr)", scale_free=True, in_paper=False),
+    _sample("outside_3_iqr", "share of values more than 3 interquartile ranges beyond a quartile",
+            "mean(x < q25 - 3 iqr or x > q75 + 3 iqr)", scale_free=True, in_paper=False),
 )  # fmt: skip
 def sample(inputs: FeatureInputs) -> tuple[float, ...]:
     ordered = np.sort(inputs.X, axis=None)

@@ -11,20 +11,12 @@ from metaod.models import Matrix, ModelSpec, SpecDetector, UndefinedScores, fami
 
 
 class ContractViolation(AssertionError):
-    """A family breaks the contract; the message says which point and how."""
+    """A family, learner or store breaks its contract; the message names the point."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One point of the contract for one family; a call raises :class:`ContractViolation`.
-
-    Parameters
-    ----------
-    name : str
-        The point, and the model or table that it is checked on.
-    run : callable
-        The check.
-    """
+    """One named point of a contract; a call raises :class:`ContractViolation` if it is broken."""
 
     name: str
     run: Callable[[], None]
@@ -68,19 +60,13 @@ def detector_contract(name: str, *, max_models: int = 6) -> list[Check]:
     >>> for check in detector_contract("KNN", max_models=1):
     ...     check()
 
-    In a test module of your own::
-
-        @pytest.mark.parametrize("check", detector_contract("Mine"), ids=str)
-        def test_contract(check):
-            check()
+    With pytest: ``@pytest.mark.parametrize("check", detector_contract("Mine"), ids=str)``
     """
     if not isinstance(max_models, int) or isinstance(max_models, bool) or max_models < 1:
-        raise BadParameter(
-            "detector_contract", "max_models", "an int in the range [1, inf)", max_models
-        )
+        legal = "an int in the range [1, inf)"
+        raise BadParameter("detector_contract", "max_models", legal, max_models)
     specs = specs_of(family(name))
-    step = max(1, -(-len(specs) // max_models))
-    sample = specs[::step]
+    sample = specs[:: max(1, -(-len(specs) // max_models))]
     checks = [Check(f"{name}: ids round-trip", partial(_ids_round_trip, specs))]
     for spec in sample:
         # first whether there are scores at all
@@ -88,15 +74,7 @@ def detector_contract(name: str, *, max_models: int = 6) -> list[Check]:
             Check(f"{spec}: scores {table!r}", partial(_scores, spec, table, X))
             for table, X in tables().items()
         ]
-        checks += [
-            Check(f"{spec}: {what}", partial(check, spec))
-            for what, check in (
-                ("repeats itself", _repeats),
-                ("does not change its input", _input_unchanged),
-                ("agrees with its equivalence", _equivalence),
-                ("scores new rows", _new_rows),
-            )
-        ]
+        checks += [Check(f"{spec}: {what}", partial(run, spec)) for what, run in _POINTS.items()]
     checks.append(Check(f"{name}: outliers score high", partial(_finds_outliers, sample)))
     return checks
 
@@ -139,15 +117,13 @@ def _scores(spec: ModelSpec, table: str, X: Matrix) -> None:
     if not spec.applies(*X.shape):
         return
     scores = _fit(spec, X)
-    # a detector may give NaN where it is undefined (angles among duplicates), which is recorded as
-    # a failed cell; infinity has no such meaning
+    # NaN means that a detector is undefined on the table (angles among duplicates)
     _require(not np.isinf(scores).any(), spec, "infinite scores")
     _require(table != "plain" or not np.isnan(scores).all(), spec, "only NaN on a plain table")
 
 
 def _finds_outliers(specs: tuple[ModelSpec, ...]) -> None:
-    # outliers on all sides and at several distances: one detector of the paper's own set, PyOD's
-    # LODA, ranks a single row very far away last
+    # outliers on all sides and at several distances: PyOD's LODA ranks a single far row last
     rng = np.random.default_rng(1)
     directions = rng.normal(size=(15, 3))
     directions *= rng.uniform(5, 9, size=(15, 1)) / np.linalg.norm(directions, axis=1)[:, None]
@@ -159,12 +135,9 @@ def _finds_outliers(specs: tuple[ModelSpec, ...]) -> None:
             above = scores[150:, None] > scores[None, :150]
             tied = scores[150:, None] == scores[None, :150]
             best = max(best, float(np.mean(above + 0.5 * tied)))
-    _require(
-        best > 0.7,
-        specs[0],
-        f"no model of the grid ranks rows 5 to 9 standard deviations away above the others (ROC "
-        f"AUC {best:.2f}): is a higher score more outlying?",
-    )
+    point = "no model of the grid ranks rows 5 to 9 standard deviations away above the others"
+    point += f" (ROC AUC {best:.2f}): is a higher score more outlying?"
+    _require(best > 0.7, specs[0], point)
 
 
 def _repeats(spec: ModelSpec) -> None:
@@ -172,12 +145,8 @@ def _repeats(spec: ModelSpec) -> None:
     first, again = _fit(spec, X, seed=3), _fit(spec, X, seed=3)
     _require(np.array_equal(first, again, equal_nan=True), spec, "two fits with one seed differ")
     if not spec.is_random:
-        other = _fit(spec, X, seed=4)
-        _require(
-            np.array_equal(first, other, equal_nan=True),
-            spec,
-            "scores depend on the seed: register it with random=True",
-        )
+        same = np.array_equal(first, _fit(spec, X, seed=4), equal_nan=True)
+        _require(same, spec, "scores depend on the seed: register it with random=True")
 
 
 def _input_unchanged(spec: ModelSpec) -> None:
@@ -205,3 +174,11 @@ def _new_rows(spec: ModelSpec) -> None:
     if hasattr(detector.detector_, "decision_function") and spec.applies(10, X.shape[1]):
         scores = detector.decision_function(X[:10] + 0.1)
         _require(scores.shape == (10,), spec, f"{scores.shape} scores for 10 new rows")
+
+
+_POINTS = {
+    "repeats itself": _repeats,
+    "does not change its input": _input_unchanged,
+    "agrees with its equivalence": _equivalence,
+    "scores new rows": _new_rows,
+}

@@ -31,7 +31,7 @@ _HBOS, _IFOREST, _MEAN = ModelSpec("HBOS"), ModelSpec("IForest"), ModelSpec("Meg
 
 
 def store_contract(new_url: Callable[[], str], *, persistent: bool = True) -> list[Check]:
-    """List the checks of a kind of database, to be run with pytest or by hand.
+    """List the checks of a kind of database.
 
     Parameters
     ----------
@@ -45,19 +45,9 @@ def store_contract(new_url: Callable[[], str], *, persistent: bool = True) -> li
     >>> for check in store_contract(lambda: "sqlite://", persistent=False):
     ...     check()
     """
-    points = [
-        _empty,
-        _read_back,
-        _atomic,
-        _replaced,
-        _cells_average,
-        _failed_is_not_zero,
-        _missing,
-        _merging,
-    ]
-    points += [_exchange, _one_writer]
-    if persistent:
-        points += [_opened_again]
+    points = [_empty, _read_back, _atomic, _replaced, _cells_average, _failed_is_not_zero]
+    points += [_missing, _merging, _exchange, _one_writer]
+    points += [_opened_again] if persistent else []
     return [Check(str(point.__doc__).rstrip("."), partial(point, new_url)) for point in points]
 
 
@@ -110,7 +100,7 @@ def _new(new_url: Callable[[], str], *numbers: int) -> Store:
 
 
 def _content(store: Store) -> list[object]:
-    """Everything that a store holds, in a form that can be compared."""
+    """Return all data of a store in a form that can be compared."""
     found: list[object] = [store.datasets(), store.models()]
     for record in store.datasets():
         found += [repr(item) for item in store.evaluations(record.fingerprint)]
