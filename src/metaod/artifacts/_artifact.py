@@ -29,7 +29,7 @@ from metaod.models import Matrix
 if TYPE_CHECKING:
     from metaod.metafeatures import MetaFeatures
 
-__all__ = ["Artifact"]
+_TRAIN_AGAIN = "train the learner again"
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,7 @@ class Artifact:
     Parameters
     ----------
     learner : Learner
-        The fitted learner.
     manifest : Manifest
-        How it was made.
     history : History, optional
         The historical datasets, for explanations.
     calibration : Calibration, optional
@@ -72,20 +70,11 @@ class Artifact:
     ) -> Self:
         """Make the artifact of a fitted learner, with the installed versions."""
         if not hasattr(learner, "models_"):
-            raise UserError(
-                "the learner has not been fitted", where=learner.name, remedy="call fit first"
-            )
-        manifest = Manifest(
-            learner=learner.name,
-            parameters=learner.params(),
-            models=learner.models_,
-            schemas=schemas,
-            measure=measure,
-            datasets=datasets,
-            n_origins=n_origins,
-            versions=library_versions(),
-        )
-        return cls(learner, manifest)
+            what = "the learner has not been fitted"
+            raise UserError(what, where=learner.name, remedy="call fit first")
+        versions = library_versions()
+        identity = learner.name, learner.params(), learner.models_
+        return cls(learner, Manifest(*identity, schemas, measure, datasets, n_origins, versions))
 
     def save(self, path: "str | PathLike[str]") -> None:
         """Write the artifact to a file, completely or not at all; replaces an artifact."""
@@ -96,17 +85,7 @@ class Artifact:
 
     @classmethod
     def load(cls, path: "str | PathLike[str]") -> Self:
-        """Read an artifact; nothing in the file is executed, and everything is checked.
-
-        Raises
-        ------
-        BadArtifact
-            The file is not an artifact, or it is damaged.
-        NewerArtifact
-            Only later versions of metaod can read its format.
-        UnfitArtifact
-            It needs a learner or a schema of meta-features that is not installed.
-        """
+        """Read an artifact; nothing in the file is executed, and everything is checked."""
         document, arrays = read_container(path)
         manifest = _read_manifest(document, path)
         learner = _unfitted_learner(manifest, path)
@@ -118,19 +97,12 @@ class Artifact:
         except UserError:
             raise
         except Exception as error:  # a learner of any package can fail in any way
-            raise BadArtifact(
-                path,
-                f"does not fit {type(learner).__name__}: {type(error).__name__}: {error}",
-                remedy="train the learner again",
-            ) from error
-        if learner.models_ != manifest.models or (
-            manifest.schemas and learner.features_ != manifest.features
-        ):
-            raise BadArtifact(
-                path,
-                "its manifest names other models or features than its learner",
-                remedy="train the learner again",
-            )
+            what = f"does not fit {type(learner).__name__}: {type(error).__name__}: {error}"
+            raise BadArtifact(path, what, remedy=_TRAIN_AGAIN) from error
+        other_features = manifest.schemas and learner.features_ != manifest.features
+        if learner.models_ != manifest.models or other_features:
+            what = "its manifest names other models or features than its learner"
+            raise BadArtifact(path, what, remedy=_TRAIN_AGAIN)
         return cls(learner, manifest, history, calibration)
 
     @property
@@ -139,13 +111,7 @@ class Artifact:
         return tuple(part.name for part in self.manifest.schemas)
 
     def vector(self, features: "MetaFeatures") -> Matrix:
-        """Return the meta-features that the learner takes, in its order.
-
-        Parameters
-        ----------
-        features : MetaFeatures
-            Meta-features of a table by at least the artifact's schemas.
-        """
+        """Return the meta-features that the learner takes, in its order."""
         if not self.manifest.schemas:
             raise UserError(
                 "the learner was fitted on features that belong to no schema",
@@ -156,44 +122,38 @@ class Artifact:
         for part in self.manifest.schemas:
             found = features.versions.get(part.name)
             if found != part.version or not values.keys() >= set(part.features):
-                got = "none" if found is None else f"version {found}"
-                remedy = "train the learner again with this version of metaod"
-                raise UserError(
-                    f"needs meta-features of schema {part.name!r}, version {part.version}, "
-                    f"got {got}",
-                    where=f"learner {self.manifest.learner!r}",
-                    remedy="extract that schema too" if found is None else remedy,
-                )
+                got, remedy = f"version {found}", f"{_TRAIN_AGAIN} with this version of metaod"
+                if found is None:
+                    got, remedy = "none", "extract that schema too"
+                needed = f"meta-features of schema {part.name!r}, version {part.version}"
+                where = f"learner {self.manifest.learner!r}"
+                raise UserError(f"needs {needed}, got {got}", where=where, remedy=remedy)
         return np.array([values[name] for name in self.manifest.features])
 
 
 def _unfitted_learner(manifest: Manifest, path: "str | PathLike[str]") -> Learner:
+    name = manifest.learner
     try:
-        learner_class(manifest.learner)
+        learner_class(name)
     except BadParameter as error:
-        raise UnfitArtifact(
-            path,
-            f"holds the learner {manifest.learner!r}, which is not installed",
-            remedy="update metaod, or install the package that offers it",
-        ) from error
+        what = f"holds the learner {name!r}, which is not installed"
+        remedy = "update metaod, or install the package that offers it"
+        raise UnfitArtifact(path, what, remedy=remedy) from error
     try:
-        return make_learner(manifest.learner, **manifest.parameters)
+        return make_learner(name, **manifest.parameters)
     except (BadParameter, TypeError) as error:
-        raise UnfitArtifact(
-            path,
-            f"its learner {manifest.learner!r} does not take its parameters: {error}",
-            remedy="update metaod, or train the learner again",
-        ) from error
+        what = f"its learner {name!r} does not take its parameters: {error}"
+        raise UnfitArtifact(path, what, remedy=f"update metaod, or {_TRAIN_AGAIN}") from error
 
 
 def _restore_history(
     reader: StateReader, learner: Learner
 ) -> tuple[History | None, Calibration | None]:
     history = History.restore(reader.part("history")) if reader.has("history") else None
-    if history is not None and (
-        set(history.models) != set(learner.models_) or history.features != learner.features_
-    ):
-        raise reader.damaged("its history has other models or features than its learner")
+    if history is not None:
+        same_models = set(history.models) == set(learner.models_)
+        if not same_models or history.features != learner.features_:
+            raise reader.damaged("its history has other models or features than its learner")
     if not reader.has("calibration"):
         return history, None
     if history is None:
@@ -204,18 +164,13 @@ def _restore_history(
 def _read_manifest(document: dict[str, Any], path: "str | PathLike[str]") -> Manifest:
     manifest = Manifest.from_json(document, str(path))
     for part in manifest.schemas:
-        known = SCHEMAS[part.name].version if part.name in SCHEMAS else None
-        if known is None:
-            raise UnfitArtifact(
-                path,
-                f"needs meta-features of the unknown schema {part.name!r}",
-                remedy="update metaod",
-            )
+        if part.name not in SCHEMAS:
+            what = f"needs meta-features of the unknown schema {part.name!r}"
+            raise UnfitArtifact(path, what, remedy="update metaod")
+        known = SCHEMAS[part.name].version
         if part.version != known:
-            raise UnfitArtifact(
-                path,
-                f"needs meta-features of schema {part.name!r}, version {part.version}; this "
-                f"metaod extracts version {known}",
-                remedy="update metaod" if part.version > known else "train the learner again",
-            )
+            needed = f"needs meta-features of schema {part.name!r}, version {part.version}"
+            what = f"{needed}; this metaod extracts version {known}"
+            remedy = "update metaod" if part.version > known else _TRAIN_AGAIN
+            raise UnfitArtifact(path, what, remedy=remedy)
     return manifest

@@ -1,7 +1,4 @@
-"""Calibration: predicted performance with an interval, and how far to trust it.
-
-Everything is measured on scores for datasets whose origin the learner had not seen.
-"""
+"""Calibration: predicted performance with intervals, from scores for origins not in the fit."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -15,28 +12,17 @@ from metaod.errors import BadParameter
 from metaod.learners import State, StateReader, origin_folds
 from metaod.models import Matrix
 
-__all__ = ["LEVEL", "Calibration"]
-
 Rows = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 
 LEVEL = 0.8
 """Share of tables whose performance the interval should contain."""
 
-_BINS = 5
-"""Number of bins of the predictions; each has its own interval."""
-
-_MIN_ORIGINS = 20
-"""A bin with fewer origins uses the interval of all datasets."""
-
-_FOLDS = 10
-"""Number of groups of origins; residuals of a group come from a fit to the other groups."""
-
-_TOP = 0.9
-"""Rank, from 0 to 1, at which the top of the ranking begins."""
-
-_NEAREST = 5
-"""Number of nearest historical datasets whose mean distance is a table's unlikeness."""
+_BINS = 5  # of the predictions; each has its own interval
+_MIN_ORIGINS = 20  # a bin with fewer origins uses the interval of all datasets
+_FOLDS = 10  # groups of origins; residuals of a group come from a fit to the other groups
+_TOP = 0.9  # rank, from 0 to 1, at which the top of the ranking begins
+_NEAREST = 5  # nearest historical datasets whose mean distance is a table's unlikeness
 
 
 @dataclass(frozen=True)
@@ -79,15 +65,7 @@ class Calibration:
 
     @classmethod
     def fit(cls, scores: pd.DataFrame, history: History) -> Self:
-        """Fit to out-of-fold scores of the history's datasets.
-
-        Parameters
-        ----------
-        scores : DataFrame of shape (n_datasets, n_models)
-            Scores of learners that had not seen the dataset's origin.
-        history : History
-            The same datasets in the same order, from at least two origins.
-        """
+        """Fit to out-of-fold scores (n, m) of the history's datasets, from at least two origins."""
         if len(set(history.origins)) < 2:
             legal = "of at least 2 origins"
             raise BadParameter("Calibration", "history", legal, f"only {history.origins[0]}")
@@ -106,10 +84,8 @@ class Calibration:
 
         Parameters
         ----------
-        scores : array of shape (m,)
-            Scores of the learner.
-        estimate : array of shape (m,)
-            Estimates of the history.
+        scores, estimate : array of shape (m,)
+            Scores of the learner and estimates of the history.
         pick : int
             Index of the picked model.
         """
@@ -123,10 +99,7 @@ class Calibration:
     def unlikeness(self, distances: Matrix) -> float:
         """Return the share of historical datasets that are closer to the others than this one.
 
-        Parameters
-        ----------
-        distances : array of shape (n,)
-            Distances to the historical datasets.
+        ``distances`` (n,) are those of this dataset to the historical ones.
         """
         return float(np.mean(self.distances < _unlikeness(distances)))
 
@@ -142,14 +115,8 @@ class Calibration:
         distances = reader.array("distances", ("n",))
         if len(distances) == 0:
             raise reader.damaged("its history is empty")
-        return cls(
-            reader.array("coefficients", (4,)),
-            edges,
-            low,
-            reader.array("high", (2, "bins")),
-            distances,
-            reader.numbers("figures"),
-        )
+        coefficients, high = reader.array("coefficients", (4,)), reader.array("high", (2, "bins"))
+        return cls(coefficients, edges, low, high, distances, reader.numbers("figures"))
 
 
 def _unlikeness(distances: Matrix) -> float:
@@ -174,8 +141,7 @@ def _ranks(scores: Matrix) -> Matrix:
 def _level(estimate: Matrix, ranks: Matrix) -> Matrix:
     """Mean estimate (..., 1) of the models at the top of the ranking.
 
-    The level distinguishes tables; only the learner's scores distinguish the models of a table,
-    so that predictions have the order of the ranking.
+    It is one number a table, so predictions have the order of the ranking.
     """
     # tied models at the top may have a lower rank than _TOP
     top = ranks >= np.minimum(_TOP, ranks.max(axis=-1, keepdims=True))
@@ -232,10 +198,8 @@ def _out_of_fold_predictions(record: _Record, rows: Rows) -> Matrix:
     for fold in range(n_folds):
         held_out = indices[folds == fold]
         others = indices[folds != fold] if n_folds > 1 else held_out
-        coefficients = _coefficients(record, others)
-        predicted[folds == fold] = _predict(
-            coefficients, record.level[held_out], record.rank[held_out]
-        )
+        inputs = record.level[held_out], record.rank[held_out]
+        predicted[folds == fold] = _predict(_coefficients(record, others), *inputs)
     return predicted
 
 
@@ -259,8 +223,8 @@ def _ends(residual: Matrix, origin: Indices, inside: Rows) -> tuple[float, float
     if len(np.unique(origin[inside])) < _MIN_ORIGINS:
         inside = np.ones_like(inside)
     n = len(np.unique(origin[inside]))
-    # a new value lies below the k-th of n values with probability k / (n + 1); datasets and models
-    # of one origin are not independent, so that only origins count
+    # a new value lies below the k-th of n values with probability k / (n + 1); n counts origins,
+    # because datasets and models of one origin are not independent
     below = (n + 1) * (1 - LEVEL) / 2 - 1
     if below < 0:
         # too few origins for an interval shorter than the whole range

@@ -1,12 +1,9 @@
 """The file format of learners and saved picks: a zip of one JSON document and ``.npy`` arrays.
 
-Reading executes nothing. The document declares the type and shape of every array; the ``.npy``
-header is compared with the one that follows from them and is never parsed. numpy.lib.format would
-save 15 lines, but a member of 190 bytes makes it allocate what the header claims (MemoryError at
-100 GB), raise tokenize.TokenError or return an array of 2**62 empty strings. safetensors would be
-a new dependency beside this reader, which existing files need. The checks of the zip, checksums
-and JSON are most of this file, and npz would need them too.
-The same content gives the same bytes with the same zlib.
+Reading executes nothing. The ``.npy`` header is compared with the one that follows from the
+declared type and shape and is never parsed: numpy.lib.format allocates what a header claims
+(MemoryError at 100 GB for a member of 190 bytes) or raises tokenize.TokenError. safetensors would
+be a new dependency beside this reader, which existing files need.
 """
 
 import hashlib
@@ -21,23 +18,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadFile, UserError
-
-__all__ = [
-    "Arrays",
-    "BadArtifact",
-    "NewerArtifact",
-    "UnfitArtifact",
-    "check_target",
-    "read_container",
-    "read_document",
-    "write_container",
-]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -45,8 +31,7 @@ _FORMAT = "metaod artifact"
 _FORMAT_VERSION = 1
 _DOCUMENT = "manifest.json"
 _DTYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
-_MAX_BYTES = 2**30
-"""Size limit of a file, packed and unpacked."""
+_MAX_BYTES = 2**30  # of a file, packed and unpacked
 _MAX_DOCUMENT_BYTES = 2**25
 _MAX_MEMBERS = 10_000
 
@@ -111,15 +96,14 @@ def write_container(path: "str | PathLike[str]", document: dict[str, Any], array
     Adds ``format``, ``format_version``, ``arrays`` and ``checksum`` to the document.
     """
     target = check_target(path)
-    members = {name: _npy_file(array, name) for name, array in arrays.items()}
-    declared = {
-        name: {
-            "dtype": _dtype(arrays[name]),
-            "shape": list(arrays[name].shape),
-            "sha256": hashlib.sha256(data).hexdigest(),
-        }
-        for name, data in members.items()
-    }
+    members, declared = {}, {}
+    for name, array in arrays.items():
+        dtype, shape = str(array.dtype.newbyteorder("<").str), array.shape
+        if dtype not in _DTYPES:
+            raise UserError(f"an array of {array.dtype} cannot be written", where=name)
+        data = _npy_header(dtype, shape) + array.astype(dtype, order="C").tobytes()
+        members[name] = data
+        declared[name] = {"dtype": dtype, "shape": list(shape), "sha256": _sha256(data)}
     added = {"format": _FORMAT, "format_version": _FORMAT_VERSION, "arrays": declared}
     document = {**document, **added}
     document["checksum"] = _checksum(document)
@@ -132,31 +116,19 @@ def write_container(path: "str | PathLike[str]", document: dict[str, Any], array
                 _add(archive, _member_name(name), members[name])
         unfinished.replace(target)
     except OSError as error:
-        raise UserError(
-            f"cannot be written ({error.strerror})", where=str(target), remedy="check the path"
-        ) from error
+        what = f"cannot be written ({error.strerror})"
+        raise UserError(what, where=str(target), remedy="check the path") from error
     finally:
         unfinished.unlink(missing_ok=True)
 
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    # a constant time and system, so that the same content gives the same bytes
+    # with a constant time and system the same content gives the same bytes
     info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
     info.compress_type = zipfile.ZIP_DEFLATED
     info.create_system = 3
     info.external_attr = 0o644 << 16
     archive.writestr(info, data)
-
-
-def _npy_file(array: npt.NDArray[Any], name: str) -> bytes:
-    dtype = _dtype(array)
-    if dtype not in _DTYPES:
-        raise UserError(f"an array of {array.dtype} cannot be written", where=name)
-    return _npy_header(dtype, array.shape) + array.astype(dtype, order="C").tobytes()
-
-
-def _dtype(array: npt.NDArray[Any]) -> str:
-    return str(array.dtype.newbyteorder("<").str)
 
 
 def _npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
@@ -173,7 +145,11 @@ def _member_name(array: str) -> str:
 
 def _checksum(document: dict[str, Any]) -> str:
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _sha256(text.encode())
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 # reading
@@ -248,11 +224,10 @@ def _read_document(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     if archive.getinfo(_DOCUMENT).file_size > _MAX_DOCUMENT_BYTES:
         raise _damaged(path, f"{_DOCUMENT} is larger than that of any artifact")
     try:
+        text = _read_member(archive, path, _DOCUMENT).decode()
+        # a constant is NaN or an infinity, which _finite refuses
         document = json.loads(
-            _read_member(archive, path, _DOCUMENT).decode(),
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
-            object_pairs_hook=_without_duplicates,
+            text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=_without_duplicates
         )
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"{_DOCUMENT} is not valid") from error
@@ -262,11 +237,8 @@ def _read_document(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     if type(version) is not int or version < 1:
         raise _damaged(path, f"{_DOCUMENT} has no format version")
     if version > _FORMAT_VERSION:
-        raise NewerArtifact(
-            path,
-            f"has format {version}, but this metaod reads formats up to {_FORMAT_VERSION}",
-            remedy="update metaod",
-        )
+        what = f"has format {version}, but this metaod reads formats up to {_FORMAT_VERSION}"
+        raise NewerArtifact(path, what, remedy="update metaod")
     if document.pop("checksum", None) != _checksum(document):
         raise _damaged(path, f"{_DOCUMENT} does not match its checksum")
     return document
@@ -299,14 +271,10 @@ def _read_array(
         raise _damaged(path, f"the array {name} has another size than its shape {tuple(shape)}")
     if not data.startswith(header):
         raise _damaged(path, f"the array {name} has another header than its type and shape")
-    if hashlib.sha256(data).hexdigest() != sha256:
+    if _sha256(data) != sha256:
         raise _damaged(path, f"the array {name} does not match its checksum")
     # a writable copy, which compiled code expects
     return np.frombuffer(data, dtype=dtype, offset=len(header)).reshape(shape).copy()
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(text)
 
 
 def _finite(text: str) -> float:

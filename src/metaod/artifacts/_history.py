@@ -10,13 +10,8 @@ import pandas as pd
 from metaod.learners import Cleaning, State, StateReader
 from metaod.models import Matrix
 
-__all__ = ["History", "normalised"]
-
-_NEIGHBOURS = 20
-"""Number of nearest datasets in an estimate."""
-
-_SHRINKAGE = 5.0
-"""Weight of the mean over all datasets; a nearest dataset weighs at most 1."""
+_NEIGHBOURS = 20  # nearest datasets in an estimate
+_SHRINKAGE = 5.0  # weight of the mean over all datasets; a nearest dataset weighs at most 1
 
 
 def normalised(P: Matrix) -> Matrix:
@@ -46,18 +41,14 @@ class History:
     ----------
     names, origins : tuple of str
         Names and origins of the datasets.
-    models : tuple of str
-        Ids of the models, in the order of P's columns.
-    features : tuple of str
-        Names of the raw meta-features.
+    models, features : tuple of str
+        Ids of the models, in the order of P's columns, and names of the raw meta-features.
     cleaning : Cleaning
         Fitted on the raw meta-features.
     M : array of shape (n, d')
-        Cleaned meta-features, in single precision.
-    P : array of shape (n, m)
-        Performance, in single precision; NaN where missing.
-    reference : array of shape (n,)
-        Performance of PyOD's default iForest; NaN where missing.
+        Cleaned meta-features.
+    P, reference : array of shape (n, m) and (n,)
+        Performance of the models and of PyOD's default iForest; NaN where missing.
     shapes : array of shape (n, 2)
         Rows and columns of the datasets.
     """
@@ -82,22 +73,17 @@ class History:
     ) -> Self:
         """Make a history from frames with the same datasets in the same order.
 
-        Parameters
-        ----------
-        P, M : DataFrame
-            Performance and raw meta-features.
-        datasets : DataFrame
-            With the columns name, origin, n_rows and n_columns.
-        reference : Series
-            Performance of PyOD's default iForest.
+        ``M`` holds raw meta-features; ``datasets`` has the columns name, origin, n_rows, n_columns.
         """
         raw = M.to_numpy(dtype=np.float64)
         cleaning = Cleaning.fit(raw)
+        texts = (datasets["name"], datasets["origin"], P.columns, M.columns)
+        names, origins, models, features = (tuple(map(str, values)) for values in texts)
         return cls(
-            tuple(map(str, datasets["name"])),
-            tuple(map(str, datasets["origin"])),
-            tuple(map(str, P.columns)),
-            tuple(map(str, M.columns)),
+            names,
+            origins,
+            models,
+            features,
             cleaning,
             cleaning.transform(raw).astype(np.float32),
             P.to_numpy(dtype=np.float32),

@@ -15,36 +15,15 @@ from metaod.artifacts._container import Arrays
 from metaod.errors import UserError
 from metaod.learners import StateReader
 
-__all__ = [
-    "Manifest",
-    "UsedSchema",
-    "insert_arrays",
-    "library_versions",
-    "separate_arrays",
-    "to_json",
-]
-
 _LIBRARIES = ("numba", "numpy", "pandas", "pyod", "scikit-learn", "scipy")
 
-_ARRAY_KEY = "$array"
-"""The only key of the object that replaces an array in JSON; its value is the array's name."""
-_NAME_PART = re.compile(r"[A-Za-z0-9_]+")
-"""A part of an array's name, which becomes a file name in the zip."""
+_ARRAY_KEY = "$array"  # {"$array": name} replaces an array in JSON
+_NAME_PART = re.compile(r"[A-Za-z0-9_]+")  # of an array's name, which is a file name in the zip
 
 
 @dataclass(frozen=True)
 class UsedSchema:
-    """Meta-features of one schema that a learner was fitted on.
-
-    Parameters
-    ----------
-    name : str
-        Name of the schema.
-    version : int
-        Its version; vectors of two versions cannot be mixed.
-    features : tuple of str
-        The features of this schema that the learner takes, in the learner's order.
-    """
+    """Name and version of a schema, and those of its features that a learner takes, in order."""
 
     name: str
     version: int
@@ -79,10 +58,7 @@ class Manifest:
             "learner": self.learner,
             "parameters": to_json(dict(self.parameters), "parameters"),
             "models": list(self.models),
-            "schemas": [
-                {"name": part.name, "version": part.version, "features": list(part.features)}
-                for part in self.schemas
-            ],
+            "schemas": [{**vars(part), "features": list(part.features)} for part in self.schemas],
             "measure": self.measure,
             "datasets": list(self.datasets) or None,
             "n_origins": self.n_origins,
@@ -115,13 +91,7 @@ class Manifest:
 
 
 def library_versions() -> dict[str, str]:
-    """Return the versions of the libraries that scores depend on, by name.
-
-    Examples
-    --------
-    >>> sorted(library_versions())[:3]
-    ['metaod', 'numba', 'numpy']
-    """
+    """Return the versions of the libraries that scores depend on, by name."""
     found = {name: version(name) for name in _LIBRARIES}
     return {"metaod": __version__, "python": platform.python_version(), **found}
 
@@ -136,11 +106,8 @@ def separate_arrays(state: Mapping[str, Any]) -> tuple[dict[str, Any], Arrays]:
 
     Examples
     --------
-    >>> document, arrays = separate_arrays({"rank": 2, "parts": [{"V": np.zeros((3, 2))}]})
-    >>> document
-    {'rank': 2, 'parts': [{'V': {'$array': 'parts.0.V'}}]}
-    >>> list(arrays)
-    ['parts.0.V']
+    >>> separate_arrays({"parts": [{"V": np.zeros((3, 2))}]})[0]
+    {'parts': [{'V': {'$array': 'parts.0.V'}}]}
     """
     arrays: Arrays = {}
     document: dict[str, Any] = _to_json(dict(state), (), arrays)

@@ -15,8 +15,6 @@ from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, feature_matrix
 from metaod.models import Matrix
 
-__all__ = ["Learner", "Progress", "best_model"]
-
 Progress = Callable[[str, int, int], None]
 """Called with the name of a task, the number of finished steps and the number of all steps."""
 

@@ -9,8 +9,6 @@ import numpy.typing as npt
 from metaod.learners._state import State, StateReader
 from metaod.models import Matrix
 
-__all__ = ["Cleaning"]
-
 _MARGIN = 1.0
 """How far values may lie outside the range of the training datasets, in standard deviations."""
 

@@ -16,8 +16,6 @@ from numba import njit
 
 from metaod.models import Matrix
 
-__all__ = ["dcg_loss", "gains", "row_dcg"]
-
 _LN2 = log(2.0)
 _WIDTH = 200.0
 """Width of a segment of predictions: exponentials across two segments do not overflow."""

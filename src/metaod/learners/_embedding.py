@@ -10,8 +10,6 @@ from metaod.errors import BadParameter, UserError
 from metaod.learners._state import State, StateReader
 from metaod.models import Matrix
 
-__all__ = ["Embedding", "PCAEmbedding", "Regressor", "embed", "fresh_copy", "own_state", "regress"]
-
 _MIN_SPREAD = 1e-9
 """Components with less than this share of the largest spread are rounding errors."""
 

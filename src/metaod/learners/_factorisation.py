@@ -9,8 +9,6 @@ from numba import njit
 from metaod.learners._dcg import row_dcg
 from metaod.models import Matrix
 
-__all__ = ["SCHEDULES", "Factorisation", "Schedule", "factorise"]
-
 SCHEDULES = ("cyclical", "constant")
 
 

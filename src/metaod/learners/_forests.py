@@ -11,8 +11,6 @@ from metaod.learners._cleaning import Cleaning
 from metaod.learners._state import State, StateReader
 from metaod.models import Matrix
 
-__all__ = ["FlatForest", "MetaRegression"]
-
 Indices = npt.NDArray[np.intp]
 Nodes = npt.NDArray[np.int32]
 

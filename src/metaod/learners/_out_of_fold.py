@@ -9,8 +9,6 @@ import pandas as pd
 from metaod.errors import BadParameter
 from metaod.learners._base import Learner, Progress
 
-__all__ = ["origin_folds", "out_of_fold_scores"]
-
 
 def origin_folds(groups: npt.ArrayLike, n_folds: int, *, seed: int = 0) -> npt.NDArray[np.intp]:
     """Assign datasets to folds of whole origins; all folds hold about equally many origins.

@@ -10,21 +10,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from metaod.errors import BadParameter
 
-__all__ = [
-    "check_counts",
-    "check_forest",
-    "check_options",
-    "check_ranges",
-    "check_seed",
-    "read_parameters",
-]
-
 _MAX_SEED = 2**32 - 1
 """The largest seed that scikit-learn takes."""
 
 
 def check_counts(owner: object, *names: str) -> None:
-    """Refuse parameters of an object that are not positive integers."""
+    """Refuse parameters that are not positive integers."""
     for name in names:
         value = getattr(owner, name)
         if not _is_integer(value) or value < 1:
@@ -32,7 +23,7 @@ def check_counts(owner: object, *names: str) -> None:
 
 
 def check_ranges(owner: object, **intervals: str) -> None:
-    """Refuse parameters of an object that are not numbers in intervals such as ``(0, 1]``."""
+    """Refuse parameters that are not numbers in intervals such as ``(0, 1]``."""
     for name, interval in intervals.items():
         value = getattr(owner, name)
         low, high = (float(end) for end in interval[1:-1].split(","))
@@ -45,7 +36,7 @@ def check_ranges(owner: object, **intervals: str) -> None:
 
 
 def check_options(owner: object, **options: Iterable[str]) -> None:
-    """Refuse parameters of an object that are none of the options."""
+    """Refuse parameters that are none of the options."""
     for name, legal in options.items():
         if getattr(owner, name) not in legal:
             raise _bad(owner, name, legal)
@@ -67,6 +58,12 @@ def check_forest(owner: object) -> None:
         raise _bad(owner, "max_features", "a float in the range (0, 1]")
 
 
+def forest_parameters(owner: object) -> dict[str, Any]:
+    """Return the parameters of a learner that are those of its forest."""
+    names = ("n_estimators", "min_samples_leaf", "max_features", "random_state")
+    return {name: getattr(owner, name) for name in names if hasattr(owner, name)}
+
+
 def _is_integer(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
@@ -78,12 +75,7 @@ def _bad(owner: object, name: str, legal: str | Iterable[str]) -> BadParameter:
 def read_parameters(kind: type[Any], settings: Iterable[str]) -> dict[str, Any]:
     """Read parameters of a learner from texts such as ``rank=5``, with their declared types.
 
-    Parameters
-    ----------
-    kind : type of Learner
-        The learner.
-    settings : iterable of str
-        The texts. A value is read as JSON if it is JSON, otherwise as text.
+    A value is read as JSON if it is JSON, otherwise as text.
 
     Examples
     --------
@@ -112,9 +104,8 @@ def _read_value(learner: str, name: str, text: str, declared: Any) -> Any:
         value = json.loads(text)
     except ValueError:
         value = text
-    alternatives = (declared,)
-    if get_origin(declared) in (UnionType, Union):
-        alternatives = get_args(declared)
+    is_union = get_origin(declared) in (UnionType, Union)
+    alternatives = get_args(declared) if is_union else (declared,)
     # a number stays a text if the parameter is declared as text
     for candidate in (value, text):
         for kind in alternatives:

@@ -10,8 +10,6 @@ from typing import Any
 from metaod.errors import BadParameter
 from metaod.learners._base import Learner
 
-__all__ = ["ENTRY_POINTS", "learner_class", "learner_classes", "learner_names", "make_learner"]
-
 ENTRY_POINTS = "metaod.learners"
 """Entry-point group in which other packages offer learners, as name = class."""
 

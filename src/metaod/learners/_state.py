@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from metaod.errors import UserError
 
-__all__ = ["DamagedState", "State", "StateReader"]
-
 State = dict[str, Any]
 """Names to arrays (floats, integers or booleans), strings, numbers, None, lists of these, and
 nested states."""

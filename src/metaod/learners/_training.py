@@ -10,15 +10,6 @@ import pandas as pd
 from metaod.errors import BadParameter
 from metaod.models import Matrix
 
-__all__ = [
-    "Training",
-    "below_known",
-    "completed",
-    "feature_matrix",
-    "mean_performance",
-    "put_unknown_last",
-]
-
 _SWEEPS = 20
 
 

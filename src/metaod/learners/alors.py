@@ -8,12 +8,10 @@ from threadpoolctl import threadpool_limits
 
 from metaod.learners._base import Learner, Progress
 from metaod.learners._forests import MetaRegression
-from metaod.learners._parameters import check_counts, check_forest
+from metaod.learners._parameters import check_counts, check_forest, forest_parameters
 from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, completed, put_unknown_last
 from metaod.models import Matrix
-
-__all__ = ["ALORS", "factorised"]
 
 _MAX_ROUNDS = 50
 _TOLERANCE = 1e-4
@@ -23,9 +21,8 @@ _TOLERANCE = 1e-4
 def factorised(P: Matrix, rank: int) -> tuple[Matrix, Matrix]:
     """Return factors U (n, k) and V (m, k) whose product is nearest to the known cells of P.
 
-    Repeats a truncated singular value decomposition with the missing cells set to the last
-    product, until they settle. :func:`completed` estimates them at first. Every row and every
-    column of P must have a value.
+    Repeats a truncated singular value decomposition, with the missing cells set to the last
+    product, until they settle. Every row and every column of P must have a value.
     """
     missing = np.isnan(P)
     whole = completed(P)
@@ -50,36 +47,15 @@ class ALORS(Learner):
     Unlike MetaOD's, the factorisation ignores meta-features and minimises the squared error of
     performance. A model without any value is always last.
 
-    Parameters
-    ----------
-    rank : int, default=10
-        Number of latent factors; fewer if there are fewer datasets or models.
-    n_estimators : int, default=100
-        Trees.
-    min_samples_leaf : int, default=10
-        Fewest datasets in a leaf.
-    max_features : float, default=0.1
-        Share of the meta-features that a split may choose from.
-    random_state : int, default=0
-        Seed of the forest.
-
-    References
-    ----------
-    M. Mısır, M. Sebag: Alors, an algorithm recommender system. Artificial Intelligence 244, 2017.
-
-    Examples
-    --------
-    >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
-    >>> M = np.array([[0.0], [1.0]] * 20)
-    >>> ALORS(n_estimators=10).fit(P, M).choose([0.9])
-    'model 0'
+    Reference: M. Mısır, M. Sebag, Alors, an algorithm recommender system, Artificial Intelligence
+    244, 2017.
     """
 
-    rank: int = 10
-    n_estimators: int = 100
-    min_samples_leaf: int = 10
-    max_features: float = 0.1
-    random_state: int = 0
+    rank: int = 10  # latent factors; fewer if there are fewer datasets or models
+    n_estimators: int = 100  # trees
+    min_samples_leaf: int = 10  # fewest datasets in a leaf
+    max_features: float = 0.1  # share of the meta-features that a split may choose from
+    random_state: int = 0  # seed of the forest
 
     name: ClassVar[str] = "alors"
     title: ClassVar[str] = "ALORS"
@@ -93,8 +69,7 @@ class ALORS(Learner):
         self.known_ = np.asarray(~np.isnan(training.P).all(axis=0))
         U, self.V_ = factorised(training.P[:, self.known_], self.rank)
         progress("forest", 1, 2)
-        forest = {name: value for name, value in self.params().items() if name != "rank"}
-        self.regression_ = MetaRegression.fit(training.M, U, **forest)
+        self.regression_ = MetaRegression.fit(training.M, U, **forest_parameters(self))
         progress("forest", 2, 2)
 
     def _predict(self, M: Matrix) -> Matrix:

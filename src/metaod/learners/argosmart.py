@@ -11,8 +11,6 @@ from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, below_known, completed
 from metaod.models import Matrix
 
-__all__ = ["ARGOSMART"]
-
 
 @dataclass
 class ARGOSMART(Learner):
@@ -22,16 +20,8 @@ class ARGOSMART(Learner):
     is used. A model without a value on that dataset is scored by its estimate (see
     :func:`~metaod.learners._training.completed`), always below the best known model.
 
-    References
-    ----------
-    M. Nikolić, F. Marić, P. Janičić: Simple algorithm portfolio for SAT. Artificial Intelligence
-    Review 40, 2013.
-
-    Examples
-    --------
-    >>> P, M = np.array([[0.1, 0.5], [0.7, 0.3]]), np.array([[0.0], [1.0]])
-    >>> ARGOSMART().fit(P, M).choose([0.9])
-    'model 0'
+    Reference: M. Nikolić, F. Marić, P. Janičić, Simple algorithm portfolio for SAT, Artificial
+    Intelligence Review 40, 2013.
     """
 
     name: ClassVar[str] = "argosmart"
@@ -45,16 +35,13 @@ class ARGOSMART(Learner):
 
     def _predict(self, M: Matrix) -> Matrix:
         clean = self.cleaning_.transform(M)
-        # one row at a time, so that batches give the same bits
+        # one row at a time: batches give the same bits
         nearest = [int(((self.datasets_ - row) ** 2).sum(axis=1).argmin()) for row in clean]
         return self.performance_[nearest]
 
     def _state(self) -> State:
-        return {
-            "cleaning": self.cleaning_.state(),
-            "datasets": self.datasets_,
-            "performance": self.performance_,
-        }
+        learned = {"datasets": self.datasets_, "performance": self.performance_}
+        return {"cleaning": self.cleaning_.state(), **learned}
 
     def _restore(self, reader: StateReader) -> None:
         self.cleaning_ = Cleaning.restore(reader.part("cleaning"))

@@ -6,39 +6,24 @@ from typing import ClassVar
 import numpy as np
 
 from metaod.errors import BadParameter
-from metaod.learners._base import Learner, Progress
-from metaod.learners._state import State, StateReader
+from metaod.learners._base import Progress
+from metaod.learners._state import StateReader
 from metaod.learners._training import Training
-from metaod.models import Matrix
-
-__all__ = ["FixedChoice"]
+from metaod.learners.global_best import ConstantScores
 
 
 @dataclass
-class FixedChoice(Learner):
+class FixedChoice(ConstantScores):
     """Picks the same model for every table.
 
-    It learns nothing; fitting checks that the model is a column of P. The model's score is 1, that
-    of every other model 0.
-
-    Parameters
-    ----------
-    model : str
-        Id of the model, which may be an average.
-
-    Examples
-    --------
-    >>> learner = FixedChoice("model 1")
-    >>> learner.fit(np.array([[0.5, 0.1]]), np.array([[0.0]])).choose([1.0])
-    'model 1'
+    Fitting checks that the model is a column of P. Its score is 1, that of other models 0.
     """
 
-    model: str = ""
+    model: str = ""  # id of the model, which may be an average
 
     name: ClassVar[str] = "fixed"
     title: ClassVar[str] = "Fixed"
     summary: ClassVar[str] = "the model, or average of models, that you name"
-    uses_metafeatures: ClassVar[bool] = False
 
     def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
         if self.model not in training.models:
@@ -46,13 +31,7 @@ class FixedChoice(Learner):
             raise BadParameter("FixedChoice", "model", legal, self.model)
         self.scores_ = np.array([float(model == self.model) for model in training.models])
 
-    def _predict(self, M: Matrix) -> Matrix:
-        return np.tile(self.scores_, (len(M), 1))
-
-    def _state(self) -> State:
-        return {"scores": self.scores_}
-
     def _restore(self, reader: StateReader) -> None:
-        self.scores_ = reader.array("scores", ("m",))
+        super()._restore(reader)
         if np.count_nonzero(self.scores_) != 1 or self.scores_.max() != 1.0:
             raise reader.damaged("scores are not 1 for one model and 0 for the others")

@@ -10,33 +10,12 @@ from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, mean_performance
 from metaod.models import Matrix
 
-__all__ = ["GlobalBest", "GlobalBestRank"]
-
 
 @dataclass
-class GlobalBest(Learner):
-    """Picks the model with the largest mean performance over the historical datasets.
+class ConstantScores(Learner):
+    """Gives models the same scores for every table."""
 
-    The mean is over the datasets on which the model has a value, so that a model that fails on hard
-    datasets gains.
-
-    Examples
-    --------
-    >>> P, M = np.array([[0.1, 0.5], [0.2, 0.3]]), np.zeros((2, 1))
-    >>> GlobalBest().fit(P, M).choose([0.0])
-    'model 1'
-    """
-
-    name: ClassVar[str] = "global_best"
-    title: ClassVar[str] = "GB"
-    summary: ClassVar[str] = "the model with the best mean performance, for every table"
     uses_metafeatures: ClassVar[bool] = False
-
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
-        self.scores_ = self._scores(training.P)
-
-    def _scores(self, P: Matrix) -> Matrix:
-        return mean_performance(P)
 
     def _predict(self, M: Matrix) -> Matrix:
         return np.tile(self.scores_, (len(M), 1))
@@ -49,23 +28,39 @@ class GlobalBest(Learner):
 
 
 @dataclass
-class GlobalBestRank(GlobalBest):
-    """Picks the model with the best mean rank over the historical datasets.
+class GlobalBest(ConstantScores):
+    """Picks the model with the largest mean performance over the historical datasets.
 
-    Ranks are among the models with a value on the dataset and scaled to [0, 1], 1 for the best, so
-    that datasets with fewer values have the same weight. Ranks do not depend on how hard a dataset
-    is.
+    The mean is over the datasets on which the model has a value: a model that fails on hard
+    datasets gains.
+    """
+
+    name: ClassVar[str] = "global_best"
+    title: ClassVar[str] = "GB"
+    summary: ClassVar[str] = "the model with the best mean performance, for every table"
+
+    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
+        self.scores_ = mean_performance(training.P)
+
+
+@dataclass
+class GlobalBestRank(ConstantScores):
+    """Picks the model with the best mean rank, which does not depend on how hard a dataset is.
+
+    Ranks are among the models with a value on the dataset and scaled to [0, 1], 1 for the best:
+    datasets with fewer values have the same weight.
     """
 
     name: ClassVar[str] = "global_best_rank"
     title: ClassVar[str] = "GB-rank"
     summary: ClassVar[str] = "the model with the best mean rank, for every table"
 
-    def _scores(self, P: Matrix) -> Matrix:
+    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
         from scipy.stats import rankdata  # noqa: PLC0415 - slow to import; only for fitting
 
+        P = training.P
         ranks = rankdata(P, axis=1, nan_policy="omit")
         counts = (~np.isnan(P)).sum(axis=1, keepdims=True)
         # a single value gets the middle rank
         shares = np.where(counts > 1, (ranks - 1) / np.maximum(counts - 1, 1), 0.5)
-        return mean_performance(np.where(np.isnan(P), np.nan, shares))
+        self.scores_ = mean_performance(np.where(np.isnan(P), np.nan, shares))

@@ -14,8 +14,6 @@ from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, below_known, completed
 from metaod.models import Matrix
 
-__all__ = ["ISAC", "anderson_darling", "g_means"]
-
 Labels = npt.NDArray[np.intp]
 
 _MIN_VALUES = 8
@@ -38,10 +36,9 @@ def anderson_darling(values: Matrix) -> float:
 def g_means(X: Matrix, *, critical: float, min_size: int, random_state: int) -> Labels:
     """Return the cluster numbers (n,) of rows (n, d), from 0.
 
-    Starts with one cluster. 2-means splits a cluster if its rows, projected on the line through
-    the two centres, have a statistic of normality above ``critical``. Then clusters of fewer than
-    ``min_size`` rows are dissolved, the smallest first: each row goes to the nearest remaining
-    centre.
+    2-means splits a cluster if its rows, projected on the line through the two centres, have a
+    statistic of normality above ``critical``. Then clusters of fewer than ``min_size`` rows are
+    dissolved, the smallest first: each row goes to the nearest remaining centre.
     """
     pending, found = [np.arange(len(X))], []
     while pending:
@@ -94,7 +91,7 @@ def _centres(X: Matrix, clusters: list[Labels]) -> Matrix:
 
 
 def _nearest(X: Matrix, centres: Matrix) -> Labels:
-    # one row at a time, so that batches give the same bits
+    # one row at a time: batches give the same bits
     return np.array([((centres - row) ** 2).sum(axis=1).argmin() for row in X], dtype=np.intp)
 
 
@@ -107,33 +104,14 @@ class ISAC(Learner):
     :func:`~metaod.learners._training.completed`); a model without a value in a cluster is always
     below the best known model.
 
-    Parameters
-    ----------
-    critical : float, default=1.8692
-        Anderson and Darling's statistic above which a cluster is split; the default is that of
-        g-means, a significance of 0.0001.
-    min_cluster_size : int, default=10
-        Minimal number of datasets in a cluster.
-    random_state : int, default=0
-        Seed of 2-means.
-
-    References
-    ----------
-    S. Kadioglu, Y. Malitsky, M. Sellmann, K. Tierney: ISAC, instance-specific algorithm
-    configuration. ECAI 2010.
-    G. Hamerly, C. Elkan: Learning the k in k-means. NIPS 2003.
-
-    Examples
-    --------
-    >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
-    >>> M = np.array([[0.0], [1.0]] * 20)
-    >>> ISAC().fit(P, M).choose([0.9])
-    'model 0'
+    References: S. Kadioglu, Y. Malitsky, M. Sellmann, K. Tierney, ISAC, instance-specific algorithm
+    configuration, ECAI 2010. G. Hamerly, C. Elkan, Learning the k in k-means, NIPS 2003.
     """
 
+    # Anderson and Darling's statistic above which a cluster is split; a significance of 0.0001
     critical: float = 1.8692
-    min_cluster_size: int = 10
-    random_state: int = 0
+    min_cluster_size: int = 10  # datasets
+    random_state: int = 0  # seed of 2-means
 
     name: ClassVar[str] = "isac"
     title: ClassVar[str] = "ISAC"
@@ -161,9 +139,8 @@ class ISAC(Learner):
         return normal
 
     def _predict(self, M: Matrix) -> Matrix:
-        clean = self.cleaning_.transform(M)
-        means: Matrix = self.performance_[_nearest(self._normalise(clean), self.centres_)]
-        return means
+        normal = self._normalise(self.cleaning_.transform(M))
+        return self.performance_[_nearest(normal, self.centres_)]
 
     def _state(self) -> State:
         return {
@@ -177,8 +154,7 @@ class ISAC(Learner):
     def _restore(self, reader: StateReader) -> None:
         self.cleaning_ = Cleaning.restore(reader.part("cleaning"))
         width = self.cleaning_.n_features
-        self.low_ = reader.array("low", (width,))
-        self.high_ = reader.array("high", (width,))
+        self.low_, self.high_ = (reader.array(name, (width,)) for name in ("low", "high"))
         self.centres_ = reader.array("centres", ("clusters", width))
         self.performance_ = reader.array("performance", ("clusters", "m"))
         if reader.size("clusters") == 0:

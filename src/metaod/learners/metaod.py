@@ -11,11 +11,9 @@ from metaod.learners._dcg import dcg_loss, gains
 from metaod.learners._embedding import Regressor, fresh_copy, own_state, regress
 from metaod.learners._forests import FlatForest
 from metaod.learners._latent import LatentLearner
-from metaod.learners._parameters import check_forest, check_options, check_ranges
+from metaod.learners._parameters import check_forest, check_options, check_ranges, forest_parameters
 from metaod.learners._state import State, StateReader
 from metaod.models import Matrix
-
-__all__ = ["MetaODF", "MetaODLearner", "SquaredErrorFactorisation"]
 
 
 @dataclass
@@ -24,8 +22,11 @@ class _RankBased(LatentLearner):
 
     loss: ClassVar[str] = "dcg"
 
+    # b in the gain b ** P - 1; a larger one puts more weight on the best models
     base: float = 2.0
-    alpha: float = 1.0
+    alpha: float = 1.0  # sharpness of the sigmoid that approximates "is ranked above"
+    # whether gains are computed from performance, as in the paper, or from performance scaled to
+    # [0, 1] within each dataset, so all datasets have the same weight
     relevance: Literal["performance", "row"] = "performance"
 
     def _targets(self, P: Matrix) -> Matrix:
@@ -56,13 +57,12 @@ class _RankBased(LatentLearner):
 class _Regressed(LatentLearner):
     """A factorisation with a regression f from the embedding to the rows of U."""
 
-    n_estimators: int = 100
-    min_samples_leaf: int = 1
-    f: Regressor | None = None
+    n_estimators: int = 100  # trees of the forest
+    min_samples_leaf: int = 1  # fewest datasets in a leaf
+    f: Regressor | None = None  # regressor with several outputs in place of the forest
 
     def _forest(self, embedded: Matrix, Y: Matrix) -> FlatForest:
-        names = ("n_estimators", "min_samples_leaf", "random_state")
-        return FlatForest.fit(embedded, Y, **{name: getattr(self, name) for name in names})
+        return FlatForest.fit(embedded, Y, **forest_parameters(self))
 
     def _fit_regression(self, embedded: Matrix, U: Matrix) -> None:
         self.f_: Any = self._forest(embedded, U) if self.f is None else fresh_copy(self.f)
@@ -104,33 +104,7 @@ class MetaODLearner(_Regressed, _RankBased):
     embedding onto the final U. The scores of a new dataset are ``f(phi(m)) Vᵀ``.
     `docs/learning.md` explains it from the paper to the code, and the choice of the defaults.
 
-    Parameters
-    ----------
-    k, intercept, epochs, learning_rate, lowest_rate, cycle, schedule, initialisation, tolerance
-        Factorisation: see :class:`~metaod.learners._latent.LatentLearner`.
-    early_stopping, held_out, patience
-        Number of epochs: see there.
-    base : float
-        b in the gain ``b ** P - 1`` of a model; a larger one puts more weight on the best models.
-    alpha : float
-        Sharpness of the sigmoid that approximates "is ranked above".
-    relevance : {"performance", "row"}
-        Whether gains are computed from performance, as in the paper, or from performance scaled to
-        [0, 1] within each dataset, so that all datasets have the same weight.
-    n_estimators, min_samples_leaf : int
-        Trees of the forest f, and the minimal number of datasets in a leaf.
-    phi, f
-        Embedding (``fit``, ``transform``) in place of PCA, and regressor with several outputs
-        (``fit``, ``predict``) in place of the forest.
-    random_state : int, default=0
-        Seed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> P, M = np.array([[0.9, 0.1], [0.1, 0.9]] * 9), np.array([[0.0], [1.0]] * 9)
-    >>> MetaODLearner().fit(P, M).choose([1.0])
-    'model 1'
+    Further parameters are those of :class:`~metaod.learners._latent.LatentLearner`.
     """
 
     name: ClassVar[str] = "metaod"

@@ -13,8 +13,6 @@ from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, mean_performance
 from metaod.models import DEFAULT_SCALING, Matrix, ModelSpec, Value
 
-__all__ = ["PyODRule"]
-
 _ROWS, _COLUMNS = 5_000, 20
 _DEFAULTS: dict[str, dict[str, Value]] = {
     "KNN": {"n_neighbors": 5, "method": "largest", "metric": "minkowski", "p": 2},
