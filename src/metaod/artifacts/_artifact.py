@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from metaod.artifacts._calibration import Calibration
-from metaod.artifacts._container import (
-    BadArtifact,
-    UnfitArtifact,
-    read_container,
-    write_container,
-)
+from metaod.artifacts._container import BadArtifact, UnfitArtifact, read_container, write_container
 from metaod.artifacts._history import History
 from metaod.artifacts._manifest import (
     Manifest,

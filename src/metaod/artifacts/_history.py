@@ -65,11 +65,7 @@ class History:
 
     @classmethod
     def from_frames(
-        cls,
-        P: pd.DataFrame,
-        M: pd.DataFrame,
-        datasets: pd.DataFrame,
-        reference: "pd.Series[float]",
+        cls, P: pd.DataFrame, M: pd.DataFrame, datasets: pd.DataFrame, reference: "pd.Series[float]"
     ) -> Self:
         """Make a history from frames with the same datasets in the same order.
 
@@ -77,13 +73,11 @@ class History:
         """
         raw = M.to_numpy(dtype=np.float64)
         cleaning = Cleaning.fit(raw)
-        texts = (datasets["name"], datasets["origin"], P.columns, M.columns)
-        names, origins, models, features = (tuple(map(str, values)) for values in texts)
         return cls(
-            names,
-            origins,
-            models,
-            features,
+            tuple(map(str, datasets["name"])),
+            tuple(map(str, datasets["origin"])),
+            tuple(map(str, P.columns)),
+            tuple(map(str, M.columns)),
             cleaning,
             cleaning.transform(raw).astype(np.float32),
             P.to_numpy(dtype=np.float32),
@@ -126,24 +120,21 @@ class History:
         return result
 
     def state(self) -> State:
+        texts = ("names", "origins", "models", "features")
         return {
-            "names": list(self.names),
-            "origins": list(self.origins),
-            "models": list(self.models),
-            "features": list(self.features),
+            **vars(self),
+            **{name: list(getattr(self, name)) for name in texts},
             "cleaning": self.cleaning.state(),
-            "M": self.M,
             # -1 marks a missing value; no performance measure is negative
             "P": np.where(np.isnan(self.P), np.float32(-1), self.P),
             "reference": np.where(np.isnan(self.reference), np.float32(-1), self.reference),
-            "shapes": self.shapes,
         }
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
         # datasets of two sources may have the same name
-        names, origins = (reader.texts(name, distinct=False) for name in ("names", "origins"))
-        models, features = reader.texts("models"), reader.texts("features")
+        names, origins = (tuple(reader.texts(key, distinct=False)) for key in ("names", "origins"))
+        models, features = (tuple(reader.texts(key)) for key in ("models", "features"))
         n = len(names)
         cleaning = Cleaning.restore(reader.part("cleaning", d=len(features)))
         M = reader.array("M", (n, cleaning.n_features))
@@ -152,10 +143,7 @@ class History:
         if len(origins) != n:
             raise reader.damaged("the numbers of origins and names differ")
         return cls(
-            tuple(names),
-            tuple(origins),
-            tuple(models),
-            tuple(features),
+            *(names, origins, models, features),
             cleaning,
             M.astype(np.float32),
             np.where(P < 0, np.nan, P).astype(np.float32),

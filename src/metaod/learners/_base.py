@@ -27,7 +27,7 @@ def best_model(scores: "pd.Series[float]") -> str:
     >>> best_model(pd.Series({"LOF()": 0.5, "KNN()": 0.5}))
     'KNN()'
     """
-    # sorted by id first, so that the order of columns does not matter
+    # sorted by id first: the order of columns does not matter
     return str(scores.sort_index().idxmax())
 
 
@@ -36,8 +36,8 @@ class Learner(ABC):
     """Learns from labelled datasets which model suits which table.
 
     A subclass is a dataclass whose fields are its parameters. It implements :meth:`_fit`,
-    :meth:`_predict`, :meth:`_state` and :meth:`_restore`, in which models have the order of
-    ``training.models``: the order of the columns of P does not matter.
+    :meth:`_predict`, :meth:`_state` and :meth:`_restore`, where models have the order of
+    ``training.models``.
 
     Attributes
     ----------
@@ -47,16 +47,11 @@ class Learner(ABC):
         Names of the meta-features, in the order of the columns of M.
     """
 
-    name: ClassVar[str]
-    """The name for users."""
-    title: ClassVar[str]
-    """The name in the paper's tables."""
-    summary: ClassVar[str]
-    """One line for `metaod learners`."""
-    uses_metafeatures: ClassVar[bool] = True
-    """Whether scores depend on the table."""
-    is_random: ClassVar[bool] = False
-    """Whether fitting depends on `random_state`, so that evaluations run several seeds."""
+    name: ClassVar[str]  # for users
+    title: ClassVar[str]  # in the paper's tables
+    summary: ClassVar[str]  # one line for `metaod learners`
+    uses_metafeatures: ClassVar[bool] = True  # whether scores depend on the table
+    is_random: ClassVar[bool] = False  # whether evaluations run several seeds
 
     def fit(
         self,
@@ -75,8 +70,7 @@ class Learner(ABC):
         M : DataFrame or array of shape (n_datasets, n_features)
             Meta-features of the same datasets in the same order; NaN and infinities are cleaned.
         groups : array-like of shape (n_datasets,), optional
-            Origins of the datasets. Learners that hold out datasets hold out whole origins. By
-            default every dataset is its own origin.
+            Origins of the datasets, held out as a whole. By default every dataset has another.
         progress : callable, optional
             Called after each step.
         """
@@ -99,18 +93,15 @@ class Learner(ABC):
         Returns
         -------
         pandas.Series or pandas.DataFrame
-            Finite scores by model id: a series for one dataset, a row for each of several.
+            Scores by model id: a series for one dataset, a row for each of several.
         """
         matrix, index = feature_matrix(M, self._fitted_features(), learner=type(self).__name__)
         with np.errstate(over="ignore", invalid="ignore"):
             ordered = self._predict(matrix)
         if not np.isfinite(ordered).all():
             # a damaged artifact can hold finite numbers whose sums overflow
-            raise UserError(
-                "the learner gave scores that are not finite",
-                where=type(self).__name__,
-                remedy="train the learner again",
-            )
+            what, where = "the learner gave scores that are not finite", type(self).__name__
+            raise UserError(what, where=where, remedy="train the learner again")
         scores = np.empty_like(ordered)
         scores[:, self._order] = ordered
         models = pd.Index(self.models_, name="model")
@@ -131,13 +122,9 @@ class Learner(ABC):
 
     def state(self) -> State:
         """Return what was learned as plain data and arrays, for :meth:`restore`."""
-        features = self._fitted_features()
-        return {
-            "models": list(self.models_),
-            "features": list(features),
-            "order": self._order,
-            "learned": self._state(),
-        }
+        features = list(self._fitted_features())
+        names = {"models": list(self.models_), "features": features}
+        return {**names, "order": self._order, "learned": self._state()}
 
     def restore(self, reader: StateReader) -> Self:
         """Restore what :meth:`state` returned; refuse parts that do not fit together."""
@@ -152,11 +139,8 @@ class Learner(ABC):
 
     def _fitted_features(self) -> tuple[str, ...]:
         if not hasattr(self, "features_"):
-            raise UserError(
-                "the learner has not been fitted",
-                where=type(self).__name__,
-                remedy="call fit first, or load an artifact",
-            )
+            what, where = "the learner has not been fitted", type(self).__name__
+            raise UserError(what, where=where, remedy="call fit first, or load an artifact")
         return self.features_
 
     @abstractmethod

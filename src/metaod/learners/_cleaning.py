@@ -9,9 +9,7 @@ import numpy.typing as npt
 from metaod.learners._state import State, StateReader
 from metaod.models import Matrix
 
-_MARGIN = 1.0
-"""How far values may lie outside the range of the training datasets, in standard deviations."""
-
+_MARGIN = 1.0  # standard deviations that values may lie outside the training range
 _MAX = np.finfo(np.float64).max
 
 
@@ -19,18 +17,16 @@ _MAX = np.finfo(np.float64).max
 class Cleaning:
     """A fitted cleaning of meta-features; :meth:`fit` makes it from training datasets.
 
-    Each feature is centred at its median, divided by its robust spread and passed through asinh,
-    which is linear near the centre and logarithmic far from it. It is then standardised. NaN and
-    infinities become the training median; values are clipped at one standard deviation outside
-    the training range; constant features are left out.
+    Each feature is centred at its median, divided by its robust spread, passed through asinh and
+    standardised. NaN and infinities become the training median; values are clipped at one standard
+    deviation outside the training range; constant features are left out.
 
     Parameters
     ----------
     kept : array of shape (d',)
         Indices of the features that vary.
     median, spread, mean, scale, low, high : array of shape (d',)
-        Per kept feature: centre and width before asinh, centre and width after it, and the range
-        of the result.
+        Centre and width before asinh, centre and width after it, and the range of the result.
 
     Examples
     --------

@@ -17,8 +17,7 @@ from numba import njit
 from metaod.models import Matrix
 
 _LN2 = log(2.0)
-_WIDTH = 200.0
-"""Width of a segment of predictions: exponentials across two segments do not overflow."""
+_WIDTH = 200.0  # of a segment of predictions: exponentials across two do not overflow
 _STEP = exp(_WIDTH)
 
 # sums may be reordered and vectorised; NaN and infinities keep their meaning

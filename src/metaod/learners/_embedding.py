@@ -10,8 +10,7 @@ from metaod.errors import BadParameter, UserError
 from metaod.learners._state import State, StateReader
 from metaod.models import Matrix
 
-_MIN_SPREAD = 1e-9
-"""Components with less than this share of the largest spread are rounding errors."""
+_MIN_SPREAD = 1e-9  # components with less than this share of the largest are rounding errors
 
 
 class Embedding(Protocol):
@@ -34,16 +33,10 @@ class Regressor(Protocol):
 class PCAEmbedding:
     """Principal components of clean meta-features, scaled as a start for the factorisation.
 
-    All components are divided by one number, so that the squared length of a row is 1 on average
-    over the training datasets. With a model matrix from a unit normal the initial scores then have
-    a spread of 1, and the sigmoid's sharpness means the same for every k. The intercept is a
-    further dimension that is 1 for every dataset: without it, an average dataset scores only 0.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
-    >>> PCAEmbedding(2).fit(X).transform(X).round(2).ravel().tolist()
-    [-1.22, 0.0, 1.22]
+    All components are divided by one number: the squared length of a row is 1 on average over the
+    training datasets. With a model matrix from a unit normal the initial scores then have a spread
+    of 1, and the sigmoid's sharpness means the same for every k. The intercept is a further
+    dimension that is 1 for every dataset: without it, an average dataset scores only 0.
     """
 
     k: int
@@ -78,10 +71,9 @@ class PCAEmbedding:
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        mean = reader.array("mean", ("kept",))
-        components = reader.array("components", ("kept", "k"))
         found = cls(reader.size("k"))
-        found.mean_, found.components_ = mean, components
+        found.mean_ = reader.array("mean", ("kept",))
+        found.components_ = reader.array("components", ("kept", "k"))
         found.offset_ = reader.array("offset", ("k",))
         return found
 
@@ -115,10 +107,9 @@ def _finite(values: Any, name: str, owner: str) -> Matrix:
 
 
 def fresh_copy(part: Any) -> Any:
-    """Copy a caller's object, so that fitting does not change it."""
+    """Copy a caller's object before fitting."""
     if hasattr(part, "get_params"):
-        # late: prediction does not need scikit-learn, which is slow to import
-        from sklearn.base import clone  # noqa: PLC0415
+        from sklearn.base import clone  # noqa: PLC0415 - slow to import; only for fitting
 
         return clone(part)
     return deepcopy(part)
@@ -127,10 +118,8 @@ def fresh_copy(part: Any) -> Any:
 def own_state(part: Any, kind: type[Any], name: str, *, owner: str) -> State:
     """Return the state of a part of our own class; refuse to save a caller's object."""
     if type(part) is not kind:
-        raise UserError(
-            f"{name} is a {type(part).__name__}, which cannot be saved without pickle",
-            where=owner,
-            remedy=f"leave {name} at its default to save the learner, or fit it where it is used",
-        )
+        what = f"{name} is a {type(part).__name__}, which cannot be saved without pickle"
+        remedy = f"leave {name} at its default to save the learner, or fit it where it is used"
+        raise UserError(what, where=owner, remedy=remedy)
     state: State = part.state()
     return state

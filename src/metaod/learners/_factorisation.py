@@ -19,11 +19,6 @@ class Schedule:
     A cyclical rate rises from ``low`` to ``high`` and falls back linearly, once in ``cycle`` epochs
     (L. N. Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017; ``cycle`` is
     twice Smith's step size). A constant rate is ``high``.
-
-    Examples
-    --------
-    >>> Schedule(high=1.0, low=0.0, cycle=2.0).rates(0, 4)
-    array([0.  , 0.25, 0.5 , 0.75])
     """
 
     kind: str = "cyclical"
@@ -47,10 +42,8 @@ class Factorisation:
 
     U: Matrix
     V: Matrix
-    # mean loss of a dataset in each epoch, computed before the dataset's step
-    train: list[float] = field(default_factory=list)
-    # mean loss of a held-out dataset after each epoch; empty without a monitor
-    held_out: list[float] = field(default_factory=list)
+    train: list[float] = field(default_factory=list)  # mean loss in each epoch, before each step
+    held_out: list[float] = field(default_factory=list)  # mean loss after each epoch, if monitored
 
     @property
     def n_epochs(self) -> int:
@@ -82,25 +75,14 @@ def factorise(
 
     A step takes one dataset: its row of U moves against the gradient, then V moves against the
     gradient at the new row. The slope of the smoothed DCG grows a hundredfold while a ranking
-    sharpens, so that no learning rate suits both the start and the end: its derivatives with
-    respect to the predictions are divided by the sum of their absolute values, and the learning
-    rate alone is the length of a step. Steps on the squared error are divided by its curvature
-    (for V, by that of an average dataset), so that a rate means the same for every P and k.
+    sharpens: its derivatives with respect to the predictions are divided by the sum of their
+    absolute values, and the learning rate alone is the length of a step. Steps on the squared error
+    are divided by its curvature (for V, by that of an average dataset).
 
-    Parameters
-    ----------
-    targets : array of shape (n, m)
-        Gains for the loss "dcg", performance for "squared"; NaN where missing.
-    U, V : array of shape (n, k) and (m, k)
-        Initial matrices; they are not changed. With ``fixed_U`` only V moves.
-    epochs : int, default=50
-        Maximal number of passes; ``rng`` shuffles the datasets in each.
-    tolerance : float, default=0.0
-        Stop when the best training loss of the last cycle is lower than the best before it by at
-        most this share; 0 runs all epochs.
-    monitor : callable, optional
-        Takes U and V after an epoch and returns the loss on held-out datasets. After ``patience``
-        epochs without a new smallest one the run stops.
+    ``targets`` (n, m) are gains for the loss "dcg" and performance for "squared", NaN where
+    missing. The run stops when the best training loss of the last cycle is lower than the best
+    before it by at most the share ``tolerance``, or after ``patience`` epochs without a new
+    smallest value of ``monitor(U, V)``, the loss on held-out datasets.
     """
     schedule = schedule or Schedule()
     rng = rng or np.random.default_rng(0)
@@ -110,12 +92,9 @@ def factorise(
     counts = (~np.isnan(cells)).sum(axis=1)
     window = max(1, round(schedule.cycle)) if schedule.kind == "cyclical" else patience
     for epoch in range(epochs):
-        order = rng.permutation(len(cells))
-        rates = schedule.rates(epoch, len(cells))
-        squared = loss == "squared"
-        total = _epoch(
-            cells, known, counts, found.U, found.V, order, rates, float(alpha), squared, fixed_U
-        )
+        steps = rng.permutation(len(cells)), schedule.rates(epoch, len(cells))
+        options = float(alpha), loss == "squared", fixed_U
+        total = _epoch(cells, known, counts, found.U, found.V, *steps, *options)
         found.train.append(total / len(cells))
         if progress is not None:
             progress(epoch + 1, epochs)

@@ -17,10 +17,9 @@ Nodes = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class FlatForest:
-    """A forest of regression trees with one or more outputs, as arrays.
+    """A forest of regression trees as arrays, with the same predictions to the bit.
 
-    Its predictions are bit by bit those of the scikit-learn forest it was made from: features are
-    compared in single precision, and the trees' predictions are added in their order.
+    Features are compared in single precision, and the trees' predictions are added in their order.
     """
 
     roots: Nodes  # (trees,) index of each tree's first node
@@ -33,51 +32,35 @@ class FlatForest:
 
     @classmethod
     def fit(
-        cls,
-        X: Matrix,
-        Y: Matrix,
-        *,
-        sample_weight: Matrix | None = None,
-        random_state: int = 0,
-        **params: Any,
+        cls, X: Matrix, Y: Matrix, *, sample_weight: Matrix | None = None, **params: Any
     ) -> Self:
         """Fit scikit-learn's RandomForestRegressor on X (n, d) and Y (n, outputs); flatten it."""
-        # late: prediction does not need scikit-learn, which is slow to import
-        from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415
+        from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415 - slow; only for fitting
 
-        forest = RandomForestRegressor(random_state=random_state, **params)
+        forest = RandomForestRegressor(**{"random_state": 0, **params})
         forest.fit(X, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=sample_weight)
         return cls.from_sklearn(forest)
 
     @classmethod
     def from_sklearn(cls, forest: Any) -> Self:
         """Flatten a fitted RandomForestRegressor or ExtraTreesRegressor."""
-        parts: dict[str, list[npt.NDArray[Any]]] = {
-            name: [] for name in ("feature", "threshold", "left", "right", "values")
-        }
-        roots, n_nodes, n_leaves = [], 0, 0
+        roots, parts, n_nodes, n_leaves = [], [], 0, 0
         for estimator in forest.estimators_:
             tree = estimator.tree_
             leaf = tree.children_left < 0
             row = n_leaves + np.cumsum(leaf) - 1
             roots.append(n_nodes)
-            parts["feature"].append(np.where(leaf, -1, tree.feature))
-            parts["threshold"].append(np.where(leaf, 0.0, tree.threshold))
-            parts["left"].append(np.where(leaf, row, tree.children_left + n_nodes))
-            parts["right"].append(np.where(leaf, -1, tree.children_right + n_nodes))
-            parts["values"].append(tree.value[leaf, :, 0])
+            feature = np.where(leaf, -1, tree.feature).astype(np.int32)
+            threshold = np.where(leaf, 0.0, tree.threshold)
+            left = np.where(leaf, row, tree.children_left + n_nodes).astype(np.int32)
+            right = np.where(leaf, -1, tree.children_right + n_nodes).astype(np.int32)
+            parts.append((feature, threshold, left, right, tree.value[leaf, :, 0]))
             n_nodes += tree.node_count
             n_leaves += int(leaf.sum())
-        joined = {name: np.concatenate(arrays) for name, arrays in parts.items()}
-        return cls(
-            np.array(roots, dtype=np.int32),
-            joined["feature"].astype(np.int32),
-            joined["threshold"].astype(np.float64),
-            joined["left"].astype(np.int32),
-            joined["right"].astype(np.int32),
-            np.ascontiguousarray(joined["values"], dtype=np.float64),
-            int(forest.n_features_in_),
-        )
+        feature, threshold, left, right, values = map(np.concatenate, zip(*parts, strict=True))
+        first, n_features = np.array(roots, dtype=np.int32), int(forest.n_features_in_)
+        values = np.ascontiguousarray(values)
+        return cls(first, feature, threshold, left, right, values, n_features)
 
     @property
     def n_outputs(self) -> int:
@@ -118,15 +101,12 @@ class FlatForest:
         ``leaves`` (n, trees) are those of the training rows. The training rows of a leaf share its
         weight equally, all trees have the same weight, and the weights of a new row sum to 1.
 
-        Examples
-        --------
         >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
         >>> forest = FlatForest.fit(X, X, n_estimators=3, max_depth=1, bootstrap=False)
         >>> forest.leaf_weights(forest.leaves(X), np.array([[4.9]])).round(9).tolist()
         [[0.0, 0.0, 0.5, 0.5]]
         """
-        # late: scipy.sparse is slow to import, and few learners need it
-        from scipy.sparse import csr_array  # noqa: PLC0415
+        from scipy.sparse import csr_array  # noqa: PLC0415 - slow to import; few learners need it
 
         def by_leaf(numbers: Indices, values: Matrix) -> Any:
             ends = np.arange(0, numbers.size + 1, numbers.shape[1])
@@ -164,7 +144,7 @@ class FlatForest:
             len(roots) > 0
             and ((feature >= -1) & (feature < n_features)).all()
             and ((left[leaf] >= 0) & (left[leaf] < len(values))).all()
-            # children come after their parent, so that every descent ends
+            # children come after their parent: every descent ends
             and (children > np.tile(nodes[~leaf], 2)).all()
             and (children < len(nodes)).all()
             and ((roots >= 0) & (roots < len(nodes))).all()

@@ -19,8 +19,7 @@ from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
 
-_MIN_ORIGINS = 10
-"""With fewer origins nothing is held out for early stopping."""
+_MIN_ORIGINS = 10  # with fewer, nothing is held out for early stopping
 
 
 @dataclass
@@ -100,11 +99,9 @@ class LatentLearner(Learner):
             none = np.zeros_like(held_out)
             final = self._run(training.M, targets, trial.best_epoch, progress, none)
         if not (np.isfinite(final.U).all() and np.isfinite(final.V).all()):
-            raise UserError(
-                "the factorisation left the range of floating-point numbers",
-                where=type(self).__name__,
-                remedy="lower learning_rate, or scale down what phi gives",
-            )
+            what = "the factorisation left the range of floating-point numbers"
+            remedy = "lower learning_rate, or scale down what phi gives"
+            raise UserError(what, where=type(self).__name__, remedy=remedy)
         self.U_, self.V_ = final.U, final.V
         # the run with all datasets may converge earlier
         self.n_epochs_ = final.n_epochs
@@ -129,8 +126,8 @@ class LatentLearner(Learner):
         """Fit the embedding and factorise; monitor the loss on the held-out datasets, if any."""
         rng = np.random.default_rng(self.random_state)
         self.cleaning_ = Cleaning.fit(M[~held_out])
-        own = PCAEmbedding(self.k, self.intercept)
-        self.phi_ = own if self.phi is None else fresh_copy(self.phi)
+        default = PCAEmbedding(self.k, self.intercept)
+        self.phi_ = default if self.phi is None else fresh_copy(self.phi)
         self.phi_.fit(self.cleaning_.transform(M[~held_out]))
         embedded = U = self._embed(M[~held_out])
         V = rng.normal(size=(targets.shape[1], embedded.shape[1]))

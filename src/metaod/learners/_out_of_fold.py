@@ -42,7 +42,7 @@ def out_of_fold_scores(
     Parameters
     ----------
     learner : Learner
-        The learner; copies of it are fitted.
+        Copies of it are fitted.
     P, M, groups
         As for :meth:`Learner.fit`.
     n_folds : int, default=10

@@ -10,8 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from metaod.errors import BadParameter
 
-_MAX_SEED = 2**32 - 1
-"""The largest seed that scikit-learn takes."""
+_MAX_SEED = 2**32 - 1  # the largest that scikit-learn takes
 
 
 def check_counts(owner: object, *names: str) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
-from importlib import import_module
 from importlib.metadata import entry_points
+from pkgutil import resolve_name
 from typing import Any
 
 from metaod.errors import BadParameter
@@ -41,7 +41,7 @@ def learner_names() -> tuple[str, ...]:
 @cache
 def learner_classes() -> Mapping[str, type[Learner]]:
     """All learners by name; those of this package first."""
-    found = {name: _import(path) for name, path in _OURS.items()}
+    found: dict[str, type[Learner]] = {name: resolve_name(path) for name, path in _OURS.items()}
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         if point.name not in found:
             found[point.name] = point.load()
@@ -51,7 +51,8 @@ def learner_classes() -> Mapping[str, type[Learner]]:
 def learner_class(name: str) -> type[Learner]:
     """Return the learner with this name."""
     if name in _OURS:
-        return _import(_OURS[name])
+        ours: type[Learner] = resolve_name(_OURS[name])
+        return ours
     try:
         return learner_classes()[name]
     except KeyError:
@@ -59,22 +60,10 @@ def learner_class(name: str) -> type[Learner]:
 
 
 def make_learner(name: str, /, **params: Any) -> Learner:
-    """Make an unfitted learner with the given parameters.
-
-    Examples
-    --------
-    >>> make_learner("global_best").name
-    'global_best'
-    """
+    """Make an unfitted learner with the given parameters."""
     kind = learner_class(name)
     legal = [item.name for item in fields(kind)]
     for given, value in params.items():
         if given not in legal:
             raise BadParameter(kind.__name__, given, f"one of the parameters {legal}", value)
     return kind(**params)
-
-
-def _import(path: str) -> type[Learner]:
-    module, _, name = path.partition(":")
-    found: type[Learner] = getattr(import_module(module), name)
-    return found

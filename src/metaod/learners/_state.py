@@ -1,6 +1,6 @@
 """The saved state of a fitted learner, and a reader that checks it."""
 
-import math
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,8 +10,7 @@ import numpy.typing as npt
 from metaod.errors import UserError
 
 State = dict[str, Any]
-"""Names to arrays (floats, integers or booleans), strings, numbers, None, lists of these, and
-nested states."""
+"""Arrays of numbers or booleans, strings, numbers, None, lists of these and nested states."""
 
 _DTYPE_KINDS = {"f": "f", "i": "iu", "b": "b"}
 
@@ -30,7 +29,7 @@ class StateReader:
     where : str
         Its source, for error messages.
     sizes : mapping of str to int, optional
-        Known sizes, by the name that stands for them in a shape.
+        Known sizes by their names in shapes.
 
     Examples
     --------
@@ -49,15 +48,8 @@ class StateReader:
     def array(self, name: str, shape: tuple[str | int, ...], kind: str = "f") -> npt.NDArray[Any]:
         """Return an array of this shape and kind.
 
-        Parameters
-        ----------
-        name : str
-            Its name.
-        shape : tuple of str or int
-            Each dimension is a number or the name of a size. The first array that uses a name
-            sets the size; later arrays must agree.
-        kind : {"f", "i", "b"}, default="f"
-            Finite floats, integers or booleans.
+        Each dimension is a number or the name of a size; the first array that uses a name sets the
+        size. Kinds are "f" (finite floats), "i" (integers) and "b" (booleans).
         """
         value = self._get(name)
         if not isinstance(value, np.ndarray) or value.dtype.kind not in _DTYPE_KINDS[kind]:
@@ -86,15 +78,11 @@ class StateReader:
     def number(self, name: str) -> float:
         """Return a finite number."""
         value = self._get(name)
-        number = math.nan
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            try:
-                number = float(value)
-            except OverflowError:
-                number = math.inf
-        if not math.isfinite(number):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        # an integer may be too large for a float
+        if not is_number or not abs(value) <= sys.float_info.max:
             raise self.damaged(f"{name} is no finite number")
-        return number
+        return float(value)
 
     def numbers(self, name: str) -> dict[str, float]:
         """Return finite numbers by name."""

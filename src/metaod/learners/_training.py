@@ -80,10 +80,7 @@ class Training:
 def feature_matrix(
     M: Any, features: tuple[str, ...], *, learner: str
 ) -> tuple[Matrix, pd.Index | None]:
-    """Return raw meta-features (q, d) in the order of training, and the index of the rows.
-
-    The index is None for a single dataset.
-    """
+    """Return raw meta-features (q, d) and the index of the rows, None for a single dataset."""
     if isinstance(M, pd.Series | pd.DataFrame):
         names = M.index if isinstance(M, pd.Series) else M.columns
         missing = [name for name in features if name not in names]
@@ -128,9 +125,6 @@ def _numbers(values: Any, learner: str, parameter: str) -> Matrix:
         raise BadParameter(learner, parameter, "numbers", str(error)) from error
 
 
-# missing performance
-
-
 def mean_performance(P: Matrix) -> Matrix:
     """Mean of each column over its known values; lower than all others for an empty column."""
     known = ~np.isnan(P)
@@ -147,44 +141,32 @@ def completed(P: Matrix) -> Matrix:
     A missing cell is the model's effect plus the dataset's, both fitted by least squares to the
     known cells: a model that is missing on hard datasets gains nothing. Estimates stay within the
     range of P. A model without any value gets a constant just below the lowest value of P.
-
-    Examples
-    --------
-    >>> completed(np.array([[0.1, 0.3, 0.2], [0.4, 0.6, np.nan]])).round(3)
-    array([[0.1, 0.3, 0.2],
-           [0.4, 0.6, 0.5]])
     """
     known = ~np.isnan(P)
     if known.all():
         return P.copy()
     lowest, highest = float(np.nanmin(P)), float(np.nanmax(P))
     values = np.where(known, P, 0.0)
-    per_model = np.maximum(known.sum(axis=0), 1)
-    per_dataset = known.sum(axis=1)
+    per_model, per_dataset = np.maximum(known.sum(axis=0), 1), known.sum(axis=1)
     model, dataset = np.zeros(P.shape[1]), np.zeros(P.shape[0])
     for _ in range(_SWEEPS):
         model = (values - known * dataset[:, None]).sum(axis=0) / per_model
         dataset = (values - known * model).sum(axis=1) / per_dataset
     estimated = np.clip(model + dataset[:, None], lowest, highest)
     estimated[:, ~known.any(axis=0)] = lowest - 1e-6 * max(1.0, abs(lowest))
-    whole: Matrix = np.where(known, P, estimated)
-    return whole
+    return np.where(known, P, estimated)
 
 
 def below_known(scores: Matrix, known: npt.NDArray[np.bool_]) -> Matrix:
     """Cap estimated scores (n, m) below the best known score of their row."""
     best = np.where(known, scores, -np.inf).max(axis=1, keepdims=True)
-    capped: Matrix = np.where(known, scores, np.minimum(scores, np.nextafter(best, -np.inf)))
-    return capped
+    return np.where(known, scores, np.minimum(scores, np.nextafter(best, -np.inf)))
 
 
 def put_unknown_last(
     scores: Matrix, known: npt.NDArray[np.intp] | npt.NDArray[np.bool_], *, by: float = 1.0
 ) -> Matrix:
-    """Put models without any value in training below all others by at least ``by``, in place.
-
-    ``known`` holds the indices, or the mask, of the models with a value.
-    """
+    """Put models that are not ``known`` (indices or mask) below all others, in place."""
     mask = np.zeros(scores.shape[1], dtype=bool)
     mask[known] = True
     if not mask.all():

@@ -14,8 +14,7 @@ from metaod.learners._training import Training, completed, put_unknown_last
 from metaod.models import Matrix
 
 _MAX_ROUNDS = 50
-_TOLERANCE = 1e-4
-"""Stop when no missing cell moves by more than this share of P's range."""
+_TOLERANCE = 1e-4  # stop when no missing cell moves by more than this share of P's range
 
 
 def factorised(P: Matrix, rank: int) -> tuple[Matrix, Matrix]:

@@ -12,8 +12,7 @@ from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training
 from metaod.models import Matrix
 
-_MISSING_LOSS = 0.02
-"""The minimal loss assumed for a model without a value on a dataset."""
+_MISSING_LOSS = 0.02  # assumed at least for a model without a value on a dataset
 
 
 @dataclass

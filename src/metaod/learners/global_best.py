@@ -40,11 +40,14 @@ class GlobalBest(ConstantScores):
     summary: ClassVar[str] = "the model with the best mean performance, for every table"
 
     def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
-        self.scores_ = mean_performance(training.P)
+        self.scores_ = self._scores(training.P)
+
+    def _scores(self, P: Matrix) -> Matrix:
+        return mean_performance(P)
 
 
 @dataclass
-class GlobalBestRank(ConstantScores):
+class GlobalBestRank(GlobalBest):
     """Picks the model with the best mean rank, which does not depend on how hard a dataset is.
 
     Ranks are among the models with a value on the dataset and scaled to [0, 1], 1 for the best:
@@ -55,12 +58,11 @@ class GlobalBestRank(ConstantScores):
     title: ClassVar[str] = "GB-rank"
     summary: ClassVar[str] = "the model with the best mean rank, for every table"
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
+    def _scores(self, P: Matrix) -> Matrix:
         from scipy.stats import rankdata  # noqa: PLC0415 - slow to import; only for fitting
 
-        P = training.P
         ranks = rankdata(P, axis=1, nan_policy="omit")
         counts = (~np.isnan(P)).sum(axis=1, keepdims=True)
         # a single value gets the middle rank
         shares = np.where(counts > 1, (ranks - 1) / np.maximum(counts - 1, 1), 0.5)
-        self.scores_ = mean_performance(np.where(np.isnan(P), np.nan, shares))
+        return mean_performance(np.where(np.isnan(P), np.nan, shares))

@@ -16,8 +16,7 @@ from metaod.models import Matrix
 
 Labels = npt.NDArray[np.intp]
 
-_MIN_VALUES = 8
-"""The test of normality needs this many values."""
+_MIN_VALUES = 8  # for the test of normality
 
 
 def anderson_darling(values: Matrix) -> float:
@@ -55,8 +54,7 @@ def _split(X: Matrix, critical: float, random_state: int) -> npt.NDArray[np.bool
     """Return the mask of the first half, or None if the rows look normal."""
     if len(X) < _MIN_VALUES or not np.ptp(X, axis=0).any():
         return None
-    # late: prediction does not need scikit-learn, which is slow to import
-    from sklearn.cluster import KMeans  # noqa: PLC0415
+    from sklearn.cluster import KMeans  # noqa: PLC0415 - slow to import; only for fitting
 
     labels = KMeans(2, n_init=10, random_state=random_state).fit(X).labels_
     first: npt.NDArray[np.bool_] = labels == labels[0]

@@ -14,11 +14,11 @@ from metaod.learners._training import Training, mean_performance
 from metaod.models import DEFAULT_SCALING, Matrix, ModelSpec, Value
 
 _ROWS, _COLUMNS = 5_000, 20
+# PyOD's defaults of the hyperparameters in model ids
 _DEFAULTS: dict[str, dict[str, Value]] = {
     "KNN": {"n_neighbors": 5, "method": "largest", "metric": "minkowski", "p": 2},
     "IForest": {"n_estimators": 100, "max_features": 1.0, "max_samples": "auto"},
 }
-"""PyOD's defaults of the hyperparameters in model ids."""
 
 
 @dataclass
