@@ -34,18 +34,13 @@ class Artifact:
     Parameters
     ----------
     learner : Learner
+        The fitted learner.
     manifest : Manifest
+        Its name, parameters, models, schemas and training.
     history : History, optional
         The historical datasets, for explanations.
     calibration : Calibration, optional
         Predicts performance with intervals; needs the history.
-
-    Examples
-    --------
-    >>> from metaod.learners import make_learner
-    >>> learner = make_learner("global_best").fit([[0.1, 0.5]], [[3.0]])
-    >>> Artifact.of(learner).manifest.models
-    ('model 0', 'model 1')
     """
 
     learner: Learner
@@ -72,7 +67,7 @@ class Artifact:
         return cls(learner, Manifest(*identity, schemas, measure, datasets, n_origins, versions))
 
     def save(self, path: "str | PathLike[str]") -> None:
-        """Write the artifact to a file, completely or not at all; replaces an artifact."""
+        """Write the artifact to a file completely or not at all; replace an artifact."""
         parts = {"learner": self.learner, "history": self.history, "calibration": self.calibration}
         states = {name: None if part is None else part.state() for name, part in parts.items()}
         state, arrays = separate_arrays(states)
@@ -108,11 +103,9 @@ class Artifact:
     def vector(self, features: "MetaFeatures") -> Matrix:
         """Return the meta-features that the learner takes, in its order."""
         if not self.manifest.schemas:
-            raise UserError(
-                "the learner was fitted on features that belong to no schema",
-                where=self.manifest.learner,
-                remedy="call the learner's predict with them",
-            )
+            what = "the learner was fitted on features that belong to no schema"
+            remedy = "call the learner's predict with them"
+            raise UserError(what, where=self.manifest.learner, remedy=remedy)
         values = features.to_dict()
         for part in self.manifest.schemas:
             found = features.versions.get(part.name)

@@ -15,9 +15,7 @@ from metaod.models import Matrix
 Rows = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 
-LEVEL = 0.8
-"""Share of tables whose performance the interval should contain."""
-
+LEVEL = 0.8  # share of tables whose performance the interval should contain
 _BINS = 5  # of the predictions; each has its own interval
 _MIN_ORIGINS = 20  # a bin with fewer origins uses the interval of all datasets
 _FOLDS = 10  # groups of origins; residuals of a group come from a fit to the other groups
@@ -43,13 +41,11 @@ class Calibration:
     Parameters
     ----------
     coefficients : array of shape (4,)
-        Of 1, the level of the history's estimates, the rank among the learner's scores, and their
-        product.
+        Of 1, the level of the history's estimates, the rank of the learner's score, their product.
     edges : array of shape (bins - 1,)
         Edges between the bins of predictions.
     low, high : array of shape (2, bins)
-        Offsets from a prediction to the ends of its interval; the first row is for the pick, the
-        second for any other model.
+        Offsets from a prediction to the ends of its interval, for the pick and for other models.
     distances : array of shape (n,)
         Unlikeness of each historical dataset, ascending.
     figures : mapping of str to float
@@ -139,10 +135,7 @@ def _ranks(scores: Matrix) -> Matrix:
 
 
 def _level(estimate: Matrix, ranks: Matrix) -> Matrix:
-    """Mean estimate (..., 1) of the models at the top of the ranking.
-
-    It is one number a table, so predictions have the order of the ranking.
-    """
+    """Mean estimate (..., 1) of the models at the top of the ranking, one number for a table."""
     # tied models at the top may have a lower rank than _TOP
     top = ranks >= np.minimum(_TOP, ranks.max(axis=-1, keepdims=True))
     level: Matrix = (estimate * top).sum(axis=-1, keepdims=True) / top.sum(axis=-1, keepdims=True)

@@ -54,14 +54,8 @@ class UnfitArtifact(BadArtifact):
     """The artifact is intact, but needs something that is not installed."""
 
 
-# writing
-
-
 def check_target(path: "str | PathLike[str]") -> Path:
-    """Return the path of a file to write, or refuse it before any work is done.
-
-    An existing artifact is replaced; any other existing file is refused.
-    """
+    """Return the path of a file to write; refuse an existing file that is no artifact."""
     target = Path(path).expanduser()
     where = str(target)
     try:
@@ -150,9 +144,6 @@ def _checksum(document: dict[str, Any]) -> str:
 
 def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-# reading
 
 
 def read_document(path: "str | PathLike[str]") -> dict[str, Any]:

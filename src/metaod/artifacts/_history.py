@@ -86,11 +86,11 @@ class History:
         )
 
     def distances(self, m: Matrix) -> Matrix:
-        """Distances (n,) from a dataset with raw meta-features (d,)."""
+        """Return the distances (n,) from a dataset with raw meta-features (d,)."""
         return self._distances(self.cleaning.transform(m[None, :])[0])
 
     def own_distances(self, index: int) -> Matrix:
-        """Distances (n,) from a historical dataset; infinite to datasets of its origin."""
+        """Return the distances (n,) from a historical dataset, infinite within its origin."""
         distances = self._distances(self.M[index].astype(np.float64))
         distances[np.array(self.origins) == self.origins[index]] = np.inf
         return distances

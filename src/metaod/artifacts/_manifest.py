@@ -96,16 +96,11 @@ def library_versions() -> dict[str, str]:
     return {"metaod": __version__, "python": platform.python_version(), **found}
 
 
-# states as JSON and arrays
-
-
 def separate_arrays(state: Mapping[str, Any]) -> tuple[dict[str, Any], Arrays]:
     """Replace the arrays of a nested state by references to their names.
 
     An array's name is its path in the state: keys and list indices, joined by dots.
 
-    Examples
-    --------
     >>> separate_arrays({"parts": [{"V": np.zeros((3, 2))}]})[0]
     {'parts': [{'V': {'$array': 'parts.0.V'}}]}
     """
@@ -135,9 +130,7 @@ def _to_json(value: Any, path: tuple[str, ...], arrays: Arrays | None) -> Any:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
-    if isinstance(value, Mapping) and all(
-        isinstance(key, str) and not key.startswith("$") for key in value
-    ):
+    if isinstance(value, Mapping) and all(isinstance(k, str) and k[:1] != "$" for k in value):
         return {key: _to_json(item, (*path, key), arrays) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_to_json(item, (*path, str(i)), arrays) for i, item in enumerate(value)]
@@ -149,11 +142,9 @@ def _to_json(value: Any, path: tuple[str, ...], arrays: Arrays | None) -> Any:
     ):
         arrays[name] = value
         return {_ARRAY_KEY: name}
-    raise UserError(
-        f"{type(value).__name__} {value!r:.60} cannot be written to a file",
-        where=name,
-        remedy="use numbers, texts, lists and dictionaries with text keys",
-    )
+    what = f"{type(value).__name__} {value!r:.60} cannot be written to a file"
+    remedy = "use numbers, texts, lists and dictionaries with text keys"
+    raise UserError(what, where=name, remedy=remedy)
 
 
 def _insert(document: Any, unused: Arrays) -> Any:

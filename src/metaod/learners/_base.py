@@ -20,7 +20,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def best_model(scores: "pd.Series[float]") -> str:
-    """Id of the model with the largest score; among equal scores the first by id.
+    """Return the id of the model with the largest score; among equal scores the first by id.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Learner(ABC):
         return pd.DataFrame(scores, index=index, columns=models)
 
     def choose(self, m: pd.Series | npt.ArrayLike) -> str:
-        """Id of the model with the largest score for one dataset."""
+        """Return the id of the model with the largest score for one dataset."""
         scores = self.predict(m)
         if not isinstance(scores, pd.Series):
             raise BadParameter("choose", "m", "the meta-features of one dataset", np.shape(m))

@@ -32,12 +32,9 @@ def gains(P: Matrix, base: float = 2.0) -> Matrix:
 
 def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
     """Return the negative smoothed DCG (n,) of scores U Vᵀ, for gains G (n, m)."""
-    losses: Matrix = _losses(_floats(G), _floats(U), _floats(V), float(alpha))
+    arrays = (np.ascontiguousarray(values, dtype=np.float64) for values in (G, U, V))
+    losses: Matrix = _losses(*arrays, float(alpha))
     return losses
-
-
-def _floats(values: Matrix) -> Matrix:
-    return np.ascontiguousarray(values, dtype=np.float64)
 
 
 @njit(cache=True, error_model="numpy")

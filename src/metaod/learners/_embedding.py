@@ -17,7 +17,6 @@ class Embedding(Protocol):
     """An inductive embedding, for example a transformer of scikit-learn."""
 
     def fit(self, X: Matrix) -> Any: ...
-
     def transform(self, X: Matrix) -> Any: ...
 
 
@@ -25,7 +24,6 @@ class Regressor(Protocol):
     """A regressor with several outputs, for example one of scikit-learn."""
 
     def fit(self, X: Matrix, y: Matrix) -> Any: ...
-
     def predict(self, X: Matrix) -> Any: ...
 
 
@@ -82,7 +80,7 @@ def embed(phi: Embedding, X: Matrix, *, owner: str) -> Matrix:
     """Embed clean meta-features and check the result."""
     embedded = np.asarray(phi.transform(X))
     if embedded.ndim != 2 or len(embedded) != len(X) or not embedded.shape[1]:
-        legal = "an embedding whose transform gives a row of numbers for each dataset"
+        legal = "an embedding whose transform returns a row of numbers for each dataset"
         raise BadParameter(owner, "phi", legal, f"shape {embedded.shape} for {len(X)} datasets")
     return _finite(embedded, "phi", owner)
 

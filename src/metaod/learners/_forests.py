@@ -188,7 +188,7 @@ class MetaRegression:
         cleaning = Cleaning.restore(reader.part("cleaning"))
         forest = FlatForest.restore(reader.part("forest"))
         if forest.n_features != max(cleaning.n_features, 1):
-            raise reader.damaged("the forest has other features than the cleaning gives")
+            raise reader.damaged("the forest and the cleaning have different features")
         if forest.n_outputs != n_outputs:
             raise reader.damaged(f"the forest has {forest.n_outputs} outputs, not {n_outputs}")
         return cls(cleaning, forest)

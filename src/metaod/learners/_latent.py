@@ -61,8 +61,6 @@ class LatentLearner(Learner):
     phi: Embedding | None = None  # object with fit and transform in place of PCA
     random_state: int = 0  # of V, the order of the datasets and the held-out origins
 
-    # for subclasses
-
     @abstractmethod
     def _targets(self, P: Matrix) -> Matrix:
         """Return the targets of the loss, NaN where P is NaN."""
@@ -70,9 +68,6 @@ class LatentLearner(Learner):
     @abstractmethod
     def _mean_loss(self, targets: Matrix, U: Matrix, V: Matrix) -> float:
         """Return the mean loss of a dataset."""
-
-    def _sharpness(self) -> float:
-        return 1.0
 
     def _fit_regression(self, embedded: Matrix, U: Matrix) -> None:
         """Fit the regression from the embedding to the dataset matrix."""
@@ -84,8 +79,6 @@ class LatentLearner(Learner):
     def _held_out_latent(self, embedded: Matrix, held_out: Matrix) -> Callable[[Matrix], Matrix]:  # noqa: ARG002 - for subclasses
         """Return a quick function from U to the rows of the held-out datasets."""
         return lambda _: held_out
-
-    # the protocol
 
     def _fit(self, training: Training, progress: Progress) -> None:
         self._check()
@@ -100,7 +93,7 @@ class LatentLearner(Learner):
             final = self._run(training.M, targets, trial.best_epoch, progress, none)
         if not (np.isfinite(final.U).all() and np.isfinite(final.V).all()):
             what = "the factorisation left the range of floating-point numbers"
-            remedy = "lower learning_rate, or scale down what phi gives"
+            remedy = "lower learning_rate, or scale down the values of phi"
             raise UserError(what, where=type(self).__name__, remedy=remedy)
         self.U_, self.V_ = final.U, final.V
         # the run with all datasets may converge earlier
@@ -109,9 +102,8 @@ class LatentLearner(Learner):
         losses = {"train": trial.train, "held_out": trial.held_out}
         if held_out.any():
             losses["refit"] = final.train
-        self.loss_curve_ = pd.DataFrame(
-            {name: pd.Series(values, dtype=float) for name, values in losses.items()}
-        )
+        series = {name: pd.Series(values, dtype=float) for name, values in losses.items()}
+        self.loss_curve_ = pd.DataFrame(series)
         self.loss_curve_.index = pd.RangeIndex(1, len(self.loss_curve_) + 1, name="epoch")
         self._fit_regression(self._embed(training.M), self.U_)
 
@@ -147,7 +139,7 @@ class LatentLearner(Learner):
             U,
             V,
             loss=self.loss,
-            alpha=self._sharpness(),
+            alpha=getattr(self, "alpha", 1.0),  # a parameter of the smoothed DCG only
             epochs=epochs,
             schedule=Schedule(self.schedule, high, high * self.lowest_rate, self.cycle),
             fixed_U=not self.moves_datasets,
@@ -171,12 +163,9 @@ class LatentLearner(Learner):
         check_options(self, schedule=SCHEDULES, initialisation=("metafeatures", "random"))
 
     def _state(self) -> State:
-        return {
-            "cleaning": self.cleaning_.state(),
-            "phi": own_state(self.phi_, PCAEmbedding, "phi", owner=type(self).__name__),
-            "V": self.V_,
-            "valued": self.valued_,
-        }
+        phi = own_state(self.phi_, PCAEmbedding, "phi", owner=type(self).__name__)
+        cleaning = self.cleaning_.state()
+        return {"cleaning": cleaning, "phi": phi, "V": self.V_, "valued": self.valued_}
 
     def _restore(self, reader: StateReader) -> None:
         self.cleaning_ = Cleaning.restore(reader.part("cleaning"))

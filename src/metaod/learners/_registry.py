@@ -10,8 +10,7 @@ from typing import Any
 from metaod.errors import BadParameter
 from metaod.learners._base import Learner
 
-ENTRY_POINTS = "metaod.learners"
-"""Entry-point group in which other packages offer learners, as name = class."""
+ENTRY_POINTS = "metaod.learners"  # group in which other packages offer learners, as name = class
 
 _OURS: Mapping[str, str] = {
     "metaod": "metaod.learners.metaod:MetaODLearner",
@@ -33,14 +32,14 @@ _OURS: Mapping[str, str] = {
 
 @cache
 def learner_names() -> tuple[str, ...]:
-    """Names of all learners, without importing them; those of this package first."""
+    """Return the names of all learners without importing them, those of this package first."""
     others = sorted({point.name for point in entry_points(group=ENTRY_POINTS)})
     return (*_OURS, *(name for name in others if name not in _OURS))
 
 
 @cache
 def learner_classes() -> Mapping[str, type[Learner]]:
-    """All learners by name; those of this package first."""
+    """Return all learners by name, those of this package first."""
     found: dict[str, type[Learner]] = {name: resolve_name(path) for name, path in _OURS.items()}
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         if point.name not in found:

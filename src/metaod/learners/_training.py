@@ -39,8 +39,7 @@ class Training:
 
         Datasets without any performance are left out; models without any are kept.
         """
-        performance = _matrix(P, learner, "P")
-        features = _matrix(M, learner, "M")
+        performance, features = _matrix(P, learner, "P"), _matrix(M, learner, "M")
         if len(performance) != len(features):
             legal = f"one row for each of P's {len(performance)} datasets"
             raise BadParameter(learner, "M", legal, f"{len(features)} rows")
@@ -93,7 +92,7 @@ def feature_matrix(
         return _matrix(M[list(features)], learner, "M"), M.index
     values = _numbers(M, learner, "M")
     if values.shape[-1:] != (len(features),) or values.ndim > 2:
-        legal = f"of {len(features)} features, one row a dataset"
+        legal = f"of {len(features)} features, one row for each dataset"
         raise BadParameter(learner, "M", legal, f"shape {values.shape}")
     if values.ndim == 1:
         return values[None, :], None
@@ -113,7 +112,7 @@ def _names(given: Any, count: int, learner: str, parameter: str) -> tuple[str, .
 def _matrix(values: Any, learner: str, parameter: str) -> Matrix:
     matrix = _numbers(values, learner, parameter)
     if matrix.ndim != 2 or 0 in matrix.shape:
-        legal = "a matrix with one row a dataset"
+        legal = "a matrix with one row for each dataset"
         raise BadParameter(learner, parameter, legal, f"shape {matrix.shape}")
     return matrix
 
@@ -166,7 +165,7 @@ def below_known(scores: Matrix, known: npt.NDArray[np.bool_]) -> Matrix:
 def put_unknown_last(
     scores: Matrix, known: npt.NDArray[np.intp] | npt.NDArray[np.bool_], *, by: float = 1.0
 ) -> Matrix:
-    """Put models that are not ``known`` (indices or mask) below all others, in place."""
+    """Put models not in ``known`` (indices or mask) at least ``by`` below the others, in place."""
     mask = np.zeros(scores.shape[1], dtype=bool)
     mask[known] = True
     if not mask.all():

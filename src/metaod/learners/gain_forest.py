@@ -19,8 +19,8 @@ _MISSING_LOSS = 0.02  # assumed at least for a model without a value on a datase
 class GainForest(Learner):
     """Scores models by their gain over a reference model on similar datasets.
 
-    A random forest, fitted on the gains, gives every historical dataset a weight for a new table:
-    how often they share a leaf; the datasets of a leaf share its weight, and the datasets of an
+    The weight of a historical dataset for a new table is how often they share a leaf of a random
+    forest fitted on the gains; the datasets of a leaf share its weight, and the datasets of an
     origin share one vote. The score of a model is its weighted mean gain over the reference, minus
     a price for the weighted share of datasets with a loss of more than ``loss``.
 

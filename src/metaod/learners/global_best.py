@@ -13,7 +13,7 @@ from metaod.models import Matrix
 
 @dataclass
 class ConstantScores(Learner):
-    """Gives models the same scores for every table."""
+    """Scores models by the same numbers for every table."""
 
     uses_metafeatures: ClassVar[bool] = False
 

@@ -20,8 +20,6 @@ from metaod.models import Matrix
 class _RankBased(LatentLearner):
     """A factorisation that maximises the smoothed DCG, the paper's criterion."""
 
-    loss: ClassVar[str] = "dcg"
-
     # b in the gain b ** P - 1; a larger one puts more weight on the best models
     base: float = 2.0
     alpha: float = 1.0  # sharpness of the sigmoid that approximates "is ranked above"
@@ -43,9 +41,6 @@ class _RankBased(LatentLearner):
 
     def _mean_loss(self, targets: Matrix, U: Matrix, V: Matrix) -> float:
         return float(dcg_loss(targets, U, V, self.alpha).mean())
-
-    def _sharpness(self) -> float:
-        return self.alpha
 
     def _check(self) -> None:
         super()._check()
@@ -70,8 +65,8 @@ class _Regressed(LatentLearner):
             self.f_.fit(embedded, U[:, 0] if U.shape[1] == 1 else U)
 
     def _held_out_latent(self, embedded: Matrix, held_out: Matrix) -> Callable[[Matrix], Matrix]:
-        # to fit f after every epoch would take longer than the factorisation; a forest that is
-        # fitted once onto the embedding gives similar leaves, whose weights are one matrix
+        # fitting f after every epoch would take longer than the factorisation; a forest fitted once
+        # on the embedding has similar leaves, whose weights are one matrix
         forest = self._forest(embedded, embedded)
         weights = forest.leaf_weights(forest.leaves(embedded), held_out)
         return lambda U: weights @ U
@@ -104,7 +99,7 @@ class MetaODLearner(_Regressed, _RankBased):
     embedding onto the final U. The scores of a new dataset are ``f(phi(m)) Vᵀ``.
     `docs/learning.md` explains it from the paper to the code, and the choice of the defaults.
 
-    Further parameters are those of :class:`~metaod.learners._latent.LatentLearner`.
+    Most parameters are described in :class:`~metaod.learners._latent.LatentLearner`.
     """
 
     name: ClassVar[str] = "metaod"

@@ -27,24 +27,15 @@ class PyODRule(Learner):
 
     With fewer than 20 columns and 5,000 rows the pick is ``KNN()`` (5 neighbours, the largest
     distance), otherwise, or if a size is unknown, ``IForest()`` (100 trees, all features in each,
-    at most 256 rows a tree). Sizes are the meta-features ``n_rows`` and ``n_columns``.
+    at most 256 rows for each). Sizes are the meta-features ``n_rows`` and ``n_columns``.
 
-    Only a column of P with a value can be picked. If ``KNN()`` or ``IForest()`` is not one, the
-    pick is the column of that detector with the nearest hyperparameters: the smallest sum of
+    Only a column of P with a value can be picked. If ``KNN()`` or ``IForest()`` has none, the pick
+    is the column of that detector with the nearest hyperparameters: the smallest sum of
     ``|log(value / default)|`` for numbers and 1 for other differences (in the paper's 302,
     ``IForest(n_estimators=100, max_features=0.9)``). Columns of another scaling come last. If P has
     no column of the detector, the model with the best mean performance is picked.
 
     The pick scores 1; the other models are ordered by their mean performance within [0, 1).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> P = pd.DataFrame({"KNN()": [0.1], "IForest()": [0.2]})
-    >>> M = pd.DataFrame({"n_rows": [100], "n_columns": [5]})
-    >>> learner = PyODRule().fit(P, M)
-    >>> learner.choose([4_999, 19]), learner.choose([5_000, 19])
-    ('KNN()', 'IForest()')
     """
 
     name: ClassVar[str] = "pyod_rule"
@@ -76,8 +67,7 @@ class PyODRule(Learner):
     def _restore(self, reader: StateReader) -> None:
         if not {"n_rows", "n_columns"} <= set(self.features_):
             raise reader.damaged("n_rows or n_columns is not among the features")
-        self.small_ = reader.array("small", ("m",))
-        self.other_ = reader.array("other", ("m",))
+        self.small_, self.other_ = (reader.array(name, ("m",)) for name in ("small", "other"))
 
 
 def _with_pick(others: Matrix, pick: int | None) -> Matrix:

@@ -27,8 +27,7 @@ class SupervisedSurrogates(Learner):
 
     n_estimators: int = 100  # trees
     min_samples_leaf: int = 10  # fewest datasets in a leaf; a leaf stores a value for every model
-    # share of the meta-features that a split may choose from; 0.1 is three times quicker than 0.33
-    # and not worse
+    # share of the meta-features that a split may choose from; 1/3 takes three times as long
     max_features: float = 0.1
     random_state: int = 0
 
