@@ -32,8 +32,8 @@ def gains(P: Matrix, base: float = 2.0) -> Matrix:
 
 def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
     """Return the negative smoothed DCG (n,) of scores U Vᵀ, for gains G (n, m)."""
-    arrays = (np.ascontiguousarray(values, dtype=np.float64) for values in (G, U, V))
-    losses: Matrix = _losses(*arrays, float(alpha))
+    G, U, V = (np.ascontiguousarray(values, dtype=np.float64) for values in (G, U, V))
+    losses: Matrix = _losses(G, U, V, float(alpha))
     return losses
 
 
