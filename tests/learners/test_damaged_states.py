@@ -29,7 +29,7 @@ def other_features(learned):
     ("name", "params", "damage", "message"),
     [
         ("alors", FOREST, lambda s: s.update(known=s["known"] & False), "no model"),
-        ("alors", FOREST, other_features, "other features"),
+        ("alors", FOREST, other_features, "different features"),
         ("supervised_surrogates", FOREST, lambda s: narrower(s["regression"]["forest"]), "outputs"),
         ("argosmart", {}, lambda s: s.update({k: s[k][:0] for k in ("datasets", "performance")}),
          "empty"),
