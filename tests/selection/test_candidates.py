@@ -49,7 +49,7 @@ def test_without_constraints_everything_that_applies():
 def test_space_and_exclude_are_complements(given, expected):
     names, found = kept(space=given)
     assert names == set(expected)
-    assert set(found.passed_over.values()) == {"not in the space asked for"}
+    assert set(found.passed_over.values()) == {"not in the space"}
     names, found = kept(exclude=given)
     assert names == set(MODELS) - set(expected)
     assert set(found.passed_over.values()) == {"excluded"}
@@ -101,7 +101,7 @@ def test_what_costs_too_much_is_passed_over():
     [
         (SHAPE, {"max_seconds": 1e-9}, r"8 × too costly \(the quickest would take about .* 1e-09"),
         (SHAPE, {"exclude": "LODA", "space": "LODA"}, "1 × excluded, 7 × not in the space"),
-        (SHAPE, {"space": []}, "8 × not in the space asked for"),
+        (SHAPE, {"space": []}, "8 × not in the space"),
         ((3, 4), {"space": ["LOF"]}, "needs at least 51 rows, the table has 3"),
         ((3, 4), {"space": ["LOF", "HBOS"], "max_seconds": 1e-9}, "1 × too costly"),
     ],

@@ -20,7 +20,7 @@ from metaod.models import (
     member_ids,
     members_of,
     register_family,
-    together,
+    total_cost,
     unregister_family,
 )
 from metaod.models._costs import expected_cost
@@ -173,7 +173,7 @@ def test_an_average_costs_what_its_members_do():
     assert cost.n_bytes == max(part.n_bytes for part in parts)
     # what is known counts, and what is not is no reason to forget it
     half = expected_cost(average_of(ModelSpec("Unheard"), members_of(spec)[0]), *SHAPE)
-    assert half == parts[0] == together([parts[0]])
+    assert half == parts[0] == total_cost([parts[0]])
     assert not expected_cost(average_of(ModelSpec("Un"), ModelSpec("Heard")), *SHAPE).is_known
 
 
@@ -195,7 +195,7 @@ def test_memory_is_the_largest_of_its_members():
 
 
 def test_when_nothing_is_left():
-    with pytest.raises(UserError, match="5 × an average, where a single model is asked for") as one:
+    with pytest.raises(UserError, match="5 × an average, but pick='single'") as one:
         select(X, learner=averages_artifact(), pick="single", exclude=list(MODELS))
     assert "pick" in one.value.remedy
 

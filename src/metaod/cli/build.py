@@ -14,19 +14,6 @@ if TYPE_CHECKING:
     from metaod.history import FolderEntry
     from metaod.models import Budget
 
-__all__ = [
-    "Folders",
-    "LabelOption",
-    "MaxMemory",
-    "MaxSeconds",
-    "ModeOption",
-    "StoreOption",
-    "build",
-    "choice",
-    "list_folders",
-    "make_budget",
-]
-
 Choice = TypeVar("Choice", bound=StrEnum)
 
 StoreOption = Annotated[
@@ -139,9 +126,8 @@ def build(
     if only:
         entries = [entry for entry in entries if any(text in entry.full_name for text in only)]
     if not entries:
-        raise UserError(
-            "no dataset is left", where="metaod build", remedy="check --data and --only"
-        )
+        remedy = "check --data and --only"
+        raise UserError("no dataset is left", where="metaod build", remedy=remedy)
     with Store(store, create=True) as opened, BuildProgress() as progress:
         report = run_build(
             opened,
@@ -153,10 +139,8 @@ def build(
             on_task=progress.on_task,
         )
     states = ", ".join(f"{count} {state.value}" for state, count in report.states.items())
-    console().print(
-        f"{len(report.plan.tasks)} datasets done in {report.seconds:.0f} s"
-        + (f": {states}" if states else "")
-    )
+    done = f"{len(report.plan.tasks)} datasets done in {report.seconds:.0f} s"
+    console().print(done + (f": {states}" if states else ""))
 
 
 def list_folders(folders: list[Path], label: str) -> "list[FolderEntry]":

@@ -12,8 +12,6 @@ from metaod.errors import BadParameter, UserError
 if TYPE_CHECKING:
     from metaod.lab import CatalogueEntry
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="List, show and fetch public labelled benchmark sets (ODDS, DAMI, ADBench).",
     no_args_is_help=True,
@@ -47,14 +45,8 @@ def list_(
     numbers = ("rows", "columns", "outliers")
     table = grid("name", *numbers, "origin", "ST", right=numbers)
     for entry in entries:
-        table.add_row(
-            entry.name,
-            str(entry.rows),
-            str(entry.columns),
-            f"{entry.outlier_share:.2%}",
-            entry.origin,
-            "yes" if entry.in_st else "",
-        )
+        counts = (str(entry.rows), str(entry.columns), f"{entry.outlier_share:.2%}")
+        table.add_row(entry.name, *counts, entry.origin, "yes" if entry.in_st else "")
     console().print(table)
     console().print(f"{len(entries)} sets; `metaod datasets show NAME` shows the source of one")
 

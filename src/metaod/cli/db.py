@@ -1,4 +1,4 @@
-"""``metaod db``: look into a store, export, import, merge and check it."""
+"""``metaod db``: show, export, import, merge and check a store."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -22,8 +22,6 @@ from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
     from metaod.store import DatasetRecord, MergeReport
-
-__all__ = ["app"]
 
 app = typer.Typer(
     help="Look into a store of evaluations, export, import, merge and verify it.",
@@ -159,13 +157,9 @@ def show(
     table = grid("model", *numbers, right=numbers)
     for cell in done[:top]:
         spread = "" if cell.n_trials == 1 else f" ± {cell.ap_std:.3f}"
-        table.add_row(
-            f"{cell.model}, {cell.mode.value}" if several_modes else cell.model,
-            f"{cell.ap:.3f}{spread}",
-            f"{cell.roc_auc:.3f}",
-            f"{cell.precision_at_n:.3f}",
-            f"{cell.seconds:.3g}",
-        )
+        name = f"{cell.model}, {cell.mode.value}" if several_modes else cell.model
+        others = (f"{cell.roc_auc:.3f}", f"{cell.precision_at_n:.3f}", f"{cell.seconds:.3g}")
+        table.add_row(name, f"{cell.ap:.3f}{spread}", *others)
     out.print(table)
     out.print(f"{len(done)} cells ok, {len(rest)} not")
     for cell in rest[:top]:
@@ -255,28 +249,16 @@ def verify(
     with Store(store, read_only=True) as opened:
         problems = find_inconsistencies(opened)
         if problems:
-            raise UserError(
-                f"{len(problems)} inconsistencies, the first: {problems[0]}",
-                where=store,
-                remedy="restore an older copy, or build it again",
-            )
-        found = recompute(
-            opened,
-            entries,
-            sample=sample,
-            seed=seed,
-            mode=choice(Mode, "--mode", mode),
-            budget=make_budget(max_seconds, max_memory),
-        )
+            what = f"{len(problems)} inconsistencies, the first: {problems[0]}"
+            raise UserError(what, where=store, remedy="restore an older copy, or build it again")
+        chosen, budget = choice(Mode, "--mode", mode), make_budget(max_seconds, max_memory)
+        found = recompute(opened, entries, sample=sample, seed=seed, mode=chosen, budget=budget)
     for difference in found.differences:
         console().print(str(difference), soft_wrap=True)
     checked = f"{found.n_cells} cells of {found.n_datasets} datasets recomputed"
     if found.differences:
-        raise UserError(
-            f"{checked}, {len(found.differences)} differ",
-            where=store,
-            remedy="build them again, or ask who made the store",
-        )
+        what = f"{checked}, {len(found.differences)} differ"
+        raise UserError(what, where=store, remedy="build them again, or ask who made the store")
     console().print(f"{checked}, all agree")
 
 
@@ -317,13 +299,8 @@ def _print_datasets(records: "list[DatasetRecord]") -> None:
     numbers = ("rows", "columns", "outliers")
     table = grid("name", *numbers, "origin", right=numbers)
     for record in records:
-        table.add_row(
-            visible(record.name),
-            str(record.n_rows),
-            str(record.n_columns),
-            f"{record.outlier_share:.2%}",
-            visible(record.origin),
-        )
+        counts = (str(record.n_rows), str(record.n_columns), f"{record.outlier_share:.2%}")
+        table.add_row(visible(record.name), *counts, visible(record.origin))
     console().print(table)
     console().print(f"{len(records)} datasets")
 
@@ -345,8 +322,8 @@ def _print_facts(facts: dict[str, Any]) -> None:
             table.add_row("", f"{count} {state} ({count / total:.2%})")
     table.add_row("evaluations", str(facts["evaluations"]))
     for item in facts["metafeatures"]:
-        text = f"{item['schema']} version {item['version']}: {item['datasets']}"
-        table.add_row("meta-features", text)
+        schema = f"{item['schema']} version {item['version']}"
+        table.add_row("meta-features", f"{schema}: {item['datasets']}")
     console().print(table)
 
 

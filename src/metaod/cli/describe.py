@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from metaod.metafeatures import Feature, MetaFeatures
     from metaod.tables import PreparedTable
 
-__all__ = ["describe"]
-
 _SUMMARIES = ("min", "max", "mean", "std", "skewness", "kurtosis")
 
 
@@ -102,7 +100,7 @@ def _print(prepared: "PreparedTable", features: "MetaFeatures") -> None:
 def _by_statistic(
     features: Iterable[tuple["Feature", float]],
 ) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """The summaries of each statistic as a row, and the other features."""
+    """Return the summaries of each statistic as a row, and the other features."""
     from metaod.metafeatures import statistic_and_summary
 
     rows: dict[str, dict[str, float]] = {}

@@ -11,9 +11,9 @@ from metaod.cli.options import (
     Example,
     Files,
     grouped_options,
-    one_or_several,
     open_tables,
     picking_errors,
+    selection_options,
 )
 from metaod.cli.screen import console, counted, grid, message_if_long, visible
 from metaod.cli.select import Verbose, print_notes, print_pick, print_warnings
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from metaod.selection import MetaOD
     from metaod.tables import Table
-
-__all__ = ["detect"]
 
 _COMMAND = "metaod detect"
 _SHOWN_COLUMNS = 4
@@ -91,14 +89,10 @@ def detect(
             {**defaults, "save": None, "contamination": "auto"},
         )
     if save is not None and files and len(files) > 1:
-        raise UserError(
-            "--save keeps one pick, and there are several tables",
-            where=_COMMAND,
-            remedy="give one table",
-        )
+        what = "--save keeps one pick, and there are several tables"
+        raise UserError(what, where=_COMMAND, remedy="give one table")
     tables = open_tables(_COMMAND, files, reading, example=example)
-    # after all tables are known to exist: it creates the folder
-    targets = targets_of(_COMMAND, files, output)
+    targets = targets_of(_COMMAND, files, output)  # creates the folder, once all tables are found
     out = console(stderr=output == "-")
     saved = None if apply is None else _load(apply)
     for place, (table, target) in enumerate(zip(tables, targets, strict=True)):
@@ -127,20 +121,11 @@ def _pick_and_score(
 
     if save is not None:
         check_target(save)  # before anything that takes long
-    model = MetaOD(
-        picking["learner"],
-        pick=picking["pick"],
-        contamination=contamination,
-        exclude=one_or_several(picking["exclude"]),
-        space=one_or_several(picking["space"]),
-        max_seconds=picking["max_seconds"],
-        random_state=picking["seed"],
-    ).fit(table)
+    model = MetaOD(contamination=contamination, **selection_options(picking)).fit(table)
     if save is not None:
         model.save(save)
-    models = tuple(model.fitted_.weights)
-    scores, selection = model.decision_scores_, model.selection_
-    return Detection(table, scores, model.threshold_, models, model.notes_, selection)
+    models, scores = tuple(model.fitted_.weights), model.decision_scores_
+    return Detection(table, scores, model.threshold_, models, model.notes_, model.selection_)
 
 
 def _load(path: str) -> "MetaOD":
@@ -149,15 +134,14 @@ def _load(path: str) -> "MetaOD":
     from metaod.selection import load
 
     with message_if_long("fitting the saved pick again"), warnings.catch_warnings():
-        # the notes of the pick say the same
-        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", UserWarning)  # the notes of the pick hold them
         return load(path)
 
 
 def _score_with(model: "MetaOD", table: "Table") -> Detection:
     from metaod.selection import table_notes
 
-    # columns are found by name, in any order; scikit-learn's predict insists on the same order
+    # columns are found by name, in any order; scikit-learn's predict demands the same order
     prepared = model.preparation_.transform(table)
     scores = model.fitted_.score(prepared.X)
     notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
@@ -177,20 +161,15 @@ def _share(text: str) -> Any:
 def _refuse_with_apply(given: dict[str, Any], defaults: dict[str, Any]) -> None:
     for name, value in given.items():
         if value != defaults[name]:
-            raise BadParameter(
-                _COMMAND,
-                f"--{name.replace('_', '-')}",
-                "left out with --apply: the saved pick is used as it is",
-                value,
-            )
+            legal = "left out with --apply: the saved pick is used as it is"
+            raise BadParameter(_COMMAND, f"--{name.replace('_', '-')}", legal, value)
 
 
 def _print(out: "Console", found: Detection, top: int, *, verbose: bool) -> None:
     size = f"{counted(found.table.n_rows, 'row')} × {counted(found.table.n_columns, 'column')}"
     out.print(f"{visible(found.table.source)}: {size}", style="bold")
-    print_pick(
-        out, found.models, "saved pick" if found.selection is None else "pick", verbose=verbose
-    )
+    heading = "saved pick" if found.selection is None else "pick"
+    print_pick(out, found.models, heading, verbose=verbose)
     warnings = () if found.selection is None else found.selection.trust.warnings
     print_warnings(out, warnings)
     print_notes(out, (*found.table.warnings, *found.notes), warnings)

@@ -12,8 +12,6 @@ from metaod.cli.screen import console, grid
 if TYPE_CHECKING:
     from metaod.lab import EvaluationRun
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     testbed: Annotated[str, typer.Argument(help="poc or st.", metavar="TESTBED")],

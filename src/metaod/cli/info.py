@@ -1,4 +1,4 @@
-"""``metaod info``: versions, and what the learner was trained on, how, and with which figures."""
+"""``metaod info``: the learner, its training data and measured quality, and library versions."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,8 +7,6 @@ from metaod.cli.screen import Json, console, grid, print_json, visible
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
-
-__all__ = ["info"]
 
 _FIGURE_TITLES = {
     "n_datasets": "datasets",

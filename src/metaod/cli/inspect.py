@@ -1,4 +1,4 @@
-"""``metaod inspect``: what a table holds and what preparation will make of it."""
+"""``metaod inspect``: the columns of a table and their preparation."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,8 +9,6 @@ from metaod.cli.screen import Json, console, counted, grid, print_json, visible
 
 if TYPE_CHECKING:
     from metaod.tables import PreparedTable, Table
-
-__all__ = ["inspect"]
 
 _MOST_COLUMNS = 40
 
@@ -61,19 +59,13 @@ def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> No
     size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
     out.print(f"{visible(table.source)}: {size}", style="bold")
     if table.label is not None:
-        out.print(
-            f"label (not used for picking): {int(table.label.sum())} outliers "
-            f"({table.label.mean():.1%})"
-        )
+        outliers = f"{int(table.label.sum())} outliers ({table.label.mean():.1%})"
+        out.print(f"label (not used for picking): {outliers}")
     shown = prepared.record.columns[:most]
     listing = grid("column", "type", "missing", "preparation", right=("missing",))
     for column in shown:
-        listing.add_row(
-            visible(column.name),
-            column.kind,
-            str(column.n_missing or ""),
-            visible(column.description()),
-        )
+        name, done = visible(column.name), visible(column.description())
+        listing.add_row(name, column.kind, str(column.n_missing or ""), done)
     out.print(listing)
     hidden = len(prepared.record.columns) - len(shown)
     if hidden:

@@ -1,7 +1,4 @@
-"""The command ``metaod``: its entry, its global options and how errors are shown.
-
-Neither this module nor those of the commands import anything heavy before a command runs.
-"""
+"""The command ``metaod``. Its modules import nothing heavy before a command runs."""
 
 import errno
 import os
@@ -25,8 +22,6 @@ from metaod.cli.select import select
 from metaod.cli.testbed import app as testbed_app
 from metaod.cli.train import learners, train
 from metaod.errors import UserError
-
-__all__ = ["app", "main"]
 
 USER_ERROR, DEFECT, INTERRUPTED = 2, 1, 130
 
@@ -78,16 +73,14 @@ def options(
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the command; exit with 0, 1 (a defect in metaod), 2 (an error of the user) or 130."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    # accepted anywhere, also after the sub-command
-    debug = "--debug" in arguments
+    debug = "--debug" in arguments  # accepted anywhere, also after the sub-command
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
         code = app(args=arguments, prog_name="metaod", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
     except _UsageError as error:
-        if not str(error):
-            # a group without a command has printed its help
+        if not str(error):  # a group without a command has printed its help
             sys.exit(USER_ERROR)
         _fail(_usage_line(error), USER_ERROR, debug=debug)
     except UserError as error:
@@ -95,7 +88,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", INTERRUPTED, debug=debug)
     except BrokenPipeError:
-        # the reader of the output has gone (`| head`): no error, and no message at shutdown
+        # the output was closed (`| head`): no error, and no message at shutdown
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:

@@ -10,8 +10,6 @@ from metaod.errors import BadParameter
 if TYPE_CHECKING:
     from metaod.models import ModelSpec
 
-__all__ = ["models"]
-
 
 def models(
     *,
@@ -74,7 +72,7 @@ def models(
 
 
 def _named(family: list[str] | None, space: str) -> list[str] | None:
-    """Names of families in their own spelling; case does not matter."""
+    """Return the names of families in their usual spelling; case does not matter."""
     from metaod.models import model_space
 
     if not family:
@@ -87,15 +85,9 @@ def _named(family: list[str] | None, space: str) -> list[str] | None:
 
 
 def _as_data(spec: "ModelSpec", rows: int | None, columns: int) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "id": spec.id,
-        **spec.to_dict(),
-        "random": spec.is_random,
-        "equivalence": spec.equivalence.id,
-    }
-    if rows is not None:
-        data["why_not"] = spec.why_not(rows, columns)
-    return data
+    flags = {"random": spec.is_random, "equivalence": spec.equivalence.id}
+    reason = {} if rows is None else {"why_not": spec.why_not(rows, columns)}
+    return {"id": spec.id, **spec.to_dict(), **flags, **reason}
 
 
 def _print_models(shown: "list[ModelSpec]", total: int, rows: int | None, columns: int) -> None:
@@ -116,17 +108,15 @@ def _print_families(chosen: "list[ModelSpec]") -> None:
     table = grid("family", "models", "random", "hyperparameters", right=("models",))
     for name in dict.fromkeys(spec.detector for spec in chosen):
         alike = [spec for spec in chosen if spec.detector == name]
-        table.add_row(
-            name, str(len(alike)), "yes" if alike[0].is_random else "no", _values_in(alike) or "-"
-        )
+        is_random = "yes" if alike[0].is_random else "no"
+        table.add_row(name, str(len(alike)), is_random, _values_in(alike) or "-")
     console().print(table)
-    console().print(
-        f"{len(chosen)} models; --family NAME lists the models of one family, --all every model"
-    )
+    remedy = "--family NAME lists the models of one family, --all every model"
+    console().print(f"{len(chosen)} models; {remedy}")
 
 
 def _values_in(specs: "list[ModelSpec]") -> str:
-    """The values of each hyperparameter in a family, one hyperparameter a line."""
+    """List the values of each hyperparameter in a family, one hyperparameter a line."""
     from metaod.models import DEFAULT_SCALING
 
     values: dict[str, dict[str, None]] = {name: {} for name in specs[0].family.grid}
@@ -135,6 +125,5 @@ def _values_in(specs: "list[ModelSpec]") -> str:
             values.setdefault(name, {})[str(value)] = None
         values.setdefault("scaling", {})[spec.scaling] = None
     if list(values["scaling"]) == [DEFAULT_SCALING]:
-        # the default is not part of a model's id
-        del values["scaling"]
+        del values["scaling"]  # the default is not part of a model's id
     return "\n".join(f"{name}: {', '.join(options)}" for name, options in values.items())

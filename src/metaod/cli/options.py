@@ -1,4 +1,4 @@
-"""Options that several commands share, and what is behind them: reading tables and picking."""
+"""Options that several commands share, for reading tables and picking models."""
 
 import functools
 import inspect
@@ -15,20 +15,6 @@ from metaod.errors import BadFile, BadParameter, UserError
 if TYPE_CHECKING:
     from metaod.tables import Table
 
-__all__ = [
-    "PICKING",
-    "READING",
-    "Example",
-    "File",
-    "Files",
-    "Learner",
-    "grouped_options",
-    "one_or_several",
-    "open_table",
-    "open_tables",
-    "picking_errors",
-]
-
 _FORMATS = "CSV, TSV, Parquet, ARFF, MAT, NPY, NPZ, XLSX; - is stdin."
 File = Annotated[str | None, typer.Argument(help=f"Table: {_FORMATS}")]
 Files = Annotated[list[str] | None, typer.Argument(help=f"Tables: {_FORMATS}", metavar="FILE")]
@@ -36,8 +22,7 @@ Example = Annotated[bool, typer.Option("--example", help="Use the bundled exampl
 _LEARNER = "Learner that picks: default, a learner's name, or an artifact's file."
 Learner = Annotated[str, typer.Option(help=_LEARNER, metavar="NAME")]
 
-Group = Mapping[str, tuple[Any, Any]]
-"""Options by name: annotation and default."""
+Group = Mapping[str, tuple[Any, Any]]  # options by name: annotation and default
 
 
 def _option(kind: Any, text: str, *flags: str, default: Any = None, **settings: Any) -> Any:
@@ -47,7 +32,7 @@ def _option(kind: Any, text: str, *flags: str, default: Any = None, **settings: 
 _reading = functools.partial(_option, rich_help_panel="Reading the table")
 _picking = functools.partial(_option, rich_help_panel="Picking the model")
 
-READING: Group = {
+READING: Group = {  # of metaod.read_table
     "label": _reading(
         str | None, "Label column (or array); set apart, only for evaluation.", metavar="NAME"
     ),
@@ -74,9 +59,8 @@ READING: Group = {
         int | None, "Most memory that the file may take; 8 GiB by default.", metavar="N", min=1
     ),
 }
-"""How the commands read a table: options of :func:`metaod.read_table`."""
 
-PICKING: Group = {
+PICKING: Group = {  # of metaod.select
     "learner": _picking(str, _LEARNER, default="default", metavar="NAME"),
     "pick": _picking(
         str | None,
@@ -96,14 +80,10 @@ PICKING: Group = {
         int, "Seed of all random parts.", default=0, metavar="N", min=0, max=2**32 - 1
     ),
 }
-"""How the commands pick a model: options of :func:`metaod.select`."""
 
 
 def grouped_options(**groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command all options of a group in place of the parameter with the group's name.
-
-    The command gets the options' values as one dictionary. Typer sees one parameter an option.
-    """
+    """Replace a command's parameter by a group of options; it gets their values as a dict."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         parameters = []
@@ -132,10 +112,7 @@ def grouped_options(**groups: Group) -> Callable[[Callable[..., None]], Callable
 def open_table(
     command: str, file: str | None, reading: Mapping[str, Any], *, example: bool
 ) -> "Table":
-    """Read the table that a command was given, or the bundled example.
-
-    Options of :func:`metaod.read_table` that are None keep their default.
-    """
+    """Read the file or the bundled example; options that are None keep their default."""
     from metaod.tables import load_example, read_table
 
     given = {name: value for name, value in reading.items() if value is not None}
@@ -143,9 +120,8 @@ def open_table(
         raise UserError("no FILE was given", where=command, remedy="name one, or use --example")
     if example and (file is not None or given):
         extra = "FILE" if file is not None else f"--{next(iter(given)).replace('_', '-')}"
-        raise UserError(
-            f"{extra} cannot be used with --example", where=command, remedy="leave one of them out"
-        )
+        what = f"{extra} cannot be used with --example"
+        raise UserError(what, where=command, remedy="leave one of them out")
     if file is None:
         return load_example()
     sheet = given.get("sheet")
@@ -160,20 +136,22 @@ def open_tables(
     """Read several tables one after another; all files must exist before the first is read."""
     named: Sequence[str | None] = files or [None]
     if len(named) > 1 and "-" in named:
-        raise UserError(
-            "stdin (-) cannot be used beside other files", where=command, remedy="give it alone"
-        )
+        what = "stdin (-) cannot be used beside other files"
+        raise UserError(what, where=command, remedy="give it alone")
     for file in named if len(named) > 1 else ():
         if not Path(str(file)).expanduser().exists():
             raise BadFile(str(file), "there is no such file", remedy="check the path")
     return (open_table(command, file, reading, example=example) for file in named)
 
 
-def one_or_several(given: Sequence[str] | None) -> str | list[str] | None:
-    """Values of a repeatable option; a single one as a text, as it may name a model space."""
-    if not given:
-        return None
-    return given[0] if len(given) == 1 else list(given)
+def selection_options(picking: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of :func:`metaod.select` from the values of the group PICKING."""
+    options = {**picking, "random_state": picking["seed"]}
+    del options["seed"]
+    for name in ("exclude", "space"):
+        given = picking[name] or [None]
+        options[name] = given[0] if len(given) == 1 else list(given)  # one may name a model space
+    return options
 
 
 @contextmanager

@@ -11,20 +11,12 @@ if TYPE_CHECKING:
 
     from metaod.store import Plan, TaskResult
 
-__all__ = ["BuildProgress", "Steps"]
-
 _SECONDS_BETWEEN_STEPS = 15.0
 _SECONDS_BETWEEN_DATASETS = 10.0
 
 
 class Steps:
-    """Shows which work is being done and how many of its steps are done.
-
-    Parameters
-    ----------
-    lines : bool, default=True
-        Whether lines are printed if standard error is no terminal.
-    """
+    """Shows the progress of work in steps; without `lines`, on a terminal only."""
 
     def __init__(self, *, lines: bool = True) -> None:
         self._bar: Progress | None = None
@@ -42,7 +34,7 @@ class Steps:
             self._bar.stop()
 
     def on_step(self, what: str, done: int, total: int) -> None:
-        """Show what is being done, how many of its steps are done and how many there are."""
+        """Show the name of the work, and how many of its steps are done."""
         if self._bar is not None:
             if what not in self._tasks:
                 self._tasks[what] = self._bar.add_task(visible(what)[:40])
@@ -56,7 +48,7 @@ class Steps:
 
 
 class BuildProgress:
-    """Shows which dataset of a build was done and the time left, by the cost of the rest."""
+    """Shows the last dataset of a build that is done, and the time left."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None

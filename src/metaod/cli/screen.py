@@ -1,4 +1,4 @@
-"""What the commands print with: the console, grids, JSON, and messages to standard error."""
+"""Print: the console, grids, JSON, and messages to standard error."""
 
 import json
 import shutil
@@ -17,40 +17,21 @@ if TYPE_CHECKING:
 
     from metaod.tables import PreparedTable
 
-__all__ = [
-    "DataDir",
-    "Json",
-    "console",
-    "counted",
-    "grid",
-    "message",
-    "message_if_long",
-    "print_json",
-    "shape_of",
-    "visible",
-]
-
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 DataDir = Annotated[
     Path | None, typer.Option(help="Folder that holds datasets already.", metavar="DIR")
 ]
 
 _LONG_SECONDS = 3.0
-"""Time after which :func:`message_if_long` prints its message."""
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Standard output, or standard error for a command whose output goes to standard output.
-
-    A pipe is taken as 200 columns wide. Markup and emoji codes are printed as they are, as tables
-    may hold both.
-    """
+    """Return a console, 200 columns wide for a pipe; markup and emoji codes are plain text."""
     from rich.console import Console
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
-            # rich would exit with 1; a reader that has seen enough is no error, see main()
-            raise BrokenPipeError
+            raise BrokenPipeError  # handled in main(); rich would exit with 1
 
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
     width = shutil.get_terminal_size().columns if is_terminal else 200
@@ -58,29 +39,17 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def visible(text: str) -> str:
-    """Make control characters visible: those in a user's table could control the terminal.
-
-    Examples
-    --------
-    >>> print(visible("a" + chr(27) + "[31m"))
-    a\\x1b[31m
-    """
+    """Make control characters visible: those in a user's table could control the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def counted(number: int, thing: str) -> str:
-    """Number and noun, in the plural where due.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
-    """
+    """Return the number with the noun, as '1 row' or '2 rows'."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def shape_of(prepared: "PreparedTable") -> str:
-    """Name and size of a table, as the first line of a command's output."""
+    """Describe the name and size of a table."""
     n_rows, n_prepared = prepared.X.shape
     n_columns = len(prepared.record.columns)
     text = f"{visible(prepared.source)}: {counted(n_rows, 'row')} × {counted(n_columns, 'column')}"
@@ -88,7 +57,7 @@ def shape_of(prepared: "PreparedTable") -> str:
 
 
 def grid(*headings: str, right: tuple[str, ...] = ()) -> "Grid":
-    """Make an empty table in the style of all commands; the named columns are right-aligned."""
+    """Return an empty table; the columns in `right` are right-aligned."""
     from rich import box
     from rich.table import Table as Grid
 

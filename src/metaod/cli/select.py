@@ -12,9 +12,9 @@ from metaod.cli.options import (
     Example,
     Files,
     grouped_options,
-    one_or_several,
     open_tables,
     picking_errors,
+    selection_options,
 )
 from metaod.cli.screen import Json, console, counted, grid, print_json, shape_of, visible
 
@@ -24,16 +24,13 @@ if TYPE_CHECKING:
     from metaod.selection import Selection
     from metaod.tables import Table
 
-__all__ = ["Verbose", "print_notes", "print_pick", "print_warnings", "select"]
-
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show the full ids of the picked models.")
 ]
 
 _COMMAND = "metaod select"
 
-_OTHER_COLUMNS_WIDTH = 40
-"""Width of the ranking's columns beside the model."""
+_OTHER_COLUMNS_WIDTH = 40  # of the ranking, beside the model
 
 
 @grouped_options(picking=PICKING, reading=READING)
@@ -58,19 +55,11 @@ def select(
     """
     from metaod.selection import select as select_for
 
-    options: dict[str, Any] = {
-        "learner": picking["learner"],
-        "pick": picking["pick"],
-        "exclude": one_or_several(picking["exclude"]),
-        "space": one_or_several(picking["space"]),
-        "max_seconds": picking["max_seconds"],
-        "random_state": picking["seed"],
-    }
     tables = open_tables(_COMMAND, files, reading, example=example)
     found = []
     for place, table in enumerate(tables):
         with picking_errors(_COMMAND, picking["learner"]):
-            selection = select_for(table, **options)
+            selection = select_for(table, **selection_options(picking))
         if json:
             found.append(selection.to_dict(top=top))
             continue
@@ -105,7 +94,7 @@ def _print(selection: "Selection", table: "Table", top: int) -> None:
         out.print(f"... and {counted(hidden, 'more model')}; --top shows them")
     if selection.passed_over:
         n_over = counted(len(selection.passed_over), "model")
-        out.print(f"{n_over} left out: not asked for, too costly, or not for this table")
+        out.print(f"{n_over} left out: not allowed, too costly, or not for this table")
     out.print("\nWhy this pick", style="bold")
     for line in str(selection.explain()).splitlines():
         out.print(visible(line))
@@ -134,14 +123,14 @@ def print_warnings(out: "Console", warnings: Sequence[str]) -> None:
 
 
 def print_notes(out: "Console", notes: Sequence[str], warnings: Sequence[str]) -> None:
-    """Print what was done to the table, without what the warnings say already."""
+    """Print notes on the table, without those among the warnings."""
     for note in notes:
         if note not in warnings:
             out.print(f"note: {visible(note)}")
 
 
 def _model(model: str, width: int) -> str:
-    """A model as the ranking shows it: a long average with one member a line."""
+    """Write a model for the ranking: a long average with one member a line."""
     from metaod.models import member_ids, title_of
 
     title = title_of(model)

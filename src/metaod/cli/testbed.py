@@ -11,8 +11,6 @@ from metaod.errors import BadFile, BadParameter
 if TYPE_CHECKING:
     from metaod.lab import Manifest, Member
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Make the paper's testbeds, POC and ST, and childsets of labelled tables.",
     no_args_is_help=True,
@@ -139,13 +137,9 @@ def childsets(
     """
     from metaod.lab import Recipe, build_childsets, read_mothersets
 
+    levels = {"difficulty": difficulty, "clusteredness": clusteredness}
     recipe = Recipe.from_dict(
-        {
-            "difficulty": difficulty,
-            "frequency": _share(frequency),
-            "clusteredness": clusteredness,
-            "irrelevance": irrelevance,
-        }
+        {**levels, "frequency": _share(frequency), "irrelevance": irrelevance}
     )
     mothersets = read_mothersets(
         source, target=target, task=task, normal_at_least=normal_at_least, only=only or ()
@@ -177,14 +171,9 @@ def _show(manifest: "Manifest", out: Path) -> None:
     for member in manifest.members:
         if member.file is None or (member.fold or 1) > 1:
             continue
-        table.add_row(
-            member.name,
-            *map(str, member.shape[:2]),
-            f"{member.outlier_share:.4%}",
-            member.origin,
-            "" if member.recipe is None else member.recipe.name,
-            _shape_in_paper(member),
-        )
+        counts = (*map(str, member.shape[:2]), f"{member.outlier_share:.4%}")
+        recipe = "" if member.recipe is None else member.recipe.name
+        table.add_row(member.name, *counts, member.origin, recipe, _shape_in_paper(member))
     console().print(table)
     if manifest.testbed == "poc":
         console().print("one line per motherset: its siblings have the same shape")
@@ -192,11 +181,9 @@ def _show(manifest: "Manifest", out: Path) -> None:
         console().print(f"stands in: {got} for {wanted}")
     for item in manifest.left_out:
         console().print(f"left out: {item.name} ({item.datasets}): {item.reason}", soft_wrap=True)
-    counts = ", ".join(f"{count} {source}" for source, count in manifest.counts().items())
-    console().print(
-        f"{len(manifest.members)} datasets ({counts}); {out / 'manifest.json'} lists them",
-        soft_wrap=True,
-    )
+    sources = ", ".join(f"{count} {source}" for source, count in manifest.counts().items())
+    total = f"{len(manifest.members)} datasets ({sources})"
+    console().print(f"{total}; {out / 'manifest.json'} lists them", soft_wrap=True)
     checked = manifest.check_shapes()
     if checked:
         console().print(f"shapes checked against the paper: {', '.join(checked)}")

@@ -13,8 +13,6 @@ from metaod.cli.screen import Json, console, grid, print_json, visible
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
 
-__all__ = ["learners", "train"]
-
 
 def learners(*, json: Json = False) -> None:
     """List the learners that `metaod train --learner` takes.
@@ -25,18 +23,17 @@ def learners(*, json: Json = False) -> None:
 
     kinds = learner_classes()
     if json:
-        print_json(
-            [
-                {
-                    "name": name,
-                    "title": kind.title,
-                    "summary": kind.summary,
-                    "random": kind.is_random,
-                    "parameters": [item.name for item in fields(kind)],
-                }
-                for name, kind in kinds.items()
-            ]
-        )
+        listed = [
+            {
+                "name": name,
+                "title": kind.title,
+                "summary": kind.summary,
+                "random": kind.is_random,
+                "parameters": [item.name for item in fields(kind)],
+            }
+            for name, kind in kinds.items()
+        ]
+        print_json(listed)
         return
     table = grid("name", "in tables", "how it picks")
     for name, kind in kinds.items():

@@ -1,4 +1,4 @@
-"""What ``metaod detect`` found, and how it is written to a file."""
+"""The result of ``metaod detect``, and how it is written to a file."""
 
 import os
 import secrets
@@ -19,18 +19,14 @@ if TYPE_CHECKING:
     from metaod.selection import Selection
     from metaod.tables import Table
 
-__all__ = ["Detection", "Target", "targets_of", "write_scored"]
-
-Target = Path | Literal["-"] | None
-"""A file, standard output, or nowhere."""
-
+Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 _ADDED = ("score", "rank", "flag")
 _ENDINGS = (".csv", ".parquet")
 
 
 @dataclass(frozen=True, eq=False)
 class Detection:
-    """A table as it was read, the scores of its rows, and the pick unless it was a saved one."""
+    """A table, the scores of its rows, and the selection unless the pick was a saved one."""
 
     table: "Table"
     scores: "npt.NDArray[np.float64]"
@@ -57,19 +53,14 @@ class Detection:
 
 
 def targets_of(command: str, files: Sequence[str] | None, output: str | None) -> list[Target]:
-    """Where each table's scores go; refuses what cannot be written.
-
-    Several tables go to a folder, which is created if needed, each under its own name with
-    ``-scored.csv``.
-    """
+    """Return the target of each table's scores; for several tables, files in a folder."""
     named = list(files) if files else [None]
     if output is None:
         return [None] * len(named)
     if output == "-":
         if len(named) > 1:
-            raise UserError(
-                "several tables cannot go to stdout", where=command, remedy="give a folder to -o"
-            )
+            what = "several tables cannot go to stdout"
+            raise UserError(what, where=command, remedy="give a folder to -o")
         return ["-"]
     place = Path(output).expanduser()
     if len(named) == 1:
@@ -79,17 +70,14 @@ def targets_of(command: str, files: Sequence[str] | None, output: str | None) ->
     stems = [_stem(Path(str(name)).name) for name in named]
     for stem in stems:
         if stems.count(stem) > 1:
-            raise UserError(
-                f"two tables would both be written to {stem}-scored.csv",
-                where=command,
-                remedy="rename one, or score them one after another",
-            )
+            what = f"two tables would both be written to {stem}-scored.csv"
+            remedy = "rename one, or score them one after another"
+            raise UserError(what, where=command, remedy=remedy)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(
-            f"cannot be made ({error.strerror})", where=str(place), remedy="check the path"
-        ) from error
+        what = f"cannot be made ({error.strerror})"
+        raise UserError(what, where=str(place), remedy="check the path") from error
     return [
         _file(command, place / f"{stem}-scored.csv", name)
         for stem, name in zip(stems, named, strict=True)
@@ -97,10 +85,7 @@ def targets_of(command: str, files: Sequence[str] | None, output: str | None) ->
 
 
 def write_scored(found: Detection, target: Target, *, label: str | None = None) -> tuple[str, ...]:
-    """Write the input with score, rank and flag; return the names of the added columns.
-
-    A label that was set apart is written as 0 and 1, under its own name.
-    """
+    """Write the input with score, rank, flag and a label as 0 and 1; return the added names."""
     import pandas as pd
 
     frame, names = _scored_frame(found, label)
@@ -114,7 +99,7 @@ def write_scored(found: Detection, target: Target, *, label: str | None = None) 
 
 
 def _scored_frame(found: Detection, label: str | None) -> tuple["pd.DataFrame", tuple[str, ...]]:
-    """The input with score, rank and flag; a name that is taken gets an underscore."""
+    """Return the input with score, rank and flag; a name that is taken gets an underscore."""
     frame = found.table.frame.copy(deep=False)
     if label is not None and found.table.label is not None:
         frame[label] = found.table.label
@@ -135,28 +120,23 @@ def _file(command: str, path: Path, source: str | None) -> Path:
     if path.is_dir():
         raise UserError("is a folder", where=str(path), remedy="name a file in it")
     if not path.parent.is_dir():
-        raise UserError(
-            f"there is no folder {path.parent}", where=str(path), remedy="make it first"
-        )
+        what = f"there is no folder {path.parent}"
+        raise UserError(what, where=str(path), remedy="make it first")
     if source not in (None, "-") and path.exists() and path.samefile(str(source)):
         raise UserError("is the input itself", where=str(path), remedy="write to another file")
-    # the output is written to a new file in the folder first
-    if not os.access(path.parent, os.W_OK):
-        raise UserError(
-            "its folder cannot be written", where=str(path), remedy="name another folder"
-        )
+    if not os.access(path.parent, os.W_OK):  # the output is a new file in the folder first
+        what = "its folder cannot be written"
+        raise UserError(what, where=str(path), remedy="name another folder")
     return path
 
 
 def _stem(name: str) -> str:
-    stem = Path(name)
-    if stem.suffix.lower() == ".gz":
-        stem = stem.with_suffix("")
-    return stem.stem
+    path = Path(name)
+    return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
 
 
 def _write(frame: "pd.DataFrame", path: Path, *, index: bool) -> None:
-    """Write to a new file and rename it, so that no half-written file is left."""
+    """Write to a new file and rename it: no half-written file is left."""
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
         if path.suffix.lower() == ".parquet":
@@ -165,8 +145,7 @@ def _write(frame: "pd.DataFrame", path: Path, *, index: bool) -> None:
             frame.to_csv(fresh, index=index, lineterminator="\n")
         fresh.replace(path)
     except OSError as error:
-        raise UserError(
-            f"cannot be written ({error.strerror})", where=str(path), remedy="check the path"
-        ) from error
+        what = f"cannot be written ({error.strerror})"
+        raise UserError(what, where=str(path), remedy="check the path") from error
     finally:
         fresh.unlink(missing_ok=True)

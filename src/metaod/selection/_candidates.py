@@ -1,4 +1,4 @@
-"""Which models may be picked for a table, given the user's constraints and their cost."""
+"""The models that may be picked for a table, given the user's constraints and their cost."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,24 +19,20 @@ from metaod.models import (
     why_too_costly,
 )
 
-__all__ = ["MAX_BYTES", "TABLE_COPIES", "Candidates", "Constraints", "Models", "Pick", "check_pick"]
-
 Models = str | ModelSpec | Iterable[str | ModelSpec]
 Pick = Literal["ensemble", "single"]
 
-MAX_BYTES = 2.0 * 2**30
-"""Default limit of a pick's expected memory beyond the table ..."""
+# default limit of a pick's expected memory beyond the table: the larger of a number of bytes and a
+# number of copies of the table
+MAX_BYTES, TABLE_COPIES = 2.0 * 2**30, 4.0
 
-TABLE_COPIES = 4.0
-"""... or this many times the size of the table, if that is more."""
-
-_NOT_IN_SPACE = "not in the space asked for"
-_NOT_SINGLE = "an average, where a single model is asked for"
+_NOT_IN_SPACE = "not in the space"
+_NOT_SINGLE = "an average, but pick='single'"
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """What the user allows; the parameters are those of :func:`metaod.select`."""
+    """The constraints of :func:`metaod.select`."""
 
     space: Models | None = None
     exclude: Models | None = None
@@ -45,7 +41,7 @@ class Constraints:
     pick: Pick | None = None
 
     def check(self, owner: str) -> None:
-        """Refuse limits and kinds of pick that are not legal; `owner` is named in the error."""
+        """Refuse limits and kinds of pick that are not legal; errors name the `owner`."""
         check_pick(self.pick, owner=owner)
         for name in ("max_seconds", "max_bytes"):
             limit = getattr(self, name)
@@ -55,14 +51,13 @@ class Constraints:
                 raise BadParameter(owner, name, "a number above 0", limit)
 
     def byte_limit(self, table_bytes: int) -> float | None:
-        """Limit of memory for a table of that size."""
         if self.max_bytes == "auto":
             return max(MAX_BYTES, TABLE_COPIES * table_bytes)
         return self.max_bytes
 
 
 def check_pick(value: Any, *, owner: str = "MetaOD") -> None:
-    """Refuse what is not a kind of pick; None stands for the default, "ensemble"."""
+    """Refuse what is not a kind of pick; None means "ensemble"."""
     if value is not None and not (isinstance(value, str) and value in ("ensemble", "single")):
         raise BadParameter(owner, "pick", "one of ('ensemble', 'single'), or None", value)
 
@@ -109,16 +104,14 @@ class Candidates:
                 passed_over[spec] = reason
         if not costs:
             reasons = _main_reasons(passed_over, too_costly, constraints.max_seconds)
-            raise UserError(
-                f"no model is left to pick from: {reasons}",
-                where=f"a table of {shape[0]} rows and {shape[1]} columns",
-                remedy="loosen max_seconds, max_bytes, exclude, space or pick, or give other rows",
-            )
+            where = f"a table of {shape[0]} rows and {shape[1]} columns"
+            remedy = "loosen max_seconds, max_bytes, exclude, space or pick, or give other rows"
+            raise UserError(f"no model is left to pick from: {reasons}", where=where, remedy=remedy)
         return cls(costs, passed_over)
 
 
 def _names_of(spec: ModelSpec) -> set[str]:
-    """Ids and families of the model and its members."""
+    """Return ids and families of the model and its members."""
     return {name for part in (spec, *members_of(spec)) for name in (part.id, part.detector)}
 
 
@@ -155,19 +148,18 @@ def _named(given: Models | None, parameter: str, known: set[str], owner: str) ->
 def _main_reasons(
     passed_over: dict[ModelSpec, str], too_costly: dict[ModelSpec, Cost], max_seconds: float | None
 ) -> str:
-    """The three reasons that say most, with the number of models for each."""
+    """List the three main reasons, with the number of models for each."""
     counts = Counter(reason for spec, reason in passed_over.items() if spec not in too_costly)
     if too_costly:
-        # every model has its own cost: the least shows how far off the limit is
-        slow = [
-            spec for spec, cost in too_costly.items() if max_seconds and cost.seconds > max_seconds
-        ]
+        # every model has another cost: the least shows how far off the limit is
+        limit = max_seconds or float("inf")
+        slow = [spec for spec, cost in too_costly.items() if cost.seconds > limit]
         if slow:
             least = min(slow, key=lambda spec: (too_costly[spec].seconds, spec.id))
-            counts[f"too costly (the quickest {passed_over[least]})"] = len(too_costly)
         else:
             least = min(too_costly, key=lambda spec: (too_costly[spec].n_bytes, spec.id))
-            counts[f"too costly (the smallest {passed_over[least]})"] = len(too_costly)
-    # models outside the space say least about why nothing is left
+        kind = "quickest" if slow else "smallest"
+        counts[f"too costly (the {kind} {passed_over[least]})"] = len(too_costly)
+    # models outside the space explain least why nothing is left
     reasons = sorted(counts, key=lambda reason: (reason == _NOT_IN_SPACE, -counts[reason]))
     return ", ".join(f"{counts[reason]} × {reason}" for reason in reasons[:3])

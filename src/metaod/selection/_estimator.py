@@ -21,8 +21,6 @@ from metaod.selection._threshold import Contamination, check_contamination
 from metaod.selection._trust import table_notes
 from metaod.tables import Preparation, PreparedTable, Table, read_table
 
-__all__ = ["MetaOD", "load"]
-
 
 class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not annotated
     """An outlier detector that picks itself for the table it is fitted to.
@@ -30,17 +28,14 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     Tables may hold text, dates and missing values. ``predict``, ``score_samples`` and
     ``decision_function`` have scikit-learn's signs: -1 is an outlier, lower is more outlying.
     ``decision_scores_``, ``labels_`` and ``threshold_`` have PyOD's: higher is more outlying, 1 is
-    an outlier.
-
-    It has no ``set_output``, which scikit-learn gives to transformers alone.
+    an outlier. There is no ``set_output``, which scikit-learn gives to transformers alone.
 
     Parameters
     ----------
     learner : str, path or Artifact, default="default"
-        The learner that picks: the shipped default, the name of a learner, or an artifact that
-        ``metaod train`` made.
+        The learner that picks: the shipped default, a name, or an artifact of ``metaod train``.
     pick : {"ensemble", "single"}, optional
-        Whether an average of a few models may be picked (the default), or one model alone.
+        Whether an average of a few models may be picked (the default), or only one model.
     contamination : "auto" or float in (0, 0.5], default="auto"
         Share of outliers; with "auto" it is estimated from the scores.
     exclude : str or iterable of str or ModelSpec, optional
@@ -48,8 +43,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     space : str or iterable of str or ModelSpec, optional
         The models that may be picked: the name of a space, ids, or names of families.
     max_seconds : float, optional
-        Only models that are expected to take no longer to fit; for an average, all members
-        together.
+        The longest expected time to fit the pick, with all members of an average.
     random_state : int, RandomState or None, default=0
         Seed of the meta-features and of the detector.
     n_jobs : int or None, default=None
@@ -62,14 +56,13 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     detector_ : SpecDetector or AverageDetector
         The fitted detector, which takes prepared matrices.
     notes_ : tuple of str
-        What you should know: dropped columns, infinite and many missing values, models that
-        failed and why, ties that keep rows from being flagged.
+        Dropped columns, infinite and many missing values, models that failed, ties of scores.
     preparation_ : Preparation
-        How a table becomes a matrix.
+        The fitted preparation of tables.
     fitted_ : Fitted
         The detector with its training table, scores and threshold.
     decision_scores_ : ndarray of float, shape (n_rows,)
-        Scores of the training rows; higher is more outlying.
+        Scores of the training rows.
     threshold_ : float
         Rows that score above it are outliers.
     labels_ : ndarray of int, shape (n_rows,)
@@ -77,7 +70,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     offset_ : float
         Minus the threshold: ``decision_function = score_samples - offset_``.
     n_features_in_, feature_names_in_ : int, ndarray of str
-        Columns of the training table; names if it is a frame with text names.
+        Columns of the training table; names only if it is a frame with text names.
 
     Examples
     --------
@@ -134,21 +127,20 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         return self._set_fitted(selection, preparation, fitted)
 
     def score_samples(self, X: Any) -> Scores:
-        """Minus the detector's scores of rows, each against the training table.
+        """Return minus the detector's scores of rows, each scored against the training table.
 
-        Lower is more outlying. A row's score does not depend on the rows that come with it; a row
-        of the training table has the score that it has there.
+        Lower is more outlying. A row of the training table has its training score.
         """
         check_is_fitted(self)
         prepared = self.preparation_.transform(self._checked(X, reset=False))
         return -self.fitted_.score(prepared.X)
 
     def decision_function(self, X: Any) -> Scores:
-        """``score_samples`` less ``offset_``: negative for outliers."""
+        """Return ``score_samples`` less ``offset_``: negative for outliers."""
         return np.asarray(self.score_samples(X) - self.offset_)
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """-1 for outliers, 1 for the other rows."""
+        """Return -1 for outliers, 1 for the other rows."""
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def fit_predict(self, X: Any, y: object = None, **_: object) -> npt.NDArray[np.int64]:
@@ -167,8 +159,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     def save(self, path: "str | PathLike[str]") -> None:
         """Write the fitted estimator to one file, without pickle; :func:`metaod.load` reads it.
 
-        The file holds the models, how tables are prepared, the training matrix and its scores:
-        whoever has it can read the values of the training table.
+        The file holds the training matrix: whoever has it can read the values of the table.
         """
         check_is_fitted(self)
         SavedPick(
@@ -186,18 +177,14 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         ).write(path)
 
     def _checked(self, X: Any, *, reset: bool) -> Table:
-        """The given table, after a check that its columns are those of the training table."""
+        """Return the table, after a check that its columns are those of the training table."""
         if _is_plain(X):
-            # scikit-learn reports what is no table at all; values are not restricted
-            X = validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=None,
-                ensure_all_finite=False,
-                ensure_min_samples=2 if reset else 1,
+            # scikit-learn refuses what is no table; values are not restricted
+            checks = {"dtype": None, "ensure_all_finite": False}
+            least = 2 if reset else 1
+            return read_table(
+                validate_data(self, X, reset=reset, ensure_min_samples=least, **checks)
             )
-            return read_table(X)
         table = _as_table(X)
         # the names of a sparse matrix's columns are the reader's
         named = table.frame.to_numpy() if hasattr(X, "tocsr") else table.frame
@@ -228,14 +215,13 @@ def _as_table(X: Any) -> Table:
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether it is an array or a list of rows: no frame, no file, no sparse matrix."""
+    """Whether X is an array or a list of rows: no frame, no file, no sparse matrix."""
     return not isinstance(X, Table | PreparedTable | str | PathLike | Mapping) and not any(
         hasattr(X, name) for name in ("columns", "read", "tocsr", "column_names")
     )
 
 
 def _seed(random_state: Any) -> int:
-    """One seed for everything random, drawn as scikit-learn does."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
     legal = "an int in the range [0, 2**32), a RandomState or None"
@@ -258,18 +244,13 @@ def load(path: "str | PathLike[str]") -> MetaOD:
     """Read a fitted estimator that :meth:`MetaOD.save` wrote; nothing in the file is executed.
 
     The detector is fitted again from the training matrix. If the installed libraries give other
-    training scores than those in the file, a warning says so, and the threshold is set anew so
-    that as many training rows are flagged as before.
+    training scores than those in the file, there is a warning, and a new threshold flags as many
+    training rows as before.
 
     Parameters
     ----------
     path : path-like
         The file.
-
-    Raises
-    ------
-    BadArtifact
-        The file is no saved pick, or it is damaged.
     """
     saved = SavedPick.read(path)
     model = MetaOD(**saved.parameters, random_state=saved.fitted.seed)

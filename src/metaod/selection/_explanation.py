@@ -12,16 +12,12 @@ from metaod.artifacts import Artifact, History, normalised
 from metaod.learners import best_model
 from metaod.models import Matrix, member_ids
 
-__all__ = ["Explanation", "explain_pick", "family_names"]
-
-_FAMILY_NAMES = {
+_FAMILY_NAMES = {  # of families that are not known by their abbreviation
     "IForest": "Isolation forest",
     "ExtendedIForest": "Extended isolation forest",
     "KNN": "k nearest neighbours",
     "OCSVM": "One-class SVM",
 }
-"""Names of families that are not known by their abbreviation."""
-
 _TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
 
 
@@ -34,17 +30,16 @@ class Explanation:
     pick : str
         The picked model, which may be an average.
     usual : str or None
-        The pick for a table whose meta-features are all at the training data's median; None if
-        the artifact carries no history.
+        The pick for a table with the median meta-features of the training data; None if the
+        artifact has no history.
     nearest : DataFrame
-        The nearest historical datasets, one a row: name, origin, n_rows, n_columns, distance, and
-        how the pick did there: performance (in the learner's measure), normalised (0 for the
-        dataset's worst model, 1 for its best) and reference, PyOD's default iForest's performance.
+        The nearest historical datasets: name, origin, n_rows, n_columns, distance, and the pick's
+        performance there (in the learner's measure), normalised (0 for the dataset's worst model,
+        1 for its best) and reference, that of PyOD's default iForest.
     features : DataFrame
-        The meta-features that favour the pick most: feature, value, ordinary (the training data's
-        median) and effect: the share of the pick's lead that goes away when the value is replaced
-        by the median. The lead is over the usual model, or over the runner-up if the pick is the
-        usual model.
+        The meta-features that favour the pick most: feature, value, ordinary (the median of the
+        training data) and effect, the share of the pick's lead that is lost with the median as
+        value. The lead is over the usual model, or over the second if the pick is the usual one.
     measure : str
         The measure of performance: ap, roc_auc or precision_at_n.
     """
@@ -61,15 +56,14 @@ class Explanation:
             "pick": self.pick,
             "usual": self.usual,
             "measure": self.measure,
-            # always 1: earlier versions had averages of another kind
-            "n_averaged": 1,
+            "n_averaged": 1,  # earlier versions had averages of another kind
             "nearest": _records(self.nearest),
             "features": _records(self.features),
         }
 
     def __str__(self) -> str:
         if self.usual is None:
-            lines = ["No explanation: this learner carries no historical tables."]
+            lines = ["No explanation: this learner has no historical tables."]
         elif self.pick == self.usual:
             lines = ["It is also the pick for a table with median meta-features."]
         else:
@@ -112,10 +106,7 @@ def family_names(models: Sequence[str]) -> str:
 def explain_pick(
     artifact: Artifact, m: Matrix, scores: "pd.Series[float]", pick: str, *, top: int = 5
 ) -> Explanation:
-    """Explain why a learner picked a model for a table with meta-features `m`.
-
-    `scores` are those of the models that may be picked.
-    """
+    """Explain a pick for a table with meta-features `m` and `scores` of the models to pick from."""
     history, measure = artifact.history, artifact.manifest.measure or "performance"
     if history is None:
         return Explanation(pick, None, pd.DataFrame(), pd.DataFrame(), measure)
@@ -166,25 +157,21 @@ def _features(
     lead = float(scores[pick] - scores[rival])
     if lead <= 0:
         return none
-    # one table per feature, equal to this one but for that feature
     kept = history.cleaning.kept
-    altered = np.tile(m, (len(kept), 1))
+    altered = np.tile(m, (len(kept), 1))  # a row per feature, with the median of that feature
     altered[np.arange(len(kept)), kept] = history.cleaning.median
     found = artifact.learner.predict(altered)
     left = (found[pick] - found[rival]).to_numpy()
-    effect = (lead - left) / lead
     frame = pd.DataFrame(
         {
             "feature": [artifact.learner.features_[place] for place in kept],
             "value": m[kept],
             "ordinary": history.cleaning.median,
-            "effect": effect,
+            "effect": (lead - left) / lead,
         }
     )
-    frame = frame[frame["effect"] > 0.01]
-    return (
-        frame.sort_values("effect", ascending=False, kind="stable").head(top).reset_index(drop=True)
-    )
+    ordered = frame[frame["effect"] > 0.01].sort_values("effect", ascending=False, kind="stable")
+    return ordered.head(top).reset_index(drop=True)
 
 
 def _shown(value: Any, form: str) -> str:

@@ -26,16 +26,10 @@ from metaod.selection._threshold import (
     threshold_of,
 )
 
-__all__ = ["Fitted", "fit_models", "fit_selection"]
-
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Models that are fitted to a training table X.
-
-    The scores of its rows are finite; rows that score above the threshold are flagged. The notes
-    say which models failed, and why.
-    """
+    """Models fitted to a training table X, with finite scores of its rows; notes name failures."""
 
     detector: SpecDetector | AverageDetector
     X: Matrix
@@ -46,7 +40,7 @@ class Fitted:
 
     @property
     def weights(self) -> dict[str, float]:
-        """Ids of the fitted models, with their weights in the average; 1 for a single model."""
+        """The fitted models' ids and weights in the average; 1 for a single model."""
         if isinstance(self.detector, AverageDetector):
             ids = [str(detector.spec) for detector in self.detector.detectors_]
             return dict(zip(ids, self.detector.weights_.tolist(), strict=True))
@@ -60,10 +54,9 @@ class Fitted:
     def score(self, X: Matrix) -> Scores:
         """Score rows, each against the training table; higher is more outlying.
 
-        A row of the training table gets its training score: for a detector by neighbours it would
-        be its own nearest neighbour and look more normal, and ``fit(X)``, ``predict(X)`` would flag
-        fewer rows than asked for. Rows for which the detector is undefined, such as angles among
-        duplicates, get the median of the training scores.
+        A row of the training table gets its training score: as its own nearest neighbour it would
+        look more normal, and ``predict`` would flag fewer rows than ``fit``. Rows without a score,
+        such as duplicates for angles, get the median of the training scores.
         """
         places, is_known = self._training_rows.find(X)
         scores = np.empty(len(X))
@@ -93,16 +86,15 @@ class _RowIndex:
         self._keys = keys[self._order]
 
     def find(self, X: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-        """Places of rows in the matrix, the first of equal ones, and whether they are in it."""
+        """Return the places of rows, the first of equal ones, and whether they are in the index."""
         places = np.searchsorted(self._keys, _row_keys(X))
         found = self._order[np.minimum(places, len(self._keys) - 1)]
         return found, (self._X[found] == X).all(axis=1)
 
 
 def _row_keys(X: Matrix) -> npt.NDArray[np.uint64]:
-    """A hash of every row."""
-    # 0.0 and -0.0 are equal and differ in their bits
-    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)
+    """Return a hash of every row."""
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # -0.0 becomes 0.0
     keys = np.zeros(len(X), dtype=np.uint64)
     for column in range(X.shape[1]):
         keys = (keys ^ bits[:, column]) * np.uint64(0x9E3779B97F4A7C15)
@@ -120,9 +112,7 @@ def fit_selection(
     """Fit the pick to its table; if it fails, fit the next model of the ranking.
 
     A model fails if it raises, runs out of memory, or gives NaN or infinite scores to more than
-    1 % of the rows. If some members of an average fail, the others are averaged. If all fail, the
-    models of the ranking are tried in order, without members that have failed. UserError if every
-    model fails.
+    1 % of the rows. If some members of an average fail, the others are averaged.
     """
     share = check_contamination(contamination)
     X = selection.prepared.X
@@ -136,11 +126,9 @@ def fit_selection(
         if detectors:
             break
     if not detectors:
-        raise UserError(
-            f"none of {len(notes)} models works on the table; the first: {notes[0]}",
-            where=selection.prepared.source,
-            remedy="allow more models, or check the table with 'metaod inspect'",
-        )
+        what = f"none of {len(notes)} models works on the table; the first: {notes[0]}"
+        remedy = "allow more models, or check the table with 'metaod inspect'"
+        raise UserError(what, where=selection.prepared.source, remedy=remedy)
     if notes:
         used = " + ".join(str(detector.spec) for detector in detectors)
         notes.append(f"Used instead: {used}.")
@@ -164,7 +152,6 @@ def fit_models(
 def _fit_those_that_work(
     models: Sequence[ModelSpec], X: Matrix, seed: int, n_jobs: int | None, notes: list[str]
 ) -> list[SpecDetector]:
-    """Fit models; for each that fails, add a note."""
     detectors = []
     for spec in models:
         try:
@@ -200,15 +187,13 @@ def _finish(
     name = " + ".join(map(str, specs))
     n_undefined = len(own) - int(np.count_nonzero(np.isfinite(own)))
     if n_undefined:
-        notes.append(
-            f"{name} has no score for {n_undefined} of {len(own)} rows; they got the median."
-        )
+        undefined = f"{n_undefined} of {len(own)} rows"
+        notes.append(f"{name} has no score for {undefined}; they got the median.")
     scores = ScoreScale.of(own, where=name).repaired(own)
     found = estimated_share(scores) if share == "auto" else share
     threshold = threshold_of(scores, found)
     flagged = scores > threshold
-    # the share may be known only after scoring
-    detector.contamination = found
+    detector.contamination = found  # with "auto" it is known only after scoring
     detector.threshold_ = threshold
     detector.labels_ = flagged.astype(np.int64)
     n_flagged, n_meant = int(flagged.sum()), round(found * len(scores))

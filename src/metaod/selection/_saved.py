@@ -1,7 +1,6 @@
 """A fitted pick in one file, without pickle: models, preparation, training matrix, threshold.
 
-The detector itself is not in the file: it is fitted again from the training matrix with the same
-seed, and its scores are compared with the training scores in the file.
+The detector is fitted again from the training matrix, and its scores are compared with those saved.
 """
 
 import math
@@ -27,38 +26,28 @@ from metaod.selection._fitting import Fitted, fit_models
 from metaod.selection._threshold import check_contamination
 from metaod.tables import Preparation
 
-__all__ = ["SavedPick"]
-
 _KIND = "pick"
 _VERSION = 1
 _SAVE_AGAIN = "save the pick again"
 _WHAT_A_PICK_IS = "a pick is a file that 'metaod detect --save' or MetaOD.save wrote"
 
-_MAX_SECONDS, _MAX_BYTES = 3600.0, 64.0 * 2**30
-"""Limits of the expected cost of fitting again: a file from elsewhere could ask for more."""
-
-_MAX_COUNT = 10**7
-"""Largest product of a model's counts (trees, bins, cuts), for the same reason."""
-
-_SAME = 1e-6
-"""Scores that differ by less than this share of their spread are the same."""
+# limits of fitting again, because a file from elsewhere could demand more; the count is the product
+# of a model's counts (trees, bins, cuts)
+_MAX_SECONDS, _MAX_BYTES, _MAX_COUNT = 3600.0, 64.0 * 2**30, 10**7
+_SAME = 1e-6  # scores that differ by less than this share of their spread are the same
 
 
 @dataclass(frozen=True, eq=False)
 class SavedPick:
-    """What a fitted estimator is made of.
-
-    The names of the training table's columns are empty if it had none; the parameters are the
-    estimator's, as plain data and without the seed.
-    """
+    """The parts of a fitted estimator."""
 
     fitted: Fitted
     preparation: Preparation
-    feature_names: list[str]
-    parameters: Mapping[str, Any]
+    feature_names: list[str]  # empty if the columns of the training table have no names
+    parameters: Mapping[str, Any]  # of the estimator, as plain data and without the seed
 
     def write(self, path: "str | PathLike[str]") -> None:
-        """Write to a file; a pick that is there already is replaced."""
+        """Write to a file, or replace it."""
         fitted = self.fitted
         document = {
             "kind": _KIND,
@@ -92,9 +81,8 @@ class SavedPick:
         if type(version) is not int or version < 1:
             raise BadArtifact(path, "has no version of a pick", remedy=_SAVE_AGAIN)
         if version > _VERSION:
-            raise NewerArtifact(
-                path, f"is a pick of format {version}, which is unknown", remedy="update metaod"
-            )
+            what = f"is a pick of format {version}, which is unknown"
+            raise NewerArtifact(path, what, remedy="update metaod")
         try:
             return cls._restored(document, arrays, path)
         except (UserError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -126,24 +114,18 @@ class SavedPick:
             raise ValueError("weights that are not positive, one a model")
         _refuse_costly(models, X.shape)
         feature_names = _feature_names(document, preparation)
-        fitted = fit_models(
-            models,
-            X,
-            weights=weights,
-            contamination=parameters["contamination"],
-            random_state=int(document["seed"]),
-        )
+        share, seed = parameters["contamination"], int(document["seed"])
+        fitted = fit_models(models, X, weights=weights, contamination=share, random_state=seed)
         notes = tuple(str(note) for note in document["notes"])
         fitted = replace(fitted, threshold=float(document["threshold"]), notes=notes)
-        return cls(
-            _compared(fitted, scores, document, path), preparation, feature_names, parameters
-        )
+        fitted = _compared(fitted, scores, document, path)
+        return cls(fitted, preparation, feature_names, parameters)
 
 
 def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:
     """Refuse models that are too costly for a real pick, before they are fitted."""
-    total = total_cost(expected_costs(specs, *shape))
-    reason = why_too_costly(total, _MAX_SECONDS, _MAX_BYTES)
+    cost = total_cost(expected_costs(specs, *shape))
+    reason = why_too_costly(cost, _MAX_SECONDS, _MAX_BYTES)
     if reason is not None:
         raise ValueError(f"fitting it again {reason}")
     for spec in specs:
@@ -163,9 +145,8 @@ def _feature_names(document: Mapping[str, Any], preparation: Preparation) -> lis
 def _compared(
     fitted: Fitted, scores: Scores, document: Mapping[str, Any], path: "str | PathLike[str]"
 ) -> Fitted:
-    """The models with the saved scores, or with a new threshold if their scores have changed."""
-    spread = float(scores.std()) or 1.0
-    difference = float(np.abs(fitted.scores - scores).max()) / spread
+    """Return the models with the saved scores, or with a new threshold if scores have changed."""
+    difference = float(np.abs(fitted.scores - scores).max()) / (float(scores.std()) or 1.0)
     if difference <= _SAME:
         return replace(fitted, scores=scores)
     n_flagged = int(np.count_nonzero(scores > fitted.threshold))
@@ -184,7 +165,6 @@ def _compared(
         f"({'; '.join(changed) or 'on another machine'}; largest difference {difference:.2g} "
         "standard deviations); the threshold was set anew"
     )
-    # named: whoever called metaod.load
-    warnings.warn(f"{fspath(path)}: {note}", stacklevel=5)
+    warnings.warn(f"{fspath(path)}: {note}", stacklevel=5)  # the caller of metaod.load
     notes = (*fitted.notes, f"{note[0].upper()}{note[1:]}.")
     return replace(fitted, threshold=threshold, notes=notes)

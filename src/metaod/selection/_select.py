@@ -26,10 +26,7 @@ from metaod.tables import PreparedTable, Table, prepare, read_table
 if TYPE_CHECKING:
     from pyod.models.base import BaseDetector
 
-__all__ = ["Selection", "check_seed", "make_selection", "select"]
-
-_LONG_SECONDS = 60.0
-"""Expected fitting time above which a warning is given."""
+_LONG_SECONDS = 60.0  # expected fitting time above which there is a warning
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +39,7 @@ class Selection:
         The models and averages that may be picked, best first: ``model`` (its id), ``predicted``
         (performance from 0, the worst model for the table, to 1, the best), ``low`` and ``high``
         (its interval; NaN if the learner is not calibrated), ``seconds`` (expected fitting time;
-        NaN if unknown) and ``score`` (the learner's own).
+        NaN if unknown) and ``score`` (that of the learner).
     passed_over : mapping of ModelSpec to str
         Models that may not be picked, and the reason.
     prepared : PreparedTable
@@ -52,7 +49,7 @@ class Selection:
     artifact : Artifact
         The learner.
     trust : Trust
-        How far the pick can be trusted.
+        Confidence figures and warnings.
     random_state : int
         Seed of the detector.
     """
@@ -80,7 +77,7 @@ class Selection:
         return str(self.ranking["model"].iloc[0])
 
     def specs(self) -> Iterator[ModelSpec]:
-        """The models and averages, best first."""
+        """Return the models and averages, best first."""
         return map(ModelSpec.parse, self.ranking["model"])
 
     def detector(self, *, contamination: float = 0.1) -> "BaseDetector":
@@ -100,24 +97,12 @@ class Selection:
         return self.artifact.vector(self.features)
 
     def explain(self, *, top: int = 5) -> Explanation:
-        """Explain the pick by the nearest historical datasets and the main meta-features.
-
-        Parameters
-        ----------
-        top : int, default=5
-            How many of each.
-        """
+        """Explain the pick by the `top` nearest historical datasets and main meta-features."""
         scores = self.ranking.set_index("model")["score"]
         return explain_pick(self.artifact, self._vector, scores, self._pick, top=top)
 
     def to_dict(self, *, top: int | None = None) -> dict[str, Any]:
-        """Convert to plain data: the pick, the ranking, the explanation, the trust.
-
-        Parameters
-        ----------
-        top : int, optional
-            Models of the ranking to include; all by default.
-        """
+        """Convert to plain data, with the first `top` models of the ranking or all of them."""
         rows = self.ranking.head(len(self.ranking) if top is None else top)
         plain = rows.astype(object).where(rows.notna(), None)
         return {
@@ -175,27 +160,20 @@ def select(
     X : path, DataFrame, array, Table or PreparedTable
         The table. Text, dates and missing values are prepared.
     learner : str, path or Artifact, default="default"
-        The learner that picks: the shipped default, the name of a learner (``metaod learners``),
-        or an artifact that ``metaod train`` made.
+        The learner that picks: the shipped default, a name, or an artifact of ``metaod train``.
     pick : {"ensemble", "single"}, optional
-        Whether an average of a few models may be picked (the default), or one model alone.
+        Whether an average of a few models may be picked (the default), or only one model.
     space : str or iterable of str or ModelSpec, optional
-        Pick only among these and averages of these: the name of a model space, or ids of models
-        and names of families.
+        The models that may be picked: the name of a space, ids, or names of families.
     exclude : str or iterable of str or ModelSpec, optional
-        Pick none of these and no average with one of these: ids of models and names of families.
+        Models that may not be picked, nor be in an average: ids, or names of families.
     max_seconds : float, optional
-        Pick only models that are expected to take no longer to fit; for an average, all members
-        together.
+        The longest expected time to fit the pick, with all members of an average.
     max_bytes : float, None or "auto", default="auto"
-        Pick only models that are expected to need no more memory beyond the table; None for no
-        limit, ``auto`` for 2 GiB or four times the table, whichever is more.
+        The most expected memory beyond the table; None for no limit, ``auto`` for the larger of
+        2 GiB and four times the table.
     random_state : int, default=0
-        Seed of the random landmarkers among the meta-features, and of the detector.
-
-    Returns
-    -------
-    Selection
+        Seed of the meta-features and of the detector.
 
     Examples
     --------
@@ -254,13 +232,7 @@ def make_selection(
 def check_seed(
     value: Any, *, owner: str = "select", legal: str = "an int in the range [0, 2**32)"
 ) -> int:
-    """Check a seed and return it as a plain int.
-
-    Examples
-    --------
-    >>> check_seed(np.int64(7))
-    7
-    """
+    """Check a seed and return it as a plain int."""
     is_int = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_int or not 0 <= int(value) < 2**32:
         raise BadParameter(owner, "random_state", legal, value)
@@ -276,35 +248,29 @@ def _prepared(X: Any) -> PreparedTable:
 def _warnings(space: Any, known: set[str], seconds: float) -> list[str]:
     found = []
     if isinstance(space, str) and space in SPACES:
-        asked = {spec.id for spec in model_space(space)}
-        if not asked <= known:
-            n_known = len(asked & known)
+        wanted = {spec.id for spec in model_space(space)}
+        if not wanted <= known:
             found.append(
-                f"the learner knows {n_known} of the {len(asked)} models of the space '{space}', "
-                "and picked among those; train a learner on that space to use all of it"
+                f"the learner knows {len(wanted & known)} of the {len(wanted)} models of the space "
+                f"'{space}', and picked among those; train a learner on that space to use all of it"
             )
     if seconds > _LONG_SECONDS:
-        found.append(
-            f"fitting the pick is expected to take about {seconds:.3g} s; set max_seconds to limit "
-            "it"
-        )
+        expected = f"fitting the pick is expected to take about {seconds:.3g} s"
+        found.append(f"{expected}; set max_seconds to limit it")
     return found
 
 
 def _estimates(
     artifact: Artifact, distances: Matrix | None, scores: "pd.Series[float]", pick: str
 ) -> dict[str, "pd.Series[float]"]:
-    """Predicted performance of every model, and the ends of its interval."""
+    """Return the predicted performance of every model, and the ends of its interval."""
     names = ("predicted", "low", "high")
     history, calibration = artifact.history, artifact.calibration
     if history is None or calibration is None or distances is None:
         return dict.fromkeys(names, pd.Series(np.nan, index=scores.index))
     models = list(history.models)
-    found = calibration.predict(
-        np.asarray(scores[models], dtype=np.float64),
-        history.estimate(distances),
-        pick=models.index(pick),
-    )
+    known = np.asarray(scores[models], dtype=np.float64)
+    found = calibration.predict(known, history.estimate(distances), pick=models.index(pick))
     return {
         name: pd.Series(values, index=models) for name, values in zip(names, found, strict=True)
     }

@@ -7,8 +7,6 @@ import numpy as np
 from metaod.models import Scores
 from metaod.models import check_contamination as _check_share
 
-__all__ = ["USUAL_SHARE", "Contamination", "check_contamination", "estimated_share", "threshold_of"]
-
 Contamination = float | Literal["auto"]
 
 USUAL_SHARE = 0.1
@@ -27,8 +25,7 @@ def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
     """
     if isinstance(value, str) and value == "auto":
         return "auto"
-    legal = "'auto' or a number in the range (0, 0.5]"
-    return _check_share(value, owner=owner, legal=legal)
+    return _check_share(value, owner=owner, legal="'auto' or a number in the range (0, 0.5]")
 
 
 def estimated_share(scores: Scores) -> float:
@@ -41,17 +38,6 @@ def estimated_share(scores: Scores) -> float:
     ones) with three averages as the default picks them: mean F1 .237 (with 10 %: .229; interval of
     the difference +.006 to +.010), and .55 (.53) if the AP is over .5; the shares were wrong by a
     factor of 2.18 on average (2.16). With single detectors it is no better than 10 %.
-
-    Parameters
-    ----------
-    scores : ndarray of float, shape (n_rows,)
-        Finite scores, higher is more outlying.
-
-    Examples
-    --------
-    >>> scores = np.concatenate([np.linspace(0, 1, 96), np.full(4, 9.0)])
-    >>> round(estimated_share(scores), 4)
-    0.0632
     """
     # dividing first keeps sums and squares of huge scores in range
     largest = float(np.abs(scores).max(initial=0.0))
@@ -61,8 +47,5 @@ def estimated_share(scores: Scores) -> float:
 
 
 def threshold_of(scores: Scores, share: float) -> float:
-    """Compute the score above which rows are flagged: as in PyOD, a quantile of the scores.
-
-    If many rows share a score, fewer rows than asked for may be above it.
-    """
+    """Return the score above which rows are flagged: as in PyOD, a quantile of the scores."""
     return float(np.quantile(scores, 1 - share))

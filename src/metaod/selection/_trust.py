@@ -10,25 +10,13 @@ from metaod.artifacts import Artifact, History
 from metaod.models import Matrix
 from metaod.tables import PreparationRecord, PreparedTable, listed
 
-__all__ = ["Trust", "assess_trust", "table_notes"]
-
+# a table is unlike the training data if it is farther from it than this share of its datasets; the
+# calibration measures the regret of the farthest tenth at the same cut
 _UNLIKE = 0.9
-"""A table is unlike the training data if it is farther from it than this share of its datasets.
-
-The calibration measures the regret of the farthest tenth at the same cut.
-"""
-
-_SMALL = 0.02
-"""A table is small if less than this share of the training datasets have no more rows."""
-
-_SAMPLE = 10_000
-"""Rows in which duplicates are counted."""
-
-_MANY_MISSING = 0.2
-"""Share of a table's values above which a note says that they were filled in."""
-
-_MOSTLY_MISSING = 0.5
-"""Share of a column's values above which a note says that they were filled in."""
+_SMALL = 0.02  # a table is small if less than this share of the training datasets are no larger
+_SAMPLE = 10_000  # rows in which duplicates are counted
+# shares of a table's and of a column's values above which a note reports that they were filled in
+_MANY_MISSING, _MOSTLY_MISSING = 0.2, 0.5
 
 _FIGURES = ("predicted", "low", "high", "level", "coverage", "beats", "loses", "unlikeness")
 
@@ -42,10 +30,8 @@ class Trust:
     predicted, low, high : float
         Expected performance of the pick, from 0 (the worst model for the table) to 1 (the best),
         and its interval; NaN if the learner is not calibrated.
-    level : float
-        Share of tables of unseen origins on which the interval is meant to hold the truth.
-    coverage : float
-        Share on which it did.
+    level, coverage : float
+        Nominal and measured share of tables of unseen origins whose truth is in the interval.
     beats, loses : float
         Shares of tables of unseen origins on which a pick was better, or worse, than PyOD's
         default iForest by more than .005.
@@ -74,11 +60,11 @@ class Trust:
         """Convert to plain data for JSON; None for an unknown figure."""
         figures = {name: getattr(self, name) for name in _FIGURES}
         known = {name: None if np.isnan(value) else value for name, value in figures.items()}
-        # the last key is always null: earlier versions had averages of another kind
+        # of_average: earlier versions had averages of another kind
         return {**known, "warnings": list(self.warnings), "of_average": None}
 
     def summary(self) -> str:
-        """Describe the figures in words, without the warnings."""
+        """Describe the figures, without the warnings."""
         if not self.is_calibrated:
             return "No confidence estimate: this learner is not calibrated."
         text = (
@@ -104,7 +90,7 @@ def assess_trust(
     *,
     further_warnings: Sequence[str] = (),
 ) -> Trust:
-    """Collect the figures and warnings that hold for a pick.
+    """Collect the figures and warnings for a pick.
 
     `distances` are those to the historical datasets; `prediction` is the predicted performance of
     the pick with the ends of its interval.
@@ -136,10 +122,7 @@ def _about_unlikeness(unlikeness: float, figures: dict[str, float]) -> str:
     near, far = figures.get("regret_near", 0.0), figures.get("regret_far", 0.0)
     rises = figures.get("regret_distance_correlation", 0.0) > 0 and round(far, 2) > round(near, 2)
     if rises and figures.get("regret_distance_p", 1.0) < 0.05:
-        text += (
-            f" (on such tables the picks fell {far:.2f} short of the best model, elsewhere "
-            f"{near:.2f})"
-        )
+        text += f" (there the picks fell {far:.2f} short of the best model, elsewhere {near:.2f})"
     return f"{text}; check the flagged rows by hand"
 
 
@@ -158,30 +141,24 @@ def _about_size(prepared: PreparedTable, history: History | None) -> list[str]:
 
 
 def _about_rows(prepared: PreparedTable) -> list[str]:
-    found = []
     X = prepared.X[:_SAMPLE]
     distinct = len(np.unique(X, axis=0)) / len(X)
-    if distinct < 0.5:
-        found.append(
-            f"{1 - distinct:.0%} of the rows repeat another, so many rows will share a score; "
-            "remove duplicates if they mean nothing"
-        )
-    return [*found, *_much_filled_in(prepared.record)]
+    repeated = (
+        f"{1 - distinct:.0%} of the rows repeat another, so many rows will share a score; remove "
+        "duplicates if they mean nothing"
+    )
+    return [*([repeated] if distinct < 0.5 else []), *_much_filled_in(prepared.record)]
 
 
 def table_notes(record: PreparationRecord, *, fitted: bool = True) -> tuple[str, ...]:
-    """List what preparation did to a table that may change what its scores mean.
-
-    Dropped columns, infinite values, columns that are mostly missing, many missing values, and the
-    preparation's own messages.
+    """List unused columns, infinite and many missing values, and messages of the preparation.
 
     Parameters
     ----------
     record : PreparationRecord
-        What was done.
+        The record of the table.
     fitted : bool, default=True
-        Whether the preparation was fitted to this table; if not, columns that were dropped in
-        fitting are not listed again.
+        Whether the preparation was fitted to this table; if not, unused columns are not listed.
     """
     notes = []
     unused: dict[str, list[str]] = {}
