@@ -147,7 +147,7 @@ def _first_component(
         return (np.nan,) * 4
     varying = np.flatnonzero(stds)
     chosen, means = chosen[varying], means[varying] / largest
-    # in units of the largest deviation, so that squares stay in range
+    # in units of the largest deviation, to keep squares in range
     relative = stds[varying] / largest
     covariance = correlation[np.ix_(varying, varying)] * relative * relative[:, np.newaxis]
     eigenvalues, vectors = leading_components(covariance, 1)

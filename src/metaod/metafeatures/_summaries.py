@@ -1,8 +1,8 @@
 """Six numbers that summarise the values of a statistic, as in the paper.
 
 Kurtosis is the paper's mu_4 / sigma^4, 3 for a normal distribution; standard deviations divide by
-the number of values. Undefined values are left out. Spread that is no more than rounding counts as
-none: then the standard deviation is 0, and skewness and kurtosis are undefined.
+the number of values. Undefined values are left out. A spread within rounding counts as 0;
+skewness and kurtosis are then undefined.
 """
 
 import math

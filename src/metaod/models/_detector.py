@@ -100,8 +100,7 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
     def decision_function(self, X: Any) -> Scores:
         """Return the scores of new rows, each against the training table; higher is more outlying.
 
-        A row's score does not depend on the other rows. A family of your own must ensure this
-        itself.
+        A row's score does not depend on the other rows. Your own family must ensure this itself.
 
         Rows of the training table get their training scores, up to rounding, from HBOS, IForest,
         LODA, OCSVM and ABOD; for kNN, LOF, COF and KDE such a row is its own neighbour and looks
@@ -137,7 +136,7 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         if self.n_jobs is not None and "n_jobs" in own.accepts():
             given["n_jobs"] = self.n_jobs
         with warnings.catch_warnings():
-            # PyOD warns about parameters of its own that we never set
+            # PyOD warns about its parameters that we never set
             warnings.simplefilter("ignore", FutureWarning)
             return own.load()(**given)
 

@@ -12,7 +12,7 @@ REPAIRABLE = 0.01
 """Largest share of the rows whose scores may be NaN or infinite and are then repaired."""
 
 CLIP = (-3.0, 6.0)
-"""Limits of standardised scores in an average, so that no member dominates the others."""
+"""Limits of standardised scores in an average: no member dominates the others."""
 
 
 @dataclass(frozen=True)
