@@ -147,7 +147,7 @@ def test_a_default_that_needs_more_rows_does_not_apply():
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_a_model_foreseen_to_exceed_the_budget_is_not_started(mode):
+def test_a_model_expected_to_exceed_the_budget_is_not_started(mode):
     X = RNG.normal(size=(200, 5))
     for budget in (Budget(seconds=1e-6), Budget(bytes=1000)):
         results = score(X, GRID, mode, budget)
@@ -158,15 +158,15 @@ def test_a_model_foreseen_to_exceed_the_budget_is_not_started(mode):
 def test_a_budget_holds_for_each_model_alone():
     # enough for small numbers of neighbours, not for large ones
     n_rows, n_columns = 2000, 3
-    middle = search.foreseen_bytes(n_rows, 50)
+    middle = search.expected_bytes(n_rows, 50)
     results = score(RNG.normal(size=(n_rows, n_columns)), GRID, budget=Budget(bytes=middle))
     for item in results:
         k = dict(item.spec.params)["n_neighbors"] - (item.spec.detector == "ABOD")
         assert (item.state == CellState.OK) == (k <= 50)
 
 
-def test_foreseen_costs_grow_with_the_table():
-    seconds = [search.foreseen_seconds(n, 20, 100) for n in (1000, 10_000, 100_000)]
+def test_expected_costs_grow_with_the_table():
+    seconds = [search.expected_seconds(n, 20, 100) for n in (1000, 10_000, 100_000)]
     assert seconds[0] < seconds[1] / 10 < seconds[2] / 100
     # a tree makes the long narrow tables of the testbeds affordable
-    assert search.foreseen_seconds(245_057, 3, 100) < 60
+    assert search.expected_seconds(245_057, 3, 100) < 60
