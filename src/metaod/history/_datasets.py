@@ -15,15 +15,6 @@ from metaod.errors import BadColumn, BadFile
 from metaod.history._fingerprint import fingerprint
 from metaod.tables import Table, read_table
 
-__all__ = [
-    "LABELLED_FILE_ENDINGS",
-    "FolderEntry",
-    "LabelledDataset",
-    "holds_variables",
-    "iter_folder",
-    "read_labelled",
-]
-
 LABELLED_FILE_ENDINGS = re.compile(
     r"\.(?i:npz|mat|h5|hdf5|parquet|pq|xlsx|(?:arff|csv|tsv)(?:\.gz)?)$"
 )

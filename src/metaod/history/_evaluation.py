@@ -23,8 +23,6 @@ from metaod.models import (
     score_models,
 )
 
-__all__ = ["ENGINE_VERSION", "Evaluation", "evaluate_models"]
-
 ENGINE_VERSION = f"metaod {__version__}"
 """The version that is stored with an evaluation."""
 

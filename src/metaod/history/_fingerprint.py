@@ -11,8 +11,6 @@ import pandas as pd
 from metaod.errors import BadParameter
 from metaod.tables import Table
 
-__all__ = ["FINGERPRINT_FORMAT", "fingerprint"]
-
 FINGERPRINT_FORMAT = r"fp1:[0-9a-f]{32}"
 """Regular expression of fingerprints: the version of the recipe, then 128 bits in hexadecimal."""
 
@@ -72,9 +70,8 @@ def fingerprint(X: Any, y: Any = None) -> str:
     if y is not None:
         label = _as_array(y, "y")
         if label.shape != (n_rows,) or label.dtype.kind not in "biuf":
-            raise BadParameter(
-                "fingerprint", "y", f"numeric, of shape ({n_rows},)", f"{label.dtype} {label.shape}"
-            )
+            legal = f"numeric, of shape ({n_rows},)"
+            raise BadParameter("fingerprint", "y", legal, f"{label.dtype} {label.shape}")
         digest.update(b"y" + _float64_bytes(label))
     return f"fp1:{digest.hexdigest()[:32]}"
 
@@ -82,9 +79,8 @@ def fingerprint(X: Any, y: Any = None) -> str:
 def _as_matrix(X: Any) -> "npt.NDArray[Any] | pd.DataFrame":
     matrix = _as_array(X, "X")
     if matrix.ndim != 2:
-        raise BadParameter(
-            "fingerprint", "X", "a table or a two-dimensional array", f"shape {matrix.shape}"
-        )
+        legal = "a table or a two-dimensional array"
+        raise BadParameter("fingerprint", "X", legal, f"shape {matrix.shape}")
     return matrix if matrix.dtype.kind in "biuf" else pd.DataFrame(matrix)
 
 

@@ -9,8 +9,6 @@ from numba import njit
 from metaod.errors import BadParameter
 from metaod.models import Scores
 
-__all__ = ["MEASURES", "Measures", "average_precision", "measure", "round_scores"]
-
 MEASURES = ("ap", "roc_auc", "precision_at_n")
 """The measures of performance: average precision, ROC AUC, precision at the number of outliers."""
 
@@ -39,11 +37,10 @@ class Measures(NamedTuple):
 
 
 def round_scores(scores: Scores) -> Scores:
-    """Round scores to nine significant digits, so that rounding errors do not decide a rank.
+    """Round scores to nine significant digits, so rounding errors do not decide a rank.
 
-    Two ways to compute one score differ in its last bits, so that a tie in one is no tie in the
-    other. Values near zero are rounded as if they had the size of the median absolute score,
-    because after a cancellation only noise remains of them.
+    Values near zero are rounded as if they had the size of the median absolute score, because
+    after a cancellation they are only noise.
 
     Examples
     --------
@@ -99,16 +96,14 @@ def _checked(y: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[Labels, Scores]:
     values = np.ascontiguousarray(scores, dtype=np.float64)
     given = np.asarray(y)
     if values.ndim != 1 or given.shape != values.shape:
-        raise BadParameter(
-            "measure", "scores", f"a vector of {given.shape} values as y", values.shape
-        )
+        legal = f"a vector of {given.shape} values as y"
+        raise BadParameter("measure", "scores", legal, values.shape)
     if not np.isfinite(values).all():
         raise BadParameter("measure", "scores", "finite", "NaN or infinite values")
-    labels = given.astype(np.int8)
     found = np.unique(given)
     if found.tolist() != [0, 1]:
         raise BadParameter("measure", "y", "made of both 0 and 1", found)
-    return labels, values
+    return given.astype(np.int8), values
 
 
 @njit(cache=True)

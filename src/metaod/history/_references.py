@@ -1,14 +1,12 @@
 """Reference models and averages: their scores, computed from the scores of their members.
 
-Selections are compared with the reference models, which are never picked: single models, averages
-of a few models, and the mean of a whole space. Members are scored one after the other. The mean
-of a space is summed up meanwhile, so that no score matrix is held in memory. A few members form
-hundreds of averages: the members' standardised scores are kept, and each average is discarded
-once it is measured.
+Reference models are compared with picks, and never picked. Their members' scores are summed as
+they come; those of averages are kept, because a few members form hundreds of averages.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -22,15 +20,6 @@ from metaod.models import (
     average_of,
     members_of,
 )
-
-__all__ = [
-    "FIXED_REFERENCES",
-    "AverageScores",
-    "Reference",
-    "ReferenceScores",
-    "mega_ensemble",
-    "standardise",
-]
 
 
 @dataclass(frozen=True)
@@ -50,26 +39,21 @@ class Reference:
         return any(member.is_random for member in self.members)
 
 
-def _reference(spec: ModelSpec) -> Reference:
-    return Reference(spec, members_of(spec))
-
-
 _IFOREST_200 = ModelSpec("IForest", {"n_estimators": 200})
 
-FIXED_REFERENCES = (
-    _reference(ModelSpec("IForest")),
-    _reference(ModelSpec("LOF")),
-    _reference(_IFOREST_200),
-    _reference(
-        average_of(_IFOREST_200, ModelSpec("KNN", {"n_neighbors": 50, "method": "largest"}))
-    ),
-    _reference(
+FIXED_REFERENCES = tuple(
+    Reference(spec, members_of(spec))
+    for spec in (
+        ModelSpec("IForest"),
+        ModelSpec("LOF"),
+        _IFOREST_200,
+        average_of(_IFOREST_200, ModelSpec("KNN", {"n_neighbors": 50, "method": "largest"})),
         average_of(
             _IFOREST_200,
             ModelSpec("KNN", {"n_neighbors": 100, "method": "largest"}),
             ModelSpec("OCSVM", {"kernel": "rbf", "nu": 0.9}),
-        )
-    ),
+        ),
+    )
 )
 """PyOD's default iForest and LOF, a larger forest, and two fixed averages."""
 
@@ -81,13 +65,7 @@ def mega_ensemble(space: Sequence[ModelSpec], name: str) -> Reference:
 
 
 def standardise(scores: Scores) -> Scores:
-    """Scale scores to mean 0 and standard deviation 1; to 0 if they are all the same.
-
-    Examples
-    --------
-    >>> standardise(np.array([1.0, 3.0])).tolist(), standardise(np.array([2.0, 2.0])).tolist()
-    ([-1.0, 1.0], [0.0, 0.0])
-    """
+    """Scale scores to mean 0 and standard deviation 1; to 0 if they are all the same."""
     return ScoreScale.of(scores, where="scores").standardised(scores)
 
 
@@ -113,7 +91,6 @@ class ReferenceScores:
 
     @property
     def members(self) -> tuple[ModelSpec, ...]:
-        """Every model whose scores are needed."""
         return tuple(self._positions)
 
     def add(self, scored: Scored) -> None:
@@ -140,8 +117,7 @@ class ReferenceScores:
     def scored(self) -> Iterator[tuple[Reference, Scored]]:
         """Yield the references' scores, after all members were added."""
         for reference, sums in zip(self._references, self._sums, strict=True):
-            trials = self._trials if reference.is_random else 1
-            for trial in range(trials):
+            for trial in range(self._trials if reference.is_random else 1):
                 yield reference, _finish(reference, sums, trial)
 
 
@@ -160,18 +136,12 @@ def _finish(reference: Reference, sums: _Sum, trial: int) -> Scored:
 
 
 class AverageScores:
-    """Keeps the members' scores, and averages them afterwards.
-
-    Scores are those of :class:`~metaod.models.AverageDetector` with the same seed. Memory: 8
-    bytes a row, member and trial.
-    """
+    """Keeps the members' scores and averages them as :class:`~metaod.models.AverageDetector`."""
 
     def __init__(self, averages: Iterable[ModelSpec], trials: int) -> None:
         self._averages = tuple(dict.fromkeys(averages))
         self._trials = trials
-        self.members = frozenset(
-            member for average in self._averages for member in members_of(average)
-        )
+        self.members = frozenset(chain.from_iterable(map(members_of, self._averages)))
         self._kept: dict[tuple[ModelSpec, int], Scores] = {}
         self._missing: dict[tuple[ModelSpec, int], Scored] = {}
         self._seconds: dict[ModelSpec, float] = {}

@@ -27,19 +27,6 @@ from metaod.history._shipped_matrix import (
 from metaod.history._training import REFERENCE, TrainingData, calibration_of, train
 from metaod.learners import ENTRY_POINTS, Progress, learner_class, learner_names, make_learner
 
-__all__ = [
-    "DEFAULT",
-    "FOLDS",
-    "RECIPES",
-    "ShippedRecipe",
-    "default_cache_dir",
-    "find_artifact",
-    "shipped_artifact",
-    "shipped_training_data",
-    "train_shipped",
-    "will_train",
-]
-
 DEFAULT = "default"
 """The name of the shipped default learner."""
 
@@ -136,9 +123,6 @@ def train_shipped(name: str, *, progress: Progress | None = None) -> Artifact:
     return replace(artifact, calibration=calibration)
 
 
-# finding a learner
-
-
 def find_artifact(
     learner: "str | PathLike[str] | Artifact" = DEFAULT, *, owner: str = "select"
 ) -> Artifact:
@@ -175,9 +159,8 @@ def find_artifact(
 
 
 def _refuse_saved_pick(path: "str | PathLike[str]") -> None:
-    """Refuse a saved pick, which has the same container as a learner."""
     document: dict[str, object] = {}
-    # other errors are raised again, with their reasons, when the artifact is loaded
+    # Artifact.load raises other errors again
     with suppress(UserError):
         document = read_document(path)
     if document.get("kind") == "pick":
@@ -203,16 +186,7 @@ def will_train(learner: object) -> bool:
 
 @lru_cache(maxsize=4)
 def shipped_artifact(name: str = DEFAULT) -> Artifact:
-    """Return a learner trained on the shipped performance matrix.
-
-    The default and the paper's MetaOD are read from the package. Any other is trained when it is
-    first asked for, which takes seconds to minutes, and kept in the user's cache folder.
-
-    Parameters
-    ----------
-    name : str, default="default"
-        ``default``, or the name of a learner.
-    """
+    """Read a learner from the package or the user's cache; else train it and write the cache."""
     if name in RECIPES:
         with as_file(_SHIPPED.joinpath("artifacts", f"{name}.metaod")) as path:
             return Artifact.load(path)
@@ -239,17 +213,16 @@ def default_cache_dir() -> Path:
 
 
 def _cache_file(name: str) -> Path:
-    """Return the file for a trained learner; its name changes with everything it depends on."""
+    """Return the cache file of a learner; its name has a hash of all that training depends on."""
     digest = hashlib.sha256()
     for part in _dependencies(name):
-        # with lengths, so that no two lists of parts give the same bytes
+        # with lengths: two different lists of parts must not give the same bytes
         digest.update(len(part).to_bytes(8, "big") + part)
     key = digest.hexdigest()[:16]
     return default_cache_dir() / "learners" / f"{name}-{__version__}-{key}.metaod"
 
 
 def _dependencies(name: str) -> Iterator[bytes]:
-    """Yield the shipped data, the sources of training and learners, and the learner's own."""
     data = list(_SHIPPED.joinpath("performance").iterdir())
     sources = [item for folder in (_SHIPPED, *_SOURCES) for item in folder.iterdir()]
     for group, endings in ((data, ".parquet"), (sources, (".py", ".txt"))):

@@ -13,15 +13,6 @@ from metaod.models import candidate_averages, model_space
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "final_origins",
-    "shipped_cells",
-    "shipped_datasets",
-    "shipped_folder",
-    "shipped_matrix",
-    "shipped_metafeatures",
-]
-
 _SHIPPED = files("metaod.history").joinpath("shipped")
 
 

@@ -12,8 +12,6 @@ from metaod.history._metrics import MEASURES
 from metaod.learners import Learner, Progress, out_of_fold_scores
 from metaod.metafeatures import schema
 
-__all__ = ["REFERENCE", "TrainingData", "calibration_of", "train"]
-
 REFERENCE = "IForest()"
 """The reference model that picks are compared with: PyOD's default iForest."""
 
@@ -77,9 +75,8 @@ class TrainingData:
             features = schema(name).learned
             lacking = [feature for feature in features if feature not in frame.columns]
             if lacking:
-                raise BadParameter(
-                    "TrainingData", "metafeatures", f"all features of {name!r}", f"no {lacking[0]}"
-                )
+                legal = f"all features of {name!r}"
+                raise BadParameter("TrainingData", "metafeatures", legal, f"no {lacking[0]}")
             parts.append(frame[list(features)])
         if not parts:
             raise BadParameter("TrainingData", "metafeatures", "of one schema at least", "none")
@@ -96,21 +93,16 @@ class TrainingData:
             pd.concat([part.loc[rows] for part in parts], axis=1),
             datasets.loc[rows, ["name", "origin", "n_rows", "n_columns"]],
             pd.Series(np.nan, index=rows) if reference is None else reference.reindex(rows),
-            tuple(
-                UsedSchema(name, schema(name).version, schema(name).learned)
-                for name in metafeatures
-            ),
+            tuple(UsedSchema(s.name, s.version, s.learned) for s in map(schema, metafeatures)),
             measure,
         )
 
     @property
     def origins(self) -> "pd.Series[str]":
-        """Origins of the datasets."""
         return self.datasets["origin"]
 
     @property
     def n_origins(self) -> int:
-        """Number of origins."""
         return int(self.origins.nunique())
 
     def without(self, origins: Collection[str]) -> "TrainingData":
@@ -130,16 +122,10 @@ class TrainingData:
     def _subset(self, kept: "pd.Series[bool]", origins: Collection[str]) -> "TrainingData":
         rows = kept.to_numpy()
         if not np.any(rows):
-            raise BadParameter(
-                "TrainingData", "origins", "such that a dataset is left", sorted(origins)
-            )
-        return replace(
-            self,
-            P=self.P[rows],
-            M=self.M[rows],
-            datasets=self.datasets[rows],
-            reference=self.reference[rows],
-        )
+            legal = "such that a dataset is left"
+            raise BadParameter("TrainingData", "origins", legal, sorted(origins))
+        frames = {name: getattr(self, name)[rows] for name in ("P", "M", "datasets", "reference")}
+        return replace(self, **frames)
 
     def history(self) -> History:
         """Return the datasets as an artifact stores them."""
@@ -147,11 +133,7 @@ class TrainingData:
 
 
 def train(
-    data: TrainingData,
-    learner: Learner,
-    *,
-    calibrate: int = 0,
-    progress: Progress | None = None,
+    data: TrainingData, learner: Learner, *, calibrate: int = 0, progress: Progress | None = None
 ) -> Artifact:
     """Fit a learner on historical datasets, which are recorded in the artifact.
 
@@ -187,19 +169,7 @@ def train(
 def calibration_of(
     data: TrainingData, learner: Learner, *, n_folds: int, progress: Progress | None = None
 ) -> Calibration:
-    """Measure how good a learner's picks are on origins that it was not trained on.
-
-    Parameters
-    ----------
-    data : TrainingData
-        The datasets.
-    learner : Learner
-        The learner, with its parameters; it is not changed.
-    n_folds : int
-        Groups of origins, each left out once.
-    progress : callable, optional
-        Called with the progress of training.
-    """
+    """Measure how good a learner's picks are on origins that it was not trained on."""
     scores = out_of_fold_scores(
         learner, data.P, data.M, data.origins, n_folds=n_folds, progress=progress
     )

@@ -15,8 +15,6 @@ from metaod.store._records import DatasetRecord
 from metaod.store._store import Store
 from metaod.store._tasks import BuildTask, ScoreCache, TaskResult, run_task
 
-__all__ = ["BuildOptions", "BuildReport", "Plan", "build", "plan_build", "record_of"]
-
 
 def _ignore(*_: object) -> None:
     """No-op callback."""
@@ -24,7 +22,7 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """The models and meta-features that a build computes on every dataset.
+    """The models and meta-features that a build computes on each dataset.
 
     Parameters
     ----------
@@ -68,8 +66,8 @@ class BuildOptions:
             schema(name)
 
     def specs(self) -> tuple[ModelSpec, ...]:
-        """Return the models, including averages."""
-        models = self._models()
+        """Return the models, and the averages if there are any."""
+        models = model_space(self.space, detectors=self.detectors)
         if not self.averages:
             return models
         averages = candidate_averages(models)
@@ -79,16 +77,13 @@ class BuildOptions:
             raise BadParameter("build", "averages", legal, self.averages, remedy=remedy)
         return (*models, *averages)
 
-    def _models(self) -> tuple[ModelSpec, ...]:
-        return model_space(self.space, detectors=self.detectors)
-
     def reference_models(self) -> tuple[Reference, ...]:
         """Return the reference models."""
         if not self.references:
             return ()
         if self.detectors is not None:
             return FIXED_REFERENCES
-        return (*FIXED_REFERENCES, mega_ensemble(self._models(), self.space))
+        return (*FIXED_REFERENCES, mega_ensemble(model_space(self.space), self.space))
 
 
 @dataclass(frozen=True)
@@ -128,24 +123,21 @@ def plan_build(
     """Read every dataset once for its fingerprint and find which trials the store lacks."""
     specs, references = options.specs(), options.reference_models()
     cache = _score_cache(store, options)
-    records: dict[str, DatasetRecord] = {}
-    sources: dict[str, FolderEntry] = {}
+    found: dict[str, tuple[DatasetRecord, FolderEntry]] = {}
     duplicates = []
     for done, entry in enumerate(entries, start=1):
         record = record_of(entry)
-        if record.fingerprint in records:
-            duplicates.append((entry.full_name, records[record.fingerprint].name))
-        else:
-            records[record.fingerprint] = record
-            sources[record.fingerprint] = entry
+        first, _ = found.setdefault(record.fingerprint, (record, entry))
+        if first is not record:
+            duplicates.append((entry.full_name, first.name))
         on_read(done, len(entries))
     wanted = {spec.id: options.trials if spec.is_random else 1 for spec in specs}
     wanted |= {item.spec.id: options.trials if item.is_random else 1 for item in references}
     keep = {model: wanted[model] for model in options.keep_scores}
-    lacking_trials = missing(store, records, wanted, options.mode, retry=options.retry)
-    lacking_schemas = _lacking_schemas(store, records, options.schemas)
+    lacking_trials = missing(store, found, wanted, options.mode, retry=options.retry)
+    lacking_schemas = _lacking_schemas(store, found, options.schemas)
     tasks = []
-    for fingerprint, record in records.items():
+    for fingerprint, (record, entry) in found.items():
         models, schemas = dict(lacking_trials.get(fingerprint, {})), lacking_schemas[fingerprint]
         for item in references:
             # an average of the available members changes when one of them becomes available
@@ -155,26 +147,24 @@ def plan_build(
         if not models and not schemas and not unkept:
             continue
         scored = {*models, *unkept}
-        tasks.append(
-            BuildTask(
-                entry=sources[fingerprint],
-                fingerprint=fingerprint,
-                specs=tuple(spec for spec in specs if spec.id in scored),
-                references=tuple(item for item in references if item.spec.id in scored),
-                lacking=frozenset(
-                    (model, trial) for model, trials in models.items() for trial in trials
-                ),
-                schemas=schemas,
-                trials=options.trials,
-                mode=options.mode,
-                budget=options.budget,
-                cost=_cost(record),
-                scores_folder=None if cache is None else cache.folder,
-                keep=frozenset(unkept),
-            )
+        task = BuildTask(
+            entry,
+            fingerprint,
+            tuple(spec for spec in specs if spec.id in scored),
+            tuple(item for item in references if item.spec.id in scored),
+            frozenset((model, trial) for model, trials in models.items() for trial in trials),
+            schemas,
+            options.trials,
+            options.mode,
+            options.budget,
+            _cost(record),
+            scores_folder=None if cache is None else cache.folder,
+            keep=frozenset(unkept),
         )
+        tasks.append(task)
     tasks.sort(key=lambda task: (-task.cost, task.fingerprint))
-    return Plan(tuple(tasks), tuple(records.values()), tuple(duplicates))
+    records = tuple(record for record, _ in found.values())
+    return Plan(tuple(tasks), records, tuple(duplicates))
 
 
 def build(
@@ -205,11 +195,6 @@ def build(
     on_read, on_plan, on_task : callable, optional
         Called after each dataset read (with the number read and the total), with the plan, and
         after each finished task.
-
-    Returns
-    -------
-    BuildReport
-        What was done.
     """
     options = options or BuildOptions()
     executor = executor or SerialExecutor()
@@ -236,8 +221,8 @@ def _lacking_schemas(
     stored = {record.fingerprint for record in store.datasets()}
     lacking = {}
     for fingerprint in fingerprints:
-        found = store.metafeatures(fingerprint) if fingerprint in stored else []
-        known = {(record.schema, record.version) for record in found}
+        records = store.metafeatures(fingerprint) if fingerprint in stored else []
+        known = {(record.schema, record.version) for record in records}
         lacking[fingerprint] = tuple(
             name for name in schemas if (name, schema(name).version) not in known
         )

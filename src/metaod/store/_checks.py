@@ -16,18 +16,16 @@ from metaod.store._records import Cell, aggregate
 from metaod.store._store import Store
 from metaod.tables import prepare
 
-__all__ = ["Difference", "Verification", "find_inconsistencies", "verify"]
-
 # how far a recomputed mean may be from a stored one, and from an imported one, which is rounded
 _TOLERANCE = 1e-9
 _IMPORTED_TOLERANCE = 1e-4
 
 
 def find_inconsistencies(store: Store) -> list[str]:
-    """Read everything that the store holds, and describe each contradiction in it.
+    """Read the whole store and describe each contradiction in it.
 
     Every record must be legal, and every cell must be the aggregate of its trials; an imported
-    cell has no trials, or fewer than it is made of.
+    cell may have fewer trials than it was computed from.
 
     Examples
     --------
@@ -74,7 +72,7 @@ def _check_dataset(connection: Connection, key: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Difference:
-    """A cell whose recomputation differs."""
+    """A cell that differs from its recomputation."""
 
     dataset: str
     model: str
@@ -148,7 +146,6 @@ def verify(
 
 
 def _stored_entries(store: Store, entries: Sequence[FolderEntry]) -> dict[str, FolderEntry]:
-    """Return the entries whose content is in the store, by fingerprint."""
     names = {record.name for record in store.datasets()}
     fingerprints = {record.fingerprint for record in store.datasets()}
     found = {}
@@ -192,8 +189,7 @@ def _recompute(
             found[item.model].append(item)
     differences = []
     for cell in cells:
-        items = [item for item in found[cell.model] if item.trial < cell.n_trials]
-        pair = _difference(cell, items)
+        pair = _difference(cell, [t for t in found[cell.model] if t.trial < cell.n_trials])
         if pair is not None:
             differences.append(Difference(entry.full_name, cell.model, *pair))
     return differences

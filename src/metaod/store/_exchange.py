@@ -21,6 +21,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from os import PathLike
@@ -42,8 +43,6 @@ from metaod.store._store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["export_parquet", "import_parquet"]
 
 _FORMAT = "metaod-exchange"
 _FORMAT_VERSION = 1
@@ -87,9 +86,6 @@ _MAY_BE_NULL = {*_CELL_FIGURES, "seconds", "seed"}
 _METAFEATURE_FILE = re.compile(r"metafeatures-([a-z][a-z0-9_]{0,63})-([0-9]{1,9})\.parquet")
 
 
-# export
-
-
 def export_parquet(
     store: Store,
     folder: str | PathLike[str],
@@ -113,10 +109,7 @@ def export_parquet(
     evaluations : bool, default=False
         Whether to write every trial too; without them cells are imported without their trials.
 
-    Returns
-    -------
-    Path
-        The folder.
+    Returns the folder.
     """
     if decimals is not None and not 1 <= decimals <= 15:
         raise BadParameter("export_parquet", "decimals", "in [1, 15] or None", decimals)
@@ -141,8 +134,13 @@ def export_parquet(
 
 
 def _frames(store: Store, decimals: int | None, evaluations: bool) -> dict[str, pd.DataFrame]:
-    # rows that refer to others are read first, so that a build that goes on does no harm
-    frames = {"cells.parquet": _cells(store, decimals)}
+    # rows that refer to others are read first, because a build may still be writing
+    cells = cells_frame(store)
+    if decimals is not None:
+        for name in _CELL_FIGURES:
+            cells[name] = cells[name].round(decimals)
+        cells["seconds"] = [float(f"{value:.2e}") for value in cells["seconds"]]
+    frames = {"cells.parquet": cells}
     with store.reading() as connection:
         schemas = list(rows.read_schemas(connection))
     for name, version in schemas:
@@ -155,15 +153,6 @@ def _frames(store: Store, decimals: int | None, evaluations: bool) -> dict[str, 
         frames["datasets.parquet"] = datasets.sort_values("fingerprint")
         frames["models.parquet"] = models.sort_values("id")
     return frames
-
-
-def _cells(store: Store, decimals: int | None) -> pd.DataFrame:
-    frame = cells_frame(store)
-    if decimals is not None:
-        for name in _CELL_FIGURES:
-            frame[name] = frame[name].round(decimals)
-        frame["seconds"] = [float(f"{value:.2e}") for value in frame["seconds"]]
-    return frame
 
 
 def _evaluations(connection: Connection) -> pd.DataFrame:
@@ -211,12 +200,8 @@ def _write_table(path: Path, table: "pa.Table") -> dict[str, Any]:
 
 
 def _write_manifest(folder: Path, files: Mapping[str, Any], decimals: int | None) -> None:
-    manifest = {
-        "format": _FORMAT,
-        "version": _FORMAT_VERSION,
-        "decimals": decimals,
-        "files": dict(sorted(files.items())),
-    }
+    header = {"format": _FORMAT, "version": _FORMAT_VERSION, "decimals": decimals}
+    manifest = {**header, "files": dict(sorted(files.items()))}
     new = folder / f"{_MANIFEST}.new"
     new.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     new.replace(folder / _MANIFEST)
@@ -225,9 +210,6 @@ def _write_manifest(folder: Path, files: Mapping[str, Any], decimals: int | None
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# import
 
 
 def import_parquet(
@@ -256,11 +238,7 @@ _BATCH = 20_000
 
 
 class _ExportedStore:
-    """The records of an exported store.
-
-    Rows must be in ascending order of their identities, and so unique, hold legal values, and
-    refer to datasets and models of the export; else :class:`BadFile`.
-    """
+    """The records of an exported store; rows must be sorted, legal, and refer to known ones."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -279,12 +257,11 @@ class _ExportedStore:
         self._model_ids = {item.id for item in self.models}
 
     def contents(self) -> Iterator[tuple[str, DatasetContent]]:
-        """Yield the content of each dataset, by fingerprint."""
         vectors = defaultdict(list)
         for file in sorted(self._entries):
             found = _METAFEATURE_FILE.fullmatch(file)
             if found is not None:
-                build = _vector_builder(found[1], int(found[2]))
+                build = partial(_vector, found[1], int(found[2]))
                 for dataset, vector in self._records(file, ("dataset",), build):
                     vectors[dataset].append(vector)
         cells = self._records("cells.parquet", ("dataset", "mode", "model"), _cell)
@@ -299,8 +276,8 @@ class _ExportedStore:
             computed = aggregate(evaluations)
             keys = {cell.key for cell in computed}
             without_trials = [cell for cell in stored if cell.key not in keys]
-            content = DatasetContent(evaluations, [*computed, *without_trials], vectors[dataset])
-            yield dataset, content
+            all_cells = [*computed, *without_trials]
+            yield dataset, DatasetContent(evaluations, all_cells, vectors[dataset])
 
     def _records(
         self, file: str, identity: tuple[str, ...], build: Callable[[_Row], _Record]
@@ -325,7 +302,7 @@ class _ExportedStore:
 def _by_dataset(
     pairs: Iterator[tuple[str, _Record]], datasets: list[str]
 ) -> Iterator[list[_Record]]:
-    """Yield the records of each dataset in turn; pairs and datasets are both sorted."""
+    # pairs and datasets are both sorted
     groups = groupby(pairs, key=itemgetter(0))
     following, group = next(groups, (None, iter(())))
     for dataset in datasets:
@@ -353,16 +330,13 @@ def _evaluation(row: _Row) -> tuple[str, Evaluation]:
     return row.pop("dataset"), Evaluation(mode=mode, state=state, **row)
 
 
-def _vector_builder(name: str, version: int) -> Callable[[_Row], tuple[str, MetaFeatureRecord]]:
-    def build(row: _Row) -> tuple[str, MetaFeatureRecord]:
-        dataset = row.pop("dataset")
-        return dataset, MetaFeatureRecord(name, version, tuple(row), list(row.values()))
-
-    return build
+def _vector(name: str, version: int, row: _Row) -> tuple[str, MetaFeatureRecord]:
+    dataset = row.pop("dataset")
+    return dataset, MetaFeatureRecord(name, version, tuple(row), list(row.values()))
 
 
 def _read_rows(folder: Path, file: str, entry: Mapping[str, Any]) -> Iterator[_Row]:
-    """Read a table that the manifest lists; refuse anything but what it says."""
+    """Read a table, and refuse one that differs from its entry in the manifest."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import, and few need it
     import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 

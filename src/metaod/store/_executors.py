@@ -8,14 +8,12 @@ from typing import Protocol, TypeVar
 
 from metaod.errors import BadParameter, UserError
 
-__all__ = ["EXECUTORS", "Executor", "JoblibExecutor", "SerialExecutor", "make_executor"]
-
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Runs one function over many tasks.
+    """Run one function over many tasks.
 
     Parameters
     ----------
@@ -34,29 +32,24 @@ class Executor(Protocol):
 
 
 class SerialExecutor:
-    """Runs the tasks one after the other in this process."""
+    """Run the tasks one after the other in this process."""
 
     def __init__(self, n_jobs: int = 1) -> None:
         self.n_jobs = n_jobs
 
     def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the results in the order of the tasks."""
-        for task in tasks:
-            yield function(task)
+        yield from map(function, tasks)
 
 
 class JoblibExecutor:
-    """Runs the tasks in several processes of this machine, through joblib."""
+    """Run the tasks in several processes of this machine with joblib."""
 
     def __init__(self, n_jobs: int) -> None:
         self.n_jobs = n_jobs
 
     def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield each result as soon as it is ready."""
         from joblib import Parallel, delayed  # noqa: PLC0415 - only a parallel build needs it
-        from joblib.externals.loky.process_executor import (  # noqa: PLC0415 - as above
-            TerminatedWorkerError,
-        )
+        from joblib.externals.loky.process_executor import TerminatedWorkerError  # noqa: PLC0415 - as above
 
         # one task at a time a process: a large table must not delay the small ones behind it
         parallel = Parallel(
@@ -71,10 +64,7 @@ class JoblibExecutor:
             ) from error
 
 
-EXECUTORS: dict[str, type[Executor]] = {
-    "serial": SerialExecutor,
-    "joblib": JoblibExecutor,
-}
+EXECUTORS: dict[str, type[Executor]] = {"serial": SerialExecutor, "joblib": JoblibExecutor}
 """Executors by name: what ``metaod build --executor`` takes."""
 
 

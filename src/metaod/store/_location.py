@@ -1,9 +1,8 @@
 """Where a store is: a SQLite file, SQLite in memory, or a server that SQLAlchemy can connect to.
 
-A SQLite file uses the rollback journal, not a write-ahead log. Killing a writer at any moment is
-safe with both, but with a rollback journal a store at rest is a single file, which can be copied,
-sent and read from a read-only medium. After a kill the journal stays beside the file, and SQLite
-restores the last finished transaction when the file is opened next.
+A SQLite file uses the rollback journal, not a write-ahead log: without a writer the store is then
+a single file, which can be copied and read from a read-only medium. SQLite undoes the unfinished
+transaction of a killed writer when the file is opened next.
 """
 
 import os
@@ -22,8 +21,6 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.store._locking import file_lock
 from metaod.store._schema import make_tables
-
-__all__ = ["APPLICATION_ID", "StoreLocation", "check_file", "create_file", "file_exists"]
 
 APPLICATION_ID = 0x4D654F44
 """The number in a SQLite file's header that marks a store: ``MeOD``."""
@@ -58,14 +55,12 @@ class StoreLocation:
     def parse(cls, url_or_path: str | PathLike[str]) -> "StoreLocation":
         """Read a file's path or a database's URL."""
         text = fspath(url_or_path)
-        legal = "a path or a database's URL"
-        if "://" not in text:
-            if not text:
-                raise BadParameter("Store", "url_or_path", legal, text)
+        if text and "://" not in text:
             return cls._of_file(text)
         try:
             url = make_url(text)
         except ArgumentError as error:
+            legal = "a path or a database's URL"
             raise BadParameter("Store", "url_or_path", legal, text) from error
         if url.get_backend_name() != "sqlite":
             return cls(url)
@@ -78,7 +73,7 @@ class StoreLocation:
 
     @classmethod
     def _of_file(cls, text: str) -> "StoreLocation":
-        # resolved, so that a link and its target have one lock and one journal
+        # resolved, because a link and its target must have one lock and one journal
         path = Path(text).expanduser().resolve()
         return cls(URL.create("sqlite", database=str(path)), path)
 
@@ -100,7 +95,9 @@ class StoreLocation:
         if self.path is not None:
             return _file_engine(self.path, read_only=read_only, timeout=timeout)
         if self.is_sqlite:
-            return _memory_engine()
+            arguments = {"check_same_thread": False}
+            engine = create_engine("sqlite://", poolclass=StaticPool, connect_args=arguments)
+            return _configure(engine, read_only=False)
         try:
             return create_engine(self.url, pool_pre_ping=True)
         except NoSuchModuleError as error:
@@ -134,23 +131,14 @@ class StoreLocation:
             raise explained from error
 
 
-# SQLite engines
-
-
 def _file_engine(path: Path, *, read_only: bool, timeout: float, create: bool = False) -> Engine:
-    """Return an engine that opens the file again for every transaction."""
+    # NullPool: the file is opened again for every transaction
     mode = "rwc" if create else "rw"
     if read_only and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         mode = "ro"
     url = URL.create("sqlite", database=path.as_uri(), query={"uri": "true", "mode": mode})
     engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": timeout})
     return _configure(engine, read_only=read_only)
-
-
-def _memory_engine() -> Engine:
-    arguments = {"check_same_thread": False}
-    engine = create_engine("sqlite://", poolclass=StaticPool, connect_args=arguments)
-    return _configure(engine, read_only=False)
 
 
 def _configure(engine: Engine, *, read_only: bool) -> Engine:
@@ -174,11 +162,7 @@ def _configure(engine: Engine, *, read_only: bool) -> Engine:
     return engine
 
 
-# SQLite files
-
-
 def file_exists(path: Path) -> bool:
-    """Whether the file exists; raise an error if this cannot be determined."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -225,8 +209,8 @@ def _check_header(path: Path) -> None:
         raise BadFile(path, "is a folder, not a store", remedy=_OTHER_FILE)
     if path.stat().st_size == 0:
         raise BadFile(path, "is an empty file, not a store", remedy=f"delete it, or {_OTHER_FILE}")
-    # Through SQLite, because closing a file of our own would release the locks that another
-    # connection of this process holds on it; immutable, so that not even a journal is read.
+    # Read by SQLite: opening and closing the file here would release the locks of another
+    # connection of this process; "immutable" leaves the journal unread.
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as connection:
             (found,) = connection.execute("PRAGMA application_id").fetchone()

@@ -23,8 +23,6 @@ from sqlalchemy.exc import IntegrityError
 from metaod.errors import UserError
 from metaod.store._schema import meta
 
-__all__ = ["Holder", "file_lock", "lock_row", "unlock_row"]
-
 
 @dataclass(frozen=True)
 class Holder:
@@ -36,12 +34,10 @@ class Holder:
 
     @classmethod
     def this_process(cls) -> "Holder":
-        """The calling process, from now on."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(os.getpid(), socket.gethostname(), now)
 
     def to_json(self) -> str:
-        """Return a JSON object."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -54,16 +50,14 @@ class Holder:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process is known to have ended; known on its own machine only."""
+        """Whether the process is known to have ended; False for one on another machine."""
         # on Windows os.kill would end the process
         if self.host != socket.gethostname() or sys.platform == "win32":
             return False
         try:
             os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            return False
+        except OSError as error:
+            return isinstance(error, ProcessLookupError)
         return False
 
 
@@ -78,10 +72,9 @@ def _locked_by(
 
 @contextmanager
 def file_lock(path: Path, where: str, *, wait: float = 0.0) -> Iterator[None]:
-    """Hold the operating system's lock on a file; it ends with the process, however that ends.
+    """Hold the operating system's lock on a file, which also ends when the process is killed.
 
-    The lock file names its holder; it is created if needed and removed at the end. `where` is what
-    is locked, for messages, and `wait` how many seconds to wait for another holder.
+    The file names its holder and is removed at the end. `where` is for messages, `wait` in seconds.
     """
     # filelock would create the folder
     if not path.parent.is_dir():
@@ -133,7 +126,7 @@ _IS_LOCK = meta.c.key == "writer"
 
 
 def lock_row(connection: Connection, where: str) -> None:
-    """Take the lock of a database that is not a file, inside a transaction of its own."""
+    """Take the lock of a database that is not a file, in its own transaction."""
     value = connection.scalar(select(meta.c.value).where(_IS_LOCK))
     holder = None if value is None else Holder.from_json(value)
     if value is not None and (holder is None or not holder.has_ended):
@@ -148,5 +141,4 @@ def lock_row(connection: Connection, where: str) -> None:
 
 
 def unlock_row(connection: Connection) -> None:
-    """Release the lock of :func:`lock_row`."""
     connection.execute(delete(meta).where(_IS_LOCK))

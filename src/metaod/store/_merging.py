@@ -15,8 +15,6 @@ from metaod.store import _rows as rows
 from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
 from metaod.store._store import Store
 
-__all__ = ["Conflict", "DatasetContent", "MergeReport", "Prefer", "Source", "merge", "merge_source"]
-
 Prefer = Literal["target", "source"]
 
 # how many conflicts a report holds in full; the others are counted
@@ -29,7 +27,7 @@ _CELL_TOLERANCE = 1.01e-4
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two different statements about one thing, for example about one evaluation.
+    """Two stores that disagree, for example about one evaluation.
 
     The kind is ``"name"`` (one name, two fingerprints), ``"dataset"``, ``"model"``,
     ``"evaluation"``, ``"cell"`` or ``"meta-features"``.
@@ -60,11 +58,9 @@ class MergeReport:
 
     @property
     def n_conflicts(self) -> int:
-        """Number of conflicts."""
         return self.conflict_counts.total()
 
     def add_conflict(self, kind: str, where: str, target: object, source: object) -> None:
-        """Count a conflict, and keep it if it is among the first."""
         self.conflict_counts[kind] += 1
         if len(self.conflicts) < _MAX_EXAMPLES:
             self.conflicts.append(Conflict(kind, where, str(target), str(source)))
@@ -86,7 +82,7 @@ class Source(Protocol):
     models: list[ModelRecord]
 
     def contents(self) -> Iterator[tuple[str, DatasetContent]]:
-        """Yield the content of each dataset, by fingerprint."""
+        """Yield the content of each dataset with its fingerprint."""
 
 
 class _StoreSource:
@@ -98,14 +94,8 @@ class _StoreSource:
     def contents(self) -> Iterator[tuple[str, DatasetContent]]:
         connection = self._connection
         for dataset, key in sorted(rows.dataset_keys(connection).items()):
-            yield (
-                dataset,
-                DatasetContent(
-                    rows.read_evaluations(connection, key),
-                    rows.read_cells(connection, key),
-                    rows.read_metafeatures(connection, key),
-                ),
-            )
+            trials, cells = rows.read_evaluations(connection, key), rows.read_cells(connection, key)
+            yield dataset, DatasetContent(trials, cells, rows.read_metafeatures(connection, key))
 
 
 def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeReport:
@@ -120,8 +110,7 @@ def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeRe
     A cell that was imported without its trials is replaced by evaluations of it, and is otherwise
     in conflict with another cell if it differs by more than 1e-4.
 
-    Merging twice changes nothing more. Without conflicts it does not matter, for what is
-    compared here, which store is merged into which.
+    A second merge changes nothing. Without conflicts both directions give the same content.
 
     Parameters
     ----------
@@ -131,11 +120,6 @@ def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeRe
         The store that is read.
     prefer : {"target", "source"}, default="target"
         Whose evaluations, imported cells and meta-features are kept in a conflict.
-
-    Returns
-    -------
-    MergeReport
-        What was added, and the conflicts.
     """
     same_file = target.location.path == source.location.path is not None
     if target.engine is source.engine or same_file:
@@ -145,7 +129,6 @@ def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeRe
 
 
 def merge_source(target: Store, source: Source, prefer: Prefer) -> MergeReport:
-    """Merge any source into a store, in one transaction."""
     if prefer not in ("target", "source"):
         raise BadParameter("merge", "prefer", ("target", "source"), prefer)
     report = MergeReport()
@@ -188,10 +171,9 @@ def _merge_models(
     for item in theirs:
         known = mine.get(item.id, item)
         if known.is_reference != item.is_reference:
-            names = {True: "a reference", False: "a model to pick"}
-            report.add_conflict(
-                "model", item.id, names[known.is_reference], names[item.is_reference]
-            )
+            roles = ("a model to pick", "a reference")
+            mine_is, theirs_is = roles[known.is_reference], roles[item.is_reference]
+            report.add_conflict("model", item.id, mine_is, theirs_is)
     report.added["models"] += rows.insert_models(connection, theirs)
 
 
@@ -208,7 +190,9 @@ class _DatasetMerger:
         mine = {cell.key: cell for cell in rows.read_cells(self.connection, self.key)}
         for cell in content.cells:
             if cell.key in mine and not _cells_agree(mine[cell.key], cell):
-                self._add_cell_conflict(mine[cell.key], cell)
+                figures = [f"{_figures(c)} in {c.n_trials} trials" for c in (mine[cell.key], cell)]
+                where = f"{cell.model} on {self.dataset}, {cell.mode}"
+                self.report.add_conflict("cell", where, *figures)
         self._merge_evaluations(content.evaluations)
         write = []
         for cell in content.cells:
@@ -242,14 +226,6 @@ class _DatasetMerger:
                     self.report.replaced["evaluations"] += 1
                     write.append(item)
         rows.replace_evaluations(self.connection, self.key, write, self.models)
-
-    def _add_cell_conflict(self, known: Cell, item: Cell) -> None:
-        self.report.add_conflict(
-            "cell",
-            f"{item.model} on {self.dataset}, {item.mode}",
-            f"{_figures(known)} in {known.n_trials} trials",
-            f"{_figures(item)} in {item.n_trials} trials",
-        )
 
     def _merge_metafeatures(self, theirs: Sequence[MetaFeatureRecord]) -> None:
         mine = {

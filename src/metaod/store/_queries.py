@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, Table, func, select
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, REFERENCE, TrainingData
@@ -17,19 +17,6 @@ from metaod.models import CellState, Mode
 from metaod.store import _rows as rows
 from metaod.store import _schema as tables
 from metaod.store._store import Store
-
-__all__ = [
-    "cells_frame",
-    "datasets_frame",
-    "metafeature_matrix",
-    "missing",
-    "performance_matrix",
-    "summarise",
-    "training_data",
-]
-
-
-# matrices and frames
 
 
 def performance_matrix(
@@ -63,15 +50,13 @@ def performance_matrix(
     if measure not in legal:
         raise BadParameter("performance_matrix", "measure", legal, measure)
     cells = tables.cells
-    query = select(cells.c.dataset, cells.c.model, cells.c[measure]).where(
-        cells.c.mode == mode.value
-    )
+    query = select(cells.c.dataset, cells.c.model, cells.c[measure])
+    query = query.where(cells.c.mode == mode.value)
     with store.reading() as connection:
         dataset_keys, model_keys = rows.dataset_keys(connection), rows.model_keys(connection)
         if models is None:
-            columns = [item.id for item in rows.read_models(connection) if not item.is_reference]
-        else:
-            columns = list(models)
+            models = [item.id for item in rows.read_models(connection) if not item.is_reference]
+        columns = list(models)
         for name in columns:
             if name not in model_keys:
                 raise BadParameter("performance_matrix", "models", "models of the store", name)
@@ -94,7 +79,7 @@ def performance_matrix(
 
 
 def _positions(keys: dict[str, int], names: list[str]) -> npt.NDArray[np.intp]:
-    """Return the position of each database key in a list of names; -1 where it is not in it."""
+    """Return the position of each database key in a list of names; -1 for a key without one."""
     positions = np.full(max(keys.values(), default=0) + 1, -1, dtype=np.intp)
     positions[[keys[name] for name in names]] = np.arange(len(names))
     return positions
@@ -115,7 +100,7 @@ def metafeature_matrix(store: Store, schema_name: str, version: int | None = Non
     Returns
     -------
     pandas.DataFrame
-        Datasets (fingerprints, ordered by collection and name) that have a vector × features.
+        Datasets (fingerprints, ordered by collection and name) × features.
     """
     vectors, datasets = tables.metafeatures, tables.datasets
     with store.reading() as connection:
@@ -227,8 +212,6 @@ def _present_metafeatures(store: Store, name: str) -> pd.DataFrame:
         ) from error
 
 
-# missing trials
-
 # datasets a query: all trials of a large store would fill the memory
 _BATCH = 64
 
@@ -315,11 +298,8 @@ def _finished_trials(
     return found
 
 
-# a summary
-
-
 def summarise(store: Store) -> dict[str, Any]:
-    """Count what a store holds, in a dictionary that can be written as JSON.
+    """Return the numbers of datasets, models, cells and so on, ready for JSON.
 
     Examples
     --------
@@ -331,6 +311,9 @@ def summarise(store: Store) -> dict[str, Any]:
     schemas, vectors = tables.metafeature_schemas, tables.metafeatures
     path = store.location.path
     with store.reading() as connection:
+
+        def count_of(table: Table) -> Select[Any]:
+            return select(func.count()).select_from(table)
 
         def number(query: Select[Any]) -> int:
             return connection.scalar(query) or 0
@@ -353,24 +336,21 @@ def summarise(store: Store) -> dict[str, Any]:
             .group_by(schemas.c.name, schemas.c.version)
             .order_by(schemas.c.name, schemas.c.version)
         ).all()
-        all_models = select(func.count()).select_from(models)
         return {
             "store": str(store),
             "schema_version": int(facts["schema_version"]),
             "created": facts["created"],
             "package_version": facts["package_version"],
             "size_bytes": None if path is None else path.stat().st_size,
-            "datasets": number(select(func.count()).select_from(datasets)),
+            "datasets": number(count_of(datasets)),
             "origins": number(select(func.count(datasets.c.origin.distinct()))),
             "collections": counts(datasets.c.collection),
-            "models": number(all_models.where(models.c.is_reference.is_(False))),
-            "references": number(all_models.where(models.c.is_reference)),
+            "models": number(count_of(models).where(models.c.is_reference.is_(False))),
+            "references": number(count_of(models).where(models.c.is_reference)),
             "families": counts(models.c.family),
             "cells": by_state,
-            "imported_cells": number(
-                select(func.count()).select_from(cells).where(cells.c.imported)
-            ),
-            "evaluations": number(select(func.count()).select_from(tables.evaluations)),
+            "imported_cells": number(count_of(cells).where(cells.c.imported)),
+            "evaluations": number(count_of(tables.evaluations)),
             "most_trials": number(select(func.max(cells.c.n_trials))),
             "engine_versions": counts(tables.evaluations.c.engine_version),
             "metafeatures": [

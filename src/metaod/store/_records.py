@@ -1,7 +1,4 @@
-"""The records of a store: datasets, models, cells and meta-features, and how trials form a cell.
-
-The record of one trial is :class:`metaod.history.Evaluation`.
-"""
+"""The records of a store; that of one trial is :class:`metaod.history.Evaluation`."""
 
 import math
 import re
@@ -17,8 +14,6 @@ import numpy.typing as npt
 from metaod.errors import BadParameter
 from metaod.history import FINGERPRINT_FORMAT, MEASURES, Evaluation
 from metaod.models import CellState, Mode, ModelSpec
-
-__all__ = ["Cell", "DatasetRecord", "MetaFeatureRecord", "ModelRecord", "aggregate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +96,7 @@ class ModelRecord:
 
     @property
     def id(self) -> str:
-        """The model's identity."""
+        """The model's id."""
         return self.spec.id
 
 
@@ -118,7 +113,7 @@ class Cell:
     n_trials : int
         Number of trials.
     state : CellState
-        ok if every trial is; see :func:`~metaod.store._records.aggregate`.
+        ok if every trial is, else failed, over budget or not applicable: the first that occurs.
     ap, roc_auc, precision_at_n : float
         Means over the trials; NaN unless the state is ok.
     ap_std, roc_auc_std, precision_at_n_std : float
@@ -172,32 +167,11 @@ def _check(name: str, value: float, largest: float, expected: bool) -> None:
 
 
 # where trials end in different states, the first of these that occurs is the cell's state
-_WORST_FIRST = (
-    CellState.FAILED,
-    CellState.OVER_BUDGET,
-    CellState.NOT_APPLICABLE,
-    CellState.OK,
-)
+_WORST_FIRST = (CellState.FAILED, CellState.OVER_BUDGET, CellState.NOT_APPLICABLE, CellState.OK)
 
 
 def aggregate(evaluations: Iterable[Evaluation]) -> list[Cell]:
-    """Aggregate one dataset's evaluations over trials, into one cell per model and mode.
-
-    A cell is ok only if all its trials are; then it holds the mean and the standard deviation
-    (n - 1 in the denominator; NaN for a single trial) of each measure, and the mean time. Any
-    other cell holds no figures: its state is the worst of its trials' (failed, over budget, not
-    applicable, in this order), and its reason that of the first trial in that state. Sums are
-    correctly rounded, so that the order of the trials does not matter.
-
-    Examples
-    --------
-    >>> good = Evaluation("HBOS()", 0, Mode.FAST, CellState.OK, 0.25, 0.75, 0.25)
-    >>> bad = Evaluation("HBOS()", 1, Mode.FAST, CellState.FAILED, reason="no histogram")
-    >>> aggregate([good])[0].ap
-    0.25
-    >>> aggregate([good, bad])[0].state
-    <CellState.FAILED: 'failed'>
-    """
+    """Aggregate one dataset's evaluations over trials, into one cell per model and mode."""
     groups: defaultdict[tuple[str, str], list[Evaluation]] = defaultdict(list)
     for evaluation in evaluations:
         groups[evaluation.mode, evaluation.model].append(evaluation)
@@ -212,6 +186,7 @@ def _aggregate_trials(trials: list[Evaluation]) -> Cell:
     state = next(state for state in _WORST_FIRST if state in states)
     reason = next((item.reason for item in trials if item.state == state and item.reason), "")
     figures: dict[str, Any] = {}
+    # fsum is correctly rounded: the order of the trials does not matter
     if state == CellState.OK:
         for name in MEASURES:
             values = [getattr(trial, name) for trial in trials]
@@ -235,7 +210,7 @@ class MetaFeatureRecord:
     Parameters
     ----------
     schema : str
-        The schema's name, made of small letters, digits and underscores.
+        The schema's name: small letters, digits and underscores.
     version : int
         The schema's version; other features, or another order of them, need another version.
     features : sequence of str

@@ -1,12 +1,12 @@
-"""Records to rows and back, inside a transaction that the caller has opened.
+"""Read and write records as rows, in the caller's transaction.
 
-Rows are replaced by deleting and inserting in one transaction, which works in every database.
+Rows are replaced by deleting and inserting, which works in every database.
 """
 
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,13 +16,7 @@ from metaod.errors import UserError
 from metaod.history import MEASURES, Evaluation
 from metaod.models import CellState, Mode, ModelSpec
 from metaod.store import _schema as schema
-from metaod.store._records import (
-    Cell,
-    DatasetRecord,
-    MetaFeatureRecord,
-    ModelRecord,
-    aggregate,
-)
+from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord, aggregate
 
 _FIGURES = {*MEASURES, *(f"{name}_std" for name in MEASURES), "seconds"}
 Trials = TypeVar("Trials", Evaluation, Cell)
@@ -32,18 +26,13 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 }
 
 
-# datasets and models
-
-
 def dataset_keys(connection: Connection) -> dict[str, int]:
-    """Return the key of every dataset, by fingerprint."""
     table = schema.datasets
     found = connection.execute(select(table.c.fingerprint, table.c.key))
     return {row.fingerprint: row.key for row in found}
 
 
 def model_keys(connection: Connection) -> dict[str, int]:
-    """Return the key of every model, by id."""
     table = schema.models
     return {row.id: row.key for row in connection.execute(select(table.c.id, table.c.key))}
 
@@ -51,23 +40,16 @@ def model_keys(connection: Connection) -> dict[str, int]:
 def read_datasets(connection: Connection) -> list[DatasetRecord]:
     """Read all datasets, ordered by collection and name."""
     table = schema.datasets
-    rows = connection.execute(
-        select(*(table.c[name] for name in _FIELDS[DatasetRecord])).order_by(
-            table.c.collection, table.c.name, table.c.fingerprint
-        )
-    )
-    return [DatasetRecord(**row) for row in rows.mappings()]
+    query = select(*(table.c[name] for name in _FIELDS[DatasetRecord]))
+    order = (table.c.collection, table.c.name, table.c.fingerprint)
+    return [DatasetRecord(**row) for row in connection.execute(query.order_by(*order)).mappings()]
 
 
 def insert_datasets(connection: Connection, records: Iterable[DatasetRecord]) -> int:
     """Add the datasets that are new; return how many."""
     known = set(dataset_keys(connection))
     new = {record.fingerprint: record for record in records if record.fingerprint not in known}
-    _insert(
-        connection,
-        schema.datasets,
-        [{name: getattr(item, name) for name in _FIELDS[DatasetRecord]} for item in new.values()],
-    )
+    _insert(connection, schema.datasets, [asdict(record) for record in new.values()])
     return len(new)
 
 
@@ -102,18 +84,13 @@ def insert_models(connection: Connection, records: Iterable[ModelRecord]) -> int
     return len(new)
 
 
-# evaluations and cells
-
-
 def trial_key(item: Evaluation) -> tuple[str, str, int]:
-    """Return an evaluation's identity within a dataset: mode, model and trial."""
     return (item.mode, item.model, item.trial)
 
 
 def read_evaluations(connection: Connection, dataset: int) -> list[Evaluation]:
     """Read one dataset's evaluations, ordered by mode, model and trial."""
-    found = _read(connection, dataset, schema.evaluations, Evaluation)
-    return sorted(found, key=trial_key)
+    return sorted(_read(connection, dataset, schema.evaluations, Evaluation), key=trial_key)
 
 
 def replace_evaluations(
@@ -122,10 +99,9 @@ def replace_evaluations(
     evaluations: Iterable[Evaluation],
     models: Mapping[str, int],
 ) -> None:
-    """Write one dataset's evaluations over those of the same mode, model and trial.
+    """Write one dataset's evaluations over those of the same trials, and compute their cells.
 
-    Their cells are computed again from all their trials; an imported cell of more trials than
-    the store holds stays until it holds as many.
+    An imported cell stays until the store holds as many trials.
     """
     new = {trial_key(item): item for item in evaluations}
     if not new:
@@ -145,8 +121,7 @@ def replace_evaluations(
 
 def read_cells(connection: Connection, dataset: int) -> list[Cell]:
     """Read one dataset's cells, ordered by mode and model."""
-    found = _read(connection, dataset, schema.cells, Cell)
-    return sorted(found, key=lambda item: item.key)
+    return sorted(_read(connection, dataset, schema.cells, Cell), key=lambda cell: cell.key)
 
 
 def replace_cells(
@@ -192,9 +167,6 @@ def _read(connection: Connection, dataset: int, table: Table, kind: type[Trials]
                 values[k] = math.nan
         records.append(kind(*values))
     return records
-
-
-# meta-features
 
 
 def read_metafeatures(connection: Connection, dataset: int) -> list[MetaFeatureRecord]:

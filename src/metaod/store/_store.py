@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
-from types import TracebackType
 from typing import Self
 
 from sqlalchemy import Connection, Engine, select
@@ -17,15 +16,12 @@ from metaod.store._location import StoreLocation, check_file, create_file, file_
 from metaod.store._locking import file_lock, lock_row, unlock_row
 from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
 
-__all__ = ["Store"]
-
 
 class Store:
     """Datasets, models, evaluations, their cells, and meta-features, in a database.
 
-    A dataset is identified by its fingerprint and a model by its id, so that nothing is computed
-    twice and two stores can be merged. Everything is written in transactions: a process that is
-    killed at any moment leaves all its finished transactions, and nothing else.
+    A dataset is identified by its fingerprint and a model by its id. Everything is written in
+    transactions: a process that is killed leaves its finished transactions, and nothing else.
 
     Parameters
     ----------
@@ -97,12 +93,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __str__(self) -> str:
@@ -110,8 +101,6 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({str(self)!r})"
-
-    # transactions and the lock
 
     @property
     def engine(self) -> Engine:
@@ -126,17 +115,15 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Open a transaction that is written whole, or not at all after an error."""
+        """Open a transaction that is written as a whole, or not at all after an error."""
         if self.read_only:
             raise UserError(
                 "the store is opened for reading only",
                 where=str(self),
                 remedy="open it without read_only",
             )
-        with (
-            self.location.user_errors(),
-            self._engine.execution_options(writes=True).begin() as connection,
-        ):
+        engine = self._engine.execution_options(writes=True)
+        with self.location.user_errors(), engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -144,9 +131,9 @@ class Store:
         """Hold the lock of the only builder; another one gets an error that names the holder.
 
         For a SQLite file it is the operating system's lock on ``FILE.lock``, which ends with
-        the process, however that ends. In any other database it is the row ``writer`` of the
-        table ``meta``: a killed process leaves it behind. It is taken over if that process ran
-        on this machine; otherwise it must be deleted by hand.
+        the process. In any other database it is the row ``writer`` of the table ``meta``, which
+        a killed process leaves behind: it is taken over if that process ran on this machine, and
+        must otherwise be deleted by hand.
 
         Parameters
         ----------
@@ -165,8 +152,6 @@ class Store:
         finally:
             with self.writing() as connection:
                 unlock_row(connection)
-
-    # writing
 
     def add_dataset(self, record: DatasetRecord) -> bool:
         """Add a dataset; return False, and keep the old record, if its fingerprint is known."""
@@ -198,9 +183,8 @@ class Store:
         """
         evaluations, metafeatures = list(evaluations), list(metafeatures)
         if len({rows.trial_key(item) for item in evaluations}) < len(evaluations):
-            raise BadParameter(
-                "Store.record_task", "evaluations", "of distinct trials", f"{len(evaluations)}"
-            )
+            legal, found = "of distinct trials", f"{len(evaluations)}"
+            raise BadParameter("Store.record_task", "evaluations", legal, found)
         with self.writing() as connection:
             key = self._key(connection, dataset)
             models = rows.model_keys(connection)
@@ -215,9 +199,8 @@ class Store:
             rows.replace_metafeatures(connection, key, metafeatures)
 
     def _key(self, connection: Connection, dataset: str) -> int:
-        found = connection.scalar(
-            select(schema.datasets.c.key).where(schema.datasets.c.fingerprint == dataset)
-        )
+        table = schema.datasets
+        found = connection.scalar(select(table.c.key).where(table.c.fingerprint == dataset))
         if found is None:
             raise UserError(
                 f"the dataset {dataset} is not in the store",
@@ -225,8 +208,6 @@ class Store:
                 remedy="add it first, with Store.add_dataset",
             )
         return int(found)
-
-    # reading
 
     def datasets(self) -> list[DatasetRecord]:
         """Return all datasets, ordered by collection and name."""

@@ -19,14 +19,12 @@ from metaod.models import Budget, CellState, Matrix, Mode, ModelSpec, Scored
 from metaod.store._records import MetaFeatureRecord
 from metaod.tables import PreparedTable, prepare
 
-__all__ = ["BuildTask", "ScoreCache", "TaskResult", "run_task"]
-
 KeptScores = dict[tuple[str, int], npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
 class BuildTask:
-    """What is missing on one dataset; a task holds no table, so that it can be pickled.
+    """What is missing on one dataset; a task holds no table, so it can be pickled.
 
     `specs` and `references` are the models that lack trials, and `lacking` the (model id, trial)
     pairs that are written. `cost` is relative: it orders tasks and estimates the remaining time.
@@ -58,11 +56,10 @@ class TaskResult:
 
 
 def run_task(task: BuildTask) -> TaskResult:
-    """Read the dataset, score and measure, on one thread, as several tasks may run at once.
+    """Read the dataset, score and measure, on one thread.
 
-    If the table cannot be prepared, or on an unforeseen error, the task's cells fail with the
-    reason: one bad dataset must not end a build of hundreds. Lack of memory or of disk space is
-    not a property of a model: it ends the build, and nothing of the task is recorded.
+    If the table cannot be prepared, or after an unforeseen error, the task's cells fail with the
+    reason, and the build continues. Lack of memory or of disk space ends the build.
     """
     start = time.perf_counter()
     dataset = task.entry.load()
@@ -98,10 +95,9 @@ def _keep_scores(folder: Path, fingerprint: str, kept: KeptScores) -> None:
 
 
 def _undefined_metafeatures(schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
-    parts = [schema(name) for name in schemas]
     return tuple(
         MetaFeatureRecord(part.name, part.version, part.names, np.full(len(part.names), np.nan))
-        for part in parts
+        for part in map(schema, schemas)
     )
 
 
@@ -169,21 +165,16 @@ def _all_failed(task: BuildTask, reason: str) -> list[Evaluation]:
 
 
 class ScoreCache:
-    """Scores of chosen models, in a folder beside a store: one NPZ file a dataset.
-
-    A file holds float32 scores by model id and trial. The folder is made when scores are written.
-    """
+    """Scores (float32) of chosen models, in a folder beside a store: one NPZ file a dataset."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
 
     @classmethod
     def beside(cls, store: Path) -> "ScoreCache":
-        """Return the cache that belongs to a store's file."""
         return cls(store.with_name(store.name + ".scores"))
 
     def path(self, fingerprint: str) -> Path:
-        """Return the file of one dataset."""
         return self.folder / f"{fingerprint.replace(':', '-')}.npz"
 
     def write(self, fingerprint: str, scores: KeptScores) -> None:
