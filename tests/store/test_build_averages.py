@@ -9,7 +9,7 @@ import pytest
 from metaod.errors import BadParameter
 from metaod.history import iter_folder
 from metaod.models import Budget, CellState, ModelSpec, average_of, is_average, model_space
-from metaod.models import _representatives as representatives
+from metaod.models import _averages as averages_module
 from metaod.models._averages import averages_of
 from metaod.store import BuildOptions, Store, build, performance_matrix, verify
 
@@ -32,8 +32,8 @@ OPTIONS = BuildOptions(
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    """Nothing hangs on which representatives there are."""
-    monkeypatch.setattr(representatives, "REPRESENTATIVES", FEW)
+    """Use a few representatives: these tests do not depend on which there are."""
+    monkeypatch.setattr(averages_module, "REPRESENTATIVES", FEW)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_averages_of_the_representatives_that_are_built():
     # the committee beside those of two or three
     assert set(filter(is_average, whole.specs())) == {
         *averages_of(FEW),
-        average_of(*representatives.COMMITTEE),
+        average_of(*averages_module.COMMITTEE),
     }
     [mega] = [item for item in whole.reference_models() if item.spec.detector == "MegaEnsemble"]
     assert set(mega.members) == set(model_space("extended"))
