@@ -192,26 +192,19 @@ def iter_folder(path: "str | PathLike[str]", *, label: str = "y") -> list[Folder
     if folder.is_file() and folder.suffix.lower() == ".csv":
         folder, lists = folder.parent, [folder]
     if not folder.is_dir():
-        raise BadFile(
-            folder, "is neither a folder nor a list of datasets", remedy="name one of these"
-        )
+        remedy = "name one of these"
+        raise BadFile(folder, "is neither a folder nor a list of datasets", remedy=remedy)
     numbered = _listed(lists[0], label) if lists else _unlisted(folder, label)
     entries: dict[str, FolderEntry] = {}
     for line, entry in numbered:
         other = entries.setdefault(entry.full_name, entry)
         if other is not entry:
-            raise BadFile(
-                lists[0] if lists else entry.path,
-                f"{entry.full_name} is also the name of {other.path}",
-                line=line,
-                remedy="give each dataset another name",
-            )
+            what = f"{entry.full_name} is also the name of {other.path}"
+            remedy = "give each dataset another name"
+            raise BadFile(lists[0] if lists else entry.path, what, line=line, remedy=remedy)
     if not entries:
-        raise BadFile(
-            lists[0] if lists else folder,
-            "has no datasets",
-            remedy="add files such as name.csv or name.npz, with a label",
-        )
+        remedy = "add files such as name.csv or name.npz, with a label"
+        raise BadFile(lists[0] if lists else folder, "has no datasets", remedy=remedy)
     return list(entries.values())
 
 
@@ -231,9 +224,8 @@ def _listed(path: Path, label: str) -> Iterator[tuple[int, FolderEntry]]:
             reader = csv.DictReader(file, strict=True)
             header = reader.fieldnames or []
             if not {"file", "name"} & set(header):
-                raise BadFile(
-                    path, "has neither a column 'file' nor 'name'", line=1, remedy="add one of them"
-                )
+                remedy = "add one of them"
+                raise BadFile(path, "has neither a column 'file' nor 'name'", line=1, remedy=remedy)
             for record in reader:
                 yield reader.line_num, _entry_of(record, path, reader.line_num, label)
     except UnicodeDecodeError as error:
@@ -245,12 +237,8 @@ def _listed(path: Path, label: str) -> Iterator[tuple[int, FolderEntry]]:
 def _entry_of(record: dict[str, str], path: Path, line: int, label: str) -> FolderEntry:
     # csv gives a short line None values, and a long one's rest under the key None
     if None in record or None in record.values():
-        raise BadFile(
-            path,
-            "another number of fields than in the header",
-            line=line,
-            remedy="correct the line, with quotes around a comma inside a field",
-        )
+        remedy = "correct the line, with quotes around a comma inside a field"
+        raise BadFile(path, "another number of fields than in the header", line=line, remedy=remedy)
     fields = {key: value.strip() for key, value in record.items()}
     collection, name = fields.get("collection", ""), fields.get("name", "")
     file = _file_of(fields.get("file", ""), collection, name, path, line)
@@ -282,16 +270,11 @@ def _file_of(file: str, collection: str, name: str, path: Path, line: int) -> Pa
         raise BadFile(path, "names no file", line=line, remedy="fill in 'file' or 'name'")
     if len(found) > 1:
         names = " and ".join(item.name for item in found)
-        raise BadFile(
-            path, f"{name} may be {names}", line=line, remedy="name the file under 'file'"
-        )
+        remedy = "name the file under 'file'"
+        raise BadFile(path, f"{name} may be {names}", line=line, remedy=remedy)
     if not found or not found[0].is_file():
-        raise BadFile(
-            path,
-            f"there is no file {file or name}",
-            line=line,
-            remedy="add the file, or remove the line",
-        )
+        remedy = "add the file, or remove the line"
+        raise BadFile(path, f"there is no file {file or name}", line=line, remedy=remedy)
     return found[0]
 
 
@@ -300,11 +283,7 @@ def _count(fields: dict[str, str], column: str, path: Path, line: int) -> int | 
     if not text:
         return None
     if not text.isdecimal():
-        raise BadFile(
-            path,
-            f"{text!r} is not a number of {column}",
-            line=line,
-            column=column,
-            remedy="write a whole number, or leave it empty",
-        )
+        what = f"{text!r} is not a number of {column}"
+        remedy = "write a whole number, or leave it empty"
+        raise BadFile(path, what, line=line, column=column, remedy=remedy)
     return int(text)

@@ -119,9 +119,8 @@ def evaluate_models(
     labels = np.ascontiguousarray(y, dtype=np.int8)
     wanted = dict.fromkeys(specs)
     others = ReferenceScores([item for item in references if not is_average(item.spec)], trials)
-    averages = AverageScores(
-        filter(is_average, [*wanted, *(item.spec for item in references)]), trials
-    )
+    candidates = [*wanted, *(item.spec for item in references)]
+    averages = AverageScores(filter(is_average, candidates), trials)
     models = [spec for spec in wanted if not is_average(spec)]
     everything = list(dict.fromkeys([*models, *others.members, *sorted(averages.members)]))
     for scored in score_models(X, everything, trials=trials, mode=mode, budget=budget or Budget()):

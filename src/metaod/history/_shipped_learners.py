@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import entry_points
 from importlib.resources import as_file, files
 from os import PathLike
@@ -28,7 +28,7 @@ from metaod.history._training import REFERENCE, TrainingData, calibration_of, tr
 from metaod.learners import ENTRY_POINTS, Progress, learner_class, learner_names, make_learner
 
 DEFAULT = "default"
-"""The name of the shipped default learner."""
+"""Name of the shipped default learner."""
 
 # it has no default parameters: the user names its model
 _UNTRAINABLE = "fixed"
@@ -113,13 +113,10 @@ def train_shipped(name: str, *, progress: Progress | None = None) -> Artifact:
     """
     recipe = RECIPES.get(name, ShippedRecipe(name))
     everything = shipped_training_data(recipe.schemas, space=recipe.space, averages=recipe.averages)
-    artifact = train(everything, make_learner(recipe.learner, **recipe.params), progress=progress)
-    calibration = calibration_of(
-        everything.without(final_origins()),
-        make_learner(recipe.learner, **recipe.params),
-        n_folds=FOLDS,
-        progress=progress,
-    )
+    new_learner = partial(make_learner, recipe.learner, **recipe.params)
+    artifact = train(everything, new_learner(), progress=progress)
+    data = everything.without(final_origins())
+    calibration = calibration_of(data, new_learner(), n_folds=FOLDS, progress=progress)
     return replace(artifact, calibration=calibration)
 
 
@@ -164,11 +161,8 @@ def _refuse_saved_pick(path: "str | PathLike[str]") -> None:
     with suppress(UserError):
         document = read_document(path)
     if document.get("kind") == "pick":
-        raise BadArtifact(
-            path,
-            "is a saved pick, not a learner",
-            remedy="use it with 'metaod detect --apply' or metaod.load",
-        )
+        remedy = "use it with 'metaod detect --apply' or metaod.load"
+        raise BadArtifact(path, "is a saved pick, not a learner", remedy=remedy)
 
 
 def will_train(learner: object) -> bool:

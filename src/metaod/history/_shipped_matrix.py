@@ -67,11 +67,9 @@ def shipped_matrix(
         wanted |= {spec.id for spec in candidate_averages()}
     lacking = wanted - set(models.index)
     if lacking:
-        raise UserError(
-            f"lacks {len(lacking)} of the {len(wanted)} models, such as {min(lacking)}",
-            where="the shipped performance matrix",
-            remedy="ask for another space, or for no averages",
-        )
+        what = f"lacks {len(lacking)} of the {len(wanted)} models, such as {min(lacking)}"
+        remedy = "ask for another space, or for no averages"
+        raise UserError(what, where="the shipped performance matrix", remedy=remedy)
     if references:
         wanted |= set(models.index[models["is_reference"].astype(bool)])
     matrix = shipped_cells().pivot(index="dataset", columns="model", values=measure)  # noqa: PD010 - pivot checks that each pair occurs once

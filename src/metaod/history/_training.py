@@ -84,10 +84,8 @@ class TrainingData:
         for index in (datasets.index, *(part.index for part in parts)):
             rows = rows[rows.isin(index)]
         if rows.empty:
-            raise UserError(
-                "no dataset has both performance and meta-features",
-                remedy="evaluate models on labelled datasets with: metaod build",
-            )
+            remedy = "evaluate models on labelled datasets with: metaod build"
+            raise UserError("no dataset has both performance and meta-features", remedy=remedy)
         return cls(
             P.loc[rows],
             pd.concat([part.loc[rows] for part in parts], axis=1),
@@ -152,12 +150,9 @@ def train(
     if calibrate < 0 or calibrate == 1:
         raise BadParameter("train", "calibrate", "0 for none, or 2 or more", calibrate)
     learner.fit(data.P, data.M, data.origins, progress=progress)
+    names, n_origins = tuple(map(str, data.P.index)), data.n_origins
     artifact = Artifact.of(
-        learner,
-        schemas=data.schemas,
-        measure=data.measure,
-        datasets=tuple(map(str, data.P.index)),
-        n_origins=data.n_origins,
+        learner, schemas=data.schemas, measure=data.measure, datasets=names, n_origins=n_origins
     )
     artifact = replace(artifact, history=data.history())
     if calibrate == 0 or calibrate > data.n_origins:
@@ -170,7 +165,6 @@ def calibration_of(
     data: TrainingData, learner: Learner, *, n_folds: int, progress: Progress | None = None
 ) -> Calibration:
     """Measure how good a learner's picks are on origins that it was not trained on."""
-    scores = out_of_fold_scores(
-        learner, data.P, data.M, data.origins, n_folds=n_folds, progress=progress
-    )
+    P, M, origins = data.P, data.M, data.origins
+    scores = out_of_fold_scores(learner, P, M, origins, n_folds=n_folds, progress=progress)
     return Calibration.fit(scores, data.history())

@@ -234,12 +234,9 @@ def record_of(entry: FolderEntry) -> DatasetRecord:
     dataset = entry.load()
     outliers = int(dataset.y.sum())
     if outliers in (0, len(dataset.y)):
-        raise BadColumn(
-            entry.label,
-            f"has {outliers} outliers among {len(dataset.y)} rows, so no ranking can be measured",
-            path=entry.path,
-            remedy="leave the dataset out, or name the right label",
-        )
+        what = f"has {outliers} outliers among {len(dataset.y)} rows, so no ranking can be measured"
+        remedy = "leave the dataset out, or name the right label"
+        raise BadColumn(entry.label, what, path=entry.path, remedy=remedy)
     return DatasetRecord(
         fingerprint=dataset.fingerprint,
         name=entry.full_name,

@@ -129,11 +129,9 @@ def verify(
         if cell.mode == mode and cell.model in specs and cell.state != CellState.OVER_BUDGET
     ]
     if not candidates:
-        raise UserError(
-            f"there is no cell of mode {mode.value!r} to recompute",
-            where=str(store),
-            remedy="check --data and --mode, or build first",
-        )
+        what = f"there is no cell of mode {mode.value!r} to recompute"
+        remedy = "check --data and --mode, or build first"
+        raise UserError(what, where=str(store), remedy=remedy)
     chosen = np.random.default_rng(seed).permutation(len(candidates))[:sample]
     drawn: dict[str, list[Cell]] = defaultdict(list)
     for position in sorted(chosen):
@@ -156,11 +154,8 @@ def _stored_entries(store: Store, entries: Sequence[FolderEntry]) -> dict[str, F
             if fingerprint in fingerprints:
                 found[fingerprint] = entry
     if not found:
-        raise UserError(
-            "none of the store's datasets was found",
-            where=str(store),
-            remedy="name the folder that it was built from with --data",
-        )
+        remedy = "name the folder that it was built from with --data"
+        raise UserError("none of the store's datasets was found", where=str(store), remedy=remedy)
     return found
 
 

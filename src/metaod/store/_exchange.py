@@ -125,11 +125,9 @@ def export_parquet(
         for file in earlier.keys() - entries.keys():
             (folder / file).unlink(missing_ok=True)
     except OSError as error:
-        raise UserError(
-            f"cannot be written ({error.strerror or error})",
-            where=str(folder),
-            remedy="name another folder, or free some space",
-        ) from error
+        what = f"cannot be written ({error.strerror or error})"
+        remedy = "name another folder, or free some space"
+        raise UserError(what, where=str(folder), remedy=remedy) from error
     return folder
 
 
@@ -171,9 +169,7 @@ def _read(connection: Connection, table: Any) -> pd.DataFrame:
 def _to_arrow(file: str, frame: pd.DataFrame) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 - slow to import, and few need it
 
-    types = _TABLES.get(file)
-    if types is None:
-        types = dict.fromkeys(frame.columns, "double") | {"dataset": "string"}
+    types = _TABLES.get(file) or dict.fromkeys(frame.columns, "double") | {"dataset": "string"}
     columns = [(name, pa.type_for_alias(kind)) for name, kind in types.items()]
     arrays = [pa.array(frame[name], kind, from_pandas=True) for name, kind in columns]
     return pa.Table.from_arrays(arrays, schema=pa.schema(columns))
@@ -371,15 +367,12 @@ def _read_rows(folder: Path, file: str, entry: Mapping[str, Any]) -> Iterator[_R
 
 def _check_columns(path: Path, file: str, found: "pa.Schema") -> None:
     columns = {field.name: str(field.type) for field in found}
-    legal = _TABLES.get(file)
-    if legal is None:
-        legal = {"dataset": "string"} | dict.fromkeys(found.names[1:], "double")
+    vectors = {"dataset": "string"} | dict.fromkeys(found.names[1:], "double")
+    legal = _TABLES.get(file, vectors)
     if list(columns.items()) != list(legal.items()) or len(found.names) != len(columns):
-        raise BadFile(
-            path,
-            f"has the columns {_shortened(columns)}, not {_shortened(legal)}",
-            remedy="export it again with this version of metaod",
-        )
+        what = f"has the columns {_shortened(columns)}, not {_shortened(legal)}"
+        remedy = "export it again with this version of metaod"
+        raise BadFile(path, what, remedy=remedy)
 
 
 def _shortened(columns: Mapping[str, str]) -> str:
@@ -404,11 +397,9 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadFile(path, "is not the manifest of an export", remedy="export it again") from error
     if version != _FORMAT_VERSION:
-        raise BadFile(
-            path,
-            f"has format version {version}; this package reads version {_FORMAT_VERSION}",
-            remedy="upgrade metaod" if version > _FORMAT_VERSION else "export it again",
-        )
+        what = f"has format version {version}; this package reads version {_FORMAT_VERSION}"
+        remedy = "upgrade metaod" if version > _FORMAT_VERSION else "export it again"
+        raise BadFile(path, what, remedy=remedy)
     for file in entries:
         if file not in _TABLES and _METAFEATURE_FILE.fullmatch(file) is None:
             raise BadFile(path, f"lists {file!r}, which is no file of an export")

@@ -58,10 +58,9 @@ class JoblibExecutor:
         try:
             yield from parallel(delayed(function)(task) for task in tasks)
         except TerminatedWorkerError as error:
-            raise UserError(
-                "a process of the build was killed, probably because memory ran out",
-                remedy="use fewer --jobs or a smaller --max-memory, and start it again",
-            ) from error
+            what = "a process of the build was killed, probably because memory ran out"
+            remedy = "use fewer --jobs or a smaller --max-memory, and start it again"
+            raise UserError(what, remedy=remedy) from error
 
 
 EXECUTORS: dict[str, type[Executor]] = {"serial": SerialExecutor, "joblib": JoblibExecutor}

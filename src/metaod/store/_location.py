@@ -104,11 +104,9 @@ class StoreLocation:
             legal = "a database that SQLAlchemy knows"
             raise BadParameter("Store", "url_or_path", legal, str(self)) from error
         except ModuleNotFoundError as error:
-            raise UserError(
-                f"the database's driver {error.name!r} is not installed",
-                where=str(self),
-                remedy=f"install it with: pip install {error.name}",
-            ) from error
+            what = f"the database's driver {error.name!r} is not installed"
+            remedy = f"install it with: pip install {error.name}"
+            raise UserError(what, where=str(self), remedy=remedy) from error
 
     @contextmanager
     def user_errors(self) -> Iterator[None]:
@@ -116,16 +114,11 @@ class StoreLocation:
         try:
             yield
         except DBAPIError as error:
-            if self.is_sqlite:
-                explained = _explain(error, str(self))
-            elif isinstance(error, OperationalError):
-                explained = UserError(
-                    f"the database server answered: {error.orig}",
-                    where=str(self),
-                    remedy="check that it runs and that you may write to it",
-                )
-            else:
-                explained = None
+            explained = _explain(error, str(self)) if self.is_sqlite else None
+            if not self.is_sqlite and isinstance(error, OperationalError):
+                what = f"the database server answered: {error.orig}"
+                remedy = "check that it runs and that you may write to it"
+                explained = UserError(what, where=str(self), remedy=remedy)
             if explained is None:
                 raise
             raise explained from error
@@ -169,7 +162,7 @@ def file_exists(path: Path) -> bool:
         return False
     except OSError as error:
         raise UserError(
-            f"cannot be looked at ({error.strerror})", where=str(path), remedy="check the path"
+            f"cannot be examined ({error.strerror})", where=str(path), remedy="check the path"
         ) from error
     return True
 
@@ -192,16 +185,14 @@ def create_file(path: Path, timeout: float) -> None:
 def check_file(path: Path, *, read_only: bool) -> None:
     """Refuse a file that is not a store, or that cannot be written although it must be."""
     if not file_exists(path):
-        raise UserError(
-            "there is no such store", where=str(path), remedy="make it with: metaod db init"
-        )
+        remedy = "make it with: metaod db init"
+        raise UserError("there is no such store", where=str(path), remedy=remedy)
     _check_header(path)
     # checked now, not after an hour's work; the journal is written into the folder
     for target in (path, path.parent):
         if not read_only and not os.access(target, os.W_OK):
-            raise UserError(
-                "cannot be written", where=str(target), remedy="allow writing, or work on a copy"
-            )
+            remedy = "allow writing, or work on a copy"
+            raise UserError("cannot be written", where=str(target), remedy=remedy)
 
 
 def _check_header(path: Path) -> None:

@@ -110,7 +110,8 @@ def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeRe
     A cell that was imported without its trials is replaced by evaluations of it, and is otherwise
     in conflict with another cell if it differs by more than 1e-4.
 
-    A second merge changes nothing. Without conflicts both directions give the same content.
+    A second merge changes nothing. Without conflicts both directions give the same content,
+    apart from times, reasons and the like.
 
     Parameters
     ----------

@@ -186,11 +186,8 @@ def training_data(
         raise BadParameter("TrainingData", "schemas", "different schemas", list(schemas))
     P = performance_matrix(store, measure)
     if not P.notna().to_numpy().any():
-        raise UserError(
-            "holds no performance yet",
-            where=str(store),
-            remedy="evaluate models on labelled datasets with: metaod build",
-        )
+        remedy = "evaluate models on labelled datasets with: metaod build"
+        raise UserError("holds no performance yet", where=str(store), remedy=remedy)
     try:
         reference = performance_matrix(store, measure, models=[REFERENCE])[REFERENCE]
     except BadParameter:
@@ -205,11 +202,9 @@ def _present_metafeatures(store: Store, name: str) -> pd.DataFrame:
     try:
         return metafeature_matrix(store, name, version)
     except BadParameter as error:
-        raise UserError(
-            f"holds no meta-features of schema {name!r}, version {version}",
-            where=str(store),
-            remedy=f"extract them with: metaod build --schema {name}",
-        ) from error
+        what = f"holds no meta-features of schema {name!r}, version {version}"
+        remedy = f"extract them with: metaod build --schema {name}"
+        raise UserError(what, where=str(store), remedy=remedy) from error
 
 
 # datasets a query: all trials of a large store would fill the memory
@@ -318,17 +313,13 @@ def summarise(store: Store) -> dict[str, Any]:
         def number(query: Select[Any]) -> int:
             return connection.scalar(query) or 0
 
-        def counts(column: Any) -> dict[str, int]:
-            query = select(column, func.count()).group_by(column).order_by(column)
-            return {row[0]: row[1] for row in connection.execute(query)}
+        def counts(*columns: Any) -> Any:
+            query = select(*columns, func.count()).group_by(*columns).order_by(*columns)
+            return connection.execute(query).tuples()
 
         facts = {row.key: row.value for row in connection.execute(select(tables.meta))}
         by_state: dict[str, dict[str, int]] = {}
-        for mode, state, count in connection.execute(
-            select(cells.c.mode, cells.c.state, func.count())
-            .group_by(cells.c.mode, cells.c.state)
-            .order_by(cells.c.mode, cells.c.state)
-        ):
+        for mode, state, count in counts(cells.c.mode, cells.c.state):
             by_state.setdefault(mode, {})[state] = count
         metafeatures = connection.execute(
             select(schemas.c.name, schemas.c.version, func.count())
@@ -344,15 +335,15 @@ def summarise(store: Store) -> dict[str, Any]:
             "size_bytes": None if path is None else path.stat().st_size,
             "datasets": number(count_of(datasets)),
             "origins": number(select(func.count(datasets.c.origin.distinct()))),
-            "collections": counts(datasets.c.collection),
+            "collections": dict(counts(datasets.c.collection).all()),
             "models": number(count_of(models).where(models.c.is_reference.is_(False))),
             "references": number(count_of(models).where(models.c.is_reference)),
-            "families": counts(models.c.family),
+            "families": dict(counts(models.c.family).all()),
             "cells": by_state,
             "imported_cells": number(count_of(cells).where(cells.c.imported)),
             "evaluations": number(count_of(tables.evaluations)),
             "most_trials": number(select(func.max(cells.c.n_trials))),
-            "engine_versions": counts(tables.evaluations.c.engine_version),
+            "engine_versions": dict(counts(tables.evaluations.c.engine_version).all()),
             "metafeatures": [
                 {"schema": name, "version": version, "datasets": count}
                 for name, version, count in metafeatures

@@ -55,23 +55,17 @@ class DatasetRecord:
     licence: str = "unknown"
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(FINGERPRINT_FORMAT, self.fingerprint):
-            raise BadParameter(
-                "DatasetRecord",
-                "fingerprint",
-                f"of the form {FINGERPRINT_FORMAT}",
-                self.fingerprint,
-            )
-        for name in ("name", "origin"):
-            if not getattr(self, name):
-                raise BadParameter("DatasetRecord", name, "a non-empty text", getattr(self, name))
-        for name in ("n_rows", "n_columns"):
-            if getattr(self, name) < 1:
-                raise BadParameter("DatasetRecord", name, "at least 1", getattr(self, name))
-        if not 0 <= self.n_outliers <= self.n_rows:
-            raise BadParameter(
-                "DatasetRecord", "n_outliers", f"in [0, {self.n_rows}]", self.n_outliers
-            )
+        form = f"of the form {FINGERPRINT_FORMAT}"
+        for name, legal, holds in (
+            ("fingerprint", form, re.fullmatch(FINGERPRINT_FORMAT, self.fingerprint)),
+            ("name", "a non-empty text", self.name),
+            ("origin", "a non-empty text", self.origin),
+            ("n_rows", "at least 1", self.n_rows >= 1),
+            ("n_columns", "at least 1", self.n_columns >= 1),
+            ("n_outliers", f"in [0, {self.n_rows}]", 0 <= self.n_outliers <= self.n_rows),
+        ):
+            if not holds:
+                raise BadParameter("DatasetRecord", name, legal, getattr(self, name))
 
     @property
     def outlier_share(self) -> float:
@@ -227,23 +221,19 @@ class MetaFeatureRecord:
     def __init__(self, schema: str, version: int, features: Any, values: Any) -> None:
         features = tuple(features)
         values = np.asarray(values, dtype=np.float64)
-        if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", schema):
-            raise BadParameter(
-                "MetaFeatureRecord", "schema", "small letters, digits and underscores", schema
-            )
-        if version < 0:
-            raise BadParameter("MetaFeatureRecord", "version", "at least 0", version)
+        shape = (len(features),)
+        is_name = re.fullmatch(r"[a-z][a-z0-9_]{0,63}", schema)
         # a table of vectors has a column of fingerprints called "dataset"
-        if len(set(features)) < len(features) or {"", "dataset"} & set(features):
-            raise BadParameter(
-                "MetaFeatureRecord", "features", "distinct names, none of them 'dataset'", features
-            )
-        if values.shape != (len(features),):
-            raise BadParameter(
-                "MetaFeatureRecord", "values", f"of shape ({len(features)},)", values.shape
-            )
-        if np.isinf(values).any():
-            raise BadParameter("MetaFeatureRecord", "values", "finite or NaN", values)
+        are_names = len(set(features)) == len(features) and not {"", "dataset"} & set(features)
+        for name, legal, value, holds in (
+            ("schema", "small letters, digits and underscores", schema, is_name),
+            ("version", "at least 0", version, version >= 0),
+            ("features", "distinct names, none of them 'dataset'", features, are_names),
+            ("values", f"of shape {shape}", values.shape, values.shape == shape),
+            ("values", "finite or NaN", values, not np.isinf(values).any()),
+        ):
+            if not holds:
+                raise BadParameter("MetaFeatureRecord", name, legal, value)
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "version", version)
         object.__setattr__(self, "features", features)

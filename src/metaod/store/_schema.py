@@ -29,8 +29,8 @@ which also writes the new version: an interrupted migration leaves the store as 
 metadata = sa.MetaData()
 
 
-def _required(kind: type[Any], *names: str) -> list[sa.Column[Any]]:
-    return [sa.Column(name, kind, nullable=False) for name in names]
+def _columns(kind: type[Any], *names: str, nullable: bool = False) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind, nullable=nullable) for name in names]
 
 
 meta = sa.Table(
@@ -45,9 +45,9 @@ datasets = sa.Table(
     metadata,
     sa.Column("key", sa.Integer, primary_key=True),
     sa.Column("fingerprint", sa.String(128), nullable=False, unique=True),
-    *_required(sa.Text, "name", "collection", "origin"),
-    *_required(sa.Integer, "n_rows", "n_columns", "n_outliers"),
-    *_required(sa.Text, "source", "licence"),
+    *_columns(sa.Text, "name", "collection", "origin"),
+    *_columns(sa.Integer, "n_rows", "n_columns", "n_outliers"),
+    *_columns(sa.Text, "source", "licence"),
 )
 
 models = sa.Table(
@@ -55,7 +55,7 @@ models = sa.Table(
     metadata,
     sa.Column("key", sa.Integer, primary_key=True),
     sa.Column("id", sa.String(700), nullable=False, unique=True),
-    *_required(sa.Text, "family", "params", "scaling"),
+    *_columns(sa.Text, "family", "params", "scaling"),
     sa.Column("is_reference", sa.Boolean, nullable=False),
 )
 
@@ -76,7 +76,7 @@ evaluations = sa.Table(
     sa.Column("trial", sa.Integer, primary_key=True),
     sa.Column("seed", sa.Integer),
     sa.Column("state", sa.String(16), nullable=False),
-    *(sa.Column(name, sa.Double) for name in ("ap", "roc_auc", "precision_at_n")),
+    *_columns(sa.Double, "ap", "roc_auc", "precision_at_n", nullable=True),
     sa.Column("seconds", sa.Double, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("engine_version", sa.String(64), nullable=False),
@@ -93,13 +93,8 @@ cells = sa.Table(
     sa.Column("model", sa.ForeignKey(models.c.key), primary_key=True),
     sa.Column("n_trials", sa.Integer, nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
-    sa.Column("ap", sa.Double),
-    sa.Column("ap_std", sa.Double),
-    sa.Column("roc_auc", sa.Double),
-    sa.Column("roc_auc_std", sa.Double),
-    sa.Column("precision_at_n", sa.Double),
-    sa.Column("precision_at_n_std", sa.Double),
-    sa.Column("seconds", sa.Double),
+    *_columns(sa.Double, "ap", "ap_std", "roc_auc", "roc_auc_std", nullable=True),
+    *_columns(sa.Double, "precision_at_n", "precision_at_n_std", "seconds", nullable=True),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("imported", sa.Boolean, nullable=False),
     _figures_only_if_ok("ap", "roc_auc", "precision_at_n", "seconds"),

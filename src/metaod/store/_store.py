@@ -117,11 +117,8 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """Open a transaction that is written as a whole, or not at all after an error."""
         if self.read_only:
-            raise UserError(
-                "the store is opened for reading only",
-                where=str(self),
-                remedy="open it without read_only",
-            )
+            remedy = "open it without read_only"
+            raise UserError("the store is opened for reading only", where=str(self), remedy=remedy)
         engine = self._engine.execution_options(writes=True)
         with self.location.user_errors(), engine.begin() as connection:
             yield connection
@@ -190,11 +187,9 @@ class Store:
             models = rows.model_keys(connection)
             for item in evaluations:
                 if item.model not in models:
-                    raise UserError(
-                        f"the model {item.model} is not in the store",
-                        where=str(self),
-                        remedy="add it first, with Store.add_models",
-                    )
+                    what = f"the model {item.model} is not in the store"
+                    remedy = "add it first, with Store.add_models"
+                    raise UserError(what, where=str(self), remedy=remedy)
             rows.replace_evaluations(connection, key, evaluations, models)
             rows.replace_metafeatures(connection, key, metafeatures)
 
@@ -202,11 +197,9 @@ class Store:
         table = schema.datasets
         found = connection.scalar(select(table.c.key).where(table.c.fingerprint == dataset))
         if found is None:
-            raise UserError(
-                f"the dataset {dataset} is not in the store",
-                where=str(self),
-                remedy="add it first, with Store.add_dataset",
-            )
+            what = f"the dataset {dataset} is not in the store"
+            remedy = "add it first, with Store.add_dataset"
+            raise UserError(what, where=str(self), remedy=remedy)
         return int(found)
 
     def datasets(self) -> list[DatasetRecord]:

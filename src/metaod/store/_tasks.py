@@ -5,6 +5,7 @@ import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -64,9 +65,8 @@ def run_task(task: BuildTask) -> TaskResult:
     start = time.perf_counter()
     dataset = task.entry.load()
     if dataset.fingerprint != task.fingerprint:
-        raise BadFile(
-            dataset.path, "changed while the build was running", remedy="start the build again"
-        )
+        remedy = "start the build again"
+        raise BadFile(dataset.path, "changed while the build was running", remedy=remedy)
     kept: KeptScores = {}
     with threadpool_limits(1):
         try:
@@ -87,11 +87,9 @@ def _keep_scores(folder: Path, fingerprint: str, kept: KeptScores) -> None:
     try:
         ScoreCache(folder).write(fingerprint, kept)
     except OSError as error:
-        raise UserError(
-            f"scores cannot be kept ({error.strerror})",
-            where=str(folder),
-            remedy="free some space or allow writing, and start the build again",
-        ) from error
+        what = f"scores cannot be kept ({error.strerror})"
+        remedy = "free some space or allow writing, and start the build again"
+        raise UserError(what, where=str(folder), remedy=remedy) from error
 
 
 def _undefined_metafeatures(schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
@@ -139,11 +137,9 @@ def _evaluate(
             if (evaluation.model, evaluation.trial) in task.lacking
         ]
     except (MemoryError, OSError) as error:
-        raise UserError(
-            f"scoring ended with {type(error).__name__}: {error}",
-            where=str(task.entry.path),
-            remedy="use fewer --jobs or a smaller --max-memory, and start the build again",
-        ) from error
+        what = f"scoring ended with {type(error).__name__}: {error}"
+        remedy = "use fewer --jobs or a smaller --max-memory, and start the build again"
+        raise UserError(what, where=str(task.entry.path), remedy=remedy) from error
     except Exception as error:  # see run_task; the reason is stored, and `--retry failed` repeats
         return _all_failed(task, f"{type(error).__name__}: {error}")
 
@@ -151,17 +147,8 @@ def _evaluate(
 def _all_failed(task: BuildTask, reason: str) -> list[Evaluation]:
     random = {spec.id for spec in task.specs if spec.is_random}
     random |= {item.spec.id for item in task.references if item.is_random}
-    return [
-        Evaluation(
-            model,
-            trial,
-            task.mode,
-            CellState.FAILED,
-            seed=trial if model in random else None,
-            reason=reason,
-        )
-        for model, trial in task.lacking
-    ]
+    failed = partial(Evaluation, mode=task.mode, state=CellState.FAILED, reason=reason)
+    return [failed(name, t, seed=t if name in random else None) for name, t in task.lacking]
 
 
 class ScoreCache:
