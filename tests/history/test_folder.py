@@ -91,7 +91,7 @@ def test_the_label_may_be_named(tmp_path):
         (["file"], None, "has no dataset"),
     ],
 )
-def test_a_bad_list_is_told_with_its_line(folder, lines, line, message):
+def test_an_error_in_a_list_names_its_line(folder, lines, line, message):
     np.savez(folder.parent / "outside.npz", X=X, y=y)
     write_list(folder, *lines)
     with pytest.raises(BadFile, match=message) as caught:
@@ -119,7 +119,7 @@ def test_two_files_of_one_name(folder):
 def test_a_broken_promise_of_shape(folder):
     write_list(folder, "file,samples", "third.npz,13")
     (entry,) = iter_folder(folder)
-    with pytest.raises(BadFile, match=r"12 × 2 values where the list says 13 × \?"):
+    with pytest.raises(BadFile, match=r"12 × 2 values, not 13 × \? as in the list"):
         entry.load()
 
 

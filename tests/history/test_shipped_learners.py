@@ -197,7 +197,7 @@ def test_a_disk_that_is_full_does_not_matter(trainer, cache, monkeypatch):
     assert same(find_artifact("argosmart"), tiny(name="argosmart"))
 
 
-def test_what_goes_wrong_in_training_is_told(monkeypatch, cache):
+def test_an_error_in_training_is_raised(monkeypatch, cache):
     def failing(name, *, progress=None):
         raise UserError("no such luck", where=name)
 

@@ -274,19 +274,19 @@ def test_bad_options_are_refused(tmp_path, folder, options):
         run(tmp_path / "a.db", folder, BuildOptions(**options))
 
 
-def test_a_second_builder_on_the_same_store_is_told(tmp_path, folder):
+def test_a_second_builder_on_the_same_store_is_refused(tmp_path, folder):
     telling = pytest.raises(UserError, match=str(os.getpid()))
     with Store(tmp_path / "a.db", create=True) as store, store.writer_lock(), telling:
         run(tmp_path / "a.db", folder)
 
 
-def test_a_read_only_store_is_told_before_work_starts(tmp_path, folder):
+def test_a_read_only_store_is_refused_before_work_starts(tmp_path, folder):
     Store(tmp_path / "a.db", create=True).close()
     with Store(tmp_path / "a.db", read_only=True) as store, pytest.raises(UserError):
         build(store, iter_folder(folder), SMALL)
 
 
-def test_a_file_that_changes_while_building_is_told(tmp_path, folder):
+def test_a_file_that_changes_while_building_is_an_error(tmp_path, folder):
     with Store(tmp_path / "a.db", create=True) as store:
         entries = iter_folder(folder)
 
@@ -320,7 +320,7 @@ def test_a_full_disk_keeps_what_was_finished(tmp_path, folder):
 
 
 def count_tasks(path, mode="ro"):
-    """How many tasks a store holds; a reader that may not write cannot mend a killed writer's."""
+    """Return the number of finished tasks; with mode "ro" a killed writer's work is not undone."""
     try:
         with sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=5) as connection:
             rows = connection.execute("select count(distinct dataset) from evaluations")

@@ -102,7 +102,7 @@ def test_a_trial_that_came_out_otherwise_is_a_conflict(prefer, other):
     assert report.replaced["evaluations"] == (prefer == "source")
 
 
-def test_datasets_that_are_told_otherwise():
+def test_datasets_with_other_descriptions_are_conflicts():
     with new_store(numbers=[1, 2]) as target, new_store() as source:
         source.add_dataset(dataset(1, origin="elsewhere", source="/a/file", licence="other"))
         source.add_dataset(dataset(2, source="/a/file", licence="other"))
@@ -184,7 +184,7 @@ def test_trials_stand_before_an_aggregate_on_either_side():
             assert len(target.evaluations(ONE)) == 2
 
 
-def test_an_aggregate_that_contradicts_the_trials_is_told():
+def test_an_aggregate_that_contradicts_the_trials_is_a_conflict():
     for sides in (
         {"target_trials": [ok(HBOS)], "source_cells": [cell(HBOS, 0.6)]},
         {"source_trials": [ok(HBOS)], "target_cells": [cell(HBOS, 0.6)]},

@@ -150,7 +150,7 @@ def test_the_gravest_state_is_the_cells(states, expected):
     assert math.isnan(cell.ap) == math.isnan(cell.seconds) == (expected != "ok")
 
 
-def test_a_repair_is_told_in_the_cell():
+def test_a_repair_is_the_reason_of_the_cell():
     (cell,) = aggregate([ok(IFOREST, 0), ok(IFOREST, 1, reason="2 scores were NaN")])
     assert (cell.state, cell.reason) == (CellState.OK, "2 scores were NaN")
 

@@ -167,7 +167,7 @@ def test_the_driver_of_a_server_is_named_and_its_password_is_not():
         assert "secret" not in str(error)
 
 
-def test_what_a_server_answers_is_told():
+def test_the_answer_of_a_server_is_in_the_error():
     place = StoreLocation.parse("postgresql://me:secret@localhost/db")
 
     def ask(error):
@@ -181,7 +181,7 @@ def test_what_a_server_answers_is_told():
 
 
 def test_a_path_that_cannot_be(tmp_path):
-    with pytest.raises(UserError, match=r"cannot be looked at \(File name too long\); check the"):
+    with pytest.raises(UserError, match=r"cannot be examined \(File name too long\); check the"):
         Store(tmp_path / ("x" * 300), create=True)
 
 
@@ -195,7 +195,7 @@ def test_a_store_at_rest_is_one_file(tmp_path):
     assert summarise(Store(tmp_path / "a.db"))["size_bytes"] == (tmp_path / "a.db").stat().st_size
 
 
-def test_what_a_killed_maker_left_does_not_hurt(tmp_path):
+def test_files_left_by_a_killed_creator_are_replaced(tmp_path):
     for name in ("a.db.new", "a.db.new-journal", "a.db.lock"):
         (tmp_path / name).write_bytes(b"half of a file")
     with Store(tmp_path / "a.db", create=True) as store:

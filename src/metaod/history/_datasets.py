@@ -124,7 +124,7 @@ class FolderEntry:
     collection : str
         The group of datasets it belongs to, empty if there is none.
     origin : str
-        Datasets that come from one source share it; a fair split keeps them on one side.
+        Datasets that come from one source share it; a fair split does not separate them.
     in_st : bool
         Whether it belongs to the paper's ST testbed, by the list.
     label : str
@@ -153,17 +153,13 @@ class FolderEntry:
 
     def load(self) -> LabelledDataset:
         """Read the file, and check that it has the shape given in the list."""
-        dataset = read_labelled(
-            self.path, name=self.full_name, origin=self.origin, labels=(self.label,)
-        )
+        name, labels = self.full_name, (self.label,)
+        dataset = read_labelled(self.path, name=name, origin=self.origin, labels=labels)
         n_rows, n_columns = dataset.X.shape
         if self.rows not in (None, n_rows) or self.columns not in (None, n_columns):
-            raise BadFile(
-                self.path,
-                f"has {n_rows} × {n_columns} values where the list says "
-                f"{self.rows or '?'} × {self.columns or '?'}",
-                remedy="correct the list, or replace the file",
-            )
+            listed = f"{self.rows or '?'} × {self.columns or '?'}"
+            what = f"has {n_rows} × {n_columns} values, not {listed} as in the list"
+            raise BadFile(self.path, what, remedy="correct the list, or replace the file")
         return dataset
 
 

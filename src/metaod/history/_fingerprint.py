@@ -1,7 +1,6 @@
 """The fingerprint of a dataset's content, which does not depend on the file it came from."""
 
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -65,8 +64,11 @@ def fingerprint(X: Any, y: Any = None) -> str:
     columns = X if isinstance(X, pd.DataFrame) else _as_matrix(X)
     n_rows, n_columns = columns.shape
     digest = hashlib.sha256(b"metaod-fingerprint-1\n%d\n%d\n" % (n_rows, n_columns))
-    for column in _column_bytes(columns):
-        digest.update(column)
+    for j in range(n_columns):
+        if isinstance(columns, pd.DataFrame):
+            digest.update(_series_bytes(columns.iloc[:, j]))
+        else:
+            digest.update(b"n" + _float64_bytes(columns[:, j]))
     if y is not None:
         label = _as_array(y, "y")
         if label.shape != (n_rows,) or label.dtype.kind not in "biuf":
@@ -89,13 +91,6 @@ def _as_array(values: Any, name: str) -> npt.NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:  # rows of unequal length
         raise BadParameter("fingerprint", name, "rows of one length", values) from error
-
-
-def _column_bytes(columns: "npt.NDArray[Any] | pd.DataFrame") -> Iterator[bytes]:
-    if isinstance(columns, pd.DataFrame):
-        yield from (_series_bytes(columns.iloc[:, j]) for j in range(columns.shape[1]))
-    else:
-        yield from (b"n" + _float64_bytes(column) for column in columns.T)
 
 
 def _series_bytes(series: "pd.Series[Any]") -> bytes:

@@ -80,13 +80,7 @@ def measure(y: npt.ArrayLike, scores: npt.ArrayLike) -> Measures:
 
 
 def average_precision(y: npt.ArrayLike, scores: npt.ArrayLike) -> float:
-    """Compute the average precision of finite scores, without rounding.
-
-    Examples
-    --------
-    >>> round(average_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
-    0.8333
-    """
+    """Compute the average precision of finite scores, without rounding."""
     labels, values = _checked(y, scores)
     ap, _, _ = _measure(labels, np.argsort(-values), values)
     return float(ap)
@@ -102,7 +96,7 @@ def _checked(y: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[Labels, Scores]:
         raise BadParameter("measure", "scores", "finite", "NaN or infinite values")
     found = np.unique(given)
     if found.tolist() != [0, 1]:
-        raise BadParameter("measure", "y", "made of both 0 and 1", found)
+        raise BadParameter("measure", "y", "both 0 and 1", found)
     return given.astype(np.int8), values
 
 

@@ -37,8 +37,6 @@ _SHIPPED = files("metaod.history").joinpath("shipped")
 _SOURCES = (files("metaod.history"), files("metaod.learners"))
 
 
-# how shipped learners are trained
-
 FOLDS = 10
 """Groups of origins, each left out once, for the calibration of the shipped learners."""
 

@@ -68,7 +68,7 @@ def shipped_matrix(
     lacking = wanted - set(models.index)
     if lacking:
         what = f"lacks {len(lacking)} of the {len(wanted)} models, such as {min(lacking)}"
-        remedy = "ask for another space, or for no averages"
+        remedy = "use another space, or no averages"
         raise UserError(what, where="the shipped performance matrix", remedy=remedy)
     if references:
         wanted |= set(models.index[models["is_reference"].astype(bool)])

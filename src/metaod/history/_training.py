@@ -105,20 +105,17 @@ class TrainingData:
 
     def without(self, origins: Collection[str]) -> "TrainingData":
         """Return the data without the datasets of these origins."""
-        return self._subset(~self._is_of(origins), origins)
+        return self._subset(origins, keep=False)
 
     def only(self, origins: Collection[str]) -> "TrainingData":
         """Return the data of these origins only."""
-        return self._subset(self._is_of(origins), origins)
+        return self._subset(origins, keep=True)
 
-    def _is_of(self, origins: Collection[str]) -> "pd.Series[bool]":
+    def _subset(self, origins: Collection[str], *, keep: bool) -> "TrainingData":
         # a misspelt origin would silently stay in the training data
         for name in sorted(set(origins) - set(self.origins)):
             raise BadParameter("TrainingData", "origins", "origins of the datasets", name)
-        return self.origins.isin(list(origins))
-
-    def _subset(self, kept: "pd.Series[bool]", origins: Collection[str]) -> "TrainingData":
-        rows = kept.to_numpy()
+        rows = self.origins.isin(list(origins)).to_numpy() == keep
         if not np.any(rows):
             legal = "such that a dataset is left"
             raise BadParameter("TrainingData", "origins", legal, sorted(origins))

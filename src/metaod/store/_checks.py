@@ -26,12 +26,6 @@ def find_inconsistencies(store: Store) -> list[str]:
 
     Every record must be legal, and every cell must be the aggregate of its trials; an imported
     cell may have fewer trials than it was computed from.
-
-    Examples
-    --------
-    >>> with Store("sqlite://", create=True) as store:
-    ...     find_inconsistencies(store)
-    []
     """
     with store.reading() as connection:
         found = _find_damage(connection) if store.location.is_sqlite else []
@@ -129,7 +123,7 @@ def verify(
         if cell.mode == mode and cell.model in specs and cell.state != CellState.OVER_BUDGET
     ]
     if not candidates:
-        what = f"there is no cell of mode {mode.value!r} to recompute"
+        what = f"no cell of mode {mode.value!r} can be recomputed"
         remedy = "check --data and --mode, or build first"
         raise UserError(what, where=str(store), remedy=remedy)
     chosen = np.random.default_rng(seed).permutation(len(candidates))[:sample]

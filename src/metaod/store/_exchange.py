@@ -93,7 +93,7 @@ def export_parquet(
     decimals: int | None = 4,
     evaluations: bool = False,
 ) -> Path:
-    """Write a store's content as Parquet files, with a manifest.
+    """Write a store's content as Parquet files, with a manifest; return the folder.
 
     See :mod:`metaod.store._exchange` for the files.
 
@@ -108,8 +108,6 @@ def export_parquet(
         significant digits; None for no rounding. Evaluations and meta-features are never rounded.
     evaluations : bool, default=False
         Whether to write every trial too; without them cells are imported without their trials.
-
-    Returns the folder.
     """
     if decimals is not None and not 1 <= decimals <= 15:
         raise BadParameter("export_parquet", "decimals", "in [1, 15] or None", decimals)
@@ -243,11 +241,8 @@ class _ExportedStore:
             if file not in self._entries and file != "evaluations.parquet":
                 manifest = folder / _MANIFEST
                 raise BadFile(manifest, f"does not list {file}", remedy="export it again")
-        self._fingerprints: set[str] = set()
-        self._model_ids: set[str] = set()
-        self.datasets = list(
-            self._records("datasets.parquet", ("fingerprint",), lambda row: DatasetRecord(**row))
-        )
+        datasets = self._records("datasets.parquet", ("fingerprint",), lambda r: DatasetRecord(**r))
+        self.datasets = list(datasets)
         self.models = list(self._records("models.parquet", ("id",), _model))
         self._fingerprints = {item.fingerprint for item in self.datasets}
         self._model_ids = {item.id for item in self.models}

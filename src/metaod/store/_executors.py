@@ -18,7 +18,7 @@ class Executor(Protocol):
     Parameters
     ----------
     n_jobs : int
-        Number of tasks that may run at the same time; -1 for one a core.
+        Number of tasks that may run at the same time; -1 for one per core.
     """
 
     def __init__(self, n_jobs: int) -> None: ...
@@ -73,7 +73,7 @@ def make_executor(n_jobs: int = 1, name: str | None = None) -> Executor:
     Parameters
     ----------
     n_jobs : int, default=1
-        Number of tasks that run at the same time; -1 for one a core.
+        Number of tasks that run at the same time; -1 for one per core.
     name : str, optional
         A name in ``EXECUTORS``; by default serial for one job, and joblib for more.
 

@@ -39,13 +39,6 @@ class StoreLocation:
         The database's address.
     path : Path or None
         The file of a SQLite store; None in memory and on a server.
-
-    Examples
-    --------
-    >>> StoreLocation.parse("sqlite://")
-    StoreLocation(sqlite://)
-    >>> StoreLocation.parse("my.db").path.name
-    'my.db'
     """
 
     url: URL
@@ -161,9 +154,8 @@ def file_exists(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise UserError(
-            f"cannot be examined ({error.strerror})", where=str(path), remedy="check the path"
-        ) from error
+        what = f"cannot be examined ({error.strerror})"
+        raise UserError(what, where=str(path), remedy="check the path") from error
     return True
 
 

@@ -79,7 +79,7 @@ def performance_matrix(
 
 
 def _positions(keys: dict[str, int], names: list[str]) -> npt.NDArray[np.intp]:
-    """Return the position of each database key in a list of names; -1 for a key without one."""
+    """Return the position of each database key in a list of names, or -1."""
     positions = np.full(max(keys.values(), default=0) + 1, -1, dtype=np.intp)
     positions[[keys[name] for name in names]] = np.arange(len(names))
     return positions
@@ -126,7 +126,7 @@ def metafeature_matrix(store: Store, schema_name: str, version: int | None = Non
 
 
 def datasets_frame(store: Store) -> pd.DataFrame:
-    """Return all datasets, one a row, ordered by collection and name."""
+    """Return all datasets, one per row, ordered by collection and name."""
     records = store.datasets()
     columns = list(tables.datasets.columns.keys())[1:]
     frame = pd.DataFrame([asdict(record) for record in records], columns=columns)
@@ -136,7 +136,7 @@ def datasets_frame(store: Store) -> pd.DataFrame:
 
 
 def cells_frame(store: Store, *, mode: Mode | None = None) -> pd.DataFrame:
-    """Return all cells, one a row, ordered by dataset (fingerprint), mode and model id.
+    """Return all cells, one per row, ordered by dataset (fingerprint), mode and model id.
 
     Parameters
     ----------
@@ -294,14 +294,7 @@ def _finished_trials(
 
 
 def summarise(store: Store) -> dict[str, Any]:
-    """Return the numbers of datasets, models, cells and so on, ready for JSON.
-
-    Examples
-    --------
-    >>> with Store("sqlite://", create=True) as store:
-    ...     summarise(store)["datasets"]
-    0
-    """
+    """Return the numbers of datasets, models, cells and so on, ready for JSON."""
     datasets, models, cells = tables.datasets, tables.models, tables.cells
     schemas, vectors = tables.metafeature_schemas, tables.metafeatures
     path = store.location.path

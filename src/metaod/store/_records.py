@@ -27,7 +27,7 @@ class DatasetRecord:
     name : str
         Its name for people.
     origin : str
-        Datasets that come from one source share it; a fair split keeps them on one side.
+        Datasets that come from one source share it; a fair split does not separate them.
     n_rows, n_columns, n_outliers : int
         Its shape, and the number of rows that are labelled outliers.
     collection : str, optional
@@ -36,12 +36,6 @@ class DatasetRecord:
         The file or address that it came from.
     licence : str, default="unknown"
         Its licence.
-
-    Examples
-    --------
-    >>> record = DatasetRecord("fp1:" + 32 * "0", "cardio", "cardiotocography", 1831, 21, 176)
-    >>> round(record.outlier_share, 3)
-    0.096
     """
 
     fingerprint: str

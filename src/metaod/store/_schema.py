@@ -81,7 +81,7 @@ evaluations = sa.Table(
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("engine_version", sa.String(64), nullable=False),
     _figures_only_if_ok("ap", "roc_auc", "precision_at_n"),
-    # rows are stored in the primary key's tree, so that those of a dataset are adjacent
+    # rows are stored in the primary key's tree: those of a dataset are adjacent
     sqlite_with_rowid=False,
 )
 
@@ -136,7 +136,7 @@ def make_tables(connection: sa.Connection) -> None:
 
 
 def read_version(connection: sa.Connection, where: str) -> int | None:
-    """Read the version of a store's layout; None where there is no store."""
+    """Read the version of a store's layout; None for a database without a store."""
     if not sa.inspect(connection).has_table(meta.name):
         return None
     found = connection.execute(sa.select(meta.c.key, meta.c.value)).all()
@@ -156,7 +156,7 @@ def check_version(version: int, where: str, *, read_only: bool) -> None:
         what = f"which cannot be migrated to version {SCHEMA_VERSION} of this package"
         remedy = "export it with the version of metaod that made it, and import that"
     elif read_only and version < SCHEMA_VERSION:
-        what = f"which must be migrated to version {SCHEMA_VERSION}, but it is read-only"
+        what = f"which must be migrated to version {SCHEMA_VERSION}, but it is opened for reading only"
         remedy = "open it once for writing, or a copy of it"
     else:
         return

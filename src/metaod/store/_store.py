@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Self
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, select
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import Evaluation
@@ -62,7 +62,7 @@ class Store:
             if create and not file_exists(path):
                 create_file(path, timeout)
             check_file(path, read_only=read_only)
-        self._engine = self.location.engine(read_only=read_only, timeout=timeout)
+        self.engine = self.location.engine(read_only=read_only, timeout=timeout)
         try:
             self._open(create=create)
         except BaseException:
@@ -88,7 +88,7 @@ class Store:
 
     def close(self) -> None:
         """Close the database."""
-        self._engine.dispose()
+        self.engine.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -102,15 +102,10 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({str(self)!r})"
 
-    @property
-    def engine(self) -> Engine:
-        """SQLAlchemy's engine, for other queries."""
-        return self._engine
-
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Open a transaction that reads one consistent state of the store."""
-        with self.location.user_errors(), self._engine.connect() as connection:
+        with self.location.user_errors(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -119,7 +114,7 @@ class Store:
         if self.read_only:
             remedy = "open it without read_only"
             raise UserError("the store is opened for reading only", where=str(self), remedy=remedy)
-        engine = self._engine.execution_options(writes=True)
+        engine = self.engine.execution_options(writes=True)
         with self.location.user_errors(), engine.begin() as connection:
             yield connection
 
