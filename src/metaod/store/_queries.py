@@ -308,7 +308,7 @@ def summarise(store: Store) -> dict[str, Any]:
 
         def counts(*columns: Any) -> Any:
             query = select(*columns, func.count()).group_by(*columns).order_by(*columns)
-            return connection.execute(query).tuples()
+            return connection.execute(query).all()
 
         facts = {row.key: row.value for row in connection.execute(select(tables.meta))}
         by_state: dict[str, dict[str, int]] = {}
@@ -328,15 +328,15 @@ def summarise(store: Store) -> dict[str, Any]:
             "size_bytes": None if path is None else path.stat().st_size,
             "datasets": number(count_of(datasets)),
             "origins": number(select(func.count(datasets.c.origin.distinct()))),
-            "collections": dict(counts(datasets.c.collection).all()),
+            "collections": dict(counts(datasets.c.collection)),
             "models": number(count_of(models).where(models.c.is_reference.is_(False))),
             "references": number(count_of(models).where(models.c.is_reference)),
-            "families": dict(counts(models.c.family).all()),
+            "families": dict(counts(models.c.family)),
             "cells": by_state,
             "imported_cells": number(count_of(cells).where(cells.c.imported)),
             "evaluations": number(count_of(tables.evaluations)),
             "most_trials": number(select(func.max(cells.c.n_trials))),
-            "engine_versions": dict(counts(tables.evaluations.c.engine_version).all()),
+            "engine_versions": dict(counts(tables.evaluations.c.engine_version)),
             "metafeatures": [
                 {"schema": name, "version": version, "datasets": count}
                 for name, version, count in metafeatures

@@ -156,7 +156,7 @@ def check_version(version: int, where: str, *, read_only: bool) -> None:
         what = f"which cannot be migrated to version {SCHEMA_VERSION} of this package"
         remedy = "export it with the version of metaod that made it, and import that"
     elif read_only and version < SCHEMA_VERSION:
-        what = f"which must be migrated to version {SCHEMA_VERSION}, but it is opened for reading only"
+        what = f"older than version {SCHEMA_VERSION}, but it is opened for reading only"
         remedy = "open it once for writing, or a copy of it"
     else:
         return
