@@ -63,7 +63,10 @@ class JoblibExecutor:
             raise UserError(what, remedy=remedy) from error
 
 
-EXECUTORS: dict[str, type[Executor]] = {"serial": SerialExecutor, "joblib": JoblibExecutor}
+EXECUTORS: dict[str, type[Executor]] = {
+    "serial": SerialExecutor,
+    "joblib": JoblibExecutor,
+}
 """Executors by name: what ``metaod build --executor`` takes."""
 
 
