@@ -31,11 +31,7 @@ _FOREST, _OBLIQUE, _CORE = (
         "MCD(core=0.75, scaling=robust)",
     )
 )
-MODELS = (
-    average_of(_OBLIQUE, _CORE),
-    average_of(_FOREST, _OBLIQUE, _CORE),
-    average_of(*COMMITTEE),
-)
+MODELS = (average_of(_OBLIQUE, _CORE), average_of(_FOREST, _OBLIQUE, _CORE), average_of(*COMMITTEE))
 """Averages as the default picks them: the best fixed pair, a usual three, the committee."""
 
 

@@ -10,13 +10,7 @@ averages with hindsight.
 
 import pandas as pd
 
-from metaod.history import (
-    FOLDS,
-    RECIPES,
-    shipped_datasets,
-    shipped_matrix,
-    shipped_training_data,
-)
+from metaod.history import FOLDS, RECIPES, shipped_datasets, shipped_matrix, shipped_training_data
 from metaod.learners import make_learner, out_of_fold_scores
 
 NAMES = (

@@ -12,8 +12,6 @@ import pandas as pd
 
 from metaod.errors import BadParameter
 
-__all__ = ["Catalogue", "CatalogueEntry", "Source", "catalogue", "shape_text"]
-
 
 @dataclass(frozen=True)
 class Source:

@@ -11,13 +11,7 @@ import pandas as pd
 
 from metaod.artifacts import library_versions
 from metaod.errors import BadParameter, MissingExtra, UserError
-from metaod.lab._methods import (
-    METHODS,
-    Method,
-    empirical_upper_bound,
-    oracle,
-    random_selection,
-)
+from metaod.lab._methods import METHODS, Method, empirical_upper_bound, oracle, random_selection
 from metaod.lab._protocols import PROTOCOLS, Protocol, groups_of, splits_of
 from metaod.lab._publication import unit_of, write_all
 from metaod.lab._results import Results
@@ -27,8 +21,6 @@ from metaod.lab._tables import summary_table, write_table
 from metaod.lab._testbed_data import TestbedData
 from metaod.lab._timing import add_times, measure_times
 from metaod.lab.testbeds._folder import read_manifest
-
-__all__ = ["EvaluationRun", "evaluate_testbed", "run_evaluation"]
 
 _JOURNALS = ".journal"
 _SENSITIVITY_SEEDS = 3

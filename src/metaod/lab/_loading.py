@@ -23,8 +23,6 @@ from metaod.history import (
 )
 from metaod.lab._catalogue import CatalogueEntry, Source, catalogue, shape_text
 
-__all__ = ["load_dataset", "read_entry"]
-
 _MAX_MEMBER_BYTES = 2**31
 
 

@@ -9,19 +9,6 @@ import pandas as pd
 
 from metaod.errors import BadParameter
 
-__all__ = [
-    "METHODS",
-    "REFERENCE_MODELS",
-    "Category",
-    "Method",
-    "Testbed",
-    "empirical_upper_bound",
-    "method",
-    "oracle",
-    "paper_methods",
-    "random_selection",
-]
-
 Category = Literal["no selection", "simple", "optimisation", "reference"]
 Testbed = Literal["poc", "st"]
 

@@ -12,8 +12,6 @@ from metaod.lab._methods import Testbed
 from metaod.lab._testbed_data import TestbedData
 from metaod.learners import origin_folds
 
-__all__ = ["PROTOCOLS", "Protocol", "Split", "by_folds", "grouped_folds", "groups_of", "splits_of"]
-
 Protocol = Literal["folds", "leave-one-out", "leave-one-origin-out"]
 
 PROTOCOLS: dict[Testbed, tuple[Protocol, ...]] = {

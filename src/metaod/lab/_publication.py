@@ -22,8 +22,6 @@ from metaod.lab.figures._embedding import write_embedding
 from metaod.lab.figures._ranks import write_average_rank, write_critical_difference, write_pairs
 from metaod.lab.figures._timing import timing_table, write_largest, write_selection_time
 
-__all__ = ["unit_of", "write_all"]
-
 
 def unit_of(testbed: Testbed) -> Unit:
     """The unit of a row in a testbed's tables: a motherset in POC, a dataset in ST."""

@@ -12,8 +12,6 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, UserError
 from metaod.lab._methods import METHODS, method
 
-__all__ = ["Results", "Unit"]
-
 Unit = Literal["dataset", "motherset"]
 
 DESCRIBING: Mapping[str, str] = {

@@ -19,8 +19,6 @@ from metaod.lab._protocols import Split
 from metaod.lab.testbeds._sources import versions
 from metaod.learners import Learner, learner_class, make_learner
 
-__all__ = ["Candidate", "Journal", "Progress", "ranking", "run_protocol", "trainings"]
-
 Origins = npt.NDArray[np.str_]
 
 Progress = Callable[[int, int], None]

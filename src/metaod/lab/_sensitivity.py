@@ -16,8 +16,6 @@ from metaod.lab._tables import write_table
 from metaod.lab._testbed_data import TestbedData
 from metaod.lab.figures._curves import write_curve
 
-__all__ = ["run_sensitivity", "write_sensitivity"]
-
 _FOLDS = 10
 
 
@@ -154,11 +152,7 @@ def run_sensitivity(
 
 
 def write_sensitivity(
-    found: pd.DataFrame,
-    data: TestbedData,
-    folder: Path,
-    *,
-    studies: Sequence[Study] = STUDIES,
+    found: pd.DataFrame, data: TestbedData, folder: Path, *, studies: Sequence[Study] = STUDIES
 ) -> list[Path]:
     """Write a table of all settings and a figure of each study.
 

@@ -18,19 +18,6 @@ from scipy import stats
 from metaod.errors import BadParameter, MissingExtra
 from metaod.models import Scores
 
-__all__ = [
-    "LEVEL",
-    "Friedman",
-    "average_ranks",
-    "best_first",
-    "bootstrap_intervals",
-    "compare_all",
-    "friedman_nemenyi",
-    "matching_model",
-    "ranks",
-    "wilcoxon_p",
-]
-
 Alternative = Literal["two-sided", "less", "greater"]
 
 LEVEL = 0.05

@@ -11,18 +11,6 @@ from metaod.lab._methods import method, paper_methods
 from metaod.lab._results import Results, Unit
 from metaod.lab._statistics import average_ranks, best_first, compare_all, matching_model, ranks
 
-__all__ = [
-    "dataset_table",
-    "matching_table",
-    "pairwise_table",
-    "performance_table",
-    "show_pairwise",
-    "show_performance",
-    "summary_table",
-    "write_csv",
-    "write_table",
-]
-
 _RANK = " rank"
 _DIGITS = 10  # of CSV files: further digits depend on the order of summation
 

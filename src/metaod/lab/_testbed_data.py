@@ -15,8 +15,6 @@ from metaod.metafeatures import schema
 if TYPE_CHECKING:
     from metaod.store import Store
 
-__all__ = ["TestbedData"]
-
 _SCHEMAS = ("paper", "scores")
 
 

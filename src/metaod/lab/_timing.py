@@ -18,8 +18,6 @@ from metaod.metafeatures import extract
 from metaod.models import ModelSpec
 from metaod.tables import prepare
 
-__all__ = ["add_times", "measure_times"]
-
 _SCHEMA = "paper"
 _COLUMNS = ["pick", "select_seconds", "train_seconds"]
 

@@ -14,15 +14,8 @@ from metaod.history import fingerprint
 from metaod.lab.childsets._labelling import normal_probability, normal_rows, of_difficulty
 from metaod.lab.childsets._mothersets import Motherset
 from metaod.lab.childsets._recipe import Recipe
-from metaod.lab.childsets._sampling import (
-    MAX_ROWS,
-    append_irrelevant,
-    choose_outliers,
-    count_rows,
-)
+from metaod.lab.childsets._sampling import MAX_ROWS, append_irrelevant, choose_outliers, count_rows
 from metaod.models import Matrix, Scores
-
-__all__ = ["Childset", "ChildsetGenerator", "make_childset"]
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,6 @@ from metaod.lab.childsets._mothersets import Motherset
 from metaod.lab.childsets._recipe import Difficulty
 from metaod.models import Matrix, Scores
 
-__all__ = ["normal_probability", "normal_rows", "of_difficulty"]
-
 Mask = npt.NDArray[np.bool_]
 
 LEVELS: dict[Difficulty, tuple[float, float]] = {

@@ -16,8 +16,6 @@ from metaod.history import LABELLED_FILE_ENDINGS, FolderEntry, holds_variables, 
 from metaod.models import Matrix
 from metaod.tables import Table, prepare, read_table
 
-__all__ = ["Motherset", "list_mothersets", "make_synthetic", "read_motherset", "read_mothersets"]
-
 Task = Literal["regression", "binary", "multiclass"]
 _TASKS: tuple[Task, ...] = get_args(Task)
 

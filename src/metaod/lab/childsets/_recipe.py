@@ -9,8 +9,6 @@ from typing import Any, Literal, Self, get_args
 
 from metaod.errors import BadParameter
 
-__all__ = ["SIBLINGS", "Clusteredness", "Difficulty", "Recipe"]
-
 Difficulty = Literal["any", "easy", "medium", "hard", "very hard"]
 Clusteredness = Literal["any", "scattered", "clustered"]
 

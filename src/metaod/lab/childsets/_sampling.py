@@ -10,8 +10,6 @@ import numpy.typing as npt
 from metaod.lab.childsets._recipe import Clusteredness
 from metaod.models import Matrix
 
-__all__ = ["MAX_ROWS", "append_irrelevant", "choose_outliers", "count_rows"]
-
 MAX_ROWS = 6_000
 
 _SHARE = Fraction(9, 10)  # of the motherset's normal rows that one childset takes

@@ -13,8 +13,6 @@ from metaod.learners import Cleaning
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["write_embedding"]
-
 
 def embed(metafeatures: pd.DataFrame) -> pd.DataFrame:
     """``x`` and ``y`` of every dataset, by t-SNE of the cleaned meta-features."""
@@ -67,9 +65,5 @@ def _draw(figure: "Figure", data: pd.DataFrame, named: list[str]) -> None:
     axes.set_ylabel("t-SNE 2")
     axes.margins(0.05)
     figure.legend(
-        loc="outside lower center",
-        ncols=3,
-        handletextpad=0.1,
-        columnspacing=0.9,
-        labelspacing=0.25,
+        loc="outside lower center", ncols=3, handletextpad=0.1, columnspacing=0.9, labelspacing=0.25
     )

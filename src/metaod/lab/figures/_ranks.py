@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["write_average_rank", "write_critical_difference", "write_pairs"]
-
 # lengths of the critical-difference diagram, in inches
 _LINE = 0.155
 _BAR = 0.07

@@ -15,18 +15,6 @@ from metaod.lab._tables import write_csv
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "CATEGORY_LOOKS",
-    "COLUMN",
-    "GREY",
-    "ORANGE",
-    "VERMILLION",
-    "looks",
-    "write_figure",
-]
-
 COLUMN = 3.5
 """Width of a printed column, in inches."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["timing_table", "write_largest", "write_selection_time"]
-
 
 def timing_table(results: Results, method: str = "metaod") -> pd.DataFrame:
     """Seconds of selection and of training the pick, by dataset; means over seeds.

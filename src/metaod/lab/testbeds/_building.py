@@ -13,8 +13,6 @@ from metaod.lab.childsets._recipe import SIBLINGS, Recipe
 from metaod.lab.testbeds._folder import LeftOut, Manifest, Member, TestbedFolder, shape_of
 from metaod.lab.testbeds._sources import ChildsetSources, OnMotherset, versions
 
-__all__ = ["build_childsets", "build_poc", "build_st"]
-
 
 def build_poc(
     out: Path,

@@ -16,17 +16,6 @@ from metaod.errors import BadFile, UserError
 from metaod.lab._catalogue import shape_text
 from metaod.lab.childsets._recipe import Recipe
 
-__all__ = [
-    "LeftOut",
-    "Manifest",
-    "Member",
-    "Shape",
-    "Source",
-    "TestbedFolder",
-    "read_manifest",
-    "shape_of",
-]
-
 _MANIFEST = "manifest.json"
 _FORMAT = 1
 _LIST = "catalogue.csv"

@@ -24,8 +24,6 @@ from metaod.lab.testbeds._folder import LeftOut, Member, Shape, Source, TestbedF
 from metaod.models import Matrix
 from metaod.tables import read_table
 
-__all__ = ["ChildsetSources", "OnMotherset", "versions"]
-
 OnMotherset = Callable[[str, int, int], None]
 """Called with a motherset's name, how many are done and how many there are."""
 
