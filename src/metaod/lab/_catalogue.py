@@ -18,12 +18,9 @@ class Source:
     """An address from which a set can be downloaded."""
 
     address: str
-    kind: str
-    """Kind of file at the address: ``"npz"``, ``"mat"``, ``"arff"``, ``"tar.gz"``, …"""
-    status: str = "untested"
-    """``"untested"`` until a download from there has had the right fingerprint."""
-    member: str | None = None
-    """Pattern of file names in an archive. If several match, the fingerprint decides."""
+    kind: str  # of the file: "npz", "mat", "arff", "tar.gz", …
+    status: str = "untested"  # until a download from there has had the right fingerprint
+    member: str | None = None  # pattern of names in an archive; the fingerprint decides among them
 
 
 @dataclass(frozen=True)
@@ -149,7 +146,7 @@ class Catalogue:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """The catalogue as a frame, one row per set, indexed by name."""
+        """Return the catalogue as a frame, one row per set, indexed by name."""
         columns = ("name", "collection", "rows", "columns", "outliers", "outlier_share", "origin",
                    "in_st", "licence", "homepage", "fingerprint")  # fmt: skip
         records = [{name: getattr(entry, name) for name in columns} for entry in self._entries]
@@ -158,7 +155,7 @@ class Catalogue:
 
 @cache
 def catalogue() -> Catalogue:
-    """Give the catalogue that comes with MetaOD.
+    """Return the catalogue that comes with MetaOD.
 
     Examples
     --------
@@ -166,8 +163,8 @@ def catalogue() -> Catalogue:
     >>> entry.rows, entry.columns, f"{entry.outlier_share:.4%}"
     (7200, 6, '7.4167%')
     """
-    text = resources.files("metaod.lab").joinpath("catalogue.json").read_text("utf-8")
-    document = json.loads(text)
+    file = resources.files("metaod.lab").joinpath("catalogue.json")
+    document = json.loads(file.read_text("utf-8"))
     # a set inherits the values of its collection
     return Catalogue(
         _parse_entry({**document["collections"][record["collection"]], **record})
@@ -177,12 +174,10 @@ def catalogue() -> Catalogue:
 
 def _parse_entry(record: dict[str, Any]) -> CatalogueEntry:
     values = {
-        field.name: record[field.name] for field in fields(CatalogueEntry) if field.name in record
+        item.name: record[item.name] for item in fields(CatalogueEntry) if item.name in record
     }
-    short_name = record["name"]
-    values["name"] = f"{record['collection']}/{short_name}"
+    name = record["name"]
+    values["name"] = f"{record['collection']}/{name}"
     values["sources"] = tuple(Source(**source) for source in record.get("sources", ()))
-    values["folders"] = tuple(
-        folder.format(name=short_name) for folder in record.get("folders", ())
-    )
+    values["folders"] = tuple(folder.format(name=name) for folder in record.get("folders", ()))
     return CatalogueEntry(**values)

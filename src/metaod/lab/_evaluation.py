@@ -3,9 +3,11 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -22,7 +24,6 @@ from metaod.lab._testbed_data import TestbedData
 from metaod.lab._timing import add_times, measure_times
 from metaod.lab.testbeds._folder import read_manifest
 
-_JOURNALS = ".journal"
 _SENSITIVITY_SEEDS = 3
 
 OnStep = Callable[[str, int, int], None]
@@ -37,8 +38,7 @@ class EvaluationRun:
     protocol: Protocol
     folder: Path
     results: Results
-    n_unavailable: int
-    """Datasets of the paper's testbed that the folder does not have."""
+    n_unavailable: int  # datasets of the paper's testbed that the folder does not have
 
     def summary(self) -> pd.DataFrame:
         """One row per method: mean, standard deviation, average ranks, spread over seeds."""
@@ -110,9 +110,7 @@ def run_evaluation(
     runs = []
     for item in protocols:
         target = out if testbed == "poc" else out / item
-        results = _run_one(
-            data, item, target, seeds, n_jobs, times=times, sensitivity=sensitivity, on_step=on_step
-        )
+        results = _run_one(data, item, target, seeds, n_jobs, times, sensitivity, on_step)
         runs.append(EvaluationRun(data, item, target, results, manifest.n_left_out))
     return runs
 
@@ -123,28 +121,19 @@ def _run_one(
     out: Path,
     seeds: int,
     n_jobs: int,
-    *,
     times: bool,
     sensitivity: bool,
     on_step: OnStep | None,
 ) -> Results:
-    def progress(kind: str) -> Progress | None:
-        return None if on_step is None else lambda done, total: on_step(kind, done, total)
+    def options(journal: str, kind: str) -> dict[str, Any]:
+        progress = None if on_step is None else partial(on_step, kind)
+        return {"journal": out / ".journal" / f"{journal}.jsonl", "progress": progress}
 
-    journals = out / _JOURNALS
     results = evaluate_testbed(
-        data,
-        protocol,
-        seeds=seeds,
-        n_jobs=n_jobs,
-        journal=journals / "picks.jsonl",
-        progress=progress("trainings"),
+        data, protocol, seeds=seeds, n_jobs=n_jobs, **options("picks", "trainings")
     )
     if times and data.testbed == "poc":
-        found = measure_times(
-            data, protocol, journal=journals / "times.jsonl", progress=progress("timed")
-        )
-        results = add_times(results, found)
+        results = add_times(results, measure_times(data, protocol, **options("times", "timed")))
     # leave-one-out shows nothing about stability that leave-one-origin-out does not
     if sensitivity and protocol != "leave-one-out":
         varied = run_sensitivity(
@@ -152,20 +141,14 @@ def _run_one(
             groups_of(data, protocol),
             seeds=min(seeds, _SENSITIVITY_SEEDS),
             n_jobs=n_jobs,
-            journal=journals / "sensitivity.jsonl",
-            progress=progress("settings varied"),
+            **options("sensitivity", "settings varied"),
         )
         write_sensitivity(varied, data, out)
     results.write(out / "results.parquet")
     write_all(results, data.P, data.metafeatures["paper"], out, data.testbed)
     if data.duplicates:
-        columns = ["dataset", "the same table as"]
-        write_table(pd.DataFrame(data.duplicates, columns=columns), out, "duplicates")
-    _write_run(out, data, protocol, seeds)
-    return results
-
-
-def _write_run(out: Path, data: TestbedData, protocol: Protocol, seeds: int) -> None:
+        duplicates = pd.DataFrame(data.duplicates, columns=["dataset", "the same table as"])
+        write_table(duplicates, out, "duplicates")
     drawing = {name: version(name) for name in ("matplotlib", "scikit-posthocs")}
     run = {
         "testbed": data.testbed,
@@ -177,6 +160,7 @@ def _write_run(out: Path, data: TestbedData, protocol: Protocol, seeds: int) -> 
         "versions": {**library_versions(), **drawing},
     }
     (out / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+    return results
 
 
 def evaluate_testbed(
@@ -244,7 +228,7 @@ def evaluate_testbed(
 
 
 def _without_learning(item: Method, data: TestbedData) -> pd.DataFrame | None:
-    """The result of a method that is not a learner; None for a learner."""
+    """Return the result of a method that is not a learner, or None for a learner."""
     if item.reference is not None:
         found = data.references[item.reference]
         if item.stand_in is not None:

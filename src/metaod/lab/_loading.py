@@ -9,6 +9,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
@@ -52,17 +53,8 @@ def load_dataset(
     timeout : float, default=20.0
         Seconds to wait for a connection, and then for each piece of the answer.
 
-    Returns
-    -------
-    LabelledDataset
-        X and y as read.
-
     Raises
     ------
-    BadParameter
-        If the catalogue has no such name.
-    BadFile
-        If the file in `data_dir` is not this set.
     UnavailableDataset
         If the set was not found; the message says how to get it by hand.
     """
@@ -72,12 +64,9 @@ def load_dataset(
     if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout > 0:
         raise BadParameter("load_dataset", "timeout", "a number above 0", timeout)
     entry = name if isinstance(name, CatalogueEntry) else catalogue()[name]
-    if data_dir is not None:
-        dataset = _from_folder(entry, Path(data_dir).expanduser())
-        if dataset is not None:
-            return dataset
     cache = default_cache_dir() if cache_dir is None else Path(cache_dir).expanduser()
-    dataset = _from_cache(entry, cache)
+    dataset = None if data_dir is None else _from_folder(entry, Path(data_dir).expanduser())
+    dataset = dataset or _from_cache(entry, cache)
     if dataset is not None:
         return dataset
     if not download:
@@ -226,7 +215,7 @@ def _read_checked(entry: CatalogueEntry, path: Path) -> LabelledDataset:
 
 
 def _files_of(entry: CatalogueEntry, folder: Path) -> Iterator[Path]:
-    """Give the files that may be the set, the likeliest first."""
+    """Yield the files that may be the set, the likeliest first."""
     name = re.escape(entry.short_name) + LABELLED_FILE_ENDINGS.pattern
     own_names = [
         fnmatch.translate(source.member or PurePosixPath(urlsplit(source.address).path).name)
@@ -234,10 +223,8 @@ def _files_of(entry: CatalogueEntry, folder: Path) -> Iterator[Path]:
     ]
     patterns = [name, *own_names, r"\d+_" + name]
     folders = [folder / entry.collection, folder, *(folder / inner for inner in entry.folders)]
-    found = (
-        path for inner in folders for pattern in patterns for path in _matching(inner, pattern)
-    )
-    yield from dict.fromkeys(found)
+    pairs = product(folders, patterns)
+    yield from dict.fromkeys(path for pair in pairs for path in _matching(*pair))
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:

@@ -17,28 +17,23 @@ Testbed = Literal["poc", "st"]
 class Method:
     """A way to choose a model, or a fixed model to compare with."""
 
-    key: str
-    """Name in result files."""
-    title: str
-    """Name in tables and figures."""
-    category: Category
-    """The paper's category; a reference uses information that no selection has."""
-    learner: str | None = None
-    """Name of the learner, if it is one."""
-    reference: str | None = None
-    """Id of the reference model, if it is one."""
+    key: str  # in result files
+    title: str  # in tables and figures
+    category: Category  # the paper's; a reference uses information that no selection has
+    learner: str | None = None  # name of the learner, if it is one
+    reference: str | None = None  # id of the reference model, if it is one
+    # id of the model used on datasets where `reference` has no performance, because a member of
+    # the average does not apply or is over budget
     stand_in: str | None = None
-    """Id of the reference model that is used on datasets where `reference` has no performance,
-    because a member of the average does not apply or is over budget."""
     in_paper: bool = True
-    testbed: Testbed | None = None
-    """The only testbed that it applies to; None for both."""
+    testbed: Testbed | None = None  # the only testbed that it applies to; None for both
 
 
 _KNN_50 = "KNN(n_neighbors=50, method=largest)"
 _KNN_100 = "KNN(n_neighbors=100, method=largest)"
 _FOREST = "IForest(n_estimators=200)"
 _FOREST_KNN = f'ZAverage(members="{_FOREST} + {_KNN_50}")'
+_THREE = f'ZAverage(members="{_FOREST} + {_KNN_100} + OCSVM(kernel=rbf, nu=0.9)")'
 
 METHODS: tuple[Method, ...] = (
     Method("lof", "LOF", "no selection", reference="LOF()"),
@@ -58,76 +53,38 @@ METHODS: tuple[Method, ...] = (
     Method("global_best_rank", "GB-rank", "simple", learner="global_best_rank", in_paper=False),
     Method("squared_error", "SE-MF", "optimisation", learner="squared_error", in_paper=False),
     Method("pyod_rule", "PyOD rule", "no selection", learner="pyod_rule", in_paper=False),
+    Method("forest_knn", "iF+kNN", "no selection", None, _FOREST_KNN, _FOREST, in_paper=False),
     Method(
-        "forest_knn",
-        "iF+kNN",
-        "no selection",
-        reference=_FOREST_KNN,
-        stand_in=_FOREST,
-        in_paper=False,
-    ),
-    Method(
-        "forest_knn_ocsvm",
-        "iF+kNN+SVM",
-        "no selection",
-        reference=f'ZAverage(members="{_FOREST} + {_KNN_100} + OCSVM(kernel=rbf, nu=0.9)")',
-        stand_in=_FOREST_KNN,
-        in_paper=False,
+        "forest_knn_ocsvm", "iF+kNN+SVM", "no selection", None, _THREE, _FOREST_KNN, in_paper=False
     ),
     Method("oracle", "Oracle", "reference", in_paper=False),
 )
 """All methods, in the paper's order: its eleven, EUB (POC only), RS (ST only), then ours."""
 
-REFERENCE_MODELS: tuple[str, ...] = tuple(
-    dict.fromkeys(
-        name for item in METHODS for name in (item.reference, item.stand_in) if name is not None
-    )
-)
-"""Ids of the reference models that the methods need."""
+_NEEDED = (name for item in METHODS for name in (item.reference, item.stand_in))
+REFERENCE_MODELS = tuple(dict.fromkeys(name for name in _NEEDED if name is not None))
 
 _BY_KEY = {item.key: item for item in METHODS}
 
 
 def method(key: str) -> Method:
-    """The method of a key.
-
-    Examples
-    --------
-    >>> method("argosmart").title
-    'AS'
-    """
     if key not in _BY_KEY:
         raise BadParameter("method", "key", sorted(_BY_KEY), key)
     return _BY_KEY[key]
 
 
 def paper_methods(keys: Iterable[str]) -> list[str]:
-    """The keys of methods that the paper compares, in the order given.
-
-    Examples
-    --------
-    >>> paper_methods(["metaod", "oracle"])
-    ['metaod']
-    """
+    """Return the keys of methods that the paper compares, in the order given."""
     return [key for key in keys if method(key).in_paper]
 
 
 def oracle(P: pd.DataFrame) -> pd.DataFrame:
-    """``pick`` and ``ap`` of the best model of each dataset, known only with hindsight.
-
-    Examples
-    --------
-    >>> oracle(pd.DataFrame({"a": [0.1, 0.5], "b": [0.3, None]}))["pick"].tolist()
-    ['b', 'a']
-    """
+    """Return ``pick`` and ``ap`` of the best model of each dataset, known only with hindsight."""
     return _picked(P, P)
 
 
 def empirical_upper_bound(P: pd.DataFrame, mothersets: pd.Series) -> pd.DataFrame:
-    """EUB: ``pick`` and ``ap`` of the model with the best mean performance over the siblings.
-
-    A model without performance on the childset itself cannot be picked for it.
-    """
+    """Return ``pick`` and ``ap`` of EUB: of the best model on average over the siblings."""
     mothersets = mothersets.reindex(P.index)
     sizes = mothersets.map(mothersets.value_counts())
     if mothersets.isna().any() or (mothersets == "").any() or (sizes < 2).any():
@@ -141,12 +98,12 @@ def empirical_upper_bound(P: pd.DataFrame, mothersets: pd.Series) -> pd.DataFram
 
 
 def random_selection(P: pd.DataFrame) -> pd.DataFrame:
-    """RS: ``ap``, the expected performance of a model drawn uniformly from those that have one."""
+    """Return ``ap`` of RS: the expected performance of a model drawn uniformly."""
     return pd.DataFrame({"ap": P.mean(axis=1)})
 
 
 def _picked(P: pd.DataFrame, estimate: pd.DataFrame) -> pd.DataFrame:
-    """The usable model with the largest estimate, the first by id among equals."""
+    """Pick the model with the largest estimate among those with a performance; ties go by id."""
     order = sorted(P.columns)
     reached = P[order].to_numpy(dtype=np.float64)
     expected = estimate[order].to_numpy(dtype=np.float64)

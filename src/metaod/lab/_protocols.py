@@ -31,7 +31,7 @@ class Split:
 
 
 def splits_of(data: TestbedData, protocol: Protocol) -> list[Split]:
-    """The splits of a protocol on a testbed."""
+    """Return the splits of a protocol on a testbed."""
     if protocol == "folds":
         return by_folds(data.datasets["fold"])
     if protocol == "leave-one-out":
@@ -42,7 +42,7 @@ def splits_of(data: TestbedData, protocol: Protocol) -> list[Split]:
 
 
 def groups_of(data: TestbedData, protocol: Protocol) -> list[str]:
-    """The groups that a protocol never divides: origins, or single datasets.
+    """Return the groups that a protocol never divides: origins, or single datasets.
 
     A learner that holds out a part of its training side for early stopping divides it in the same
     way: if test datasets have siblings on the training side, held-out datasets have them too.
@@ -57,13 +57,6 @@ def _split(name: str, held_out: npt.NDArray[np.bool_]) -> Split:
 
 
 def by_folds(folds: npt.ArrayLike) -> list[Split]:
-    """Cross-validation by given folds.
-
-    Examples
-    --------
-    >>> [split.test.tolist() for split in by_folds([0, 1, 0])]
-    [[0, 2], [1]]
-    """
     numbers = np.asarray(folds)
     found = np.unique(numbers)
     if len(found) < 2:
@@ -80,24 +73,17 @@ def leave_one_out(names: Sequence[str]) -> list[Split]:
 
 
 def leave_one_origin_out(origins: npt.ArrayLike) -> list[Split]:
-    """Test every origin once, trained on the datasets of all other origins.
-
-    Examples
-    --------
-    >>> [split.test.tolist() for split in leave_one_origin_out(["a", "b", "a"])]
-    [[0, 2], [1]]
-    """
+    """Test every origin once, trained on the datasets of all other origins."""
     labels = np.asarray(origins).astype(str)
     found = np.unique(labels)
     if len(found) < 2:
-        raise BadParameter(
-            "leave_one_origin_out", "origins", "two origins at least", found.tolist()
-        )
+        legal = "two origins at least"
+        raise BadParameter("leave_one_origin_out", "origins", legal, found.tolist())
     return [_split(str(origin), labels == origin) for origin in found]
 
 
 def grouped_folds(origins: npt.ArrayLike, n_folds: int, *, seed: int = 0) -> list[Split]:
-    """Folds with about the same number of origins; an origin is never on both sides.
+    """Make folds with about the same number of origins; an origin is never on both sides.
 
     Every origin is left out once, as in :func:`leave_one_origin_out`, at the cost of `n_folds`
     trainings.

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from metaod.errors import UserError
 from metaod.lab._methods import Testbed, method, paper_methods
-from metaod.lab._results import Results, Unit
+from metaod.lab._results import Results, Unit, rows_of
 from metaod.lab._statistics import friedman_nemenyi
 from metaod.lab._tables import (
     dataset_table,
@@ -24,7 +23,7 @@ from metaod.lab.figures._timing import timing_table, write_largest, write_select
 
 
 def unit_of(testbed: Testbed) -> Unit:
-    """The unit of a row in a testbed's tables: a motherset in POC, a dataset in ST."""
+    """Return the unit of a row in a testbed's tables: a motherset in POC, a dataset in ST."""
     return "motherset" if testbed == "poc" else "dataset"
 
 
@@ -61,11 +60,10 @@ def write_all(
     for name, methods in sets.items():
         if methods:
             table = performance_table(results, by, methods)
-            shown = show_performance(table)
-            written += write_table(table, folder, f"performance-{name}", shown=shown)
+            written += write_table(table, folder, f"performance-{name}", show_performance(table))
     written += write_table(summary_table(results, by), folder, "summary")
     table = pairwise_table(results, by)
-    written += write_table(table, folder, "pairwise", shown=show_pairwise(table))
+    written += write_table(table, folder, "pairwise", show_pairwise(table))
     # the oracle's differences are so large that all others would look the same
     oracle = method("oracle").title
     others = table[(table["method 1"] != oracle) & (table["method 2"] != oracle)]
@@ -79,7 +77,7 @@ def write_all(
 
 
 def write_datasets(results: Results, folder: Path) -> list[Path]:
-    """The table of datasets, and that of left-out datasets, if any."""
+    """Write the table of datasets, and that of left-out datasets, if any."""
     written = write_table(dataset_table(results), folder, "datasets")
     left_out = results.left_out()
     if len(left_out):
@@ -100,29 +98,23 @@ def _write_rank_figures(results: Results, folder: Path, by: Unit) -> list[Path]:
             written += write_average_rank(data, folder, f"average-rank-{name}")
         if len(titles) > 2 and len(performance) > 1:
             found = friedman_nemenyi(performance[titles])
-            stem = f"critical-difference-{name}"
-            written += write_critical_difference(found, folder, stem, unit=by)
+            written += write_critical_difference(found, folder, f"critical-difference-{name}", by)
     return written
 
 
 def write_testbed_embedding(
     results: Results, metafeatures: pd.DataFrame, folder: Path, testbed: Testbed
 ) -> list[Path]:
-    """t-SNE of the testbed's meta-features, coloured by motherset (POC) or shared origin (ST)."""
-    datasets = results.datasets
-    missing = [str(name) for name in datasets.index if name not in metafeatures.index]
-    if missing:
-        raise UserError(
-            f"no row for dataset {missing[0]} and {len(missing) - 1} others",
-            where="meta-features",
-            remedy="extract them for every dataset of the testbed",
-        )
-    groups = datasets["motherset" if testbed == "poc" else "origin"]
-    return write_embedding(metafeatures.loc[datasets.index], groups, folder)
+    """Write t-SNE of the meta-features, coloured by motherset (POC) or shared origin (ST)."""
+    rows = results.datasets.index
+    remedy = "extract them for every dataset of the testbed"
+    M = rows_of(metafeatures, rows, where="meta-features", remedy=remedy)
+    groups = results.datasets["motherset" if testbed == "poc" else "origin"]
+    return write_embedding(M, groups, folder)
 
 
 def write_times(results: Results, folder: Path) -> list[Path]:
-    """Selection time, its share of training time, and the largest datasets, if measured."""
+    """Write selection times, and those of the largest datasets, if they were measured."""
     data = timing_table(results)
     written: list[Path] = []
     if (data["select_seconds"] > 0).any():

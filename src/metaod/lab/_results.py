@@ -14,31 +14,22 @@ from metaod.lab._methods import METHODS, method
 
 Unit = Literal["dataset", "motherset"]
 
+# columns that describe a dataset, equal in all of its rows, and their types
 DESCRIBING: Mapping[str, str] = {
-    "name": "str",
-    "origin": "str",
-    "motherset": "str",
-    "fold": "int64",
-    "n_rows": "int64",
-    "n_columns": "int64",
+    **dict.fromkeys(("name", "origin", "motherset"), "str"),
+    **dict.fromkeys(("fold", "n_rows", "n_columns"), "int64"),
     "outlier_share": "float64",
 }
-"""Columns that describe a dataset; equal in all of its rows."""
-
+_OPTIONAL = ("select_seconds", "train_seconds")
+# all columns of a frame of results, in order
 COLUMNS: Mapping[str, str] = {
     "dataset": "str",
     **DESCRIBING,
     "method": "str",
     "seed": "int64",
     "pick": "str",
-    "ap": "float64",
-    "select_seconds": "float64",
-    "train_seconds": "float64",
+    **dict.fromkeys(("ap", *_OPTIONAL), "float64"),
 }
-"""All columns of a frame of results, and their types."""
-
-_OPTIONAL = ("select_seconds", "train_seconds")
-_SUFFIXES = (".parquet", ".csv")
 
 
 @dataclass(frozen=True)
@@ -82,16 +73,13 @@ class Results:
             texts = [name for name, kind in COLUMNS.items() if kind == "str"]
             numbers = {name: [""] for name in COLUMNS if name not in texts}
             # '' is a value of text columns, and a dataset may be called NA
-            frame = pd.read_csv(
-                path, dtype=dict.fromkeys(texts, "str"), keep_default_na=False, na_values=numbers
-            )
-            return cls(frame)
+            types = dict.fromkeys(texts, "str")
+            return cls(pd.read_csv(path, dtype=types, keep_default_na=False, na_values=numbers))
         except UserError:
             raise
         except (ValueError, OSError) as error:
-            raise BadFile(
-                path, f"cannot be read as results: {error}", remedy="run the evaluation again"
-            ) from error
+            what = f"cannot be read as results: {error}"
+            raise BadFile(path, what, remedy="run the evaluation again") from error
 
     def write(self, path: str | Path) -> Path:
         """Write as Parquet or CSV, by the file's suffix."""
@@ -125,7 +113,7 @@ class Results:
         return wide.reindex(index=self.datasets.index, columns=self.methods)
 
     def left_out(self) -> pd.DataFrame:
-        """Datasets without an average precision of some method, and which methods lack it."""
+        """List the datasets on which some method has no average precision, and these methods."""
         missing = self.by_dataset.isna()
         missing = missing[missing.any(axis=1)]
         reasons = [
@@ -136,7 +124,7 @@ class Results:
         return pd.DataFrame({"dataset": names, "without AP": reasons})
 
     def matrix(self, by: Unit = "dataset") -> pd.DataFrame:
-        """Average precision, units × methods, over the datasets that no method lacks.
+        """Return average precision, units × methods, over the datasets that no method lacks.
 
         A motherset's row is the mean over its childsets, as in the paper's POC.
         """
@@ -152,29 +140,19 @@ class Results:
         return complete.groupby(self._mothersets(complete.index)).mean()
 
     def origins(self, by: Unit = "dataset") -> pd.Series:
-        """The origin of each row of :meth:`matrix`."""
+        """Return the origin of each row of :meth:`matrix`."""
         kept = self.datasets.loc[self.by_dataset.dropna().index]
-        if by == "dataset":
-            return kept["origin"]
-        return kept.groupby("motherset")["origin"].first()
+        return kept["origin"] if by == "dataset" else kept.groupby("motherset")["origin"].first()
 
     def pooled(self, P: pd.DataFrame, by: Unit = "dataset") -> pd.DataFrame:
-        """Rows of P for the units of :meth:`matrix`; a motherset has the mean of its childsets."""
+        """Return the rows of P for the units of :meth:`matrix`; a motherset's row is the mean."""
         rows = self.by_dataset.dropna().index
-        missing = [str(name) for name in rows if name not in P.index]
-        if missing:
-            raise UserError(
-                f"no row for dataset {missing[0]} and {len(missing) - 1} others",
-                where="performance matrix",
-                remedy="give the matrix that the results were computed from",
-            )
-        P = P.loc[rows]
-        if by == "dataset":
-            return P
-        return P.groupby(self._mothersets(rows)).mean()
+        remedy = "give the matrix that the results were computed from"
+        P = rows_of(P, rows, where="performance matrix", remedy=remedy)
+        return P if by == "dataset" else P.groupby(self._mothersets(rows)).mean()
 
     def with_method(self, key: str, found: pd.DataFrame) -> "Results":
-        """These results with the ``ap`` and optionally ``pick`` of a method, by fingerprint."""
+        """Add or replace the ``ap`` and optionally ``pick`` of a method, by fingerprint."""
         rows = self.datasets.join(found[[c for c in ("pick", "ap") if c in found]])
         rows = rows.assign(method=key, seed=0)
         rows["pick"] = rows["pick"].fillna("") if "pick" in rows else ""
@@ -195,21 +173,28 @@ class Results:
         return found
 
 
+def rows_of(frame: pd.DataFrame, rows: pd.Index, *, where: str, remedy: str) -> pd.DataFrame:
+    """Return these rows of a frame; a missing one is an error."""
+    missing = [str(name) for name in rows if name not in frame.index]
+    if missing:
+        what = f"no row for dataset {missing[0]} and {len(missing) - 1} others"
+        raise UserError(what, where=where, remedy=remedy)
+    return frame.loc[rows]
+
+
 def _check_suffix(path: Path) -> None:
-    if path.suffix not in _SUFFIXES:
+    if path.suffix not in (".parquet", ".csv"):
         raise BadFile(path, "is neither Parquet nor CSV", remedy="name it .parquet or .csv")
 
 
 def _checked(given: pd.DataFrame) -> pd.DataFrame:
     frame = given.copy()
-    for name in _OPTIONAL:
-        if name not in frame:
+    for name in COLUMNS:
+        if name not in frame and name in _OPTIONAL:
             frame[name] = np.nan
-    missing = [name for name in COLUMNS if name not in frame]
-    if missing:
-        raise BadColumn(
-            missing[0], "is not in the results", remedy=f"columns are: {', '.join(COLUMNS)}"
-        )
+        elif name not in frame:
+            remedy = f"columns are: {', '.join(COLUMNS)}"
+            raise BadColumn(name, "is not in the results", remedy=remedy)
     frame = frame[list(COLUMNS)].reset_index(drop=True)
     if frame.empty:
         raise UserError("no rows", where="results", remedy="run the evaluation first")
@@ -230,9 +215,8 @@ def _checked(given: pd.DataFrame) -> pd.DataFrame:
     described = frame.groupby("dataset")[list(DESCRIBING)].nunique(dropna=False)
     differing = described.columns[(described > 1).any()]
     if len(differing):
-        raise BadColumn(
-            differing[0], "differs between rows of one dataset", remedy="run the evaluation again"
-        )
+        what = "differs between rows of one dataset"
+        raise BadColumn(differing[0], what, remedy="run the evaluation again")
     return frame
 
 
@@ -242,6 +226,5 @@ def _typed(column: pd.Series, name: str, kind: str) -> pd.Series:
             raise ValueError("missing values; write '' instead")
         return column.astype("str" if kind == "str" else np.dtype(kind))
     except (TypeError, ValueError) as error:
-        raise BadColumn(
-            name, f"cannot be converted to {kind}: {error}", remedy="correct the values"
-        ) from error
+        what = f"cannot be converted to {kind}: {error}"
+        raise BadColumn(name, what, remedy="correct the values") from error

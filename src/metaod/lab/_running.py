@@ -54,14 +54,16 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Training:
-    """One training: a candidate with a seed on one split."""
+    """One training: a candidate with a seed on one split.
+
+    The digest is of everything that the outcome depends on: data, split, parameters (with
+    defaults), seed, the learners' code and library versions.
+    """
 
     candidate: Candidate
     seed: int
     split: Split
     digest: str
-    """Digest of everything that the outcome depends on: data, split, parameters (with defaults),
-    seed, the learners' code and library versions."""
 
     def fit(self, P: pd.DataFrame, origins: Origins) -> Learner:
         """Fit the learner on the training side; it receives nothing else of P."""
@@ -74,7 +76,7 @@ class Training:
 
 
 class Journal:
-    """A file of finished results, one per line, so that a stopped run can continue.
+    """A file of finished results, one per line; a stopped run continues from it.
 
     ``done`` holds the results by digest. Without a path nothing is written.
     """
@@ -98,13 +100,11 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             raw = path.read_bytes() if path.exists() else b""
         except OSError as error:
-            raise BadFile(
-                path, f"cannot be used ({error.strerror})", remedy="name another folder"
-            ) from error
+            what = f"cannot be used ({error.strerror})"
+            raise BadFile(path, what, remedy="name another folder") from error
         *lines, rest = raw.split(b"\n")
-        not_a_journal = BadFile(
-            path, "is not a journal of an evaluation", remedy="delete it, or name another folder"
-        )
+        remedy = "delete it, or name another folder"
+        not_a_journal = BadFile(path, "is not a journal of an evaluation", remedy=remedy)
         for line in lines:
             try:
                 entry = json.loads(line)
@@ -147,10 +147,10 @@ def run_protocol(
     n_jobs : int, default=1
         Processes.
     journal : Path, optional
-        File that keeps finished trainings, so that a stopped run can continue. Results of other
-        data, parameters or code are not reused.
+        File of finished trainings, from which a stopped run continues. Results of other data,
+        parameters or code are not reused.
     progress : callable, optional
-        Called with how many trainings are done and how many there are.
+        Called with the numbers of finished and of all trainings.
 
     Returns
     -------
@@ -170,17 +170,14 @@ def run_protocol(
     # equal trainings are run once
     pending = {item.digest: item for item in planned if item.digest not in kept.done}
     total = len({item.digest for item in planned})
-    done = total - len(pending)
-    if progress is not None:
-        progress(done, total)
+    report = progress or (lambda _done, _total: None)
+    report(total - len(pending), total)
     runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_run)(P, origins, item) for item in pending.values()
     )
-    for digest, rows in runs:
+    for done, (digest, rows) in enumerate(runs, total - len(pending) + 1):
         kept.add(digest, rows)
-        done += 1
-        if progress is not None:
-            progress(done, total)
+        report(done, total)
     records = [
         (item.candidate.key, item.seed, *row) for item in planned for row in kept.done[item.digest]
     ]
@@ -195,7 +192,6 @@ def trainings(
     candidates: Sequence[Candidate],
     seeds: int,
 ) -> Iterator[Training]:
-    """All trainings of a protocol."""
     history = _digest(P.to_numpy().tobytes(), *map(str, P.columns), *origins, *map(str, P.index))
     for candidate in candidates:
         M = candidate.M
@@ -218,13 +214,7 @@ def trainings(
 
 
 def ranking(scores: "pd.Series[float]") -> list[str]:
-    """Models by score, the best first; equal ones by id.
-
-    Examples
-    --------
-    >>> ranking(pd.Series({"b": 1.0, "c": 2.0, "a": 1.0}))
-    ['c', 'a', 'b']
-    """
+    """Sort models by score, the best first, equal ones by id."""
     return list(scores.sort_index().sort_values(ascending=False, kind="stable").index)
 
 

@@ -23,28 +23,26 @@ _FOLDS = 10
 class Setting:
     """One point of a study."""
 
-    x: float | str
-    """Position on the figure's axis."""
+    x: float | str  # position on the figure's axis
     learner: str = "metaod"
     params: dict[str, Any] = field(default_factory=dict)
-    schema: str = "paper"
-    """The meta-features: a schema, or two joined by a plus sign."""
-    origins: float = 1.0
-    """Share of the training side's origins that is used."""
+    schema: str = "paper"  # of the meta-features: one, or two joined by a plus sign
+    origins: float = 1.0  # share of the training side's origins that is used
 
 
 @dataclass(frozen=True)
 class Study:
-    """One thing that is varied."""
+    """One setting that is varied."""
 
-    key: str
-    """Name of its files."""
-    label: str
-    """Label of the axis."""
+    key: str  # in file names
+    label: str  # of the axis
     settings: tuple[Setting, ...]
-    default: float | str
-    """The point that is MetaOD's default, with which the others are compared."""
+    default: float | str  # x of MetaOD's default, with which the others are compared
     log_x: bool = False
+
+
+def _vary(name: str, values: Sequence[Any]) -> tuple[Setting, ...]:
+    return tuple(Setting(value, params={name: value}) for value in values)
 
 
 STUDIES: tuple[Study, ...] = (
@@ -54,13 +52,7 @@ STUDIES: tuple[Study, ...] = (
         (Setting("DCG"), Setting("squared error", learner="squared_error")),
         "DCG",
     ),
-    Study(
-        "rank",
-        "rank k",
-        tuple(Setting(k, params={"k": k}) for k in (1, 2, 3, 5, 10, 20, 30)),
-        10,
-        log_x=True,
-    ),
+    Study("rank", "rank k", _vary("k", (1, 2, 3, 5, 10, 20, 30)), 10, log_x=True),
     Study(
         "base",
         "base b of the DCG",
@@ -83,17 +75,10 @@ STUDIES: tuple[Study, ...] = (
     Study(
         "initialisation",
         "where U starts",
-        tuple(
-            Setting(name, params={"initialisation": name}) for name in ("metafeatures", "random")
-        ),
+        _vary("initialisation", ("metafeatures", "random")),
         "metafeatures",
     ),
-    Study(
-        "schedule",
-        "learning rate",
-        tuple(Setting(name, params={"schedule": name}) for name in ("cyclical", "constant")),
-        "cyclical",
-    ),
+    Study("schedule", "learning rate", _vary("schedule", ("cyclical", "constant")), "cyclical"),
     Study(
         "stopping",
         "early stopping",
@@ -105,7 +90,7 @@ STUDIES: tuple[Study, ...] = (
 
 
 def _splits(data: TestbedData) -> list[Split]:
-    """POC's folds; in ST up to ten groups of origins: one training per origin takes too long."""
+    """Return POC's folds, or ten groups of ST's origins: one training per origin takes too long."""
     if data.testbed == "poc":
         return by_folds(data.datasets["fold"])
     origins = data.datasets["origin"]
@@ -122,10 +107,7 @@ def run_sensitivity(
     journal: Path | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Run every setting of every study; `progress` counts settings.
-
-    Gives one row per (study, x, seed, dataset) with the average precision of the pick as ``ap``.
-    """
+    """Return the ``ap`` of the pick per (study, x, seed, dataset); `progress` counts settings."""
     origins = data.datasets["origin"].to_numpy(dtype=str)
     splits = _splits(data)
     parts: list[pd.DataFrame] = []
@@ -141,11 +123,9 @@ def run_sensitivity(
             picks = run_protocol(
                 data.P, groups, thinned, [candidate], seeds=seeds, n_jobs=n_jobs, journal=journal
             )
-            found = picks[["seed", "dataset", "performance"]]
-            found = found.rename(columns={"performance": "ap"})
-            found.insert(0, "x", setting.x)
-            found.insert(0, "study", study.key)
-            parts.append(found)
+            found = picks.rename(columns={"performance": "ap"})
+            found = found.assign(study=study.key, x=setting.x)
+            parts.append(found[["study", "x", "seed", "dataset", "ap"]])
             if progress is not None:
                 progress(len(parts), total)
     return pd.concat(parts, ignore_index=True)
@@ -205,13 +185,13 @@ def write_sensitivity(
 
 
 def _by_seed(found: pd.DataFrame, study: Study, setting: Setting) -> pd.DataFrame:
-    """Average precision, datasets × seeds."""
+    """Return average precision, datasets × seeds."""
     here = found[(found["study"] == study.key) & (found["x"] == setting.x)]
     return here.pivot(index="dataset", columns="seed", values="ap")  # noqa: PD010 - raises if one occurs twice
 
 
 def _thinned(split: Split, origins: npt.NDArray[np.str_], share: float, *, seed: int) -> Split:
-    """The split with a random share of its training origins."""
+    """Keep a random share of the training origins of a split."""
     if share >= 1:
         return split
     present = np.unique(origins[split.train])

@@ -1,9 +1,4 @@
-"""Statistics of methods across datasets: ranks, paired tests, intervals over origins.
-
-The tests are scipy's and scikit-posthocs'. Average precisions are rounded to twelve decimals before
-they are compared, so that two methods that picked the same model tie, whatever the order in which
-their means were summed.
-"""
+"""Statistics of methods across datasets: ranks, paired tests, intervals over origins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,25 +18,19 @@ Alternative = Literal["two-sided", "less", "greater"]
 LEVEL = 0.05
 """Significance level, as in the paper."""
 
+# performances are rounded: methods that picked the same model tie in any order of summation
 _DECIMALS = 12
-_EXACT = 50  # the exact distribution is used up to this many pairs, as in scipy
 
 
 def ranks(performance: pd.DataFrame) -> pd.DataFrame:
-    """The rank of every method on every dataset: 1 is the best; ties share the mean rank.
-
-    Examples
-    --------
-    >>> ranks(pd.DataFrame({"a": [0.9], "b": [0.5], "c": [0.5]})).iloc[0].tolist()
-    [1.0, 2.5, 2.5]
-    """
+    """Rank the methods on every dataset: 1 is the best; ties share the mean rank."""
     rounded = np.round(performance.to_numpy(dtype=np.float64), _DECIMALS)
     found = stats.rankdata(-rounded, method="average", axis=1)
     return pd.DataFrame(found, index=performance.index, columns=performance.columns)
 
 
 def average_ranks(performance: pd.DataFrame) -> pd.Series:
-    """The mean over datasets of each method's :func:`ranks`."""
+    """Return each method's mean rank over the datasets; 1 is the best."""
     return ranks(performance).mean()
 
 
@@ -53,25 +42,16 @@ def _differences(first: npt.ArrayLike, second: npt.ArrayLike) -> Scores:
 def wilcoxon_p(
     first: npt.ArrayLike, second: npt.ArrayLike, alternative: Alternative = "two-sided"
 ) -> float:
-    """The p-value of Wilcoxon's signed-rank test of paired values.
-
-    Zero differences are left out (scipy's ``zero_method="wilcox"``). The exact distribution is
-    used for up to 50 differences of different sizes, otherwise the normal approximation corrected
-    for ties; scipy's own choice between them differs from version to version. Without any
-    difference p is 1.
-
-    Examples
-    --------
-    >>> wilcoxon_p([1, 2, 3], [1, 2, 3])
-    1.0
-    """
+    """Return the p-value of Wilcoxon's signed-rank test of paired values, 1 if all are equal."""
+    # zero differences are left out, as by scipy's zero_method="wilcox"
     difference = _differences(first, second)
     difference = difference[difference != 0]
     if not difference.size:
         return 1.0
+    # exact up to 50 differences without ties; scipy's own choice differs between versions
     tied = len(np.unique(np.abs(difference))) < len(difference)
     # every supported version of scipy accepts "approx"; the type stubs know only its new name
-    method: Any = "approx" if tied or len(difference) > _EXACT else "exact"
+    method: Any = "approx" if tied or len(difference) > 50 else "exact"
     return float(stats.wilcoxon(difference, alternative=alternative, method=method).pvalue)
 
 
@@ -88,17 +68,11 @@ class Comparison:
     first: str
     second: str
     n: int
-    """Number of pairs."""
-    p: float
-    """Two-sided p-value of the signed-rank test."""
-    better: str
-    """The significantly better method (p < 0.05), '' if there is none. It has the larger sum of
-    ranks, and not necessarily the larger mean."""
-    delta: float
-    """Mean of the first minus mean of the second."""
-    low: float
+    p: float  # two-sided, of the signed-rank test
+    better: str  # by the sum of ranks, if p < 0.05; '' if neither is; its mean may be the smaller
+    delta: float  # mean of the first minus mean of the second
+    low: float  # of the 95 % interval of delta, by bootstrap over origins
     high: float
-    """95 % interval of `delta`, by bootstrap over origins."""
     wins: int
     losses: int
     ties: int
@@ -111,9 +85,8 @@ def compare_all(
     pairs = list(combinations(map(str, performance.columns), 2))
     values = {str(name): performance[name].to_numpy(dtype=np.float64) for name in performance}
     differences = [_differences(values[first], values[second]) for first, second in pairs]
-    intervals = bootstrap_intervals(
-        np.column_stack(differences), origins, seed=seed, resamples=resamples
-    )
+    table = np.column_stack(differences)
+    intervals = bootstrap_intervals(table, origins, seed=seed, resamples=resamples)
     found = []
     for (first, second), difference, interval in zip(pairs, differences, intervals, strict=True):
         p = wilcoxon_p(values[first], values[second])
@@ -146,10 +119,9 @@ def bootstrap_intervals(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Scores:
-    """Percentile intervals of column means, by drawing whole origins with replacement.
+    """Return percentile intervals of column means, by drawing whole origins with replacement.
 
     Datasets of one origin are not independent, so an origin is drawn with all of its datasets.
-
     `values` has one row per dataset; the result has the lower and upper end of each column.
     """
     if not 0 < level < 1:
@@ -172,19 +144,13 @@ def bootstrap_intervals(
 class Friedman:
     """Friedman's test, and Nemenyi's comparison after it."""
 
-    statistic: float
+    statistic: float  # Friedman's chi-squared, corrected for ties
     p: float
-    """Friedman's chi-squared, corrected for ties, and its p-value."""
-    average_ranks: pd.Series
-    """By method, the best first."""
-    nemenyi: pd.DataFrame
-    """p-values of all pairs, methods in the same order."""
-    critical_difference: float
-    """Average ranks further apart than this differ significantly."""
-    groups: list[list[str]]
-    """The longest runs of methods, along the average ranks, in which no pair differs."""
+    average_ranks: pd.Series  # by method, the best first
+    nemenyi: pd.DataFrame  # p-values of all pairs, methods in the same order
+    critical_difference: float  # average ranks further apart than this differ significantly
+    groups: list[list[str]]  # longest runs, along the average ranks, in which no pair differs
     n: int
-    """Number of datasets."""
 
 
 def friedman_nemenyi(performance: pd.DataFrame, *, level: float = LEVEL) -> Friedman:
@@ -192,9 +158,8 @@ def friedman_nemenyi(performance: pd.DataFrame, *, level: float = LEVEL) -> Frie
     try:
         import scikit_posthocs  # noqa: PLC0415 - an extra, needed here only
     except ImportError as error:
-        raise MissingExtra(
-            "scikit-posthocs", extra="lab", needed_for="the critical difference"
-        ) from error
+        purpose = "the critical difference"
+        raise MissingExtra("scikit-posthocs", extra="lab", needed_for=purpose) from error
     n, k = performance.shape
     if k < 3 or n < 2:
         legal = "of three methods and two datasets at least"
@@ -229,21 +194,13 @@ def _groups(names: Sequence[str], alike: npt.NDArray[np.bool_]) -> list[list[str
 class MatchingModel:
     """The q-th best model of each dataset that a method does not significantly differ from."""
 
-    q: int | None
-    """1 is the best model of each dataset; None if the method differs from all."""
+    q: int | None  # 1 is the best model of each dataset; None if the method differs from all
     p: float
-    mean: float
-    """Mean performance of the q-th best models."""
+    mean: float  # performance of the q-th best models
 
 
 def best_first(P: pd.DataFrame) -> pd.DataFrame:
-    """Sort every dataset's performances: column q holds the q-th best, from 1.
-
-    Examples
-    --------
-    >>> best_first(pd.DataFrame({"a": [0.1], "b": [0.3], "c": [float("nan")]})).iloc[0].tolist()
-    [0.3, 0.1, nan]
-    """
+    """Sort every dataset's performances: column q holds the q-th best, from 1."""
     values = P.to_numpy(dtype=np.float64)
     ordered = -np.sort(-values, axis=1)  # NaN stays last
     return pd.DataFrame(ordered, index=P.index, columns=range(1, values.shape[1] + 1))
@@ -254,14 +211,12 @@ def matching_model(
 ) -> MatchingModel:
     """Find the smallest q whose q-th best models do not differ significantly from a method.
 
-    `ordered` is the result of :func:`best_first` for the same datasets. The paper's test is
-    "two-sided"; "less" tests only whether the method is worse. Datasets with fewer than q models
-    are left out at q.
+    The paper's test is "two-sided"; "less" tests only whether the method is worse.
     """
     method = np.asarray(performance, dtype=np.float64)
     for q in ordered.columns:
         model = ordered[q].to_numpy(dtype=np.float64)
-        known = ~np.isnan(model)
+        known = ~np.isnan(model)  # the others have fewer than q models
         if not known.any():
             break
         p = wilcoxon_p(method[known], model[known], alternative)

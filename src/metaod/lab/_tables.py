@@ -9,14 +9,22 @@ import pandas as pd
 
 from metaod.lab._methods import method, paper_methods
 from metaod.lab._results import Results, Unit
-from metaod.lab._statistics import average_ranks, best_first, compare_all, matching_model, ranks
+from metaod.lab._statistics import (
+    Alternative,
+    average_ranks,
+    best_first,
+    compare_all,
+    matching_model,
+    ranks,
+)
 
 _RANK = " rank"
+_SIDES: dict[str, Alternative] = {"two-sided": "two-sided", "one-sided": "less"}
 _DIGITS = 10  # of CSV files: further digits depend on the order of summation
 
 
 def write_table(
-    frame: pd.DataFrame, folder: Path, stem: str, *, shown: pd.DataFrame | None = None
+    frame: pd.DataFrame, folder: Path, stem: str, shown: pd.DataFrame | None = None
 ) -> list[Path]:
     """Write a table as ``stem.csv`` and ``stem.md``; `shown` replaces it in the latter."""
     csv = write_csv(frame, folder, stem)
@@ -34,18 +42,7 @@ def write_csv(frame: pd.DataFrame, folder: Path, stem: str) -> Path:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """Format a frame as a Markdown table, without its index.
-
-    Floats have four decimals; a column whose name starts with p holds p-values, shown as <0.0001
-    below that.
-
-    Examples
-    --------
-    >>> print(markdown(pd.DataFrame({"method": ["LOF"], "MAP": [0.21538]})), end="")
-    | method | MAP |
-    |:--|--:|
-    | LOF | 0.2154 |
-    """
+    """Format a frame as a Markdown table; columns whose name starts with p hold p-values."""
     numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in frame]
     head = "| " + " | ".join(map(_escaped, frame.columns)) + " |"
     rule = "|" + "|".join("--:" if number else ":--" for number in numeric) + "|"
@@ -71,28 +68,17 @@ def _escaped(value: object) -> str:
 
 
 def dataset_table(results: Results) -> pd.DataFrame:
-    """The datasets: name, origin, motherset, fold, rows, columns, outliers in percent."""
-    found = results.datasets
-    return pd.DataFrame(
-        {
-            "dataset": found["name"],
-            "origin": found["origin"],
-            "motherset": found["motherset"],
-            "fold": found["fold"],
-            "rows": found["n_rows"],
-            "columns": found["n_columns"],
-            "% outliers": 100 * found["outlier_share"],
-        }
-    ).reset_index(drop=True)
+    """Return the describing columns of the datasets, with outliers in percent."""
+    titles = {"name": "dataset", "n_rows": "rows", "n_columns": "columns"}
+    found = results.datasets.rename(columns=titles).reset_index(drop=True)
+    found["% outliers"] = 100 * found.pop("outlier_share")
+    return found
 
 
 def performance_table(
     results: Results, by: Unit, methods: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Average precision of every method on every dataset, with ranks; mean and deviation below.
-
-    Ranks are among the given methods, by default all.
-    """
+    """Return every method's average precision and rank on every dataset, with means below."""
     performance = results.matrix(by)[list(methods or results.methods)]
     rank_of = ranks(performance)
     names = performance.index.to_series()
@@ -124,10 +110,8 @@ def show_performance(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary_table(results: Results, by: Unit) -> pd.DataFrame:
-    """One row per method: mean, standard deviation, average ranks, spread over seeds.
+    """Return one row per method: mean, standard deviation, average ranks, spread over seeds.
 
-    Notes
-    -----
     ``rank of paper's`` is among the methods of the paper, ``rank of all`` among all methods.
     ``seed SD`` is the standard deviation, over the seeds, of the mean average precision.
     ``without AP`` counts datasets without an average precision of the method; they are left out
@@ -139,7 +123,8 @@ def summary_table(results: Results, by: Unit) -> pd.DataFrame:
     among_all = average_ranks(performance)
     lacking = results.by_dataset.isna().sum()
     seeds = results.frame.groupby("method")["seed"].nunique()
-    spread = _seed_spread(results)
+    kept = results.frame[results.frame["dataset"].isin(results.by_dataset.dropna().index)]
+    spread = kept.groupby(["method", "seed"])["ap"].mean().groupby("method").std()
     rows = [
         {
             "method": method(key).title,
@@ -158,14 +143,8 @@ def summary_table(results: Results, by: Unit) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _seed_spread(results: Results) -> pd.Series:
-    kept = results.frame[results.frame["dataset"].isin(results.by_dataset.dropna().index)]
-    means = kept.groupby(["method", "seed"])["ap"].mean()
-    return means.groupby("method").std()
-
-
 def pairwise_table(results: Results, by: Unit) -> pd.DataFrame:
-    """All pairs of methods: signed-rank test, difference of means and its interval, wins."""
+    """Compare all pairs: signed-rank test, difference of means and its interval, wins."""
     performance = results.matrix(by)
     means = performance.mean()
     rows = [
@@ -206,28 +185,16 @@ def show_pairwise(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def matching_table(results: Results, P: pd.DataFrame, by: Unit) -> pd.DataFrame:
-    """For every method the q-th best model that it does not significantly differ from.
-
-    A motherset's q-th best performance is the mean of its childsets' q-th bests.
-    """
+    """Return for every method the q-th best model that it does not significantly differ from."""
     performance = results.matrix(by)
+    # a motherset's q-th best performance is the mean of its childsets' q-th bests
     ordered = results.pooled(best_first(P), by)
     rows = []
     for key in results.methods:
-        two = matching_model(performance[key], ordered)
-        one = matching_model(performance[key], ordered, "less")
-        rows.append(
-            {
-                "method": method(key).title,
-                "MAP": performance[key].mean(),
-                "q, two-sided": two.q,
-                "p, two-sided": two.p,
-                "MAP of it, two-sided": two.mean,
-                "q, one-sided": one.q,
-                "p, one-sided": one.p,
-                "MAP of it, one-sided": one.mean,
-            }
-        )
-    table = pd.DataFrame(rows)
-    whole = dict.fromkeys(("q, two-sided", "q, one-sided"), "Int64")
-    return table.astype(whole)
+        row = {"method": method(key).title, "MAP": performance[key].mean()}
+        for sides, alternative in _SIDES.items():
+            found = matching_model(performance[key], ordered, alternative)
+            row |= {f"q, {sides}": found.q, f"p, {sides}": found.p}
+            row[f"MAP of it, {sides}"] = found.mean
+        rows.append(row)
+    return pd.DataFrame(rows).astype({f"q, {sides}": "Int64" for sides in _SIDES})

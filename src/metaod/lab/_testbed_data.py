@@ -54,7 +54,7 @@ class TestbedData:
 
     @classmethod
     def from_store(cls, store: "Store", manifest: Manifest, folder: Path) -> "TestbedData":
-        """Read the rows of a testbed, in `folder`, from a store that ``metaod build`` filled."""
+        """Read the testbed's rows from a store that ``metaod build`` filled."""
         from metaod.store import performance_matrix  # noqa: PLC0415 - needs sqlalchemy
 
         if manifest.testbed == "childsets":
@@ -85,11 +85,7 @@ class TestbedData:
             P,
             _rows(references, "reference models", members, folder),
             {name: _metafeatures(store, name, members, folder) for name in _SCHEMAS},
-            {
-                fingerprint: folder / member.file
-                for fingerprint, member in members.items()
-                if member.file is not None
-            },
+            {name: folder / member.file for name, member in members.items() if member.file},
             tuple(duplicates),
         )
 
@@ -125,16 +121,15 @@ def _metafeatures(
 def _rows(
     frame: pd.DataFrame, what: str, members: Mapping[str, Member], folder: Path
 ) -> pd.DataFrame:
-    """The members' rows, in order; the error for a missing one says what to do."""
+    """Return the members' rows, in order; a missing one is an error."""
     missing = [name for name in members if name not in frame.index]
     if missing:
         first, more = members[missing[0]], len(missing) - 1
         remedy = f"run: {_build(folder)}"
         if first.file is None:
             # the testbed's folder does not hold the catalogue's sets
-            remedy = (
-                "start with: metaod db init --store STORE --shipped, or build from their folder"
-            )
+            remedy = "start with: metaod db init --store STORE --shipped, "
+            remedy += "or build from their folder"
         raise UserError(
             f"the store has no {what} of {first.name}" + (f" and {more} more" if more else ""),
             where=str(folder),

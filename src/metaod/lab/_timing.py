@@ -19,7 +19,6 @@ from metaod.models import ModelSpec
 from metaod.tables import prepare
 
 _SCHEMA = "paper"
-_COLUMNS = ["pick", "select_seconds", "train_seconds"]
 
 
 def measure_times(
@@ -33,9 +32,8 @@ def measure_times(
     """Time the selection on every dataset with a file, and the training of what it picks.
 
     A selection is the extraction of the meta-features and the prediction, by a learner fitted
-    without the dataset; reading the file and compilation, done once per process, are not included.
-    Training is ``fit`` of the picked PyOD detector. Gives ``pick``, ``select_seconds`` and
-    ``train_seconds`` by fingerprint.
+    without the dataset; reading the file and compilation are not included. Training is ``fit`` of
+    the picked PyOD detector. The result has ``pick`` and both times by fingerprint.
     """
     candidate = Candidate(learner, learner, data.metafeatures[_SCHEMA])
     groups = np.array(groups_of(data, protocol))
@@ -62,7 +60,8 @@ def measure_times(
             if progress is not None:
                 progress(len(digests) - len(pending), len(digests))
     found = {name: kept.done[digest] for name, digest in digests.items()}
-    return pd.DataFrame.from_dict(found, orient="index", columns=_COLUMNS).rename_axis("dataset")
+    columns = ["pick", "select_seconds", "train_seconds"]
+    return pd.DataFrame.from_dict(found, orient="index", columns=columns).rename_axis("dataset")
 
 
 def add_times(results: Results, times: pd.DataFrame, method: str = "metaod") -> Results:
@@ -76,9 +75,8 @@ def add_times(results: Results, times: pd.DataFrame, method: str = "metaod") -> 
 
 def _measure(data: TestbedData, name: str, fitted: Learner) -> dict[str, Any]:
     described = data.datasets.loc[name]
-    found = read_labelled(
-        data.files[name], name=str(described["name"]), origin=str(described["origin"])
-    )
+    title, origin = str(described["name"]), str(described["origin"])
+    found = read_labelled(data.files[name], name=title, origin=origin)
     prepared = prepare(found.X)  # without the label
     started = time.perf_counter()
     features = extract(prepared, _SCHEMA).to_series()

@@ -27,26 +27,21 @@ class Childset:
     motherset: str
     origin: str
     recipe: Recipe
-    replicate: int
-    """Number of the sibling, from 1."""
+    replicate: int  # number of the sibling, from 1
     seed: int
 
     @property
     def name(self) -> str:
-        """``motherset_recipe_replicate``."""
         return f"{self.motherset}_{self.recipe.name}_{self.replicate}"
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of X and y; see :func:`~metaod.history.fingerprint`."""
         return fingerprint(self.X, self.y)
 
     def __repr__(self) -> str:
-        n_rows, n_columns = self.X.shape
-        return (
-            f"Childset({self.name!r}: {n_rows} rows × {n_columns} columns, "
-            f"{int(self.y.sum())} outliers)"
-        )
+        rows, columns = self.X.shape
+        shape = f"{rows} rows × {columns} columns, {int(self.y.sum())} outliers"
+        return f"Childset({self.name!r}: {shape})"
 
 
 class ChildsetGenerator:
@@ -88,11 +83,10 @@ class ChildsetGenerator:
     def _standardised(self) -> Matrix:
         X = self.motherset.X
         spread = X.std(axis=0)
-        standardised: Matrix = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        return standardised
+        return np.asarray((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
     def candidates(self, recipe: Recipe) -> npt.NDArray[np.intp]:
-        """The anomalous rows of the recipe's difficulty."""
+        """Return the anomalous rows of the recipe's difficulty."""
         anomalous = ~self.is_normal
         if recipe.difficulty != "any":
             anomalous &= of_difficulty(self.probability, recipe.difficulty)
@@ -114,13 +108,10 @@ class ChildsetGenerator:
                 where=f"motherset {self.motherset.name}",
                 remedy="choose another difficulty",
             )
-        n_normal, n_outliers = count_rows(
-            len(normal), len(candidates), recipe.share, max_rows=max_rows
-        )
+        n_normal, n_outliers = count_rows(len(normal), len(candidates), recipe.share, max_rows)
         rng = _random_generator(self.seed, self.motherset.name, recipe.name, replicate)
-        chosen = choose_outliers(
-            self._standardised[candidates], n_outliers, recipe.clusteredness, rng
-        )
+        X = self._standardised[candidates]
+        chosen = choose_outliers(X, n_outliers, recipe.clusteredness, rng)
         rows = np.concatenate([rng.permutation(normal)[:n_normal], candidates[chosen]])
         rng.shuffle(rows)
         X = self.motherset.X[rows]

@@ -61,13 +61,7 @@ def normal_rows(motherset: Motherset) -> Mask:
 
 
 def confusable_sides(confusion: Matrix) -> npt.NDArray[np.intp]:
-    """Two-colour the maximum spanning tree of C + Cᵀ; the first class has colour 0.
-
-    Examples
-    --------
-    >>> confusable_sides(np.array([[9.0, 4.0, 1.0], [0.0, 9.0, 3.0], [0.0, 0.0, 9.0]])).tolist()
-    [0, 1, 0]
-    """
+    """Two-colour the maximum spanning tree of C + Cᵀ; the first class has colour 0."""
     # 1 is added to every pair: classes that are never confused belong to the tree too
     weights = -(confusion + confusion.T + 1.0)
     np.fill_diagonal(weights, 0.0)
@@ -80,11 +74,8 @@ def confusable_sides(confusion: Matrix) -> npt.NDArray[np.intp]:
 
 
 def _confusion(X: Matrix, codes: npt.NDArray[Any], n_classes: int) -> Matrix:
-    """Sum the out-of-bag votes of a random forest for each class, over the rows of each class.
-
-    Votes rather than decisions: where few rows are misclassified, those few would determine the
-    tree.
-    """
+    """Sum the out-of-bag votes of a random forest for each class, over the rows of each class."""
+    # votes rather than decisions: a few misclassified rows must not determine the tree
     from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 - slow to import
 
     rows = np.arange(len(codes))
@@ -101,13 +92,7 @@ def _confusion(X: Matrix, codes: npt.NDArray[Any], n_classes: int) -> Matrix:
 
 
 def of_difficulty(probability: Scores, difficulty: Difficulty) -> Mask:
-    """Whether rows have a difficulty, by their P(normal | x).
-
-    Examples
-    --------
-    >>> of_difficulty(np.array([0.1, 0.2, 0.4, 0.9]), "hard").tolist()
-    [False, False, True, False]
-    """
+    """Whether rows have a difficulty, by their P(normal | x)."""
     low, high = LEVELS[difficulty]
     return (probability >= low) & (probability < high)
 
@@ -136,8 +121,7 @@ def _fit_and_predict(X: Matrix, is_normal: Mask) -> Scores:
         gamma=1.0 / X.shape[1], n_components=min(_LANDMARKS, len(rows)), random_state=0
     )
     features, target = kernel.fit_transform(X[rows]), is_normal[rows]
-    # Newton's method converges to the optimum; with other solvers the result depends on where
-    # they stop
+    # Newton's method converges; with other solvers the result depends on where they stop
     models = [
         LogisticRegression(C=penalty, solver="newton-cholesky", tol=1e-8) for penalty in _PENALTIES
     ]

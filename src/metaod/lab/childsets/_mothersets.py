@@ -63,18 +63,12 @@ class MothersetEntry:
     task: Task | None = None
     note: str = ""
 
-    @property
-    def origin(self) -> str:
-        """Source of the motherset."""
-        return self.file.origin
-
     def load(self, target: str = "y") -> Motherset:
-        """Read the file."""
-        name = self.file.full_name
-        motherset = read_motherset(
-            self.file.path, target=target, name=name, origin=self.origin, task=self.task
+        name, origin = self.file.full_name, self.file.origin
+        found = read_motherset(
+            self.file.path, target=target, name=name, origin=origin, task=self.task
         )
-        return replace(motherset, note=self.note)
+        return replace(found, note=self.note)
 
 
 def list_mothersets(folder: "str | PathLike[str]") -> dict[str, MothersetEntry]:
@@ -89,8 +83,7 @@ def list_mothersets(folder: "str | PathLike[str]") -> dict[str, MothersetEntry]:
     entries = iter_folder(folder)
     remarks = _remarks(Path(folder).expanduser())
     return {
-        entry.full_name: MothersetEntry(entry, *remarks.get(entry.name, (None, "")))
-        for entry in entries
+        entry.full_name: MothersetEntry(entry, *remarks.get(entry.name, ())) for entry in entries
     }
 
 
@@ -165,6 +158,9 @@ def read_motherset(
 ) -> Motherset:
     """Read a table with a class or a regression target.
 
+    Text, dates and missing values are prepared by :func:`~metaod.tables.prepare`; a table of
+    finite numbers stays unchanged.
+
     Parameters
     ----------
     path : path-like
@@ -178,12 +174,6 @@ def read_motherset(
         numbers a regression target.
     normal_at_least : float, optional
         Rows whose regression target is at least this are normal, instead of those up to the median.
-
-    Returns
-    -------
-    Motherset
-        A table with text, dates or missing values is prepared by
-        :func:`~metaod.tables.prepare`; a table of finite numbers is taken as it is.
     """
     path = Path(path).expanduser()
     if task is not None and task not in _TASKS:
@@ -202,41 +192,34 @@ def read_motherset(
         frame = frame.drop(columns=target)
     else:
         shown = ", ".join(repr(str(column)) for column in frame.columns[:20])
-        raise BadColumn(
-            target, "is not in the table", path=path, remedy=f"name the target; columns: {shown}"
-        )
+        remedy = f"name the target; columns: {shown}"
+        raise BadColumn(target, "is not in the table", path=path, remedy=remedy)
     if frame.shape[1] == 0:
         raise BadFile(path, "has no column beside the target", remedy="a table needs one at least")
     y, kind = _target(values, task, path, target)
     if normal_at_least is not None and kind != "regression":
-        raise BadParameter(
-            "read_motherset", "normal_at_least", "left out where the target is a class", kind
-        )
-    stem = LABELLED_FILE_ENDINGS.sub("", path.name)
-    X = _numbers(frame)
-    return Motherset(name or stem, origin or name or stem, X, y, kind, normal_at_least)
+        legal = "left out where the target is a class"
+        raise BadParameter("read_motherset", "normal_at_least", legal, kind)
+    name = name or LABELLED_FILE_ENDINGS.sub("", path.name)
+    return Motherset(name, origin or name, _numbers(frame), y, kind, normal_at_least)
 
 
 def _target(
     values: "pd.Series[Any]", task: str | None, path: Path, name: str
 ) -> tuple[npt.NDArray[Any], Task]:
     if values.isna().any():
-        row = int(np.argmax(values.isna().to_numpy())) + 1
-        raise BadColumn(
-            name, f"row {row}: the target is missing", path=path, remedy="fill it in or remove it"
-        )
+        what = f"row {int(np.argmax(values.isna().to_numpy())) + 1}: the target is missing"
+        raise BadColumn(name, what, path=path, remedy="fill it in or remove it")
     is_numeric = pd.api.types.is_numeric_dtype(values.dtype)
     n_values = int(values.nunique())
     if n_values < 2:
         raise BadColumn(name, "has one value only", path=path, remedy="a target needs two")
     if task == "regression" or (task is None and is_numeric and not _is_class(values)):
         if not is_numeric:
-            raise BadColumn(
-                name, "is not numeric", path=path, remedy="give a numeric target or another task"
-            )
+            remedy = "give a numeric target or another task"
+            raise BadColumn(name, "is not numeric", path=path, remedy=remedy)
         return values.to_numpy(dtype=np.float64), "regression"
-    codes, _ = pd.factorize(values, sort=True)
-    return codes, "binary" if n_values == 2 else "multiclass"
+    return pd.factorize(values, sort=True)[0], "binary" if n_values == 2 else "multiclass"
 
 
 def _is_class(values: "pd.Series[Any]") -> bool:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any, Literal, Self, get_args
@@ -58,9 +58,8 @@ class Recipe:
         if self.frequency != "any":
             frequency = _number(self.frequency)
             if frequency is None or not 0 < frequency <= 0.5:
-                raise BadParameter(
-                    "Recipe", "frequency", '"any" or a share in (0, 0.5]', self.frequency
-                )
+                legal = '"any" or a share in (0, 0.5]'
+                raise BadParameter("Recipe", "frequency", legal, self.frequency)
             object.__setattr__(self, "frequency", frequency)
         irrelevance = _number(self.irrelevance)
         if irrelevance is None or not 1 <= irrelevance <= 10:
@@ -70,10 +69,9 @@ class Recipe:
     @property
     def name(self) -> str:
         """The four properties in one string; equal recipes have equal names."""
-        values = (self.difficulty, self.frequency, self.clusteredness, self.irrelevance)
         return "-".join(
             value.replace(" ", "") if isinstance(value, str) else f"{value:.10g}"
-            for value in values
+            for value in astuple(self)
         )
 
     @property
@@ -93,7 +91,7 @@ class Recipe:
         return math.floor(n_columns * Fraction(str(self.irrelevance)) ** 2)
 
     def number(self, replicate: int) -> int:
-        """The benchmark's number of a replicate (1 to 5) of this setting, from 1 to 1800."""
+        """Return the benchmark's number, 1 to 1800, of a replicate (1 to 5) of this setting."""
         if self not in _GRID:
             raise BadParameter("Recipe.number", "recipe", "a setting of the benchmark", self.name)
         if not 1 <= replicate <= SIBLINGS:
@@ -102,10 +100,8 @@ class Recipe:
 
     @classmethod
     def from_number(cls, number: int) -> "Recipe":
-        """The setting of a childset's number, such as 661 of ``wave_0661``.
+        """Return the setting of a childset's number, such as 661 of ``wave_0661``.
 
-        Notes
-        -----
         The benchmark numbers its childsets from 1 to 1800 for each motherset: frequency, then
         difficulty, clusteredness, irrelevance and replicate, the last running fastest. This was
         derived from the paper's ST table: frequency and irrelevance of all its 20 childsets agree.
@@ -122,7 +118,7 @@ class Recipe:
         return list(_GRID)[(number - 1) // SIBLINGS]
 
     def to_dict(self) -> dict[str, Any]:
-        """The recipe as plain values, for JSON."""
+        """Return the recipe as plain values, for JSON."""
         return asdict(self)
 
     @classmethod

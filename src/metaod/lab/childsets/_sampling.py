@@ -17,20 +17,13 @@ _CANDIDATES = 2_000  # among which scattered outliers are chosen, unless more ar
 
 
 def count_rows(
-    n_normal: int, n_candidates: int, share: Fraction | None, *, max_rows: int = MAX_ROWS
+    n_normal: int, n_candidates: int, share: Fraction | None, max_rows: int = MAX_ROWS
 ) -> tuple[int, int]:
     """Count a childset's normal rows and outliers, each at least 1.
 
     90 % of the normal rows are taken, ⌈n·f/(1-f)⌉ outliers for a share of f, and at most
     `max_rows` in all. If there are not enough candidates, fewer normal rows keep the share. A
     share of None is the motherset's own, which takes 90 % of the candidates too.
-
-    Examples
-    --------
-    >>> count_rows(3343, 1657, Fraction("0.005"))
-    (3008, 16)
-    >>> count_rows(5000, 23, Fraction("0.1"))
-    (207, 23)
     """
     normals = max(1, math.floor(_SHARE * n_normal))
     if share is None:
@@ -92,16 +85,7 @@ def _locate_facilities(X: Matrix, n_facilities: int) -> npt.NDArray[np.intp]:
 
 
 def append_irrelevant(X: Matrix, n_columns: int, rng: np.random.Generator) -> Matrix:
-    """Append shuffled copies of columns until there are `n_columns`.
-
-    A copy keeps its column's distribution and loses every relation to the row. Columns are drawn
-    without replacement; each is copied once before one is copied twice.
-
-    Examples
-    --------
-    >>> append_irrelevant(np.eye(3), 5, np.random.default_rng(0)).shape
-    (3, 5)
-    """
+    """Append shuffled copies of columns, each once before one is copied twice."""
     missing = n_columns - X.shape[1]
     if missing == 0:
         return X

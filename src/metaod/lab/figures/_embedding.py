@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def embed(metafeatures: pd.DataFrame) -> pd.DataFrame:
-    """``x`` and ``y`` of every dataset, by t-SNE of the cleaned meta-features."""
+    """Return ``x`` and ``y`` of every dataset, by t-SNE of the cleaned meta-features."""
     from sklearn.manifold import TSNE  # noqa: PLC0415 - slow to import
 
     n = len(metafeatures)

@@ -1,13 +1,14 @@
 """Figures that compare methods: average ranks, critical differences, and all pairs."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from metaod.lab._methods import METHODS, Category
+from metaod.lab._methods import METHODS
 from metaod.lab._results import Unit
 from metaod.lab._statistics import LEVEL, Friedman
 from metaod.lab.figures._style import BLACK, CATEGORY_LOOKS, COLUMN, VERMILLION, write_figure
@@ -25,11 +26,7 @@ _BELOW = 0.4
 
 
 def write_average_rank(data: pd.DataFrame, folder: Path, stem: str = "average-rank") -> list[Path]:
-    """Draw the paper's main figure: the average rank of every method, the best on top.
-
-    `data` has ``method`` (title), ``category``, ``MAP`` and ``rank``; rows without a rank are left
-    out.
-    """
+    """Draw the average rank of every method that has one, the best on top."""
     data = data.dropna(subset="rank").sort_values("rank", kind="stable").reset_index(drop=True)
     size = (COLUMN, 0.95 + 0.185 * len(data))
     return write_figure(lambda figure: _draw_average_ranks(figure, data), size, data, folder, stem)
@@ -59,39 +56,26 @@ def _draw_average_ranks(figure: "Figure", data: pd.DataFrame) -> None:
     axes.set_xlabel("average rank, lower is better (mean AP on the lines)")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    present = [name for name in CATEGORY_LOOKS if name in set(data["category"])]
-    figure.legend(
-        handles=[_handle(Line2D, name) for name in present], loc="outside lower center", ncols=2
-    )
-
-
-def _handle(line: type, name: Category) -> object:
-    colour, marker = CATEGORY_LOOKS[name]
-    return line([], [], color=colour, marker=marker, ms=4.5, label=name)
+    handles = [
+        Line2D([], [], color=colour, marker=marker, ms=4.5, label=name)
+        for name, (colour, marker) in CATEGORY_LOOKS.items()
+        if name in set(data["category"])
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
 
 
 def write_critical_difference(
-    found: Friedman, folder: Path, stem: str = "critical-difference", *, unit: Unit = "dataset"
+    found: Friedman, folder: Path, stem: str = "critical-difference", unit: Unit = "dataset"
 ) -> list[Path]:
     """Draw the diagram of Demšar (2006): a bar joins methods that do not differ significantly."""
     averages = found.average_ranks
     layout = _Layout.of(found)
-    data = pd.DataFrame(
-        {
-            "method": averages.index,
-            "average rank": averages.to_numpy(),
-            "critical difference": found.critical_difference,
-        }
-    )
+    data = averages.rename_axis("method").to_frame("average rank").reset_index()
+    data["critical difference"] = found.critical_difference
     for name in averages.index:
         data[f"p against {name}"] = found.nemenyi[name].to_numpy()
-    return write_figure(
-        lambda figure: _draw_critical_difference(figure, found, layout, unit),
-        (layout.width, layout.height),
-        data,
-        folder,
-        stem,
-    )
+    draw = partial(_draw_critical_difference, found=found, layout=layout, unit=unit)
+    return write_figure(draw, (layout.width, layout.height), data, folder, stem)
 
 
 @dataclass(frozen=True)
@@ -114,14 +98,8 @@ class _Layout:
         first = 0.1 + _BAR * len(found.groups) + 0.12
         # more methods than the paper's need a wider figure
         width = COLUMN if len(names) <= 12 else 1.5 * COLUMN
-        return cls(
-            width,
-            sides[0] * _CHARACTER + 0.1,
-            width - sides[1] * _CHARACTER - 0.1,
-            first,
-            rows,
-            len(names),
-        )
+        left, right = sides[0] * _CHARACTER + 0.1, width - sides[1] * _CHARACTER - 0.1
+        return cls(width, left, right, first, rows, len(names))
 
     @property
     def height(self) -> float:
@@ -197,13 +175,8 @@ def write_pairs(table: pd.DataFrame, folder: Path) -> list[Path]:
         delta.loc[first, second], delta.loc[second, first] = row["ΔMAP"], -row["ΔMAP"]
         p.loc[first, second] = p.loc[second, first] = row["p"]
     data = delta.rename_axis("ΔMAP, row less column").reset_index()
-    return write_figure(
-        lambda figure: _draw_pairs(figure, delta, p),
-        (COLUMN, COLUMN + 0.35),
-        data,
-        folder,
-        "pairwise-matrix",
-    )
+    draw = partial(_draw_pairs, delta=delta, p=p)
+    return write_figure(draw, (COLUMN, COLUMN + 0.35), data, folder, "pairwise-matrix")
 
 
 def _draw_pairs(figure: "Figure", delta: pd.DataFrame, p: pd.DataFrame) -> None:

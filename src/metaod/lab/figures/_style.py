@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import product
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,18 +38,12 @@ _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p")
 _DPI = 200
 _SETTINGS: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],  # part of matplotlib: the same on every machine
-    "font.size": 7.5,
-    "axes.labelsize": 7.5,
+    **dict.fromkeys(("font.size", "axes.labelsize"), 7.5),
     "axes.titlesize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), 7),
     "legend.fontsize": 6.5,
-    "legend.frameon": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
+    **dict.fromkeys(("legend.frameon", "axes.spines.top", "axes.spines.right"), False),
+    **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
     "lines.linewidth": 1.0,
     "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
     "svg.hashsalt": "metaod",
@@ -57,15 +51,9 @@ _SETTINGS: dict[str, Any] = {
 
 
 def looks(count: int) -> list[tuple[str, str]]:
-    """Pairs of colour and marker, all different up to 60; then they repeat.
-
-    Examples
-    --------
-    >>> len(set(looks(20)))
-    20
-    """
-    pairs = [(colour, marker) for marker, colour in product(_MARKERS, _COLOURS)]
-    return [pairs[number % len(pairs)] for number in range(count)]
+    """Return pairs of colour and marker, all different up to 60; then they repeat."""
+    pairs = cycle((colour, marker) for marker, colour in product(_MARKERS, _COLOURS))
+    return list(islice(pairs, count))
 
 
 def write_figure(

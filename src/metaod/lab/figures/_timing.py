@@ -1,5 +1,6 @@
 """Selection time: box plots, and the largest datasets with their training time."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,18 +17,13 @@ if TYPE_CHECKING:
 
 
 def timing_table(results: Results, method: str = "metaod") -> pd.DataFrame:
-    """Seconds of selection and of training the pick, by dataset; means over seeds.
-
-    Datasets without a selection time are left out; ``share`` is NaN if the training time is
-    unknown.
-    """
+    """Return the mean seconds of selection and training by dataset, where they were measured."""
     rows = results.frame[results.frame["method"] == method]
     rows = rows[rows["select_seconds"].notna()]
     seconds = rows.groupby("dataset")[["select_seconds", "train_seconds"]].mean()
     found = results.datasets[["name", "n_rows", "n_columns"]].join(seconds, how="inner")
-    found["share"] = found["select_seconds"] / found["train_seconds"].where(
-        found["train_seconds"] > 0
-    )
+    trained = found["train_seconds"]
+    found["share"] = found["select_seconds"] / trained.where(trained > 0)
     return found.reset_index(drop=True)
 
 
@@ -40,10 +36,8 @@ def write_selection_time(data: pd.DataFrame, folder: Path) -> list[Path]:
     panels = [panel for panel in panels if (panel[1] > 0).any()]
     if not panels:
         raise BadParameter("write_selection_time", "data", "with selection times", len(data))
-    size = (COLUMN, 1.05 * len(panels))
-    return write_figure(
-        lambda figure: _draw_boxes(figure, panels), size, data, folder, "selection-time"
-    )
+    draw = partial(_draw_boxes, panels=panels)
+    return write_figure(draw, (COLUMN, 1.05 * len(panels)), data, folder, "selection-time")
 
 
 def _draw_boxes(figure: "Figure", panels: list[tuple[str, pd.Series, str]]) -> None:
@@ -96,9 +90,7 @@ def write_largest(data: pd.DataFrame, folder: Path) -> list[Path]:
     cells = known["n_rows"] * known["n_columns"]
     known = known.loc[cells.sort_values(ascending=False, kind="stable").index[:10]]
     size = (COLUMN, 0.75 + 0.3 * len(known))
-    return write_figure(
-        lambda figure: _draw_bars(figure, known), size, known, folder, "largest-datasets"
-    )
+    return write_figure(partial(_draw_bars, data=known), size, known, folder, "largest-datasets")
 
 
 def _draw_bars(figure: "Figure", data: pd.DataFrame) -> None:

@@ -11,7 +11,7 @@ from metaod.lab.childsets._generator import ChildsetGenerator
 from metaod.lab.childsets._mothersets import Motherset
 from metaod.lab.childsets._recipe import SIBLINGS, Recipe
 from metaod.lab.testbeds._folder import LeftOut, Manifest, Member, TestbedFolder, shape_of
-from metaod.lab.testbeds._sources import ChildsetSources, OnMotherset, versions
+from metaod.lab.testbeds._sources import ChildsetSources, OnMotherset, childset_member, versions
 
 
 def build_poc(
@@ -36,11 +36,6 @@ def build_poc(
         Seed of the childsets; the same seed gives the same bytes.
     on_motherset : callable, optional
         Called with a motherset's name, how many are done and how many there are.
-
-    Returns
-    -------
-    Manifest
-        As written to ``manifest.json``.
     """
     sources = ChildsetSources(mothersets, archive, seed)
     folder = TestbedFolder(out)
@@ -74,16 +69,10 @@ def build_st(
         out. Without it the catalogue's fingerprints are used.
     extras : mapping of str to Path, optional
         Files of sets whose fingerprint is not in the catalogue, such as ``speech``.
-
-    Returns
-    -------
-    Manifest
-        As written to ``manifest.json``.
     """
     entries = catalogue().filter(in_st=True)
     given = {
-        _entry_without_fingerprint(entries, name).name: path
-        for name, path in (extras or {}).items()
+        _entry_without_fingerprint(entries, name): path for name, path in (extras or {}).items()
     }
     if data is not None and not data.expanduser().is_dir():
         raise BadFile(data, "is not a folder", remedy="name the folder that holds the datasets")
@@ -100,16 +89,15 @@ def build_st(
         except UnavailableDataset as error:
             left_out.append(LeftOut(entry.name, 1, str(error)))
     childsets, missing = sources.write(folder, 1, on_motherset)
-    return folder.finish(
-        Manifest("st", seed, (*members, *childsets), (*left_out, *missing), versions())
-    )
+    found = (*members, *childsets)
+    return folder.finish(Manifest("st", seed, found, (*left_out, *missing), versions()))
 
 
-def _entry_without_fingerprint(entries: Catalogue, name: str) -> CatalogueEntry:
+def _entry_without_fingerprint(entries: Catalogue, name: str) -> str:
     wanted = [entry for entry in entries if entry.fingerprint is None]
     for entry in wanted:
         if name.casefold() in (entry.name, entry.short_name):
-            return entry
+            return entry.name
     raise BadParameter("metaod testbed st", "--extra", [entry.short_name for entry in wanted], name)
 
 
@@ -131,21 +119,14 @@ def _add_extra(folder: TestbedFolder, entry: CatalogueEntry, path: Path) -> Memb
     dataset = read_entry(entry, path)
     shape = shape_of(dataset.X, dataset.y)
     if shape != entry.shape:
+        found, expected = shape_text(*shape), shape_text(*entry.shape)
         raise BadFile(
             path,
-            f"is not {entry.name}: {shape_text(*shape)} where the paper has "
-            f"{shape_text(*entry.shape)}",
+            f"is not {entry.name}: {found} where the paper has {expected}",
             remedy="check that it is the right file, complete and unchanged",
         )
-    member = Member(
-        entry.name,
-        "extra",
-        dataset.fingerprint,
-        entry.origin,
-        shape,
-        file=f"{entry.name}.npz",
-        paper_shape=entry.shape,
-    )
+    member = Member(entry.name, "extra", dataset.fingerprint, entry.origin, shape)
+    member = replace(member, file=f"{entry.name}.npz", paper_shape=entry.shape)
     return folder.add(member, dataset.X.to_numpy(dtype=float), dataset.y)
 
 
@@ -164,17 +145,6 @@ def build_childsets(
     for motherset in mothersets:
         generator = ChildsetGenerator(motherset, seed=seed)
         for childset in generator.siblings(recipe, n_siblings):
-            member = Member(
-                f"childsets/{childset.name}",
-                "motherset",
-                childset.fingerprint,
-                childset.origin,
-                shape_of(childset.X, childset.y),
-                file=f"childsets/{childset.name}.npz",
-                motherset=motherset.name,
-                recipe=recipe,
-                replicate=childset.replicate,
-                note=motherset.note,
-            )
+            member = childset_member(childset, childset.name, "motherset", note=motherset.note)
             members.append(folder.add(member, childset.X, childset.y))
     return folder.finish(Manifest("childsets", seed, tuple(members), (), versions()))

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -25,8 +25,8 @@ Shape = tuple[int, int, int]
 """Rows, columns and outliers."""
 
 Source = Literal["catalogue", "motherset", "stand-in", "archive", "extra"]
-"""A set of the catalogue; a childset of its own motherset or of one that stands in for it; a
-childset of the original archive; or a file named by the user."""
+"""A set of the catalogue; a childset of its motherset or of a replacement; a childset of the
+original archive; or a file named by the user."""
 
 
 def shape_of(X: npt.NDArray[Any] | pd.DataFrame, y: npt.NDArray[Any]) -> Shape:
@@ -70,12 +70,10 @@ class Member:
         return None if self.paper_shape is None else self.shape == self.paper_shape
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, without empty ones."""
-        values = asdict(replace(self, recipe=None))
-        values["recipe"] = None if self.recipe is None else self.recipe.to_dict()
+        """Return plain values, without empty ones."""
         return {
             key: value
-            for key, value in values.items()
+            for key, value in asdict(self).items()
             if value is not None and value is not False and value != ""
         }
 
@@ -104,7 +102,7 @@ class Manifest:
 
     @property
     def stand_ins(self) -> dict[str, str]:
-        """The motherset that stands in for each of the paper's that could not be had."""
+        """The replacement of each of the paper's mothersets that is not available."""
         return {
             member.stands_in_for: member.motherset
             for member in self.members
@@ -123,13 +121,13 @@ class Manifest:
         return counts | {"left out": self.n_left_out}
 
     def check_shapes(self) -> list[str]:
-        """Names of the members that must have the paper's shape; an error if one does not."""
+        """Return the names of the members that must have the paper's shape, and check it."""
         checked = [member for member in self.members if member.must_agree]
         for member in checked:
             if not member.agrees and member.paper_shape is not None:
+                expected = shape_text(*member.paper_shape)
                 raise UserError(
-                    f"is {shape_text(*member.shape)} where the paper has "
-                    f"{shape_text(*member.paper_shape)}",
+                    f"is {shape_text(*member.shape)} where the paper has {expected}",
                     where=member.name,
                     remedy="check that its motherset is complete and unchanged; "
                     "all other datasets are written",
@@ -183,10 +181,9 @@ def _parse_member(record: dict[str, Any]) -> Member:
     values = {field.name: record[field.name] for field in fields(Member) if field.name in record}
     if "recipe" in values:
         values["recipe"] = Recipe.from_dict(values["recipe"])
-    for key in ("shape", "paper_shape"):
-        if key in values:
-            rows, columns, outliers = values[key]
-            values[key] = (rows, columns, outliers)
+    for key in values.keys() & {"shape", "paper_shape"}:
+        rows, columns, outliers = values[key]
+        values[key] = (rows, columns, outliers)
     return Member(**values)
 
 
@@ -196,22 +193,16 @@ class TestbedFolder:
     __test__ = False  # pytest collects classes named Test...
 
     def __init__(self, path: Path) -> None:
-        self.path = path.expanduser()
+        self.path, remedy = path.expanduser(), "name another folder with --out"
         listed = [name for name in (_LIST, "catalog.csv") if (self.path / name).exists()]
         if listed and not (self.path / _MANIFEST).exists():
-            raise BadFile(
-                self.path / listed[0],
-                "is a list of other datasets",
-                remedy="name another folder with --out",
-            )
+            file = self.path / listed[0]
+            raise BadFile(file, "is a list of other datasets", remedy=remedy)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(
-                f"cannot be created ({error.strerror})",
-                where=str(self.path),
-                remedy="name another folder with --out",
-            ) from error
+            what = f"cannot be created ({error.strerror})"
+            raise UserError(what, where=str(self.path), remedy=remedy) from error
 
     def add(self, member: Member, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> Member:
         """Write a member's file; the same values give the same bytes."""

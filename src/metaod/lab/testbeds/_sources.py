@@ -54,12 +54,9 @@ class Setting:
 
     motherset: str
     origin: str
-    number: int
-    """Number of the first sibling in the benchmark; the recipe is encoded in it."""
-    shape: Shape
-    """Shape of that sibling in the paper's ST table."""
-    must_agree: bool = False
-    """Whether a childset made here must have that shape."""
+    number: int  # of the first sibling in the benchmark; it encodes the recipe
+    shape: Shape  # of that sibling in the paper's ST table
+    must_agree: bool = False  # whether a childset made here must have that shape
     normal_at_least: float | None = None
     stand_in: StandIn | None = None
 
@@ -70,13 +67,7 @@ class Setting:
 
 @cache
 def settings() -> tuple[Setting, ...]:
-    """The settings of the 20 mothersets, in the paper's order, from ``settings.json``.
-
-    Examples
-    --------
-    >>> len(settings()), settings()[0].recipe.name
-    (20, 'any-0.05-scattered-1.5')
-    """
+    """Return the settings of the 20 mothersets, in the paper's order, from ``settings.json``."""
     text = resources.files(__package__).joinpath("settings.json").read_text("utf-8")
     return tuple(_parse_setting(record) for record in json.loads(text)["settings"])
 
@@ -96,9 +87,8 @@ class Archive:
     def __init__(self, folder: Path) -> None:
         folder = folder.expanduser()
         if not folder.is_dir():
-            raise BadFile(
-                folder, "is not a folder", remedy="unpack the archive and name its folder"
-            )
+            remedy = "unpack the archive and name its folder"
+            raise BadFile(folder, "is not a folder", remedy=remedy)
         self._files = {
             path.stem.replace("_benchmark_", "_"): path for path in sorted(folder.rglob("*.csv"))
         }
@@ -106,21 +96,18 @@ class Archive:
             raise BadFile(folder, "has no CSV file", remedy="unpack the archive's files there")
 
     def read(self, motherset: str, number: int) -> tuple[Matrix, npt.NDArray[np.int8]] | None:
-        """X and y of a childset; None if the folder has no such file."""
+        """Return X and y of a childset, or None if the folder has no such file."""
         path = self._files.get(f"{motherset}_{number:04d}")
         if path is None:
             return None
         frame = read_table(path).frame
         if _TRUTH not in frame.columns:
-            raise BadColumn(
-                _TRUTH, "is not in the table", path=path, remedy="check that it is the archive's"
-            )
+            remedy = "check that it is the archive's"
+            raise BadColumn(_TRUTH, "is not in the table", path=path, remedy=remedy)
         truth = [str(value).strip().lower() for value in frame[_TRUTH]]
         if not set(truth) <= {"nominal", "anomaly"}:
-            found = ", ".join(sorted(set(truth))[:5])
-            raise BadColumn(
-                _TRUTH, f"holds {found}", path=path, remedy="it should hold nominal and anomaly"
-            )
+            found, remedy = ", ".join(sorted(set(truth))[:5]), "it should hold nominal and anomaly"
+            raise BadColumn(_TRUTH, f"holds {found}", path=path, remedy=remedy)
         features = frame.drop(columns=[name for name in _NOT_FEATURES if name in frame.columns])
         for name, column in features.items():
             if not pd.api.types.is_numeric_dtype(column.dtype):
@@ -213,7 +200,7 @@ class ChildsetSources:
             name,
             "archive",
             fingerprint(X, y),
-            setting.origin if listed is None else listed.origin,
+            setting.origin if listed is None else listed.file.origin,
             shape_of(X, y),
             file=f"{name}.npz",
             motherset=setting.motherset,
@@ -234,33 +221,38 @@ class ChildsetSources:
         stand_in = setting.stand_in
         if stand_in is None or stand_in.motherset not in self._mothersets:
             return None
-        return _Choice(
-            self._mothersets[stand_in.motherset].load(),
-            stand_in.number,
-            "stand-in",
-            setting.motherset,
-            stand_in.reason,
-        )
+        motherset, replaced = self._mothersets[stand_in.motherset].load(), setting.motherset
+        return _Choice(motherset, stand_in.number, "stand-in", replaced, stand_in.reason)
 
 
 def _add_made(
     folder: TestbedFolder, setting: Setting, choice: _Choice, childset: Childset
 ) -> Member:
-    name = f"{_MADE}/{childset.motherset}_{childset.recipe.number(childset.replicate):04d}"
+    name = f"{childset.motherset}_{childset.recipe.number(childset.replicate):04d}"
     in_paper = childset.replicate == 1 and choice.stands_in_for is None
-    member = Member(
+    member = childset_member(
+        childset,
         name,
         choice.source,
-        childset.fingerprint,
-        childset.origin,
-        shape_of(childset.X, childset.y),
-        file=f"{name}.npz",
-        motherset=childset.motherset,
-        recipe=childset.recipe,
-        replicate=childset.replicate,
         stands_in_for=choice.stands_in_for,
         paper_shape=setting.shape if in_paper else None,
         must_agree=setting.must_agree and in_paper,
         note=choice.note,
     )
     return folder.add(member, childset.X, childset.y)
+
+
+def childset_member(childset: Childset, name: str, source: Source, **others: Any) -> Member:
+    """Describe a childset that is made here; `others` are further fields of the member."""
+    return Member(
+        f"{_MADE}/{name}",
+        source,
+        childset.fingerprint,
+        childset.origin,
+        shape_of(childset.X, childset.y),
+        file=f"{_MADE}/{name}.npz",
+        motherset=childset.motherset,
+        recipe=childset.recipe,
+        replicate=childset.replicate,
+        **others,
+    )
