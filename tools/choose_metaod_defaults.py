@@ -80,9 +80,8 @@ def regimes() -> dict[str, Regime]:
     """The two regimes, both without the final origins."""
     origins = shipped_datasets()["origin"]
     origins = origins[~origins.isin(final_origins())]
-    drawn = np.random.default_rng(0).choice(
-        np.sort(origins.unique()), UNSEEN_ORIGINS, replace=False
-    )
+    everything = np.sort(origins.unique())
+    drawn = np.random.default_rng(0).choice(everything, UNSEEN_ORIGINS, replace=False)
     several = origins.map(origins.value_counts()) > 1
     return {
         "unseen": Regime(origins.index[origins.isin(drawn)].to_numpy(), by_origin=True),
@@ -106,19 +105,14 @@ def main() -> None:
         ]
     rows += [(f"`{name}`", name, {}) for name in RIVALS if args.only in (None, "rivals")]
     known = regimes()
-    print(
-        "| MetaOD with | " + " | ".join(f"{name} ({len(r.P)})" for name, r in known.items()), end=""
-    )
-    print(" | s a fit |\n|---|" + "---|" * (len(known) + 1))
+    titles = " | ".join(f"{name} ({len(regime.P)})" for name, regime in known.items())
+    print(f"| MetaOD with | {titles} | s a fit |\n|---|" + "---|" * (len(known) + 1))
     for title, learner, params in rows:
         cells, start = [], process_time()
         is_random = "random_state" in {item.name for item in fields(make_learner(learner))}
-        seeds = range(args.seeds if is_random else 1)
+        seeds = [{"random_state": seed} for seed in range(args.seeds)] if is_random else [{}]
         for regime in known.values():
-            draws = [
-                regime.gain(learner, **params, **({"random_state": seed} if is_random else {}))
-                for seed in seeds
-            ]
+            draws = [regime.gain(learner, **params, **seed) for seed in seeds]
             gain = pd.concat(draws, axis=1).mean(axis=1)
             cells.append(f"{gain.mean():+.4f} ± {gain.sem():.4f}")
         seconds = (process_time() - start) / (FOLDS * len(known) * len(seeds))

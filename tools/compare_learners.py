@@ -37,11 +37,12 @@ def main() -> None:
     given = parser.parse_args()
     data = {name: shipped_training_data(schemas, final=False) for name, schemas in SCHEMAS.items()}
     first = data["paper"]
-    candidates = [
-        Candidate(f"{name}:{schema if len(schemas) > 1 else '-'}", name, data[schema].M)
-        for name, schemas in ((name, _schemas(name)) for name in given.learners)
-        for schema in schemas
-    ]
+    candidates = []
+    for name in given.learners:
+        if learner_class(name).uses_metafeatures and name not in UNLEARNED:
+            candidates += [Candidate(f"{name}:{key}", name, data[key].M) for key in SCHEMAS]
+        else:
+            candidates.append(Candidate(f"{name}:-", name, first.M))
     picks = run_protocol(
         first.P,
         list(first.origins),
@@ -55,18 +56,15 @@ def main() -> None:
     references = shipped_matrix(references=True).loc[first.P.index]
     others = [name for name in references if name not in first.P]
     iforest = references["IForest()"]
-    rows = [
-        _row(f"fixed: {name}", "-", references[name], iforest, first.origins) for name in others
-    ]
+    fixed = {f"fixed: {name}": references[name] for name in others}
+    rows = [_row(name, "-", reached, iforest, first.origins) for name, reached in fixed.items()]
     for key, found in picks.groupby("method", sort=False):
         reached = found.groupby("dataset")["performance"].mean().reindex(first.P.index)
         name, schema = str(key).split(":")
         rows.append(_row(name, schema, reached, iforest, first.origins))
     table = pd.DataFrame(rows).sort_values("MAP", ascending=False)
-    print(
-        f"\n\n{len(first.P)} datasets of {first.n_origins} origins; "
-        f"{len(final_origins())} final origins left out\n"
-    )
+    print(f"\n\n{len(first.P)} datasets of {first.n_origins} origins; ", end="")
+    print(f"{len(final_origins())} final origins left out\n")
     print("| learner | meta-features | MAP | − iForest [95 %] | better-worse | losses > .05 |")
     print("|---|---|---|---|---|---|")
     for row in table.to_dict("records"):
@@ -76,18 +74,8 @@ def main() -> None:
         )
 
 
-def _schemas(name: str) -> tuple[str, ...]:
-    """All schemas for a learner that uses meta-features, one for any other."""
-    learns = learner_class(name).uses_metafeatures and name not in UNLEARNED
-    return tuple(SCHEMAS) if learns else ("paper",)
-
-
 def _row(
-    learner: str,
-    schema: str,
-    reached: "pd.Series[float]",
-    iforest: "pd.Series[float]",
-    origins: "pd.Series[str]",
+    learner: str, schema: str, reached: pd.Series, iforest: pd.Series, origins: pd.Series
 ) -> dict[str, object]:
     known = reached.notna() & iforest.notna()
     difference = (reached - iforest)[known]

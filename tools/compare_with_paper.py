@@ -28,18 +28,13 @@ def main() -> None:
     folder = parser.parse_args().results
     for title, (ours, papers) in RUNS.items():
         reached = pd.read_csv(folder / ours / "summary.csv").set_index("method")
-        rows = _rows(folder / ours)
+        rows = pd.read_csv(folder / ours / "performance-all.csv", index_col=0)
+        pairs = pd.read_csv(folder / ours / "pairwise.csv")
         printed = pd.read_csv(RESULTS / papers).set_index("dataset")
         print(f"\n### {title}\n")
-        pairs = pd.read_csv(folder / ours / "pairwise.csv")
         _by_method(reached, pairs, printed)
         print()
         _by_row(rows, printed)
-
-
-def _rows(folder: Path) -> pd.DataFrame:
-    table = pd.read_csv(folder / "performance-all.csv", index_col=0)
-    return table[[name for name in table.columns if not str(name).endswith(" rank")]]
 
 
 def _against(pairs: pd.DataFrame, name: str) -> str:
@@ -50,29 +45,26 @@ def _against(pairs: pd.DataFrame, name: str) -> str:
         found = pairs[(pairs["method 2"] == "MetaOD") & (pairs["method 1"] == name)]
         sign = -1
     row = found.iloc[0]
-    ends = sorted((sign * row["low"], sign * row["high"]))
+    low, high = sorted((sign * row["low"], sign * row["high"]))
     wins, losses = (row["wins"], row["losses"])[::sign]
-    return (
-        f"{sign * row['ΔMAP']:+.4f} [{ends[0]:+.4f}, {ends[1]:+.4f}], {_p(row['p'])}, "
-        f"{int(wins)}-{int(losses)}"
-    )
+    p = f"{row['p']:.4f}" if row["p"] >= 0.0001 else "< .0001"
+    delta = f"{sign * row['ΔMAP']:+.4f} [{low:+.4f}, {high:+.4f}]"
+    return f"{delta}, {p}, {int(wins)}-{int(losses)}"
 
 
 def _by_method(reached: pd.DataFrame, pairs: pd.DataFrame, printed: pd.DataFrame) -> None:
     ranks = average_ranks(printed)
-    print("| method | MAP, paper | MAP, ours | rank, paper | rank, ours | MetaOD against it: "
-          "ΔMAP [95 %], p, wins-losses |")  # fmt: skip
+    print("| method | MAP, paper | MAP, ours | rank, paper | rank, ours | "
+          "MetaOD minus this method: ΔMAP [95 %], p, wins-losses |")  # fmt: skip
     print("|---|---|---|---|---|---|")
     for name, row in reached.iterrows():
-        theirs = printed[name].mean() if name in printed else None
-        against, own_rank = "", row["rank of paper's"]
-        if name != "MetaOD":
-            against = _against(pairs, str(name))
-        print(
-            f"| {name} | {'' if theirs is None else f'{theirs:.4f}'} | {row['MAP']:.4f} | "
-            f"{'' if theirs is None else f'{ranks[name]:.2f}'} | "
-            f"{_number(own_rank)} | {against} |"
-        )
+        papers, rank = "", ""
+        if name in printed:
+            papers, rank = f"{printed[name].mean():.4f}", f"{ranks[name]:.2f}"
+        own_rank = row["rank of paper's"]
+        ours = "" if pd.isna(own_rank) else f"{own_rank:.2f}"
+        against = "" if name == "MetaOD" else _against(pairs, str(name))
+        print(f"| {name} | {papers} | {row['MAP']:.4f} | {rank} | {ours} | {against} |")
 
 
 def _by_row(rows: pd.DataFrame, printed: pd.DataFrame) -> None:
@@ -90,14 +82,6 @@ def _by_row(rows: pd.DataFrame, printed: pd.DataFrame) -> None:
             cells.append(f"{printed.loc[name, title]:.3f} | {ours}")
         shown = f"{name} (ours: {STAND_INS[name]})" if name in STAND_INS else name
         print(f"| {shown} | " + " | ".join(cells) + " |")
-
-
-def _p(value: float) -> str:
-    return f"{value:.4f}" if value >= 0.0001 else "< .0001"
-
-
-def _number(value: float) -> str:
-    return "" if pd.isna(value) else f"{value:.2f}"
 
 
 if __name__ == "__main__":

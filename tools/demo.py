@@ -1,4 +1,4 @@
-"""The whole way once, on small tables made here: build, train, pick, scores.
+"""Build, train and detect once, on small tables made here.
 
     python tools/demo.py demo-output
 
@@ -22,11 +22,7 @@ FAMILIES = ("HBOS", "IForest", "KNN", "LOF")
 def make_table(number: int) -> pd.DataFrame:
     """Draw a labelled table with outliers of one of three kinds: far, local, or out of line."""
     rng = np.random.default_rng(number)
-    n, d, n_outliers = (
-        int(rng.integers(150, 400)),
-        int(rng.integers(3, 9)),
-        int(rng.integers(8, 25)),
-    )
+    n, d, n_outliers = (int(rng.integers(*ends)) for ends in ((150, 400), (3, 9), (8, 25)))
     mixing = rng.normal(size=(d, d))
     kind = number % 3
     centres = rng.normal(0, 8, size=(2 if kind == 1 else 1, d))
@@ -53,7 +49,7 @@ def run(*arguments: object) -> None:
 
 
 def main() -> None:
-    """Go the whole way."""
+    """Run the commands."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="folder for everything that is made")
     out = parser.parse_args().out

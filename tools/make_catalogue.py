@@ -30,24 +30,19 @@ def main() -> None:
     records = {
         f"{record['collection']}/{record['name']}": record for record in document["datasets"]
     }
-    entries = [
-        entry
-        for entry in iter_folder(arguments.folder)
-        if entry.collection in document["collections"]
-    ]
+    collections = document["collections"]
+    entries = [item for item in iter_folder(arguments.folder) if item.collection in collections]
     for entry in entries:
-        if entry.full_name not in records:
-            records[entry.full_name] = {"sources": [], "homepage": ""}
-        record = records[entry.full_name]
+        record = records.get(entry.full_name, {"sources": [], "homepage": ""})
         figures = figures_of(entry)
         changed = [key for key, value in figures.items() if record.get(key) != value]
         records[entry.full_name] = {**figures, **record, **figures}
         if changed:
             sys.stdout.write(f"{entry.full_name}: {', '.join(changed)}\n")
     for name in sorted(records.keys() - {entry.full_name for entry in entries}):
-        sys.stdout.write(f"{name}: not in the folder, kept as it is\n")
+        sys.stdout.write(f"{name}: not in the folder, kept unchanged\n")
 
-    order = list(document["collections"])
+    order = list(collections)
     document["datasets"] = sorted(
         records.values(),
         key=lambda record: (order.index(record["collection"]), record["name"].casefold()),

@@ -45,9 +45,9 @@ def main(data: Path, target: Path) -> None:
         with target.open(newline="") as file:
             done = {row["fingerprint"] for row in csv.DictReader(file)}
     with target.open("a", newline="") as file, threadpool_limits(1):
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer = csv.writer(file, lineterminator="\n")
         if target.stat().st_size == 0:
-            writer.writeheader()
+            writer.writerow(FIELDS)
         for entry in iter_folder(data, label="y"):
             dataset = entry.load()
             # the same content under another name is one dataset
@@ -55,14 +55,7 @@ def main(data: Path, target: Path) -> None:
                 continue
             done.add(dataset.fingerprint)
             name, ap = run_engine(prepare(dataset.table).X, dataset.y)
-            writer.writerow(
-                {
-                    "fingerprint": dataset.fingerprint,
-                    "dataset": entry.full_name,
-                    "detector": name,
-                    "ap": f"{ap:.6f}",
-                }
-            )
+            writer.writerow((dataset.fingerprint, entry.full_name, name, f"{ap:.6f}"))
             file.flush()
 
 

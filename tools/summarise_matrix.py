@@ -25,8 +25,8 @@ def main() -> None:
     cells, datasets = shipped_cells(), shipped_datasets()
     models = pd.read_parquet(shipped_folder() / "models.parquet").set_index("id")
     cells["family"] = cells["model"].map(models["family"])
-    own = cells[~cells["model"].map(models["is_reference"].astype(bool))]
-    references = cells[cells["model"].map(models["is_reference"].astype(bool))]
+    is_reference = cells["model"].map(models["is_reference"].astype(bool))
+    own, references = cells[~is_reference], cells[is_reference]
     print("# What is in the shipped performance matrix\n")
     print("Made by `python tools/summarise_matrix.py` from the files in `src/metaod/pretrained`.\n")
     print(
@@ -52,14 +52,11 @@ def main() -> None:
     print("## Average precision by family\n")
     ok = own[own["state"] == "ok"]
     best = ok.loc[ok.groupby("dataset")["ap"].idxmax()]
+    of_models = ok.groupby(["family", "model"])["ap"].mean()
     by_family = pd.DataFrame(
         {
             "mean AP over its models": ok.groupby("family")["ap"].mean().round(4),
-            "mean AP of its best fixed model": ok.groupby(["family", "model"])["ap"]
-            .mean()
-            .groupby("family")
-            .max()
-            .round(4),
+            "mean AP of its best fixed model": of_models.groupby("family").max().round(4),
             "has the best model of a dataset": best.groupby("family").size(),
             "median seconds": ok.groupby("family")["seconds"].median().round(4),
         }
@@ -68,17 +65,8 @@ def main() -> None:
     print(f"Best of the models on each dataset, with hindsight: mean AP {best['ap'].mean():.4f}.\n")
     print("## Reference models\n")
     good = references[references["state"] == "ok"]
-    print(
-        table(
-            pd.DataFrame(
-                {
-                    "datasets": good.groupby("model").size(),
-                    "mean AP": good.groupby("model")["ap"].mean().round(4),
-                }
-            )
-        ),
-        "\n",
-    )
+    sizes, means = good.groupby("model").size(), good.groupby("model")["ap"].mean().round(4)
+    print(table(pd.DataFrame({"datasets": sizes, "mean AP": means})), "\n")
     print("## The ten models with the largest mean AP (over the datasets where they are ok)\n")
     top = ok.groupby("model").agg(datasets=("ap", "size"), mean=("ap", "mean"))
     top = top[top["datasets"] > 0.95 * len(datasets)].nlargest(10, "mean").round(4)

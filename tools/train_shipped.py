@@ -1,4 +1,4 @@
-"""Trains the learners that ship inside the package, from the committed Parquet files.
+"""Train the learners that ship inside the package, from the committed Parquet files.
 
 Run it as `python tools/train_shipped.py`; it takes some minutes and gives the same picks every
 time.
@@ -23,7 +23,7 @@ def main() -> None:
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     for name in given.only or RECIPES:
-        artifact = train_shipped(name, progress=_tell)
+        artifact = train_shipped(name, progress=_report)
         figures = {} if artifact.calibration is None else artifact.calibration.figures
         manifest = replace(artifact.manifest, made=given.made, figures=figures)
         path = given.out / f"{name}.metaod"
@@ -33,7 +33,7 @@ def main() -> None:
             print(f"  {key}: {value:.4g}")
 
 
-def _tell(what: str, done: int, total: int) -> None:
+def _report(what: str, done: int, total: int) -> None:
     if done == total or what == "calibrating":
         print(f"{what}: {done}/{total}", flush=True)
 
