@@ -12,7 +12,6 @@ Markdown tables to results/selector; ``final`` also writes the learning curve. N
 """
 
 import argparse
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -96,7 +95,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    bench = Bench.final() if given.which == "final" else Bench.development()
+    bench = Bench(final=given.which == "final")
     if given.which == "contrasts":
         write_contrasts(bench, given.jobs)
         return
@@ -115,36 +114,19 @@ def main() -> None:
 class Bench:
     """Datasets, the splits, and the performance of every column."""
 
-    def __init__(self, splits: Callable[[TrainingData], list[tuple[Rows, Rows]]]) -> None:
+    def __init__(self, *, final: bool) -> None:
         self._data: dict[tuple[tuple[str, ...], str], TrainingData] = {}
         whole = self.data(CHOSEN)
-        self.splits = splits(whole)
+        last = whole.origins.isin(final_origins()).to_numpy()
+        self.splits = [(~last, last)]
+        if not final:  # ten folds of the development origins
+            folds = np.full(len(last), -1)
+            folds[~last] = origin_folds(whole.origins[~last], 10)
+            self.splits = [(~last & (folds != fold), folds == fold) for fold in range(10)]
         tested = np.logical_or.reduce([test for _, test in self.splits])
         self.P = whole.P[tested]
         self.iforest = whole.reference[tested]
         self.origins = whole.origins[tested]
-
-    @classmethod
-    def development(cls) -> "Bench":
-        """Ten folds of the development origins."""
-
-        def splits(data: TrainingData) -> list[tuple[Rows, Rows]]:
-            inside = ~data.origins.isin(final_origins()).to_numpy()
-            folds = np.full(len(inside), -1)
-            folds[inside] = origin_folds(data.origins[inside], 10)
-            return [(inside & (folds != fold), folds == fold) for fold in range(10)]
-
-        return cls(splits)
-
-    @classmethod
-    def final(cls) -> "Bench":
-        """Train on all development origins, test on the final ones."""
-
-        def splits(data: TrainingData) -> list[tuple[Rows, Rows]]:
-            last = data.origins.isin(final_origins()).to_numpy()
-            return [(~last, last)]
-
-        return cls(splits)
 
     def data(self, design: Design) -> TrainingData:
         """The training data of a design; all designs use the same datasets."""
@@ -273,9 +255,8 @@ def write(bench: Bench, found: dict[str, pd.DataFrame], which: str) -> None:
     engine = pd.read_csv(FOLDER / "adengine.csv").set_index("fingerprint")["ap"]
     lacking = bench.P.index.difference(engine.index)
     if len(lacking) or bench.iforest.isna().any():
-        raise SystemExit(
-            f"{len(lacking)} datasets are not in adengine.csv, or iForest has no AP on one"
-        )
+        what = f"{len(lacking)} datasets are not in adengine.csv, or iForest has no AP on one"
+        raise SystemExit(what)
     others = {
         "best fixed average of up to three": fixed,
         "best fixed of all candidates": bench.fixed(MANY),
@@ -288,17 +269,11 @@ def write(bench: Bench, found: dict[str, pd.DataFrame], which: str) -> None:
     rows = [figures(name, found[name], bench, fixed) for name in DESIGNS if name in found]
     rows += [figures(name, values.to_frame(), bench, fixed) for name, values in others.items()]
     _save(rows, which, bench)
-    _save(
-        [
-            figures(n, found[f"ablation: {n}"], bench, fixed)
-            for n in ABLATIONS
-            if f"ablation: {n}" in found
-        ],
-        f"{which}-ablations",
-        bench,
-    )
-    default = next(iter(DESIGNS))
+    ablations = {name: f"ablation: {name}" for name in ABLATIONS}
+    rows = [figures(n, found[key], bench, fixed) for n, key in ablations.items() if key in found]
+    _save(rows, f"{which}-ablations", bench)
     if which == "final":
+        default = next(iter(DESIGNS))
         engine_gap = found[default].mean(axis=1) - others["PyOD 3's ADEngine().detect"]
         low, high = bootstrap_intervals(engine_gap.to_frame(), bench.origins)[0]
         print(f"over ADEngine: {engine_gap.mean():+.4f} [{low:+.4f}, {high:+.4f}]")
@@ -334,18 +309,16 @@ def write_contrasts(bench: Bench, jobs: int) -> None:
     parts = Parallel(jobs)(delayed(_scores)(data, unpriced, 0, *split) for split in bench.splits)
     predicted = pd.concat(parts).reindex(bench.P.index)
     gains = bench.P.sub(bench.iforest, axis=0)
-    means = pd.concat(
-        [
-            pd.DataFrame([gains_of(data, train).mean()] * int(test.sum()), data.P.index[test])
-            for train, test in bench.splits
-        ]
-    ).reindex(bench.P.index)
+    parts = []
+    for train, test in bench.splits:
+        mean = data.P[train].sub(data.reference[train], axis=0).mean()
+        parts.append(pd.DataFrame([mean] * int(test.sum()), data.P.index[test]))
+    means = pd.concat(parts).reindex(bench.P.index)
     singles = [name for name in bench.P if _members(name) == 1]
     best = bench.P[singles].idxmax(axis=1)
     rows = []
-    for family, names in pd.Series(singles).groupby(
-        [ModelSpec.parse(name).detector for name in singles]
-    ):
+    detectors = [ModelSpec.parse(name).detector for name in singles]
+    for family, names in pd.Series(singles).groupby(detectors):
         own = gains[list(names)]
         left = (own - predicted[own.columns]) ** 2
         base = (own - means[own.columns]) ** 2
@@ -374,11 +347,6 @@ def write_contrasts(bench: Bench, jobs: int) -> None:
         for row in table.itertuples()
     ]
     _write_lines(lines, "contrasts")
-
-
-def gains_of(data: TrainingData, rows: Rows) -> pd.DataFrame:
-    """Gains over the reference on some datasets."""
-    return data.P[rows].sub(data.reference[rows], axis=0)
 
 
 def write_curve(bench: Bench, jobs: int) -> None:

@@ -40,44 +40,23 @@ SMALL = 8000
 # by seed; the first three were looked at when the shapes above were chosen, the others were not
 HELD_OUT = {1: ((700, 15), (2000, 8), (8000, 12)), 2: ((900, 7), (2200, 18), (7000, 11))}
 
-# of each family: the hyperparameter that sets the amount of work, the sizes to measure on, and the
-# models: values of that hyperparameter by values of the others
+# the hyperparameter that sets the amount of work of a family, if there is one
 WORK = {
-    "KNN": "n_neighbors",
-    "LOF": "n_neighbors",
-    "COF": "n_neighbors",
-    "ABOD": "n_neighbors",
-    "IForest": "n_estimators",
+    **dict.fromkeys(("KNN", "LOF", "COF", "ABOD"), "n_neighbors"),
+    **dict.fromkeys(("IForest", "SCiForest", "ExtendedIForest"), "n_estimators"),
+    **dict.fromkeys(("OCSVM", "KDE", "MCD", "PCA", "ECOD", "COPOD"), None),
     "LODA": "n_random_cuts",
     "HBOS": "n_bins",
-    "OCSVM": None,
-    "KDE": None,
-    "SCiForest": "n_estimators",
-    "ExtendedIForest": "n_estimators",
-    "MCD": None,
-    "PCA": None,
-    "ECOD": None,
-    "COPOD": None,
     "CBLOF": "n_clusters",
 }
+# the sizes to measure a family on; the others are measured on the largest too
 SHAPES = {
-    "KNN": LARGE,
-    "LOF": LARGE,
-    "COF": SIZES,
-    "ABOD": SIZES,
-    "IForest": LARGEST,
-    "LODA": LARGEST,
-    "HBOS": LARGEST,
-    "OCSVM": SIZES,
+    **dict.fromkeys(("KNN", "LOF"), LARGE),
+    **dict.fromkeys(("COF", "ABOD", "OCSVM"), SIZES),
+    **dict.fromkeys(("MCD", "PCA"), WIDE),
     "KDE": (*LARGE, (40_000, 6)),
-    "SCiForest": LARGEST,
-    "ExtendedIForest": LARGEST,
-    "MCD": WIDE,
-    "PCA": WIDE,
-    "ECOD": LARGEST,
-    "COPOD": LARGEST,
-    "CBLOF": LARGEST,
 }
+# the models to measure: all combinations of these values
 MODELS: dict[str, dict[str, tuple[Any, ...]]] = {
     "KNN": {"n_neighbors": (1, 20, 100, 300), "method": ("mean",)},
     "LOF": {"n_neighbors": (5, 20, 100, 400), "metric": ("euclidean", "manhattan")},
@@ -133,16 +112,14 @@ def grid_of(name: str) -> list[ModelSpec]:
 
 def models_of(name: str) -> list[ModelSpec]:
     """The models of a family that are measured: its grid, and the space's on other scalings."""
-    grid = grid_of(name)
-    others = [spec for spec in model_space("all", detectors=name) if spec.scaling != "zscore"]
-    return grid + others
+    space = model_space("all", detectors=name)
+    return grid_of(name) + [spec for spec in space if spec.scaling != "zscore"]
 
 
 def work_of(spec: ModelSpec) -> float:
     """Value of the hyperparameter that sets the amount of work."""
-    params: dict[str, Any] = dict(spec.params)
     name = WORK[spec.detector]
-    return 1.0 if name is None else float(params[name])
+    return 1.0 if name is None else float(dict(spec.params)[name])
 
 
 def default_work(name: str) -> float:
@@ -186,7 +163,7 @@ def measure(kept: pd.DataFrame) -> pd.DataFrame:
     for name in MODELS:
         # the first fit of a family imports and compiles
         grid_of(name)[0].to_pyod(random_state=0).fit(make_table(150, 4))
-        for seed, shapes in {0: SHAPES[name], **HELD_OUT}.items():
+        for seed, shapes in {0: SHAPES.get(name, LARGEST), **HELD_OUT}.items():
             for shape in shapes:
                 X = make_table(*shape, seed)
                 rows += [
@@ -205,7 +182,7 @@ PAIRS = {"COF": None, "OCSVM": 200e6}
 
 
 def peak_bytes(spec: ModelSpec, X: Matrix) -> float:
-    """Memory that a fit takes beyond the table, in a process of its own."""
+    """Measure the memory that a fit takes beyond the table, in a separate process."""
     context = multiprocessing.get_context("fork")
     queue: multiprocessing.Queue[float] = context.Queue()
     process = context.Process(target=_watch, args=(spec, X, queue))
@@ -264,9 +241,7 @@ def main() -> None:
     """Measure, fit and write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=COSTS)
-    parser.add_argument(
-        "--measured", type=Path, help="CSV of times: what it has is not measured again"
-    )
+    parser.add_argument("--measured", type=Path, help="CSV of times that are not measured again")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     measured = arguments.measured
