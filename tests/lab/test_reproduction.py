@@ -14,6 +14,7 @@ from metaod.lab import _sensitivity as sensitivity
 from metaod.lab._methods import METHODS
 from metaod.lab._running import Journal, Training
 from metaod.lab.figures import _style
+from metaod.store import _build
 
 # name among the paper's mothersets, origin, task, rows, columns
 MOTHERSETS = (
@@ -56,9 +57,9 @@ def metaod(*arguments):
 
 
 def test_commands_of_make_reproduce_write_every_file(tmp_path, monkeypatch):
-    """The steps of ``make reproduce``, smaller; one test, so that they are taken once."""
-    prepare(tmp_path)
+    """One test, because every step needs the files of the one before."""
     shorten(monkeypatch)
+    prepare(tmp_path)
     for testbed in ("poc", "st"):
         evaluate(tmp_path, testbed)
     results = tmp_path / "results"
@@ -83,7 +84,9 @@ def prepare(place):
 
 
 def shorten(monkeypatch):
-    """Train little, draw coarsely, and keep the first point of each study and its default."""
+    """Few models, little training, coarse figures, the first point and the default of a study."""
+    model_space = _build.model_space
+    monkeypatch.setattr(_build, "model_space", lambda *args, **kw: model_space(*args, **kw)[::12])
     small = {"epochs": 2, "n_estimators": 3}
     make_learner = _running.make_learner
 
