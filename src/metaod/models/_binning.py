@@ -14,15 +14,9 @@ def edge_of(b: Any, low: Any, step: Any) -> Any:
 
 @njit(cache=True)
 def bin_of(value: Any, low: Any, high: Any, step: Any, n_bins: int) -> Any:
-    """Return the number of the bin of a value between ``low`` and ``high``, as a float.
+    """Return the number of a value's bin: NumPy's estimate with its two corrections for rounding.
 
-    This is NumPy's estimate with its two corrections for rounding. All numbers are floats and
-    edges are computed rather than looked up, so that loops over many values vectorise.
-
-    Examples
-    --------
-    >>> bin_of(0.5, 0.0, 1.0, 0.25, 4), bin_of(1.0, 0.0, 1.0, 0.25, 4)
-    (2.0, 3.0)
+    All numbers are floats and edges are computed, not looked up, so loops over values vectorise.
     """
     last = n_bins - 1.0
     b = min(np.floor((value - low) / (high - low) * n_bins), last)
@@ -33,18 +27,12 @@ def bin_of(value: Any, low: Any, high: Any, step: Any, n_bins: int) -> Any:
 
 @njit(cache=True)
 def has_bins(low: Any, high: Any, n_bins: int) -> bool:
-    """Return whether a range is wide enough for so many bins that rounding leaves none empty.
-
-    Examples
-    --------
-    >>> has_bins(0.0, 1.0, 20), has_bins(1.0, 1.0 + 1e-15, 20)
-    (True, False)
-    """
+    """Return whether a range is wide enough for the bins to have a width after rounding."""
     step = (high - low) / n_bins
     lower = low
     for b in range(1, n_bins + 1):
         upper = edge_of(b, low, step) if b < n_bins else high
-        # negated, so that a NaN edge has no bins either
+        # negated, to be true for a NaN edge
         if not lower < upper:
             return False
         lower = upper
@@ -52,5 +40,5 @@ def has_bins(low: Any, high: Any, n_bins: int) -> bool:
 
 
 def no_bins(n_bins: int) -> str:
-    """Return NumPy's exception where :func:`has_bins` is false; PyOD's fit stops with it."""
+    """Return the exception of PyOD's fit, raised by NumPy, if :func:`has_bins` is false."""
     return f"ValueError: Too many bins for data range. Cannot create {n_bins} finite-sized bins."

@@ -1,7 +1,7 @@
-"""One neighbour search a metric serves every kNN, LOF, COF and ABOD.
+"""One neighbour search per metric serves every kNN, LOF, COF and ABOD.
 
-In the exact mode every number of neighbours gets its own search, as in PyOD's detector: ties, and
-rounding errors where a row has near copies, are then resolved as they are there.
+The exact mode searches anew for every number of neighbours, as PyOD's detectors do, which resolves
+ties and rounding errors as PyOD does.
 """
 
 import math
@@ -26,12 +26,11 @@ PAPER_SIZES = (1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)
 
 _METRICS = {"minkowski": "euclidean", "euclidean": "euclidean", "manhattan": "manhattan"}
 
-# measured: scikit-learn's searches against ours
-_SLOWER_SEARCH = 4.0
+_SLOWER_SEARCH = 4.0  # measured: time of scikit-learn's searches over ours
 
 
 def more_rows_than_neighbours(default: int) -> Callable[[dict[str, Any], int, int], str | None]:
-    """Return the rule that a table has more rows than ``n_neighbors``, ``default`` if not given."""
+    """Return the rule that a table has more rows than ``n_neighbors``."""
 
     def rule(params: dict[str, Any], n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature
         k = params.get("n_neighbors", default)
@@ -54,52 +53,41 @@ class Request:
 
 @dataclass(frozen=True)
 class NeighbourMethod:
-    """How one family's scores come from a neighbour search.
+    """How one family computes scores from a neighbour search.
 
     ``defaults`` has the hyperparameters that may be set, with PyOD's defaults. ``scores(X,
-    neighbours, sizes)`` computes what all numbers of neighbours share and returns a function that
-    gives the scores of one request. ``depth(k)`` neighbours are searched for ``n_neighbors=k``, and
-    ``seconds(n_rows, n_columns, k)`` is the expected time beyond the search. ``exact_search(X, k)``
-    finds neighbours as PyOD's detector does, if not by scikit-learn's search, and takes
-    ``exact_seconds`` a pair of rows.
+    neighbours, sizes)`` computes what all sizes share and returns a function from a request to its
+    scores. ``seconds(n_rows, n_columns, k)`` is the expected time beyond the search.
     """
 
     defaults: dict[str, Any]
     scores: Callable[[Matrix, Neighbours, list[int]], Callable[[Request], Scores]]
-    depth: Callable[[int], int] = int
+    depth: Callable[[int], int] = int  # neighbours to search for n_neighbors=k
     seconds: Callable[[int, int, int], float] = lambda n_rows, n_columns, k: 0.0  # noqa: ARG005 - signature
-    exact_search: Callable[[Matrix, int], Neighbours] | None = None
-    exact_seconds: float = 0.0
+    exact_search: Callable[[Matrix, int], Neighbours] | None = None  # if not scikit-learn's
+    exact_seconds: float = 0.0  # of the exact search, per pair of rows
 
 
 class NeighbourScorer:
-    """Scores kNN, LOF, COF and ABOD models of any number of neighbours.
-
-    Memory beyond the table: 12 bytes a row and neighbour, and the scores of one family.
-    """
+    """Scores kNN, LOF, COF and ABOD models of any number of neighbours."""
 
     def __init__(self) -> None:
         self._methods: dict[str, NeighbourMethod] = {}
 
     def serving(self, family: str, method: NeighbourMethod) -> "NeighbourScorer":
-        """Add a family to the families served, and return this scorer."""
+        """Add a family and return this scorer."""
         self._methods[family] = method
         return self
 
     def serves(self, spec: ModelSpec) -> bool:
-        """Return whether only what the paper varies is set: neighbours, metric and method."""
+        """Return whether only neighbours, metric and method are set."""
         return self._request(spec) is not None
 
     def score(
-        self,
-        X: Matrix,
-        specs: Sequence[ModelSpec],
-        *,
-        trials: int,  # noqa: ARG002 - no family here is random
-        mode: Mode,
-        budget: Budget,
+        self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
     ) -> Iterator[Scored]:
         """Score the specs, one search after the other."""
+        del trials  # no family here is random
         allowed = []
         for request in filter(None, map(self._request, specs)):
             over = self._why_over_budget(request, X, mode, budget)
@@ -121,10 +109,9 @@ class NeighbourScorer:
         params = defaults | params
         k = params["n_neighbors"]
         metric = _METRICS.get(str(params.get("metric", "euclidean")))
-        method = params.get("method", "largest")
-        if type(k) is not int or k < 1 or metric is None:
+        if type(k) is not int or k < 1 or metric is None or params.get("p", 2) != 2:
             return None
-        if method not in ("largest", "mean", "median") or params.get("p", 2) != 2:
+        if params.get("method", "largest") not in ("largest", "mean", "median"):
             return None
         return Request(spec, k, metric, params)
 
@@ -134,7 +121,7 @@ class NeighbourScorer:
     def _searches(
         self, requests: Sequence[Request], mode: Mode
     ) -> Iterator[tuple[Callable[[Matrix], Neighbours], list[Request]]]:
-        """Yield the searches to be made and the requests that each serves."""
+        """Yield each search to make and the requests that it serves."""
         groups: dict[tuple[Any, ...], list[Request]] = defaultdict(list)
         for request in requests:
             own_search = self._methods[request.spec.detector].exact_search
@@ -189,11 +176,8 @@ NEIGHBOURS = NeighbourScorer()
 
 # the neighbour search as a landmarker
 
-DEPTH = 50
-"""Neighbours searched for each row, unless the table has fewer other rows."""
-
-MAX_NEIGHBOUR_ROWS = 2_000
-"""Default limit of the rows that are searched."""
+DEPTH = 50  # neighbours searched for each row, unless the table has fewer other rows
+MAX_NEIGHBOUR_ROWS = 2_000  # default limit of the rows that are searched
 _MOST_WORK = 10**9  # rows x rows x columns: above 250 columns, fewer rows are searched
 _FEWEST_ROWS = 500  # smallest sample of a wide table
 
@@ -207,7 +191,7 @@ class NeighbourRun:
     rows : ndarray of int, shape (n_searched,)
         Rows of the table that were searched, ascending.
     found : Neighbours
-        Distances to their nearest others among them, and their positions in ``rows``.
+        Distances to the nearest others of these rows, and their positions in ``rows``.
     """
 
     rows: npt.NDArray[np.intp]
@@ -224,21 +208,18 @@ def run_neighbours(
 ) -> NeighbourRun:
     """Search the k nearest others of every row, or of each row of a sample.
 
-    The time grows with the square of the rows. Above `max_rows` rows, or sqrt(10^9 / columns) of
-    them but at least 500, a sample of the rows is drawn without replacement and searched as if it
-    were the table.
-
-    Memory beyond the table: that of the search, and a copy of the sampled rows.
+    The time grows with the square of the rows. A table of more than ``max_rows`` rows, or of more
+    than sqrt(10^9 / columns) but at least 500, is replaced by a sample without replacement.
 
     Parameters
     ----------
     Z : ndarray of float, shape (n_rows, n_columns)
     k : int
-        Neighbours of each row; all others where there are fewer.
+        Neighbours of each row; all others if there are fewer.
     random_state : int
         Seed of the sample.
     max_rows : int
-        The most rows that are searched.
+        Largest number of rows searched.
 
     Examples
     --------

@@ -1,9 +1,10 @@
-"""Location and covariance of the bulk of a table's rows, found by a deterministic search.
+"""Location and covariance of most of a table's rows, robust against outliers.
 
-The half of the rows with the smallest covariance determinant is searched for from a few robust
-estimates, as in DetMCD (Hubert, Rousseeuw and Verdonck, 2012).
+A deterministic search starts from a few robust estimates and finds the half of the rows with the
+smallest covariance determinant, as in DetMCD (Hubert, Rousseeuw and Verdonck, 2012).
 """
 
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +16,12 @@ from metaod.models._arrays import Matrix
 
 Rows = npt.NDArray[np.bool_]
 
-_FLOOR = 1e-6
-"""Variance that every direction has at least, as a share of that of all rows together."""
-
+_FLOOR = 1e-6  # least variance in any direction, where columns have about unit spread
 _MAX_STEPS = 100
 
 
 class Gaussian(NamedTuple):
-    """Where rows lie and how far they spread."""
+    """The centre and spread of rows."""
 
     centre: Matrix
     whitening: Matrix
@@ -30,25 +29,24 @@ class Gaussian(NamedTuple):
 
     @classmethod
     def of(cls, X: Matrix) -> "Gaussian":
-        """Mean and covariance of rows whose columns have about unit spread in the table."""
+        """Return the Gaussian of rows whose columns have about unit spread in the table."""
         covariance = np.cov(X.T, bias=True).reshape(2 * X.shape[1:])
         variances, axes = np.linalg.eigh(covariance)
-        # rows that lie in a plane have no extent across it: rows beside it are far away, but not
-        # infinitely so
+        # rows in a plane have no variance across it, but no row is infinitely far from it
         variances = np.maximum(variances, _FLOOR)
         return cls(X.mean(axis=0), axes / np.sqrt(variances), float(np.log(variances).sum()))
 
     def distances(self, X: Matrix) -> Matrix:
-        """Squared Mahalanobis distances of rows."""
+        """Return squared Mahalanobis distances of rows."""
         squared: Matrix = (((X - self.centre) @ self.whitening) ** 2).sum(axis=1)
         return squared
 
 
 def reweighted_gaussian(X: Matrix) -> tuple[Gaussian, Rows]:
-    """Return the Gaussian of all rows not far from the most concentrated half, and which."""
+    """Return the Gaussian of all rows not far from the most concentrated half, and these rows."""
     n_rows, n_columns = X.shape
     half = min(n_rows, (n_rows + n_columns + 1) // 2)
-    # as wide as all rows would make it, were they normally distributed
+    # scaled to the spread of all rows if these were normally distributed
     distances = _most_concentrated(X, half).distances(X)
     unit = float(np.median(distances)) / chi2.median(n_columns)
     support: Rows = distances <= unit * chi2.ppf(0.975, n_columns)
@@ -56,14 +54,9 @@ def reweighted_gaussian(X: Matrix) -> tuple[Gaussian, Rows]:
 
 
 def core_gaussian(X: Matrix, share: float) -> tuple[Gaussian, Rows]:
-    """Return the Gaussian of that share of the rows that lies nearest to the bulk, and which.
+    """Return the Gaussian of the share of rows nearest to the centre of most rows, and these rows.
 
-    Rows as far away as the last of them count too. The columns have about unit spread.
-
-    Examples
-    --------
-    >>> core_gaussian(np.array([[-1.0], [-0.5], [0.0], [0.5], [30.0]]), 0.75)[1]
-    array([ True,  True,  True,  True, False])
+    Rows at equal distance to the last one are included. The columns have about unit spread.
     """
     distances = reweighted_gaussian(X)[0].distances(X)
     core: Rows = distances <= np.quantile(distances, share)
@@ -71,20 +64,19 @@ def core_gaussian(X: Matrix, share: float) -> tuple[Gaussian, Rows]:
 
 
 def _most_concentrated(X: Matrix, half: int) -> Gaussian:
-    """The Gaussian of the best half that the search finds."""
-    # a few steps show which starts are worth going on with
-    found = sorted(
-        (_concentrated(X, half, start, 3) for start in _starts(X)), key=lambda g: g.log_volume
-    )
-    ended = [_concentrated(X, half, start, _MAX_STEPS) for start in found[:2]]
-    return min(ended, key=lambda gaussian: gaussian.log_volume)
+    """Return the Gaussian of the best half that the search finds."""
+    # only the two starts that are best after a few steps continue
+    found = [_concentrated(X, half, start, 3) for start in _starts(X)]
+    best = sorted(found, key=attrgetter("log_volume"))[:2]
+    ended = [_concentrated(X, half, start, _MAX_STEPS) for start in best]
+    return min(ended, key=attrgetter("log_volume"))
 
 
 def _concentrated(X: Matrix, half: int, gaussian: Gaussian, n_steps: int) -> Gaussian:
-    """Take the nearest half and its Gaussian in turn, which never increases the determinant."""
+    """Alternate between the nearest half and its Gaussian; the determinant never increases."""
     for _ in range(n_steps):
         nearest = np.argpartition(gaussian.distances(X), half - 1)[:half]
-        # in the table's order, so that sums are the same whichever way the half was found
+        # in the table's order, so sums do not depend on how the half was found
         following = Gaussian.of(X[np.sort(nearest)])
         ended = following.log_volume >= gaussian.log_volume - 1e-10
         gaussian = following
@@ -94,7 +86,7 @@ def _concentrated(X: Matrix, half: int, gaussian: Gaussian, n_steps: int) -> Gau
 
 
 def _starts(X: Matrix) -> list[Gaussian]:
-    """Rough estimates that a minority of outliers cannot carry away."""
+    """Return rough estimates that a minority of outliers cannot distort."""
     n_rows, n_columns = X.shape
     deviations = np.abs(X).mean(axis=0)
     Z = X / np.where(deviations > 0, deviations, 1.0)
@@ -105,14 +97,12 @@ def _starts(X: Matrix) -> list[Gaussian]:
     shapes = [np.tanh(Z), ranks, ndtri((ranks - 1 / 3) / (n_rows + 1 / 3)), signs, inner]
     starts = []
     for shape in shapes:
-        # directions from the shape, spread and centre along them from the table's bulk
+        # directions from the shape; centre and spread along them from medians of the table
         _, axes = np.linalg.eigh(np.cov(shape.T, bias=True).reshape(n_columns, n_columns))
         along = X @ axes
         centre = np.median(along, axis=0)
         spread = 1.4826 * np.median(np.abs(along - centre), axis=0)
         spread = np.maximum(spread, np.sqrt(_FLOOR))
-        starts.append(
-            # of no volume yet: the first step decides
-            Gaussian(axes @ centre, axes / spread, np.inf)
-        )
+        # the volume is not known before the first step
+        starts.append(Gaussian(axes @ centre, axes / spread, np.inf))
     return starts

@@ -1,9 +1,9 @@
 """The search for nearest neighbours that serves every kNN, LOF, COF and ABOD of a table.
 
 Wide tables are searched by brute force, in blocks of rows: inner products for the Euclidean
-metric, sums of absolute differences for the Manhattan one. Inner products lose digits where rows
-lie close together, so they only name candidates, with a margin for the rounding; distances are
-then computed from differences. Long narrow tables are searched with a k-d tree.
+metric, sums of absolute differences for the Manhattan one. Inner products are inexact for close
+rows, so they only select candidates, with a margin for rounding, whose distances are then computed
+from differences. Long narrow tables are searched with a k-d tree.
 """
 
 from dataclasses import dataclass
@@ -14,21 +14,23 @@ import numpy.typing as npt
 from numba import njit
 from scipy.spatial import KDTree
 
-from metaod.models._arrays import Matrix
+from metaod.models._arrays import Matrix, Scores
+
+Indices = npt.NDArray[np.int32]
 
 METRICS = ("euclidean", "manhattan")
 
-_BLOCK = 2**18  # distances in a block: 2 MiB, what a core's own cache holds
-_FEWEST = 16  # rows in a block of a long table; fewer would waste the inner products
-_TREE_ROWS = 10_000  # queries of a tree at a time
+_BLOCK = 2**18  # distances in a block: 2 MiB, which fit the cache of a core
+_FEWEST = 16  # rows in a block of a long table; fewer would slow down the inner products
+_TREE_ROWS = 10_000  # rows searched with a tree at a time
 _ROUNDING = np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The nearest other rows of every row; nearest first.
+    """The nearest other rows of every row; nearest first, equally distant ones by index.
 
-    Among equally distant rows a full search goes by index, a k-d tree by its own order.
+    A k-d tree chooses by its own order which of the equally distant rows are the k nearest.
 
     Parameters
     ----------
@@ -37,18 +39,13 @@ class Neighbours:
     """
 
     distances: Matrix
-    indices: npt.NDArray[np.int32]
+    indices: Indices
 
 
 def nearest(X: Matrix, k: int, metric: str) -> Neighbours:
     """Find the k nearest other rows of every row; k is less than the number of rows.
 
     Memory beyond the result: about 4 MiB, or 256 bytes a row where that is more.
-
-    Examples
-    --------
-    >>> nearest(np.array([[0.0], [1.0], [5.0]]), 1, "manhattan").distances.ravel()
-    array([1., 1., 4.])
     """
     n_rows, n_columns = X.shape
     found = Neighbours(np.empty((n_rows, k)), np.empty((n_rows, k), dtype=np.int32))
@@ -64,9 +61,9 @@ def nearest(X: Matrix, k: int, metric: str) -> Neighbours:
 def nearest_pyod(X: Matrix, k: int, metric: str, *, n_neighbors: int) -> Neighbours:
     """Find the k nearest other rows as PyOD's detectors do, ties and rounding included.
 
-    The detector's ``n_neighbors`` decides between scikit-learn's ways to search.
+    scikit-learn chooses its way to search by the detector's ``n_neighbors``.
     """
-    from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - slow, for exact scores alone
+    from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - slow, for exact scores only
 
     search = NearestNeighbors(n_neighbors=n_neighbors, metric=metric).fit(X)
     distances, indices = search.kneighbors(n_neighbors=k)
@@ -74,7 +71,7 @@ def nearest_pyod(X: Matrix, k: int, metric: str, *, n_neighbors: int) -> Neighbo
 
 
 def expected_seconds(n_rows: int, n_columns: int, k: int) -> float:
-    """Return roughly the time of a search on one core of 2020 or later."""
+    """Return the approximate time of a search on one core of 2020 or later."""
     ordering = n_rows * k * 1.5e-7
     if _suits_tree(n_rows, n_columns):
         return ordering + n_rows * 2e-5 * 1.25**n_columns
@@ -82,12 +79,12 @@ def expected_seconds(n_rows: int, n_columns: int, k: int) -> float:
 
 
 def expected_bytes(n_rows: int, k: int) -> int:
-    """Return roughly the memory of a search and its result."""
+    """Return the approximate memory of a search and its result."""
     return n_rows * k * 12 + max(2**22, 256 * n_rows) + _TREE_ROWS * (k + 1) * 16
 
 
 def _suits_tree(n_rows: int, n_columns: int) -> bool:
-    # measured: the row counts where a tree overtakes brute force, at 3, 6 and 9 columns
+    # measured: numbers of rows at which a tree becomes faster, for 3, 6 and 9 columns
     return n_columns <= 16 and n_rows > 1500 * 1.5**n_columns
 
 
@@ -97,7 +94,7 @@ def _blocks(n_rows: int) -> list[slice]:
 
 
 def _search_products(X: Matrix, found: Neighbours) -> None:
-    # |a - b|² = |a|² + |b|² - 2ab, about the mean so that little is lost to rounding
+    # |a - b|² = |a|² + |b|² - 2ab, about the mean to reduce rounding
     centred = X - X.mean(axis=0)
     squares = np.einsum("ij,ij->i", centred, centred)
     _refuse_overflow(4.0 * float(squares.max()))
@@ -106,20 +103,12 @@ def _search_products(X: Matrix, found: Neighbours) -> None:
     blocks = _blocks(len(X))
     space = np.empty((blocks[0].stop, len(X)))
     reach = float(squares.mean())
-    for block in blocks:
-        distances = space[: block.stop - block.start]
-        np.matmul(centred[block], factors, out=distances)
-        distances += squares
-        distances += squares[block, np.newaxis]
-        reach = _choose(
-            distances,
-            block.start,
-            margins[block],
-            reach,
-            X,
-            found.distances,
-            found.indices,
-        )
+    for rows in blocks:
+        block = space[: rows.stop - rows.start]
+        np.matmul(centred[rows], factors, out=block)
+        block += squares
+        block += squares[rows, np.newaxis]
+        reach = _choose(block, rows.start, margins[rows], reach, X, found.distances, found.indices)
 
 
 def _search_differences(X: Matrix, found: Neighbours) -> None:
@@ -127,24 +116,16 @@ def _search_differences(X: Matrix, found: Neighbours) -> None:
     _refuse_overflow(2.0 * float(np.abs(X).max()) * X.shape[1])
     blocks = _blocks(len(X))
     space = np.empty((blocks[0].stop, len(X)))
-    nothing = np.empty((0, 0))
+    margins, no_rows = np.zeros(len(space)), np.empty((0, 0))
     reach = float(np.abs(X).mean() * X.shape[1])
-    for block in blocks:
-        distances = space[: block.stop - block.start]
-        _sum_differences(X[block], columns, distances)
-        reach = _choose(
-            distances,
-            block.start,
-            np.zeros(len(distances)),
-            reach,
-            nothing,
-            found.distances,
-            found.indices,
-        )
+    for rows in blocks:
+        block = space[: rows.stop - rows.start]
+        _sum_differences(X[rows], columns, block)
+        reach = _choose(block, rows.start, margins, reach, no_rows, found.distances, found.indices)
 
 
 def _search_tree(X: Matrix, metric: str, found: Neighbours) -> None:
-    # a balanced tree takes very long to build on many equal values
+    # a balanced tree of many equal values takes very long to build
     tree: Any = KDTree(X, leafsize=32, balanced_tree=False)
     k = found.indices.shape[1]
     for start in range(0, len(X), _TREE_ROWS):
@@ -160,7 +141,7 @@ def _refuse_overflow(largest: float) -> None:
 
 @njit(cache=True)
 def _sum_differences(queries: Matrix, columns: Matrix, out: Matrix) -> None:
-    """Compute Manhattan distances of some rows to all, column by column as others do."""
+    """Compute Manhattan distances of some rows to all, column by column as scikit-learn does."""
     n_columns, n_rows = columns.shape
     tile = 512
     for q in range(queries.shape[0]):
@@ -168,7 +149,7 @@ def _sum_differences(queries: Matrix, columns: Matrix, out: Matrix) -> None:
             total = out[q, start : start + tile]
             total[:] = 0.0
             c = 0
-            # four columns at a time spare loads and stores of the totals
+            # four columns at a time save loads and stores of the totals
             while c + 4 <= n_columns:
                 a, b, d, e = queries[q, c], queries[q, c + 1], queries[q, c + 2], queries[q, c + 3]
                 w = columns[c, start : start + tile]
@@ -190,17 +171,12 @@ def _sum_differences(queries: Matrix, columns: Matrix, out: Matrix) -> None:
 
 @njit(cache=True)
 def _choose(
-    block: Matrix,
-    start: int,
-    margins: npt.NDArray[np.float64],
-    reach: float,
-    X: Matrix,
-    distances: Matrix,
-    indices: npt.NDArray[np.int32],
-) -> float:
+    block: Matrix, start: int, margins: Scores, reach: float, X: Matrix, distances: Matrix,
+    indices: Indices,
+) -> float:  # fmt: skip
     """Keep the nearest of each row of a block of distances; squared and inexact if X is given.
 
-    Returns a distance that held the neighbours of the last row: a first guess for the next block.
+    Returns a distance that contained the neighbours of the last row: a guess for the next block.
     """
     k = indices.shape[1]
     inexact = X.size > 0
@@ -214,7 +190,7 @@ def _choose(
         limit = reach + 2 * margins[r]
         count = 0
         for t in range(row.size):
-            # written always and kept where near: no branch to be mispredicted
+            # always written, counted if near: a branch would be mispredicted
             near[count] = row[t]
             who[count] = t
             count += row[t] <= limit
@@ -232,7 +208,7 @@ def _choose(
 
 @njit(cache=True)
 def _reach(row: Matrix, k: int, guess: float) -> float:
-    """Return a distance within which at least k of the values lie, and not many more."""
+    """Return a limit that at least k of the values, and not many more, do not exceed."""
     low, high = 0.0, guess
     count = _count_within(row, high)
     while count < k:
@@ -258,7 +234,7 @@ def _count_within(row: Matrix, limit: float) -> int:
     return count
 
 
-# the order of additions is left to the compiler, which then adds several columns at once
+# the compiler may reorder the additions, to add several columns at once
 @njit(cache=True, fastmath={"reassoc", "contract"})
 def _squared_distance(a: Matrix, b: Matrix) -> float:
     total = 0.0
@@ -268,10 +244,10 @@ def _squared_distance(a: Matrix, b: Matrix) -> float:
 
 
 @njit(cache=True)
-def _order_first(values: Matrix, indices: npt.NDArray[np.int32], count: int, k: int) -> None:
+def _order_first(values: Matrix, indices: Indices, count: int, k: int) -> None:
     """Sort the k smallest of the first count values to the front, equal ones by index.
 
-    A quicksort that leaves out every part behind the k-th.
+    This is a quicksort that skips every part after the k-th value.
     """
     parts = np.empty((64, 2), dtype=np.int64)
     parts[0, 0], parts[0, 1] = 0, count - 1
@@ -292,7 +268,7 @@ def _order_first(values: Matrix, indices: npt.NDArray[np.int32], count: int, k: 
                     indices[a], indices[b] = indices[b], indices[a]
                     a += 1
                     b -= 1
-            # the longer part waits, so that 64 parts suffice for any count
+            # the shorter part is sorted first, so 64 waiting parts suffice for any count
             if a < k and last - a > b - first:
                 parts[waiting, 0], parts[waiting, 1] = a, last
                 waiting += 1
@@ -314,13 +290,9 @@ def _order_first(values: Matrix, indices: npt.NDArray[np.int32], count: int, k: 
 
 @njit(cache=True)
 def _drop_self(
-    found: Matrix,
-    who: npt.NDArray[np.int64],
-    start: int,
-    distances: Matrix,
-    indices: npt.NDArray[np.int32],
+    found: Matrix, who: npt.NDArray[np.int64], start: int, distances: Matrix, indices: Indices
 ) -> None:
-    """Copy a tree's answers without the row itself, or without the last among many equal rows."""
+    """Copy a tree's results without the row itself, or without the last of many equal rows."""
     k = indices.shape[1]
     for r in range(found.shape[0]):
         i = start + r

@@ -20,17 +20,9 @@ from metaod.models._search import Neighbours
 def abod_scores(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) -> Matrix:
     """Return minus the variance of the weighted cosines between the neighbours of every row.
 
-    Neighbours are added one by one, each with its pairs with the nearer ones, so that one pass
-    gives the scores for every size; as in PyOD, the row itself counts as one neighbour. Rows that
-    equal the row itself form no angle and are left out; a row without a pair has no score (NaN), as
-    in PyOD. The result has shape (n_sizes, n_rows).
-
-    Examples
-    --------
-    >>> from metaod.models._search import nearest
-    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [9.0, 9.0]])
-    >>> abod_scores(X, nearest(X, 3, "euclidean"), [4])[0].round(4)
-    array([-0.0007, -0.062 , -0.062 , -0.    ])
+    Neighbours are added one by one, each with its pairs with the nearer ones, so one pass gives
+    the scores of every size. As in PyOD, the row itself counts as one neighbour, rows equal to it
+    are left out, and a row without a pair has the score NaN. The shape is (n_sizes, n_rows).
     """
     order = np.argsort(sizes, kind="stable")
     result = np.empty((len(sizes), len(X)))
@@ -42,11 +34,11 @@ def abod_scores(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) -> Matr
 def _variances(
     X: Matrix, indices: npt.NDArray[np.int32], sizes: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
-    """Variances for sizes in ascending order."""
+    """Return the variances for sizes in ascending order."""
     n_rows, n_columns = X.shape
     most = sizes.max() - 1
     result = np.full((sizes.size, n_rows), np.nan)
-    # differences to the row, one neighbour in each column, so that loops over neighbours vectorise
+    # differences to the row, one neighbour per column, so loops over neighbours vectorise
     away = np.empty((n_columns, max(most, 1)))
     squares = np.empty(max(most, 1))
     cosines = np.empty(max(most, 1))
@@ -79,8 +71,8 @@ def _variances(
                     total += new[u]
                 squares[kept] = square
                 if kept > 0:
-                    # merges two samples' moments, each about its own mean, so that no digits
-                    # are lost where the mean is far from zero
+                    # merge two samples' moments, each about its own mean, which is accurate
+                    # even if the mean is far from zero
                     own = total / kept
                     shift = own - mean
                     for u in range(new.size):

@@ -21,12 +21,11 @@ from metaod.models._search import Neighbours
 
 
 class COF(Estimator):
-    """PyOD's COF, which scores new rows one at a time against the training table.
+    """PyOD's COF, but each new row is scored against the training table.
 
-    PyOD's own scores the rows of a batch against each other and fails if the batch has no more
-    rows than neighbours. The definition for new rows is that of the training scores: a row's
-    average chaining distance through its k nearest rows, over the mean of theirs. A new row's
-    neighbours are training rows, and their chaining distances are those of the training table.
+    PyOD scores new rows against each other and fails if there are no more rows than neighbours.
+    Here the score of a new row is defined as in training: its average chaining distance through its
+    k nearest training rows, over the mean of their chaining distances in the training table.
 
     Examples
     --------
@@ -51,9 +50,9 @@ class COF(Estimator):
     def _score(self, X: Matrix) -> Scores:
         k = self.n_neighbors_
         if self._chaining is None:
-            # in PyOD's order, so that ties are chained as in training
+            # in PyOD's order, so ties are chained as in training
             self._chaining = chaining_distances(self._X, neighbours_pyod(self._X, k), [k])[0]
-        # the nearer a neighbour is, the larger is its weight
+        # nearer neighbours have larger weights
         weights = 2.0 * np.arange(k, 0, -1) / (k * (k + 1))
         result = np.empty(len(X))
         for i, row in enumerate(X):
@@ -71,10 +70,10 @@ class COF(Estimator):
 
 
 def chaining_distances(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) -> Matrix:
-    """Return the average chaining distance of every row, for each number of neighbours.
+    """Return the average chaining distances, of shape (n_sizes, n_rows).
 
-    The cost of joining the j-th neighbour to the chain depends on the nearer ones alone, so the
-    costs of the longest chain include those of all others. The result has shape (n_sizes, n_rows).
+    The cost of adding the j-th neighbour to the chain depends only on the nearer ones, so the
+    longest chain contains the costs of all others.
     """
     result: Matrix = _chain(X, neighbours.indices, np.asarray(sizes, dtype=np.int64))
     return result
@@ -83,16 +82,8 @@ def chaining_distances(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) 
 def cof_scores(chaining: Scores, neighbours: Neighbours, k: int) -> Scores:
     """Return the connectivity-based outlier factor of every row, from chaining distances.
 
-    If the chaining distances of a row's k neighbours are all 0, the row gets the largest float, as
-    in PyOD, or 0 if its own is 0 too.
-
-    Examples
-    --------
-    >>> from metaod.models._search import nearest
-    >>> X = np.array([[0.0], [1.0], [2.0], [9.0]])
-    >>> found = nearest(X, 2, "euclidean")
-    >>> cof_scores(chaining_distances(X, found, [2])[0], found, 2).round(3)
-    array([1., 1., 1., 5.])
+    If the chaining distances of a row's k neighbours are all 0, its factor is the largest float, as
+    in PyOD, or 0 if its own distance is 0 too.
     """
     sums = _sums(chaining, neighbours.indices, k)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -100,7 +91,7 @@ def cof_scores(chaining: Scores, neighbours: Neighbours, k: int) -> Scores:
 
 
 def neighbours_pyod(X: Matrix, k: int) -> Neighbours:
-    """Find neighbours in the order in which PyOD's COF takes them, ties included."""
+    """Find neighbours in the order of PyOD's COF, ties included."""
     found = Neighbours(np.empty((len(X), k)), np.empty((len(X), k), dtype=np.int32))
     for i in range(len(X)):
         distances = minkowski_distance(X[i], X)
@@ -118,7 +109,7 @@ def _chain(
     n_rows, n_columns = X.shape
     most = sizes.max()
     result = np.empty((sizes.size, n_rows))
-    # the row itself and its neighbours, one in each column, so that loops over them vectorise
+    # the row itself and its neighbours, one per column, so loops over them vectorise
     path = np.empty((n_columns, most + 1))
     squared = np.empty(most)
     costs = np.empty(most)

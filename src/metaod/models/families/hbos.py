@@ -1,8 +1,7 @@
 """HBOS: scores from a histogram of each column.
 
-One binning of the table serves every HBOS with that number of bins. PyOD counts a row in the bin
-that starts at its value and looks its score up in the bin that ends there, which differ for values
-on an edge; so do we. Memory beyond the table: two bytes a value.
+One binning of the table serves every HBOS of that number of bins. PyOD counts a value on an edge
+in the bin that starts there but takes its score from the bin that ends there; so do we.
 """
 
 from collections import defaultdict
@@ -41,15 +40,10 @@ class HBOSScorer:
         return 2 <= n_bins <= _MOST_BINS and 0 < alpha < 1
 
     def score(
-        self,
-        X: Matrix,
-        specs: Sequence[ModelSpec],
-        *,
-        trials: int,  # noqa: ARG002 - not random
-        mode: Mode,  # noqa: ARG002 - always exact
-        budget: Budget,
+        self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
     ) -> Iterator[Scored]:
         """Score the specs, one number of bins after the other."""
+        del trials, mode  # not random, always exact
         over = why_over_budget(budget, seconds=X.size * 1e-8, n_bytes=X.size * 2)
         if over is not None:
             yield from without_scores(specs, 1, CellState.OVER_BUDGET, over)
@@ -73,14 +67,10 @@ class HBOSScorer:
 
 
 def _histograms(X: Matrix, n_bins: int) -> tuple[Bins, Scores, str | None]:
-    """Return the bin in which each value is looked up, and the density of each bin, by column.
-
-    The third item is the exception at which PyOD's fit would stop, or None.
-    """
+    """Return each value's bin, the bins' densities, and the exception of PyOD's fit or None."""
     low, high = X.min(axis=0), X.max(axis=0)
     bins = np.zeros(X.shape, dtype=np.uint16)
     counts = np.zeros((n_bins, X.shape[1]))
-    reason = None
     if not all(has_bins(*ends, n_bins) for ends in zip(low, high, strict=True)):
         return bins, counts, no_bins(n_bins)
     _count(X, low, high, bins, counts)
@@ -88,9 +78,9 @@ def _histograms(X: Matrix, n_bins: int) -> tuple[Bins, Scores, str | None]:
     with np.errstate(over="ignore"):
         density = counts / widths / X.shape[0]
         whole = (density * widths).sum(axis=0)
-    if not np.isclose(1, whole, atol=0.1).all():
-        reason = "AssertionError: the histogram of a column does not sum up to 1"
-    return bins, density, reason
+    failed = not np.isclose(1, whole, atol=0.1).all()
+    reason = "AssertionError: the histogram of a column does not sum up to 1"
+    return bins, density, reason if failed else None
 
 
 @njit(cache=True)
@@ -137,7 +127,7 @@ class HBOSRun:
     scores : ndarray of float
         PyOD's scores.
     density : ndarray of float, shape (n_bins, n_columns)
-        The histograms as densities: bins times widths add up to 1 in each column.
+        The histograms; densities times widths of bins add up to 1 in each column.
     """
 
     scores: Scores
@@ -146,8 +136,6 @@ class HBOSRun:
 
 def run_hbos(Z: Matrix) -> HBOSRun:
     """Run HBOS with 10 bins.
-
-    Memory beyond the table: two bytes a value.
 
     Examples
     --------

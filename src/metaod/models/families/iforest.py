@@ -1,11 +1,7 @@
 """IForest: isolation forests.
 
-One nested forest for each seed and number of columns serves every size of isolation forest.
-The first t trees of a forest are the forest of t trees, in scikit-learn with an integer seed as
-here, so that all sizes come from the path lengths of one forest, summed up tree by tree. On a
-narrow table several shares of the columns mean the same number of them, and share a forest.
-
-Memory beyond the table: its copy in float32, one sum a row and 4 KiB a tree.
+One nested forest for each seed and number of columns serves every size: the first t trees of a
+forest are the forest of t trees, as in scikit-learn with an integer seed.
 """
 
 import math
@@ -30,12 +26,12 @@ from metaod.models._isolation_trees import (
 from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
 from metaod.models._spec import ModelSpec
 
+Floats = npt.NDArray[np.float32]
+
 _N_TREES = 100  # PyOD's default
+_CONTAMINATION = 0.1  # share of rows with positive scores in PyOD; ModelSpec.to_pyod's default
 
-# PyOD shifts the scores so that this share of the rows lies above zero; ModelSpec.to_pyod's default
-_CONTAMINATION = 0.1
-
-# seconds a tree, and a tree and row, about
+# approximate seconds per tree, and per tree and row
 _COST = {Mode.FAST: (2e-5, 1e-8), Mode.EXACT: (2e-3, 2e-7)}
 
 
@@ -83,7 +79,7 @@ class IForestScorer:
         shared = perf_counter() - start
         for seed in range(trials):
             for drawn, sizes in wanted.items():
-                yield from _forest(narrow, seed, drawn, sizes, mode=mode, seconds=shared)
+                yield from _forest(narrow, seed, drawn, sizes, mode, shared)
 
 
 def _columns_drawn(share: int | float, n_columns: int) -> int:
@@ -91,37 +87,23 @@ def _columns_drawn(share: int | float, n_columns: int) -> int:
 
 
 def _forest(
-    X: npt.NDArray[np.float32],
-    seed: int,
-    drawn: int,
-    sizes: dict[int, list[ModelSpec]],
-    *,
-    mode: Mode,
-    seconds: float,
+    X: Floats, seed: int, drawn: int, sizes: dict[int, list[ModelSpec]], mode: Mode, seconds: float
 ) -> Iterator[Scored]:
     ordered = sorted(sizes)
-    n_samples = min(MAX_SAMPLES, X.shape[0])
-    sums_of = _sums_as_scikit_learn if mode == Mode.EXACT else _sums
+    unit = average_path_length(min(MAX_SAMPLES, len(X)))
+    sums_of = _sklearn_sums if mode == Mode.EXACT else _sums
     sums_by_size = sums_of(X, seed, drawn, ordered)
     for size in ordered:
         start = perf_counter()
-        sums = next(sums_by_size)
-        scores = _pyod_scores(sums, size * average_path_length(n_samples))
+        raw = -np.exp2(-next(sums_by_size) / (size * unit))
+        # PyOD shifts the scores
+        scores = np.percentile(raw, 100.0 * _CONTAMINATION) - raw
         seconds += perf_counter() - start
         for spec in sizes[size]:
             yield Scored(spec, seed, CellState.OK, scores, seconds)
 
 
-def _pyod_scores(sums: Scores, denominator: float) -> Scores:
-    """Convert summed path lengths to PyOD's shifted scores."""
-    raw = -np.exp2(-sums / denominator)
-    scores: Scores = np.percentile(raw, 100.0 * _CONTAMINATION) - raw
-    return scores
-
-
-def _sums(
-    X: npt.NDArray[np.float32], seed: int, drawn: int, sizes: Sequence[int]
-) -> Iterator[Scores]:
+def _sums(X: Floats, seed: int, drawn: int, sizes: Sequence[int]) -> Iterator[Scores]:
     """Yield the rows' path lengths summed over the first trees; one array, changed in place."""
     n_samples, depth = _size_of_trees(len(X))
     sums = np.zeros(len(X))
@@ -139,10 +121,8 @@ def _size_of_trees(n_rows: int) -> tuple[int, int]:
     return n_samples, math.ceil(math.log2(max(n_samples, 2)))
 
 
-def _sums_as_scikit_learn(
-    X: npt.NDArray[np.float32], seed: int, drawn: int, sizes: Sequence[int]
-) -> Iterator[Scores]:
-    """Do the same as :func:`_sums` with scikit-learn's own trees, as PyOD's forest."""
+def _sklearn_sums(X: Floats, seed: int, drawn: int, sizes: Sequence[int]) -> Iterator[Scores]:
+    """Do the same as :func:`_sums` with scikit-learn's trees, as PyOD does."""
     from sklearn.ensemble import IsolationForest  # noqa: PLC0415 - slow, for the exact mode only
 
     forest = IsolationForest(max_features=drawn, random_state=seed, warm_start=True)
@@ -151,9 +131,8 @@ def _sums_as_scikit_learn(
     grown = 0
     for size in sizes:
         forest.set_params(n_estimators=size).fit(X)
-        for tree, columns in zip(
-            forest.estimators_[grown:], forest.estimators_features_[grown:], strict=True
-        ):
+        new = zip(forest.estimators_[grown:], forest.estimators_features_[grown:], strict=True)
+        for tree, columns in new:
             leaves = tree.apply(X if drawn == X.shape[1] else X[:, columns], check_input=False)
             nodes = tree.tree_
             lengths = nodes.compute_node_depths() + lengths_of[nodes.n_node_samples] - 1.0
@@ -198,8 +177,7 @@ class IForestRun:
         leaves). NaN for a tree without a split, as are the following.
     importance_mean, importance_max : ndarray of float
         Mean and largest importance of a column in each tree: the share of the tree's splits on the
-        column. That is scikit-learn's importance on average: it measures how well splits explain
-        the random numbers that the tree was fitted to, and all splits explain them equally well.
+        column, which is the expected value of scikit-learn's importance.
     """
 
     scores: Scores
@@ -212,9 +190,7 @@ class IForestRun:
 
 
 def run_iforest(Z: Matrix, seed: int) -> IForestRun:
-    """Grow the forest of 100 trees of that seed; the shared scorer grows the same.
-
-    Memory beyond the table: its copy in float32, and one sum a row.
+    """Grow 100 trees, the same as those of the shared scorer.
 
     Examples
     --------
@@ -235,8 +211,7 @@ def run_iforest(Z: Matrix, seed: int) -> IForestRun:
 def _describe(features: Any, thresholds: Any, depth: int, n_columns: int) -> Any:
     """Return six numbers of every tree, in the order of the run's attributes.
 
-    Node i has the children 2i and 2i + 1; it is a leaf if its threshold is infinite. Nodes below a
-    leaf are not part of the tree.
+    A node with an infinite threshold is a leaf; nodes below it are not part of the tree.
     """
     n_trees = features.shape[0]
     result = np.full((6, n_trees), np.nan)

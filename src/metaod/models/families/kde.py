@@ -1,8 +1,7 @@
-"""KDE: Gaussian kernel density that leaves the row itself out.
+"""KDE: negative logarithm of a Gaussian kernel density that leaves the row itself out.
 
-One pass over the distances between rows serves every bandwidth.
-A score is the negative logarithm of a Gaussian kernel density that leaves the row itself out. Only
-differences of squared distances to the smallest are exponentiated, so that no density becomes 0.
+One pass over the distances between rows serves every bandwidth. Only differences of squared
+distances to the smallest are exponentiated, so no density becomes 0.
 """
 
 from collections import defaultdict
@@ -23,26 +22,24 @@ from metaod.models._spec import ModelSpec
 
 DEFAULT_GAMMA_SCALE = 0.3
 
-ALL_ROWS_UP_TO = 20_000
-"""Most rows that are all centres of the density; the time grows with their square."""
-CENTERS = 10_000
-"""Rows drawn as centres from a longer table."""
+ALL_ROWS_UP_TO = 20_000  # most rows that are all centres; the time grows with their square
+CENTERS = 10_000  # rows drawn as centres from a longer table
 
-_SEED = 0  # of that draw: the detector is not random
-_BLOCK = 2**18  # distances in a block: 2 MiB, what a core's own cache holds
+_SEED = 0  # of the draw of centres: the detector is not random
+_BLOCK = 2**18  # distances in a block: 2 MiB, which fit the cache of a core
 
 
 class LeaveOneOutKDE(Estimator):
     """Scores a row by the negative logarithm of the density of the other rows around it.
 
     The density is the mean of the Gaussians ``exp(-gamma |x - c|²)`` around the training rows c,
-    normalised; ``gamma`` is ``gamma_scale / (columns * variance of all values)``: the larger, the
-    more local. PyOD's own KDE has the row itself among the centres, which hides outliers if the
-    bandwidth is small, and a bandwidth that does not depend on the number of columns.
+    normalised; ``gamma`` is ``gamma_scale / (columns * variance of all values)``. PyOD's KDE has
+    the row itself among the centres, which hides outliers if the bandwidth is small, and a
+    bandwidth that does not depend on the number of columns.
 
     A table of more than 20,000 rows has 10,000 rows as centres, always the same for the same
-    number of rows. A training row given again as a new row is among the centres itself, and looks
-    more normal than it did in training.
+    number of rows. A training row that is scored as a new row is itself a centre, so its score is
+    lower than in training.
 
     Examples
     --------
@@ -85,19 +82,14 @@ def _gamma_unit(X: Matrix) -> float:
 
 
 def _centers_of(n_rows: int) -> npt.NDArray[np.intp]:
-    """Return the rows that are centres: all, or from 20,001 rows on 10,000 drawn ones."""
+    """Return the rows that are centres: all, or a random sample of a long table."""
     if n_rows <= ALL_ROWS_UP_TO:
         return np.arange(n_rows)
-    drawn = np.random.default_rng(_SEED).choice(n_rows, CENTERS, replace=False)
-    return np.sort(drawn)
+    return np.sort(np.random.default_rng(_SEED).choice(n_rows, CENTERS, replace=False))
 
 
 class KDEScorer:
-    """Scores leave-one-out kernel densities of every bandwidth.
-
-    Memory beyond the table: 2 MiB, a copy of the table and one of its centres, and a score a row
-    and bandwidth.
-    """
+    """Scores leave-one-out kernel densities of every bandwidth."""
 
     def serves(self, spec: ModelSpec) -> bool:
         """Return whether only the bandwidth is set."""
@@ -105,15 +97,10 @@ class KDEScorer:
         return _is_gamma_scale(params.pop("gamma_scale", DEFAULT_GAMMA_SCALE)) and not params
 
     def score(
-        self,
-        X: Matrix,
-        specs: Sequence[ModelSpec],
-        *,
-        trials: int,  # noqa: ARG002 - not random
-        mode: Mode,  # noqa: ARG002 - always exact
-        budget: Budget,
+        self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
     ) -> Iterator[Scored]:
         """Score the specs, all in one pass."""
+        del trials, mode  # not random, always exact
         n_rows, n_columns = X.shape
         n_centers = n_rows if n_rows <= ALL_ROWS_UP_TO else CENTERS
         wanted: dict[float, list[ModelSpec]] = defaultdict(list)
@@ -140,9 +127,8 @@ class KDEScorer:
 def leave_one_out_scores(X: Matrix, gamma_scales: Sequence[float]) -> tuple[Matrix, list[float]]:
     """Return -log density at each row without the row itself, and the time, of each bandwidth.
 
-    Distances come from inner products about the mean. Their rounding is of the order of the
-    largest squared distance, at most the number of rows in units of columns times the variance of
-    all values: scores are accurate to about 1e-15 times rows times ``gamma_scale``.
+    Distances come from inner products about the mean, whose rounding errors grow with the largest
+    squared distance: scores are accurate to about 1e-15 times rows times ``gamma_scale``.
     """
     start = perf_counter()
     unit = _gamma_unit(X)
@@ -191,7 +177,7 @@ def _leave_out(distances: Matrix, own: npt.NDArray[np.int64]) -> Scores:
             distances[r, own[r]] = np.inf
         low = np.inf
         for t in range(distances.shape[1]):
-            # rounding makes the distance of equal rows negative
+            # rounding can make the distance of equal rows negative
             distances[r, t] = max(distances[r, t], 0.0)
             low = min(low, distances[r, t])
         nearest[r] = low

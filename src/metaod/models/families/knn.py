@@ -24,14 +24,7 @@ _LARGEST = {"method": ("largest",)}
 
 
 def knn_scores(neighbours: Neighbours, k: int, method: str) -> Scores:
-    """Return the largest, mean or median distance of every row to its k nearest others.
-
-    Examples
-    --------
-    >>> found = Neighbours(np.array([[1.0, 2.0, 6.0]]), np.array([[1, 2, 3]], dtype=np.int32))
-    >>> [float(knn_scores(found, 3, method)[0]) for method in METHODS]
-    [6.0, 3.0, 2.0]
-    """
+    """Return the largest, mean or median distance of every row to its k nearest others."""
     distances = neighbours.distances
     if method == "largest":
         return distances[:, k - 1].copy()

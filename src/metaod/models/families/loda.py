@@ -1,14 +1,10 @@
 """LODA: histograms of random projections of the rows.
 
-One projection of the table for each random cut serves LODA with every number of bins. PyOD draws
-all cuts before it drops columns from them, so that its draws for 20 cuts are no part of those for
-200: ``exact`` mode repeats them size by size. ``fast`` mode draws cut after cut from one stream, so
-that the first cuts of 200 are the 20, which has the same distribution.
-
-PyOD looks a row up in the bin after the one that it is counted in, except for the last; users get
-PyOD's LODA, so the scores here are PyOD's.
-
-Memory beyond the table: a copy of it, and one sum a row for each number of bins.
+One projection of the table for each random cut serves every number of bins. PyOD draws all cuts
+before it drops columns from them, so its first 20 of 200 cuts differ from its 20 cuts, and the
+exact mode draws anew for each size. The fast mode draws cut after cut from one stream, which has
+the same distribution. PyOD reads a row's share from the bin after the one that the row is counted
+in, except for the last; so do we.
 """
 
 import math
@@ -29,20 +25,16 @@ from metaod.models._family import Family, add_builtin
 from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
 from metaod.models._spec import ModelSpec
 
-N_BINS = 10
-"""Bins of each histogram, PyOD's default."""
-N_CUTS = 100
-"""Random projections, PyOD's default."""
-
-# rounding error of a projection, as a share of the range of projections
-_ROUNDING = 1e-12
+N_BINS = 10  # of each histogram, PyOD's default
+N_CUTS = 100  # random projections, PyOD's default
+_ROUNDING = 1e-12  # of a projection, as a share of the largest projection
 
 
 class LODA(Estimator):
-    """PyOD's LODA, which projects every new row by itself.
+    """PyOD's LODA, but new rows are projected one by one.
 
-    PyOD's own projects a batch by one product of matrices, whose rounding depends on the size of
-    the batch, so that the bin of a row on an edge depends on the rows that come with it.
+    PyOD multiplies matrices, whose rounding depends on the number of new rows, so the bin of a row
+    on an edge depends on the other new rows.
     """
 
     def __init__(
@@ -65,8 +57,7 @@ class LODA(Estimator):
         cuts = (self.fitted_.projections_, self.fitted_.histograms_, self.fitted_.limits_)
         for projection, histogram, limits in zip(*cuts, strict=True):
             projected = (X * projection).sum(axis=1)
-            # PyOD keeps the first bin for the lowest training row alone, whose projection was
-            # rounded in another way
+            # PyOD's first bin is only for the lowest training row, which was rounded differently
             rounding = _ROUNDING * np.abs(limits).max()
             projected[np.abs(projected - limits[0]) <= rounding] = limits[0]
             bins = np.searchsorted(limits[: len(histogram) - 1], projected, side="left")
@@ -125,7 +116,7 @@ def _pyod_cuts(X: Matrix, seed: int, n_cuts: int) -> Iterator[Scores]:
 
 
 def nested_cuts(X: Matrix, seed: int) -> Iterator[Scores]:
-    """Yield projections without end; a cut depends on the seed and its number alone."""
+    """Yield projections without end; a cut depends only on the seed and its number."""
     random = np.random.RandomState(seed)
     n_rows, n_columns = X.shape
     by_column = np.ascontiguousarray(X.T)
@@ -141,7 +132,7 @@ def nested_cuts(X: Matrix, seed: int) -> Iterator[Scores]:
 def _sum_cuts(
     cuts: Iterator[Scores], seed: int, wanted: dict[int, dict[int, list[ModelSpec]]]
 ) -> Iterator[Scored]:
-    """Add up the cuts, and yield the models of each size when it is reached."""
+    """Add up the cuts and yield the models of each size when it is reached."""
     last_cut = {n_bins: n_cuts for n_cuts in sorted(wanted) for n_bins in wanted[n_cuts]}
     sums: dict[int, Scores] = {}
     seconds = dict.fromkeys(last_cut, 0.0)
@@ -169,11 +160,10 @@ def _sum_cuts(
                 for spec in specs:
                     yield Scored(spec, seed, CellState.FAILED, reason=no_bins(n_bins))
                 continue
-            # PyOD weighs each cut by 1 / count and divides the sum by count once more
+            # PyOD takes the mean over the cuts twice
             scores = sums[n_bins] / count**2
             for spec in specs:
-                took = projecting + seconds[n_bins]
-                yield Scored(spec, seed, CellState.OK, scores, took)
+                yield Scored(spec, seed, CellState.OK, scores, projecting + seconds[n_bins])
 
 
 @njit(cache=True)
@@ -191,7 +181,7 @@ def _add_cut(projected: Any, low: Any, high: Any, shares: Any, sums: Any) -> Non
         counted_in[i] = np.uint32(b)
         after = 1.0 if value > edge_of(b, low, step) else 0.0
         looked_up[i] = np.uint32(min(b + after, last))
-    # four sets of counts: with one, a bin that comes twice in a row would wait for itself
+    # four sets of counts, so that an increment does not wait for the previous one of the same bin
     counts = np.zeros((4, n_bins))
     for i in range(n_rows):
         counts[i & 3, counted_in[i]] += 1.0
@@ -226,8 +216,7 @@ class LODARun:
         PyOD's scores with the shared scorer's projections: mean negative log share of a row's
         bins, over the number of projections.
     projection_max : ndarray of float
-        Largest of the rows' projections, of each projection. Their mean is left out: it is 0 for
-        z-scores, up to rounding.
+        Largest value of each projection.
     shares : ndarray of float, shape (n_cuts, n_bins)
         The histograms: share of the rows in each bin.
     """
@@ -238,9 +227,7 @@ class LODARun:
 
 
 def run_loda(Z: Matrix, seed: int) -> LODARun:
-    """Run LODA with 100 projections of 10 bins and that seed.
-
-    Memory beyond the table: a copy of it, and a few numbers a row.
+    """Run LODA with 100 projections of 10 bins.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from metaod.models._search import Neighbours
 
 
 def lof_scores(neighbours: Neighbours, k: int) -> Scores:
-    """Return the local outlier factor of every row from its k nearest others, as scikit-learn.
+    """Return the local outlier factor of every row from its k nearest others.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def _factors(distances: Matrix, indices: npt.NDArray[np.int32], k: int) -> Score
         total = 0.0
         for t in range(k):
             total += max(distances[i, t], outermost[indices[i, t]])
-        # scikit-learn's guard against more than k equal rows
+        # as in scikit-learn, for more than k equal rows
         density[i] = 1.0 / (total / k + 1e-10)
     factors = np.empty(n_rows)
     for i in range(n_rows):
@@ -61,10 +61,9 @@ def _scores(X: Matrix, found: Neighbours, sizes: list[int]) -> Callable[[Request
 
 def _minkowski_is_euclidean(params: dict[str, Any]) -> dict[str, Any]:
     # the default of PyOD's LOF is p = 2
-    if params.get("metric") == "minkowski" and params.get("p", 2) == 2:
-        others = {name: value for name, value in params.items() if name != "p"}
-        return others | {"metric": "euclidean"}
-    return params
+    if params.get("metric") != "minkowski" or params.get("p", 2) != 2:
+        return params
+    return {name: value for name, value in params.items() if name != "p"} | {"metric": "euclidean"}
 
 
 add_builtin(

@@ -1,11 +1,7 @@
 """SCiForest and ExtendedIForest: isolation forests whose splits are hyperplanes.
 
 One nested forest for each seed and kind of split serves every size: the first t trees of a forest
-are the forest of t trees, so that all sizes come from the path lengths of one forest, summed tree
-by tree. The detectors that a user gets grow the same trees, so that both modes are exact.
-
-Memory beyond the table: one sum a row, a copy of 1,024 rows, and 16 MiB or one tree, whichever is
-more.
+are the forest of t trees. The detectors grow the same trees, so both modes are exact.
 """
 
 from abc import abstractmethod
@@ -25,12 +21,11 @@ from metaod.models._oblique_trees import ObliqueTrees, add_path_lengths, grow_tr
 from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
 from metaod.models._spec import ModelSpec
 
-# trees of a wide hyperplane are grown, used and dropped in batches of this many bytes
-_BATCH = 2**24
+_BATCH = 2**24  # bytes of the trees that are grown, used and dropped at a time
 
 
 class Trees(NamedTuple):
-    """The parameters of a forest's trees on one table, as :func:`grow_trees` takes them."""
+    """The last arguments of :func:`grow_trees`."""
 
     n_dims: int
     n_trials: int
@@ -92,41 +87,12 @@ class _ObliqueForest(Estimator):
 class SCiForest(_ObliqueForest):
     """Isolation forest with oblique splits that are chosen by their gain.
 
-    Every node tries several random hyperplanes and takes the one, and the split point on it, that
-    reduce the standard deviation of the projected rows most (Liu, Ting and Zhou, "On detecting
-    clustered anomalies using SCiForest", 2010). A step beyond the range of a node's training rows
-    does not count in the path length, so that rows far outside look more outlying.
-
-    Gain-guided trees separate the outermost rows first and are some ten times as deep as those of
-    an isolation forest. A ``max_depth`` saves time but distinguishes the inner rows less well.
-
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Number of trees; the first trees of a larger forest are those of a smaller one.
-    max_samples : int, default=256
-        Rows that a tree is grown on, all rows where the table has fewer.
-    n_dims : int, default=2
-        Columns of a hyperplane, q in the paper; fewer where fewer vary.
-    n_trials : int, default=10
-        Hyperplanes tried at a node, tau in the paper.
-    max_depth : int or None, default=None
-        Splits from the root to a leaf, at most; no limit, as in the paper, when None.
-    random_state : int, RandomState or None, default=None
-        Seed.
-
-    Attributes
-    ----------
-    trees_ : ObliqueTrees
-        The trees.
-    decision_scores_ : ndarray of float
-        Scores in (0, 1].
-
-    Examples
-    --------
-    >>> forest = SCiForest(random_state=0).fit([[0.0], [0.1], [0.2], [5.0]])
-    >>> forest.decision_scores_.argmax()
-    np.int64(3)
+    Every node tries ``n_trials`` random hyperplanes of ``n_dims`` columns (tau and q in the paper)
+    and takes the one, and the split point on it, that reduce the standard deviation of the
+    projected rows most (Liu, Ting and Zhou, "On detecting clustered anomalies using SCiForest",
+    2010). A step beyond the range of a node's training rows does not count in the path length, so
+    rows far outside have higher scores. The trees are about ten times as deep as those of an
+    isolation forest. A ``max_depth`` saves time but distinguishes the inner rows less well.
     """
 
     def __init__(
@@ -158,31 +124,8 @@ class ExtendedIForest(_ObliqueForest):
     """Isolation forest with random oblique splits.
 
     A node's hyperplane has a random direction and passes through a random point of the box around
-    the node's rows (Hariri, Carrasco Kind and Brunner, "Extended isolation forest", 2019).
-
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Number of trees; the first trees of a larger forest are those of a smaller one.
-    max_samples : int, default=256
-        Rows that a tree is grown on, all rows where the table has fewer.
-    n_dims : int or None, default=None
-        Columns of a hyperplane, the extension level plus one; None for all that vary.
-    random_state : int, RandomState or None, default=None
-        Seed.
-
-    Attributes
-    ----------
-    trees_ : ObliqueTrees
-        The trees.
-    decision_scores_ : ndarray of float
-        Scores in (0, 1].
-
-    Examples
-    --------
-    >>> forest = ExtendedIForest(random_state=0).fit([[0.0], [0.1], [0.2], [5.0]])
-    >>> forest.decision_scores_.argmax()
-    np.int64(3)
+    the node's rows (Hariri, Carrasco Kind and Brunner, "Extended isolation forest", 2019). It has
+    ``n_dims`` columns, the extension level plus one, or all that vary.
     """
 
     def __init__(
@@ -201,7 +144,7 @@ class ExtendedIForest(_ObliqueForest):
         """Return the parameters of the trees on a table of that size; refuse illegal ones."""
         n_dims = n_columns if self.n_dims is None else self._check("n_dims", 1)
         n_samples = min(self._check("max_samples", 2), n_rows)
-        # the depth that isolates a row on average
+        # isolates a row on average
         depth = max(1, (n_samples - 1).bit_length())
         return Trees(min(n_dims, n_columns), 0, n_samples, depth)
 
@@ -221,15 +164,10 @@ class ObliqueScorer:
         return True
 
     def score(
-        self,
-        X: Matrix,
-        specs: Sequence[ModelSpec],
-        *,
-        trials: int,
-        mode: Mode,  # noqa: ARG002 - always exact
-        budget: Budget,
+        self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
     ) -> Iterator[Scored]:
         """Score the specs, forest by forest and size by size."""
+        del mode  # always exact
         wanted: dict[Trees, dict[int, list[ModelSpec]]] = defaultdict(lambda: defaultdict(list))
         for spec in specs:
             forest = _forest(spec)
@@ -251,7 +189,7 @@ def _forest(spec: ModelSpec) -> _ObliqueForest:
 
 def _why_over_budget(budget: Budget, trees: Trees, n_trees: int, n_rows: int) -> str | None:
     n_dims, n_trials, n_samples, depth = trees
-    # gain-guided trees without a limit are about a third as deep as they could be
+    # SCiForest's trees without a limit are about a third as deep as possible
     steps = min(depth, n_samples / 3 + 1)
     a_tree = n_samples * steps * (n_trials * (1.5e-8 + 2e-9 * n_dims) + 6e-9 * n_dims)
     a_row = steps * (2e-9 + 1.2e-9 * n_dims)
@@ -282,7 +220,7 @@ def _sizes(
 
 
 _SCORER = ObliqueScorer()
-# three hyperplanes a node and 32 levels find what ten and no limit do, in half the time
+# as good as ten hyperplanes a node and no limit, in half the time
 _SCIFOREST = {"n_estimators": (100,), "n_trials": (3,), "max_depth": (32,)}
 
 add_builtin(

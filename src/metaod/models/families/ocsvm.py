@@ -1,11 +1,9 @@
-"""OCSVM: one-class support vector machines.
-
-One kernel matrix serves every nu of the one-class SVMs with that kernel.
-"""
+"""OCSVM: one-class support vector machines; one kernel matrix serves every nu of a kernel."""
 
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -18,13 +16,15 @@ from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_bud
 from metaod.models._smo import minimise, offset, starts
 from metaod.models._spec import ModelSpec
 
+SpecsByNu = dict[float, list[ModelSpec]]
+
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
-# kernels with which most decisions lie within the solver's tolerance of zero, so close together
-# that the single precision of the gradient would mix them up
+# most decisions of these kernels differ from zero by less than the solver's tolerance, which the
+# single precision of the gradient would not tell apart
 _WITHIN_ROUNDING = {"linear", "poly"}
 
-_BLOCK = 2**18  # kernel values computed at a time: 2 MiB, what a core's own cache holds
+_BLOCK = 2**18  # kernel values computed at a time: 2 MiB, which fit the cache of a core
 
 
 class OCSVMScorer:
@@ -36,12 +36,12 @@ class OCSVMScorer:
     -----
     LIBSVM stops within a tolerance of the optimum, at a point that depends on the order of rows.
     On ten public tables, three values of nu and five orders of the rows, the average precision of
-    PyOD's own detector moved by (median, largest): linear 0.15, 0.66; poly 0.0003, 0.12; rbf 0,
-    0.06; sigmoid 0.0006, 0.17. With z-scores every linear problem has the optimum 0, so that its
-    scores are what rounding and the order of rows make of it. The fast mode follows LIBSVM's path
-    for the order given. On the same tables its average precision differed from PyOD's by at most
-    0 (linear), 0.012 (poly: badly conditioned ones are finished in another way), 0.00003 (rbf) and
-    0.0002 (sigmoid); its rbf scores differ by about 1e-7 of their spread.
+    PyOD's own detector varied by (median, largest): linear 0.15, 0.66; poly 0.0003, 0.12; rbf 0,
+    0.06; sigmoid 0.0006, 0.17. With z-scores every linear problem has the optimum 0, so its scores
+    depend on rounding and the order of rows. The fast mode follows LIBSVM's path for the given
+    order. On the same tables its average precision differed from PyOD's by at most 0 (linear),
+    0.012 (poly: badly conditioned problems are finished in another way), 0.00003 (rbf) and 0.0002
+    (sigmoid); its rbf scores differ by about 1e-7 of their spread.
     """
 
     def serves(self, spec: ModelSpec) -> bool:
@@ -51,20 +51,15 @@ class OCSVMScorer:
         return not params and kernel in KERNELS and isinstance(nu, float) and 0 < nu < 1
 
     def score(
-        self,
-        X: Matrix,
-        specs: Sequence[ModelSpec],
-        *,
-        trials: int,  # noqa: ARG002 - not random
-        mode: Mode,
-        budget: Budget,
+        self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
     ) -> Iterator[Scored]:
         """Score the specs, one kernel after the other."""
+        del trials  # not random
         over = _why_over_budget(X, mode, budget)
         if over is not None:
             yield from without_scores(specs, 1, CellState.OVER_BUDGET, over)
             return
-        by_kernel: dict[str, dict[float, list[ModelSpec]]] = defaultdict(lambda: defaultdict(list))
+        by_kernel: dict[str, SpecsByNu] = defaultdict(lambda: defaultdict(list))
         for spec in specs:
             params: dict[str, Any] = dict(spec.params)
             by_kernel[params.get("kernel", "rbf")][params.get("nu", 0.5)].append(spec)
@@ -77,21 +72,18 @@ class OCSVMScorer:
 
 
 def _from_matrix(
-    X: Matrix,
-    kernel: str,
-    K: npt.NDArray[np.float32],
-    by_nu: dict[float, list[ModelSpec]],
-    budget: Budget,
+    X: Matrix, kernel: str, K: npt.NDArray[np.float32], by_nu: SpecsByNu, budget: Budget
 ) -> Iterator[Scored]:
-    """Solve for each nu on the one kernel matrix, for which K is the space."""
+    """Write the kernel matrix to K and solve for each nu."""
     start = perf_counter()
     diagonal = _diagonal(X, kernel)
     if not diagonal.max() < np.finfo(np.float32).max:
         reason = f"OverflowError: the {kernel} kernel exceeds the range of single precision"
-        for spec in (spec for alike in by_nu.values() for spec in alike):
-            yield Scored(spec, 0, CellState.FAILED, reason=reason)
+        yield from without_scores(chain(*by_nu.values()), 1, CellState.FAILED, reason)
         return
-    _fill(X, kernel, K)
+    # in single precision, as in LIBSVM
+    for rows, block in _blocks(X, kernel):
+        K[rows] = block
     shared = perf_counter() - start
     solutions = []
     for nu, alpha, gradient in starts(K, list(by_nu)):
@@ -116,43 +108,35 @@ def _from_matrix(
 
 
 def _each_with_libsvm(
-    X: Matrix, by_kernel: dict[str, dict[float, list[ModelSpec]]], budget: Budget
+    X: Matrix, by_kernel: dict[str, SpecsByNu], budget: Budget
 ) -> Iterator[Scored]:
-    """LIBSVM itself for each kernel and nu."""
     # late: slow to import, for the exact mode only
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - see above
     from sklearn.svm import OneClassSVM  # noqa: PLC0415 - see above
 
-    # an iteration looks at every row a few times; LIBSVM counts in 32 bits
+    # an iteration reads every row a few times; LIBSVM counts in 32 bits
     most = min(int(budget.seconds / (2e-9 * len(X))) + 1, 2**31 - 1)
     for kernel, by_nu in by_kernel.items():
         for nu, alike in by_nu.items():
             start = perf_counter()
             model = OneClassSVM(kernel=kernel, nu=nu, gamma="auto", max_iter=most)
             with warnings.catch_warnings():
-                # said in the reason instead
+                # the reason replaces the warning
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(X)
-            scores: Scores | None = None
-            reason = ""
+            state, scores, reason = CellState.OK, None, ""
             if model.n_iter_ >= most:
+                state = CellState.OVER_BUDGET
                 reason = f"not solved within {most} iterations, which the budget allows"
             else:
                 scores = -model.decision_function(X)
             seconds = perf_counter() - start
-            state = CellState.OVER_BUDGET if scores is None else CellState.OK
             for spec in alike:
                 yield Scored(spec, 0, state, scores, seconds, reason)
 
 
-def _fill(X: Matrix, kernel: str, K: npt.NDArray[np.float32]) -> None:
-    """Keep the kernel matrix in single precision, as LIBSVM does."""
-    for rows, block in _blocks(X, kernel):
-        K[rows] = block
-
-
 def _times_matrix(X: Matrix, kernel: str, alphas: Matrix) -> Matrix:
-    """The kernel matrix in double precision, times one column for each nu."""
+    """Return the kernel matrix in double precision, times one column for each nu."""
     result = np.empty_like(alphas)
     for rows, block in _blocks(X, kernel):
         np.matmul(block, alphas, out=result[rows])
@@ -160,7 +144,7 @@ def _times_matrix(X: Matrix, kernel: str, alphas: Matrix) -> Matrix:
 
 
 def _blocks(X: Matrix, kernel: str) -> Iterator[tuple[slice, Matrix]]:
-    """The kernel matrix in double precision, some rows at a time."""
+    """Yield the kernel matrix in double precision, some rows at a time."""
     n_rows, n_columns = X.shape
     squares = np.einsum("ij,ij->i", X, X)
     step = max(1, _BLOCK // n_rows)
@@ -197,10 +181,10 @@ def _diagonal(X: Matrix, kernel: str) -> Scores:
 def _why_over_budget(X: Matrix, mode: Mode, budget: Budget) -> str | None:
     n_rows, n_columns = X.shape
     if mode == Mode.EXACT:
-        # LIBSVM evaluates the kernel for most pairs twice, and keeps 200 MB of values
+        # LIBSVM computes the kernel of most pairs twice, and keeps 200 MB of values
         seconds = n_rows**2 * (2e-8 + 2e-9 * n_columns)
         return why_over_budget(budget, seconds=seconds, n_bytes=2e8)
-    # the matrix, and some hundred to thousand steps over all rows
+    # the matrix, and hundreds or thousands of steps over all rows
     seconds = n_rows**2 * (1.2e-8 + 2e-10 * n_columns)
     return why_over_budget(budget, seconds=seconds, n_bytes=4 * n_rows**2 + 2**23)
 
