@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from metaod.errors import BadParameter, UserError
 from metaod.history._metrics import MEASURES
-from metaod.metafeatures import SCHEMAS
 from metaod.models import candidate_averages, model_space
 
 if TYPE_CHECKING:
@@ -84,10 +83,10 @@ def shipped_metafeatures(schema: str = "paper") -> "pd.DataFrame":
     schema : {"paper", "scores"}, default="paper"
         The schema; NaN where a feature is undefined for a dataset.
     """
-    found = list(shipped_folder().glob(f"metafeatures-{schema}-*.parquet"))
-    if schema not in SCHEMAS or not found:
-        raise BadParameter("shipped_metafeatures", "schema", sorted(SCHEMAS), schema)
-    return _read(found[0].name).set_index("dataset")
+    files = {path.stem.split("-")[1]: path for path in shipped_folder().glob("metafeatures-*")}
+    if schema not in files:
+        raise BadParameter("shipped_metafeatures", "schema", sorted(files), schema)
+    return _read(files[schema].name).set_index("dataset")
 
 
 @cache

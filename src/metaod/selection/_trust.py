@@ -136,7 +136,7 @@ def _about_size(prepared: PreparedTable, history: History | None) -> list[str]:
         return []
     larger = f"all {n_larger}" if n_larger == len(sizes) else f"{n_larger} of the {len(sizes)}"
     return [
-        f"the table has {n_rows} rows, fewer than {larger} training datasets; add rows if you can"
+        f"the table has {n_rows} rows; {larger} training datasets have more; add rows if you can"
     ]
 
 

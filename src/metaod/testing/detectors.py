@@ -7,7 +7,17 @@ from functools import partial
 import numpy as np
 
 from metaod.errors import BadParameter, UserError
-from metaod.models import Matrix, ModelSpec, SpecDetector, UndefinedScores, family, specs_of
+from metaod.models import (
+    Matrix,
+    Mode,
+    ModelSpec,
+    SpecDetector,
+    UndefinedScores,
+    family,
+    model_space,
+    score_models,
+    specs_of,
+)
 
 
 class ContractViolation(AssertionError):
@@ -75,6 +85,7 @@ def detector_contract(name: str, *, max_models: int = 6) -> list[Check]:
             for table, X in tables().items()
         ]
         checks += [Check(f"{spec}: {what}", partial(run, spec)) for what, run in _POINTS.items()]
+    checks.append(Check(f"{name}: score_models agrees", partial(_scored_alike, name)))
     checks.append(Check(f"{name}: outliers score high", partial(_finds_outliers, sample)))
     return checks
 
@@ -120,6 +131,17 @@ def _scores(spec: ModelSpec, table: str, X: Matrix) -> None:
     # NaN means that a detector is undefined on the table (angles among duplicates)
     _require(not np.isinf(scores).any(), spec, "infinite scores")
     _require(table != "plain" or not np.isnan(scores).all(), spec, "only NaN on a plain table")
+
+
+def _scored_alike(name: str) -> None:
+    """Check that a shared scorer gives what the detector gives, in every space."""
+    X = tables()["plain"]
+    specs = [spec for spec in model_space("all") if spec.detector == name]
+    specs = [spec for spec in specs[:: max(1, len(specs) // 6)] if spec.applies(*X.shape)]
+    for scored in score_models(X, specs, trials=1, mode=Mode.EXACT):
+        _require(scored.scores is not None, scored.spec, f"score_models: {scored.reason}")
+        same = np.allclose(scored.scores, _fit(scored.spec, X), rtol=1e-6, atol=1e-8)
+        _require(same, scored.spec, "score_models gives other scores than to_pyod().fit()")
 
 
 def _finds_outliers(specs: tuple[ModelSpec, ...]) -> None:
