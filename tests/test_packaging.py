@@ -64,7 +64,7 @@ def test_the_version_is_one():
 def test_the_original_distribution_in_the_same_folder_is_refused(tmp_path):
     package = tmp_path / "metaod"
     package.mkdir()
-    for name in ("__init__.py", "_version.py"):
+    for name in ("__init__.py", "_version.py", "errors.py"):
         shutil.copy(ROOT / "src" / "metaod" / name, package)
     (package / "version.py").write_text("__version__ = '0.0.6'")
     code = "try:\n    import metaod\nexcept ImportError as error:\n    print(error)"

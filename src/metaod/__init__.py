@@ -4,9 +4,9 @@ The names below are imported when they are first used, so that ``import metaod``
 """
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import metaod.errors  # noqa: F401 - refuses the original distribution in the same folder
 from metaod._version import __version__
 
 if TYPE_CHECKING:
@@ -35,14 +35,6 @@ _HOMES = {
     "register_family": "metaod.models",
     "select": "metaod.selection",
 }
-
-if (Path(__file__).parent / "version.py").exists():
-    # a file of the original implementation, which installs into the same folder
-    raise ImportError(
-        "the original 'metaod' distribution (0.0.6) is installed in the same folder as "
-        "'metaod-next', and each overwrites files of the other; run 'pip uninstall -y metaod "
-        "metaod-next', then 'pip install metaod-next'"
-    )
 
 __all__ = [
     "MetaOD",

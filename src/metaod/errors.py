@@ -7,6 +7,15 @@ ours. The command line prints the first kind without a traceback and exits with 
 
 from collections.abc import Iterable
 from os import PathLike
+from pathlib import Path
+
+if (Path(__file__).parent / "version.py").exists():
+    # a file of the original implementation, which installs into the same folder
+    raise ImportError(
+        "the original 'metaod' distribution (0.0.6) is installed in the same folder as "
+        "'metaod-next', and each overwrites files of the other; run 'pip uninstall -y metaod "
+        "metaod-next', then 'pip install metaod-next'"
+    )
 
 __all__ = [
     "BadColumn",

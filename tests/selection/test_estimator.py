@@ -244,3 +244,19 @@ def test_in_a_grid_search():
 
 def test_notebook_representation():
     assert "MetaOD" in MetaOD()._repr_html_()
+
+
+def test_scores_of_new_rows_do_not_depend_on_the_rows_beside_them():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "a": rng.normal(size=200),
+            "zone": rng.choice(["1.0", "2.0", "2.5", "north"], 200),
+            "ward": rng.choice([*"123456789", "A", "B", "C"], 200),
+        }
+    )
+    model = MetaOD(space=["PCA"], pick="single").fit(frame)
+    digits = frame[frame["ward"].str.isdigit()].head(19)
+    batch = pd.concat([digits, frame[frame["ward"] == "A"].head(1)]).assign(a=lambda t: t.a + 0.1)
+    alone = [float(model.score_samples(batch.iloc[[row]])[0]) for row in range(len(batch))]
+    np.testing.assert_allclose(model.score_samples(batch), alone)

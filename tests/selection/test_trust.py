@@ -139,7 +139,7 @@ def test_without_figures_regret_is_not_mentioned(made):
 def test_a_small_table(made):
     smallest = int(made.history.shapes[:, 0].min())
     warning = judged(made, table(smallest - 1)).warnings[-1]
-    assert f"has {smallest - 1} rows, fewer than all 30 training datasets" in warning
+    assert f"has {smallest - 1} rows; all 30 training datasets have more" in warning
     # as many rows as the smallest of 30, and more than 2 % of them
     assert judged(made, table(smallest)).warnings == ()
     shapes = np.column_stack([np.arange(100, 300), np.full(200, 3)])
@@ -148,7 +148,7 @@ def test_a_small_table(made):
         trust = assess_trust(prepare(table(n_rows)), large, None, PREDICTION)
         assert bool(trust.warnings) == warned
     [warning] = assess_trust(prepare(table(102)), large, None, PREDICTION).warnings
-    assert "fewer than 197 of the 200 training datasets" in warning
+    assert "197 of the 200 training datasets have more" in warning
 
 
 def test_rows_that_repeat_one_another(made):

@@ -6,6 +6,7 @@ import io
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -127,8 +128,8 @@ def test_the_error_in_a_frame_names_the_row_and_what_to_do():
         Preparation().fit(frame)
     assert str(caught.value) == (
         "column 'v': row 40 (index 'r40'): 'n.a.' is not a number, as 40 of this column's 41 "
-        "values are; mend it, name it as missing: metaod.read_table(table, na='n.a.'), or take "
-        "the column as text: metaod.read_table(table, text='v')"
+        "values are; mend it, name it as missing: read_table(table, na='n.a.'), or take "
+        "the column as text: read_table(table, text='v')"
     )
     assert prepare(read_table(frame, na="n.a.")).record.columns[0].n_missing == 1
     assert prepare(read_table(frame, text="v")).record.columns[0].kind == "identifier"
@@ -201,3 +202,41 @@ def test_a_table_is_typed_once(monkeypatch):
     )
     assert prepare(table).names == ("v=a", "v=b", "w")
     assert np.isfinite(prepare(table).X).all()
+
+
+def test_a_fitted_category_is_never_missing_in_later_rows():
+    fitted = pd.DataFrame({"a": range(6), "fault": pd.Categorical(["none", "x", "y"] * 2)})
+    preparation = Preparation().fit(fitted)
+    later = preparation.transform(fitted.astype({"fault": str}))
+    np.testing.assert_array_equal(later.X, preparation.transform(fitted).X)
+
+
+@pytest.mark.parametrize("digits", [17, 25])
+def test_long_ids_in_a_text_column_of_a_frame_stay_text(digits):
+    ids = [str(10 ** (digits - 1) + number) for number in (1, 2, 3, 4)] * 5
+    prepared = prepare(pd.DataFrame({"a": range(20), "account": ids}))
+    assert len([name for name in prepared.names if name.startswith("account=")]) == 4
+
+
+def test_declared_categories_and_text_columns_keep_words_such_as_none():
+    words = pa.array(["none", "a"] * 10).dictionary_encode()
+    table = read_table(pa.table({"n": range(20), "c": words}))
+    assert set(table.frame["c"]) == {"none", "a"}
+    kept = read_table(pd.DataFrame({"n": range(20), "c": ["none", "a"] * 10}), text="c")
+    assert set(kept.frame["c"]) == {"none", "a"}
+
+
+def test_nan_among_text_of_numbers_is_missing_where_types_are_declared(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"n": range(4), "c": ["nan", "1", "2", "3"]}).to_parquet(path)
+    [column] = [item for item in prepare(read_table(path)).record.columns
+                if item.name == "c"]  # fmt: skip
+    assert (column.kind, column.n_missing) == ("numeric", 1)
+
+
+def test_times_of_day_are_the_same_column_in_every_source():
+    frame = pd.DataFrame({"n": range(20), "t": ["10:00", "11:30"] * 10})
+    read = read_table(frame)
+    for fitted, later in ((frame, read), (read, frame)):
+        X = Preparation().fit(fitted).transform(later).X
+        np.testing.assert_array_equal(X[:2, 1], [36000, 41400])

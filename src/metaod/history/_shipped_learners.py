@@ -34,7 +34,7 @@ DEFAULT = "default"
 _UNTRAINABLE = "fixed"
 
 _SHIPPED = files("metaod.history").joinpath("shipped")
-_SOURCES = (files("metaod.history"), files("metaod.learners"))
+_SOURCES = tuple(files(f"metaod.{room}") for room in ("history", "learners", "artifacts"))
 
 
 FOLDS = 10

@@ -19,7 +19,7 @@ from metaod.selection._saved import SavedPick
 from metaod.selection._select import Selection, check_seed, make_selection
 from metaod.selection._threshold import Contamination, check_contamination
 from metaod.selection._trust import table_notes
-from metaod.tables import Preparation, PreparedTable, Table, read_table
+from metaod.tables import Preparation, PreparedTable, Table, read_table, untyped_table
 
 
 class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not annotated
@@ -182,10 +182,9 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             # scikit-learn refuses what is no table; values are not restricted
             checks = {"dtype": None, "ensure_all_finite": False}
             least = 2 if reset else 1
-            return read_table(
-                validate_data(self, X, reset=reset, ensure_min_samples=least, **checks)
-            )
-        table = _as_table(X)
+            array = validate_data(self, X, reset=reset, ensure_min_samples=least, **checks)
+            return read_table(array) if reset else untyped_table(array)
+        table = _as_table(X, typed=reset)
         # the names of a sparse matrix's columns are the reader's
         named = table.frame.to_numpy() if hasattr(X, "tocsr") else table.frame
         validate_data(self, named, reset=reset, skip_check_array=True)
@@ -206,12 +205,14 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         return self
 
 
-def _as_table(X: Any) -> Table:
+def _as_table(X: Any, *, typed: bool) -> Table:
+    """Read a table; new rows keep their text, which the fitted preparation reads row by row."""
     if isinstance(X, Table):
         return X
     if isinstance(X, PreparedTable):
         return Table(pd.DataFrame(X.X, index=X.index, columns=list(X.names)), source=X.source)
-    return read_table(X)
+    is_file = isinstance(X, str | PathLike) or callable(getattr(X, "read", None))
+    return read_table(X) if typed or is_file else untyped_table(X)
 
 
 def _is_plain(X: Any) -> bool:

@@ -79,9 +79,12 @@ def file_lock(path: Path, where: str, *, wait: float = 0.0) -> Iterator[None]:
     # filelock would create the folder
     if not path.parent.is_dir():
         raise UserError("the folder does not exist", where=where, remedy="make it first")
-    lock = FileLock(path, mode=0o666, thread_local=False, fallback_to_soft=False)
+    umask = os.umask(0o077)
+    os.umask(umask)
+    mode = 0o666 & ~umask  # filelock sets the mode whatever the umask is
+    lock = FileLock(path, mode=mode, thread_local=False, fallback_to_soft=False)
     try:
-        lock.acquire(timeout=wait, poll_interval=0.02)
+        lock.acquire(timeout=max(wait, 0.0), poll_interval=0.02)
     except Timeout:
         raise _locked_by(_read_holder(path), where) from None
     except OSError as error:
@@ -114,8 +117,7 @@ def _write_holder(path: Path) -> None:
 def _read_holder(path: Path) -> Holder | None:
     try:
         with path.open("rb", buffering=0) as file:
-            file.seek(1)
-            return Holder.from_json(file.read().decode())
+            return Holder.from_json(file.read().lstrip(b"\0").decode())
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -1,7 +1,7 @@
 """Read a file or frame, decide what each column is, and turn the table into a finite matrix."""
 
 from metaod.tables._preparation import Preparation, prepare
-from metaod.tables._reading import read_table
+from metaod.tables._reading import read_table, untyped_table
 from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
 from metaod.tables._table import Table
 from metaod.tables.examples import load_example
@@ -16,4 +16,5 @@ __all__ = [
     "load_example",
     "prepare",
     "read_table",
+    "untyped_table",
 ]

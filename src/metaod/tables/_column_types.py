@@ -4,6 +4,7 @@ Text becomes numbers, truth values, dates or times of day if every value is one.
 value is a number or a date, the others count as mistakes, and an error names the first.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -92,7 +93,9 @@ class ColumnTyper:
             labels = read
         else:
             return series
-        kept = labels.without(self.missing, self._missing_numbers)
+        # text= in memory keeps every word; what na= names is masked later
+        keeps_words = as_text and self.source is None
+        kept = labels if keeps_words else labels.without(self.missing, self._missing_numbers)
         if not as_text or not kept.texts:
             typed, _ = self.type_labels(str(series.name), kept, warnings)
             if typed is not None:
@@ -156,6 +159,12 @@ class ColumnTyper:
                 )
             return None, "text"
         whole = [int(text) for text in texts]
+        if self.line_of is None and any(
+            math.isinf(value) or int(value) != number
+            for value, number in zip(values, whole, strict=True)
+            if value is not None
+        ):
+            return None, "text"  # so many digits that floats cannot tell them apart: names
         has_gaps = bool((labels.codes < 0).any())
         rounded = rounding_of(min(whole), max(whole), has_gaps=has_gaps)
         if rounded:

@@ -33,6 +33,10 @@ _PARSERS: dict[NumberKind, tuple[str, Callable[[str], Any]]] = {
 }
 
 
+# times of day are seconds in some sources and durations in others
+_COMPATIBLE = {("boolean", "numeric"), ("duration", "numeric"), ("numeric", "duration")}
+
+
 @dataclass(frozen=True)
 class Numbers:
     """A column as float64 (NaN if missing), read-only: it may share memory with the table."""
@@ -61,14 +65,14 @@ def read_as(series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str])
     """Read a column as numbers of a kind decided before, parsing text where necessary."""
     column = read_column(series, missing)
     if isinstance(column, Labels):
-        parsed = [_PARSERS[kind][1](text) for text in column.texts]
+        parsed = [_parse(text, kind) for text in column.texts]
         fails = spread(np.array([value is None for value in parsed], bool), False, column.codes)
         if fails.any():
             _refuse(series, int(np.argmax(fails)), kind)
         values = np.array(parsed, dtype="M8[us]" if kind == "date" else np.float64)
         values = _days(values) if kind == "date" else values
         return Numbers(kind, spread(values, np.nan, column.codes))
-    if column.kind == kind or (column.kind, kind) == ("boolean", "numeric"):
+    if column.kind == kind or (column.kind, kind) in _COMPATIBLE:
         return column
     fits = np.isnan(column.values)
     if (column.kind, kind) == ("numeric", "boolean"):
@@ -76,6 +80,13 @@ def read_as(series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str])
     if not fits.all():
         _refuse(series, int(np.argmin(fits)), kind)
     return column
+
+
+def _parse(text: str, kind: NumberKind) -> Any:
+    value = _PARSERS[kind][1](text)
+    if value is None and kind in ("numeric", "duration"):
+        value = parse_time(text) if kind == "numeric" else parse_number(text)
+    return value
 
 
 def read_as_labels(series: "pd.Series[Any]", missing: frozenset[str]) -> Labels:

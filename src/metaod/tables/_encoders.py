@@ -77,7 +77,8 @@ class OneHot:
         return (*names, _missing(name)) if self.marks_missing else tuple(names)
 
     def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
-        column = read_as_labels(series, missing)
+        # a word that is a fitted category is not missing
+        column = read_as_labels(series, missing.difference(self.categories))
         positions = {category: position for position, category in enumerate(self.categories)}
         known = np.array([positions.get(text, -1) for text in column.texts], dtype=np.intp)
         position = spread(known, -1, column.codes)
@@ -106,7 +107,7 @@ class Frequency:
         return (own, _missing(name)) if self.marks_missing else (own,)
 
     def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
-        column = read_as_labels(series, missing)
+        column = read_as_labels(series, missing.difference(self.categories))
         shares = dict(zip(self.categories, self.shares, strict=True))
         found = np.array([shares.get(text, 0.0) for text in column.texts], dtype=np.float64)
         out[:, 0] = spread(found, self.missing_share, column.codes)

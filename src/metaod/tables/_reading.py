@@ -103,6 +103,11 @@ def read_table(
     return _finish(reader.read(opened, options), options, opened.name, path=opened.name)
 
 
+def untyped_table(source: Any) -> Table:
+    """Return a table in memory without deciding the types of its columns: a plan decides them."""
+    return Table(read_memory(source, ReadOptions()).frame, source=type(source).__name__)
+
+
 def _check_options(options: ReadOptions, kind: str, takes: frozenset[str]) -> None:
     for name in options.given():
         if name not in takes | _COMMON_OPTIONS:

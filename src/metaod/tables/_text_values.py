@@ -57,7 +57,7 @@ _DATE = re.compile(
 )
 _TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9](?:\.[0-9]+)?))?")
 
-_FIRST_CHARACTERS = frozenset("0123456789+-.,iItTfF")  # of texts that are not words
+_FIRST_CHARACTERS = frozenset("0123456789+-.,iItTfFnN")  # of texts that are not words
 
 # without leading zeros: 007 is a name, and not missing where 7 is
 _PLAIN = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -73,7 +73,7 @@ def text_kind(text: str, decimal: str = ".") -> TextKind:
     text = text.strip()
     if text[:1] not in _FIRST_CHARACTERS:
         return "word"
-    if _NUMBERS[decimal].fullmatch(text):
+    if _NUMBERS[decimal].fullmatch(text) or text.lower() == "nan":
         return "number"
     if text.lower() in BOOLEANS:
         return "boolean"
@@ -91,7 +91,8 @@ def parse_number(text: str, decimal: str = ".") -> float | None:
     (-1500.0, inf, None, None)
     """
     text = text.strip()
-    return float(text.replace(",", ".")) if _NUMBERS[decimal].fullmatch(text) else None
+    is_number = _NUMBERS[decimal].fullmatch(text) or text.lower() == "nan"
+    return float(text.replace(",", ".")) if is_number else None
 
 
 def parse_date(text: str) -> dt.datetime | None:

@@ -63,6 +63,9 @@ def _from_arrow(source: object) -> Content:
         raise BadParameter("read_table", "source", _LEGAL, source) from error
     check_unique(table.column_names)
     frame, warnings = frame_from_arrow(table, None)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_dictionary(column.type) and pd.api.types.is_string_dtype(frame[name]):
+            frame[name] = frame[name].astype("category")  # declared: its words are values
     return Content(frame, tuple(warnings))
 
 
