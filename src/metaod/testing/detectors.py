@@ -139,7 +139,8 @@ def _scored_alike(name: str) -> None:
     specs = [spec for spec in model_space("all") if spec.detector == name]
     specs = [spec for spec in specs[:: max(1, len(specs) // 6)] if spec.applies(*X.shape)]
     for scored in score_models(X, specs, trials=1, mode=Mode.EXACT):
-        _require(scored.scores is not None, scored.spec, f"score_models: {scored.reason}")
+        if scored.scores is None:
+            raise ContractViolation(f"{scored.spec}: score_models: {scored.reason}")
         same = np.allclose(scored.scores, _fit(scored.spec, X), rtol=1e-6, atol=1e-8)
         _require(same, scored.spec, "score_models gives other scores than to_pyod().fit()")
 
