@@ -48,6 +48,8 @@ def nearest(X: Matrix, k: int, metric: str) -> Neighbours:
     Memory beyond the result: about 4 MiB, or 256 bytes a row where that is more.
     """
     n_rows, n_columns = X.shape
+    if k >= n_rows:  # the searches would not end
+        raise ValueError(f"{k} neighbours of {n_rows} rows")
     found = Neighbours(np.empty((n_rows, k)), np.empty((n_rows, k), dtype=np.int32))
     if _suits_tree(n_rows, n_columns):
         _search_tree(X, metric, found)

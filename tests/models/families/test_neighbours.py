@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 
-from metaod.models import Budget, CellState, Mode, ModelSpec, family, specs_of
+from metaod.models import Budget, CellState, Mode, ModelSpec, family, score_models, specs_of
 from metaod.models import _neighbours as neighbours
 from metaod.models import _search as search
 from metaod.models._neighbours import NEIGHBOURS
@@ -141,7 +141,7 @@ def test_two_searches_serve_everything(monkeypatch):
 
 
 def test_a_default_that_needs_more_rows_does_not_apply():
-    [result] = score(RNG.normal(size=(12, 2)), [ModelSpec("LOF")])
+    [result] = score_models(RNG.normal(size=(12, 2)), [ModelSpec("LOF")])
     assert result.state == CellState.NOT_APPLICABLE
     assert result.reason == "n_neighbors=20 needs at least 21 rows, the table has 12"
 
