@@ -46,7 +46,7 @@ demo: $(STAMPS)/run
 	$(BIN)/python tools/demo.py demo-output/own
 
 test: $(STAMPS)/dev
-	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
