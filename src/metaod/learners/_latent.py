@@ -29,6 +29,38 @@ class LatentLearner(Learner):
     A subclass defines the loss (:meth:`_targets`, :meth:`_mean_loss`) and the row of U of a new
     dataset (:meth:`_fit_regression`, :meth:`_latent`, :meth:`_held_out_latent`).
 
+    Parameters
+    ----------
+    k : int
+        Latent dimensions; fewer if the meta-features span fewer. Ignored if ``phi`` is given.
+    intercept : bool
+        Whether PCA's components are joined by a dimension that starts at 1 for every dataset.
+    epochs : int
+        Maximal number of passes over the datasets.
+    learning_rate : float
+        The largest learning rate of the cycle.
+    lowest_rate : float
+        The smallest learning rate, as a share of the largest.
+    cycle : float
+        Epochs from the smallest rate to the largest and back.
+    schedule : {"cyclical", "constant"}
+        Whether the rate rises and falls, or stays at ``learning_rate``.
+    initialisation : {"metafeatures", "random"}
+        Whether U starts at the embedding of the meta-features or at a random draw of that size.
+    tolerance : float
+        Stop when a cycle lowers the training loss by at most this share; 0 runs all epochs.
+    early_stopping : bool
+        Whether to find the number of epochs on a share of held-out origins first and then to use
+        all datasets for so many. With fewer than 10 origins all epochs are run.
+    held_out : float
+        That share.
+    patience : int
+        Stop after so many epochs without a lower held-out loss.
+    phi : object with ``fit`` and ``transform``, optional
+        Embedding of clean meta-features in place of PCA, e.g. a transformer of scikit-learn.
+    random_state : int
+        Seed of V, of the order of the datasets and of the held-out origins.
+
     Attributes
     ----------
     U_, V_ : array of shape (n, k) and (m, k)
@@ -37,29 +69,27 @@ class LatentLearner(Learner):
         Number of epochs with all datasets.
     loss_curve_ : DataFrame
         Mean loss of a dataset, one row an epoch: ``train`` before each step, ``held_out`` after the
-        epoch, ``refit`` in the second run with all datasets.
+        epoch, ``refit`` in the second run with all datasets. ``loss_curve_.plot()`` draws it.
     """
 
     loss: ClassVar[str] = "dcg"
     moves_datasets: ClassVar[bool] = True
     is_random: ClassVar[bool] = True
 
-    k: int = 10  # latent dimensions; fewer if the meta-features span fewer; ignored with phi
-    intercept: bool = True  # whether PCA has a further dimension that starts at 1
-    epochs: int = 200  # maximal number of passes over the datasets
-    learning_rate: float = 1.0  # the largest of the cycle
-    lowest_rate: float = 0.1  # the smallest learning rate, as a share of the largest
-    cycle: float = 10.0  # epochs from the smallest rate to the largest and back
+    k: int = 10
+    intercept: bool = True
+    epochs: int = 200
+    learning_rate: float = 1.0
+    lowest_rate: float = 0.1
+    cycle: float = 10.0
     schedule: Literal["cyclical", "constant"] = "cyclical"
-    # whether U starts at the embedding of the meta-features or at a random draw of that size
     initialisation: Literal["metafeatures", "random"] = "metafeatures"
-    tolerance: float = 1e-4  # stop when a cycle lowers the loss by at most this share; 0: never
-    # whether to find the number of epochs on held-out origins first and then to use all datasets
+    tolerance: float = 1e-4
     early_stopping: bool = True
-    held_out: float = 0.2  # share of the origins
-    patience: int = 20  # stop after so many epochs without a lower held-out loss
-    phi: Embedding | None = None  # object with fit and transform in place of PCA
-    random_state: int = 0  # of V, the order of the datasets and the held-out origins
+    held_out: float = 0.2
+    patience: int = 20
+    phi: Embedding | None = None
+    random_state: int = 0
 
     @abstractmethod
     def _targets(self, P: Matrix) -> Matrix:

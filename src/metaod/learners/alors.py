@@ -46,15 +46,36 @@ class ALORS(Learner):
     Unlike MetaOD's, the factorisation ignores meta-features and minimises the squared error of
     performance. A model without any value is always last.
 
-    Reference: M. Mısır, M. Sebag, Alors, an algorithm recommender system, Artificial Intelligence
-    244, 2017.
+    Parameters
+    ----------
+    rank : int, default=10
+        Number of latent factors; fewer if there are fewer datasets or models.
+    n_estimators : int, default=100
+        Trees.
+    min_samples_leaf : int, default=10
+        Fewest datasets in a leaf.
+    max_features : float, default=0.1
+        Share of the meta-features that a split may choose from.
+    random_state : int, default=0
+        Seed of the forest.
+
+    References
+    ----------
+    M. Mısır, M. Sebag: Alors, an algorithm recommender system. Artificial Intelligence 244, 2017.
+
+    Examples
+    --------
+    >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
+    >>> M = np.array([[0.0], [1.0]] * 20)
+    >>> ALORS(n_estimators=10).fit(P, M).choose([0.9])
+    'model 0'
     """
 
-    rank: int = 10  # latent factors; fewer if there are fewer datasets or models
-    n_estimators: int = 100  # trees
-    min_samples_leaf: int = 10  # fewest datasets in a leaf
-    max_features: float = 0.1  # share of the meta-features that a split may choose from
-    random_state: int = 0  # seed of the forest
+    rank: int = 10
+    n_estimators: int = 100
+    min_samples_leaf: int = 10
+    max_features: float = 0.1
+    random_state: int = 0
 
     name: ClassVar[str] = "alors"
     title: ClassVar[str] = "ALORS"

@@ -16,10 +16,22 @@ from metaod.learners.global_best import ConstantScores
 class FixedChoice(ConstantScores):
     """Picks the same model for every table.
 
-    Fitting checks that the model is a column of P. Its score is 1, that of other models 0.
+    It learns nothing; fitting checks that the model is a column of P. The model's score is 1, that
+    of every other model 0.
+
+    Parameters
+    ----------
+    model : str
+        Id of the model, which may be an average.
+
+    Examples
+    --------
+    >>> learner = FixedChoice("model 1")
+    >>> learner.fit(np.array([[0.5, 0.1]]), np.array([[0.0]])).choose([1.0])
+    'model 1'
     """
 
-    model: str = ""  # id of the model, which may be an average
+    model: str = ""
 
     name: ClassVar[str] = "fixed"
     title: ClassVar[str] = "Fixed"

@@ -19,24 +19,49 @@ _MISSING_LOSS = 0.02  # assumed at least for a model without a value on a datase
 class GainForest(Learner):
     """Scores models by their gain over a reference model on similar datasets.
 
-    The weight of a historical dataset for a new table is how often they share a leaf of a random
-    forest fitted on the gains; the datasets of a leaf share its weight, and the datasets of an
+    A random forest, fitted on the gains, gives every historical dataset a weight for a new table:
+    how often they share a leaf; the datasets of a leaf share its weight, and the datasets of an
     origin share one vote. The score of a model is its weighted mean gain over the reference, minus
     a price for the weighted share of datasets with a loss of more than ``loss``.
 
-    The targets are differences to the reference because these have a similar size on all datasets.
-    The forest is fitted on their main components because hundreds of models are correlated and a
-    single model's gains are mostly noise.
+    The targets are differences to the reference, not performance, because differences have a
+    similar size on all datasets. The forest is fitted on their main components, because hundreds
+    of models are correlated and a single model's gains are mostly noise.
+
+    Parameters
+    ----------
+    reference : str, default="IForest(n_estimators=100, max_features=1.0)"
+        Id of the reference model; if it is none of the models, the median model of each dataset.
+    price : float, default=0.1
+        Price of a certain loss; 0 uses the mean gain only.
+    loss : float, default=0.05
+        A model loses where it is behind the reference by more than this.
+    n_components : int, default=20
+        Number of main components of the gains that the forest is fitted on.
+    n_estimators : int, default=500
+        Trees.
+    min_samples_leaf : int, default=5
+        Minimal number of datasets in a leaf.
+    max_features : float, default=0.2
+        Share of the meta-features that a split may choose from.
+    random_state : int, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
+    >>> M = np.array([[0.0], [1.0]] * 20)
+    >>> GainForest(n_estimators=10).fit(P, M).choose([0.9])
+    'model 0'
     """
 
-    # if the reference is none of the models, the median model of each dataset is used
     reference: str = "IForest(n_estimators=100, max_features=1.0)"
-    price: float = 0.1  # of a certain loss; 0 uses the mean gain only
-    loss: float = 0.05  # a model loses where it is behind the reference by more than this
-    n_components: int = 20  # main components of the gains that the forest is fitted on
-    n_estimators: int = 500  # trees
-    min_samples_leaf: int = 5  # fewest datasets in a leaf
-    max_features: float = 0.2  # share of the meta-features that a split may choose from
+    price: float = 0.1
+    loss: float = 0.05
+    n_components: int = 20
+    n_estimators: int = 500
+    min_samples_leaf: int = 5
+    max_features: float = 0.2
     random_state: int = 0
 
     name: ClassVar[str] = "gain_forest"

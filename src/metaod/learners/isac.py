@@ -102,14 +102,33 @@ class ISAC(Learner):
     :func:`~metaod.learners._training.completed`); a model without a value in a cluster is always
     below the best known model.
 
-    References: S. Kadioglu, Y. Malitsky, M. Sellmann, K. Tierney, ISAC, instance-specific algorithm
-    configuration, ECAI 2010. G. Hamerly, C. Elkan, Learning the k in k-means, NIPS 2003.
+    Parameters
+    ----------
+    critical : float, default=1.8692
+        Anderson and Darling's statistic above which a cluster is split; the default is that of
+        g-means, a significance of 0.0001.
+    min_cluster_size : int, default=10
+        Minimal number of datasets in a cluster.
+    random_state : int, default=0
+        Seed of 2-means.
+
+    References
+    ----------
+    S. Kadioglu, Y. Malitsky, M. Sellmann, K. Tierney: ISAC, instance-specific algorithm
+    configuration. ECAI 2010.
+    G. Hamerly, C. Elkan: Learning the k in k-means. NIPS 2003.
+
+    Examples
+    --------
+    >>> P = np.array([[0.1, 0.5], [0.7, 0.3]] * 20)
+    >>> M = np.array([[0.0], [1.0]] * 20)
+    >>> ISAC().fit(P, M).choose([0.9])
+    'model 0'
     """
 
-    # Anderson and Darling's statistic above which a cluster is split; a significance of 0.0001
     critical: float = 1.8692
-    min_cluster_size: int = 10  # datasets
-    random_state: int = 0  # seed of 2-means
+    min_cluster_size: int = 10
+    random_state: int = 0
 
     name: ClassVar[str] = "isac"
     title: ClassVar[str] = "ISAC"

@@ -99,7 +99,33 @@ class MetaODLearner(_Regressed, _RankBased):
     embedding onto the final U. The scores of a new dataset are ``f(phi(m)) Vᵀ``.
     `docs/learning.md` explains it from the paper to the code, and the choice of the defaults.
 
-    Most parameters are described in :class:`~metaod.learners._latent.LatentLearner`.
+    Parameters
+    ----------
+    k, intercept, epochs, learning_rate, lowest_rate, cycle, schedule, initialisation, tolerance
+        Factorisation: see :class:`~metaod.learners._latent.LatentLearner`.
+    early_stopping, held_out, patience
+        Number of epochs: see there.
+    base : float
+        b in the gain ``b ** P - 1`` of a model; a larger one puts more weight on the best models.
+    alpha : float
+        Sharpness of the sigmoid that approximates "is ranked above".
+    relevance : {"performance", "row"}
+        Whether gains are computed from performance, as in the paper, or from performance scaled to
+        [0, 1] within each dataset, so that all datasets have the same weight.
+    n_estimators, min_samples_leaf : int
+        Trees of the forest f, and the minimal number of datasets in a leaf.
+    phi, f
+        Embedding (``fit``, ``transform``) in place of PCA, and regressor with several outputs
+        (``fit``, ``predict``) in place of the forest.
+    random_state : int, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> P, M = np.array([[0.9, 0.1], [0.1, 0.9]] * 9), np.array([[0.0], [1.0]] * 9)
+    >>> MetaODLearner().fit(P, M).choose([1.0])
+    'model 1'
     """
 
     name: ClassVar[str] = "metaod"

@@ -21,18 +21,31 @@ class MetaODC(Learner):
     """Factorises C = [P, M] ≈ U Vᵀ and reconstructs a new dataset's performance from its M.
 
     V holds the leading right singular vectors of C, the best factorisation of that rank in squared
-    error: the paper's prediction ``[0 … 0; m] V Vᵀ`` is a projection. The columns of P are centred,
-    so a zero in place of the unknown performance means the model's average, and scaled, so both
-    blocks have the same weight. Missing cells of P are filled from the factorisation repeatedly
-    until they settle.
+    error, so that the paper's prediction ``[0 … 0; m] V Vᵀ`` is a projection. The columns of P are
+    centred, so that a zero in place of the unknown performance means the model's average, and
+    scaled, so that both blocks have the same weight. Missing cells of P are filled from the
+    factorisation repeatedly until they settle.
+
+    Parameters
+    ----------
+    k : int, default=10
+        Rank; less if the datasets span less.
+    centred : bool, default=True
+        Whether P is centred.
+
+    Examples
+    --------
+    >>> P, M = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.0], [1.0]])
+    >>> MetaODC().fit(P, M).choose([1.0])
+    'model 1'
     """
 
     name: ClassVar[str] = "metaod_c"
     title: ClassVar[str] = "MetaOD_C"
     summary: ClassVar[str] = "joint factorisation of performance and meta-features"
 
-    k: int = 10  # rank; less if the datasets span less
-    centred: bool = True  # whether P is centred
+    k: int = 10
+    centred: bool = True
 
     def _fit(self, training: Training, progress: Progress) -> None:
         check_counts(self, "k")

@@ -18,6 +18,17 @@ class RandomSelection(Learner):
 
     A score is a hash of the seed, the model's id and the meta-features: the same dataset always
     gets the same scores, alone or in a batch. A model without any value is always last.
+
+    Parameters
+    ----------
+    random_state : int, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> learner = RandomSelection().fit(np.array([[0.1, 0.5]]), np.array([[0.0]]))
+    >>> learner.choose([1.0]) == learner.choose([1.0])
+    True
     """
 
     random_state: int = 0

@@ -7,6 +7,10 @@ precision. A problem that LIBSVM solves in a few passes therefore ends at LIBSVM
 other is badly conditioned and its path depends on rounding. It is finished by alternating between
 working sets (all variables but a few fixed) and steps on all variables, to the same tolerance in a
 fraction of the time.
+
+scikit-learn's OneClassSVM on the same precomputed kernels is not used: for the paper's 36 models it
+took 1.0 times (1,800 x 21) and 1.6 times (5,800 x 36) as long, and it needs 8 instead of 4 bytes
+for each pair of rows, so that 2 GiB would allow 16,000 instead of 23,000 rows.
 """
 
 from collections.abc import Iterator, Sequence
