@@ -253,10 +253,10 @@ def _order_first(values: Matrix, indices: Indices, count: int, k: int) -> None:
     """
     parts = np.empty((64, 2), dtype=np.int64)
     parts[0, 0], parts[0, 1] = 0, count - 1
-    waiting = 1
-    while waiting > 0:
-        waiting -= 1
-        first, last = parts[waiting, 0], parts[waiting, 1]
+    stack_size = 1
+    while stack_size > 0:
+        stack_size -= 1
+        first, last = parts[stack_size, 0], parts[stack_size, 1]
         while last - first > 16:
             value, index = values[(first + last) // 2], indices[(first + last) // 2]
             a, b = first, last
@@ -270,14 +270,14 @@ def _order_first(values: Matrix, indices: Indices, count: int, k: int) -> None:
                     indices[a], indices[b] = indices[b], indices[a]
                     a += 1
                     b -= 1
-            # the shorter part is sorted first, so 64 waiting parts suffice for any count
+            # the shorter part is sorted first, so 64 stack_size parts suffice for any count
             if a < k and last - a > b - first:
-                parts[waiting, 0], parts[waiting, 1] = a, last
-                waiting += 1
+                parts[stack_size, 0], parts[stack_size, 1] = a, last
+                stack_size += 1
                 last = b
             elif a < k:
-                parts[waiting, 0], parts[waiting, 1] = first, b
-                waiting += 1
+                parts[stack_size, 0], parts[stack_size, 1] = first, b
+                stack_size += 1
                 first = a
             else:
                 last = b

@@ -83,7 +83,7 @@ def plan_column(
     name = str(series.name)
     column, reason = read_column(series, missing), ""
     if missing and isinstance(column, Labels) and not column.declared:
-        typer = ColumnTyper(missing, place=partial(row_name, series.index))
+        typer = ColumnTyper(missing, name_row=partial(row_name, series.index))
         typed, what = typer.type_labels(name, column, warnings)
         if typed is not None:
             column, reason = read_column(typed, missing), f"its text is all {what}"

@@ -53,14 +53,14 @@ def rounding_warning(column: str, why: str) -> str:
 class ColumnTyper:
     """Decides the types of the columns of one table.
 
-    `place` names a row, counted from 0, and `line_of` returns its line in a file. If the source
+    `name_row` names a row, counted from 0, and `line_of` returns its line in a file. If the source
     `declared` its types, text is not read as truth values and nothing counts as a mistake.
     """
 
     missing: frozenset[str]
     decimal: str = "."
     source: str | None = None
-    place: Callable[[int], str] = row_number
+    name_row: Callable[[int], str] = row_number
     line_of: Callable[[int], int] | None = None
     declared: bool = False
     _missing_numbers: frozenset[float] = field(init=False, repr=False)
@@ -85,7 +85,7 @@ class ColumnTyper:
         if is_text(series.dtype):
             labels = Labels.from_text(series)
         elif series.dtype == object:
-            read, rounded = read_objects(series, self.place, as_text=as_text)
+            read, rounded = read_objects(series, self.name_row, as_text=as_text)
             if isinstance(read, pd.Series):
                 if rounded:
                     warnings.append(rounding_warning(str(series.name), rounded))
@@ -204,7 +204,7 @@ class ColumnTyper:
             )
             remedy = f"mend it, name it as missing: {self._option('na', shown)}, or {as_text}"
         if self.source is None or self.line_of is None:
-            return BadColumn(name, f"{self.place(row)}: {what}", remedy=remedy, path=self.source)
+            return BadColumn(name, f"{self.name_row(row)}: {what}", remedy=remedy, path=self.source)
         return BadFile(self.source, what, line=self.line_of(row), column=name, remedy=remedy)
 
     def _option(self, option: str, value: str) -> str:

@@ -134,7 +134,7 @@ def rounding_of(low: int, high: int, *, has_gaps: bool) -> str:
 
 
 def read_objects(
-    series: "pd.Series[Any]", place: Callable[[int], str], *, as_text: bool = False
+    series: "pd.Series[Any]", name_row: Callable[[int], str], *, as_text: bool = False
 ) -> "tuple[pd.Series[Any] | Labels, str]":
     """Read Python objects: typed values if all are of one kind, else labels; and `rounding_of`."""
     objects = series.to_numpy(dtype=object)
@@ -149,9 +149,7 @@ def read_objects(
         kind = next((kind for kind, types in _OBJECT_KINDS if issubclass(value_type, types)), None)
         if kind is None:
             row = next(row for row in np.flatnonzero(present) if type(objects[row]) is value_type)
-            what = (
-                f"{place(int(row))} holds a value of type {value_type.__name__}, and only numbers, "
-            )
+            what = f"{name_row(int(row))} holds a value of type {value_type.__name__}, and only numbers, "
             remedy = "turn it into separate columns, or leave the column out"
             raise BadColumn(
                 series.name, f"{what}text, dates and durations can be read", remedy=remedy
@@ -161,7 +159,9 @@ def read_objects(
         values, rounded = _read_numbers(shown, present, kinds)
         return pd.Series(values, index=series.index, name=series.name), rounded
     if kinds in ({"date"}, {"duration"}) and not as_text:
-        converted = _convert(series, present, place, _stamp if kinds == {"date"} else _nanoseconds)
+        converted = _convert(
+            series, present, name_row, _stamp if kinds == {"date"} else _nanoseconds
+        )
         found = np.array(converted, "M8[us]") if kinds == {"date"} else _durations(converted)
         values = np.full(present.shape, "NaT", dtype=found.dtype)
         values[present] = found
@@ -218,7 +218,7 @@ def _differs(value: Any, converted: float) -> bool:
 def _convert(
     series: "pd.Series[Any]",
     present: npt.NDArray[np.bool_],
-    place: Callable[[int], str],
+    name_row: Callable[[int], str],
     convert: Callable[[Any], Any],
 ) -> list[Any]:
     objects = series.to_numpy(dtype=object)
@@ -228,7 +228,7 @@ def _convert(
             converted.append(convert(objects[row]))
         except (OverflowError, ValueError) as error:  # pandas' OutOfBounds errors are ValueErrors
             remedy = "mend the value or leave the column out"
-            raise BadColumn(series.name, f"{place(int(row))}: {error}", remedy=remedy) from error
+            raise BadColumn(series.name, f"{name_row(int(row))}: {error}", remedy=remedy) from error
     return converted
 
 

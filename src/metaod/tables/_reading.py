@@ -121,7 +121,7 @@ def _finish(content: Content, options: ReadOptions, source: str, path: str | Non
         missing=frozenset(options.na).union(() if content.declares_types else MISSING_WORDS),
         decimal=content.decimal,
         source=path,
-        place=content.locate,
+        name_row=content.locate,
         line_of=content.line_of,
         declared=content.declares_types,
     )
