@@ -159,7 +159,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     def save(self, path: "str | PathLike[str]") -> None:
         """Write the fitted estimator to one file, without pickle; :func:`metaod.load` reads it.
 
-        The file holds the training matrix: anyone who has the file can read the values of the table.
+        The file holds the training matrix: anyone who has it can read the values of the table.
         """
         check_is_fitted(self)
         SavedPick(

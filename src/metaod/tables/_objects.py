@@ -149,7 +149,8 @@ def read_objects(
         kind = next((kind for kind, types in _OBJECT_KINDS if issubclass(value_type, types)), None)
         if kind is None:
             row = next(row for row in np.flatnonzero(present) if type(objects[row]) is value_type)
-            what = f"{name_row(int(row))} holds a value of type {value_type.__name__}, and only numbers, "
+            held = value_type.__name__
+            what = f"{name_row(int(row))} holds a value of type {held}, and only numbers, "
             remedy = "turn it into separate columns, or leave the column out"
             raise BadColumn(
                 series.name, f"{what}text, dates and durations can be read", remedy=remedy
