@@ -9,8 +9,8 @@ working sets (all variables but a few fixed) and steps on all variables, to the 
 fraction of the time.
 
 scikit-learn's OneClassSVM on the same precomputed kernels is not used: for the paper's 36 models it
-took 1.0 times (1,800 x 21) and 1.6 times (5,800 x 36) as long, and it needs 8 instead of 4 bytes
-for each pair of rows, so that 2 GiB would allow 16,000 instead of 23,000 rows.
+takes 3.7 times (1,800 x 21) and 5.3 times (5,800 x 36) as long (benchmarks/one_class_svm.py), and 8
+instead of 4 bytes for each pair of rows.
 """
 
 from collections.abc import Iterator, Sequence
