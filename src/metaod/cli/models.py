@@ -80,7 +80,9 @@ def _named(family: list[str] | None, space: str) -> list[str] | None:
     known = {name.lower(): name for name in dict.fromkeys(s.detector for s in model_space(space))}
     for name in family:
         if name.lower() not in known:
-            raise BadParameter("metaod models", "--family", list(known.values()), name)
+            remedy = None if space == "all" else "Use --space all for the families of every space"
+            legal = list(known.values())
+            raise BadParameter("metaod models", "--family", legal, name, remedy=remedy)
     return [known[name.lower()] for name in family]
 
 
