@@ -106,7 +106,7 @@ def detect(
         names = [] if target is None else write_scored(found, target, label=reading["label"])
         if place:
             out.print()
-        _print(out, found, top, verbose=verbose)
+        _print(out, found, top, verbose=verbose, is_written=target is not None)
         if isinstance(target, Path):
             out.print(f"written: {visible(str(target))} (added {', '.join(names)})")
         if save is not None:
@@ -165,7 +165,7 @@ def _refuse_with_apply(given: dict[str, Any], defaults: dict[str, Any]) -> None:
             raise BadParameter(_COMMAND, f"--{name.replace('_', '-')}", legal, value)
 
 
-def _print(out: "Console", found: Detection, top: int, *, verbose: bool) -> None:
+def _print(out: "Console", found: Detection, top: int, *, verbose: bool, is_written: bool) -> None:
     size = f"{counted(found.table.n_rows, 'row')} × {counted(found.table.n_columns, 'column')}"
     out.print(f"{visible(found.table.source)}: {size}", style="bold")
     heading = "saved pick" if found.selection is None else "pick"
@@ -183,7 +183,8 @@ def _print(out: "Console", found: Detection, top: int, *, verbose: bool) -> None
         out.print(_top_rows(found, top))
     hidden = n_flagged - top
     if top and hidden > 0:
-        out.print(f"... and {counted(hidden, 'more flagged row')}; -o FILE writes all rows")
+        hint = "" if is_written else "; -o FILE writes all rows"
+        out.print(f"... and {counted(hidden, 'more flagged row')}{hint}")
 
 
 def _top_rows(found: Detection, top: int) -> Any:
