@@ -28,7 +28,9 @@ def main() -> None:
     is_reference = cells["model"].map(models["is_reference"].astype(bool))
     own, references = cells[~is_reference], cells[is_reference]
     print("# What is in the shipped performance matrix\n")
-    print("Made by `python tools/summarise_matrix.py` from the files in `src/metaod/pretrained`.\n")
+    print(
+        "Made by `python tools/summarise_matrix.py` from the files in `src/metaod/history/shipped`.\n"
+    )
     print(
         f"{len(datasets)} datasets of {datasets['origin'].nunique()} origins × "
         f"{own['model'].nunique()} models = {len(own)} cells, and "

@@ -11,11 +11,10 @@ from metaod.models import (
     ECODRun,
     HBOSRun,
     IForestRun,
-    KNNRun,
     LODARun,
-    LOFRun,
     Matrix,
     NeighbourRun,
+    NeighbourScores,
     PCARun,
     fit_scaling,
     run_ecod,
@@ -128,11 +127,11 @@ class LandmarkerRuns:
         seed = self.random_state
         return self._once("neighbours", lambda: run_neighbours(self._z_scores, random_state=seed))
 
-    def knn(self) -> KNNRun:
+    def knn(self) -> NeighbourScores:
         """Distances to neighbours, as scores of the rows that were searched."""
         return self._once("knn", lambda: run_knn(self.neighbours()))
 
-    def lof(self) -> LOFRun:
+    def lof(self) -> NeighbourScores:
         """Local outlier factors of the rows that were searched."""
         return self._once("lof", lambda: run_lof(self.neighbours()))
 

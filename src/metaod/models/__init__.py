@@ -23,7 +23,7 @@ from metaod.models._family import (
     unregister_family,
 )
 from metaod.models._model_id import DEFAULT_SCALING, Value
-from metaod.models._neighbours import NeighbourRun, run_neighbours
+from metaod.models._neighbours import NeighbourRun, NeighbourScores, run_neighbours
 from metaod.models._parameters import check_contamination, check_n_jobs
 from metaod.models._scaling import fit_scaling
 from metaod.models._score_scale import CLIP, ScoreScale
@@ -34,9 +34,9 @@ from metaod.models._spec import ModelSpec
 from metaod.models.families.ecod import ECODRun, run_ecod
 from metaod.models.families.hbos import HBOSRun, run_hbos
 from metaod.models.families.iforest import IForestRun, run_iforest
-from metaod.models.families.knn import KNNRun, run_knn
+from metaod.models.families.knn import run_knn
 from metaod.models.families.loda import N_BINS, N_CUTS, LODARun, run_loda
-from metaod.models.families.lof import LOFRun, lof_scores, run_lof
+from metaod.models.families.lof import lof_scores, run_lof
 from metaod.models.families.pca import N_COMPONENTS, PCARun, leading_components, run_pca
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CLIP", "COMMITTEE", "DEFAULT_SCALING", "N_BINS", "N_COMPONENTS", "N_CUTS", "REPRESENTATIVES",
     "SPACES", "AverageDetector", "Budget", "CellState", "Cost", "CostLaw", "ECODRun", "Family",
-    "HBOSRun", "IForestRun", "KNNRun", "LODARun", "LOFRun", "Matrix", "Mode", "ModelSpec",
-    "NeighbourRun", "Neighbours", "PCARun", "ScoreScale", "Scored", "Scores", "Settings",
+    "HBOSRun", "IForestRun", "LODARun", "Matrix", "Mode", "ModelSpec", "NeighbourRun",
+    "NeighbourScores", "Neighbours", "PCARun", "ScoreScale", "Scored", "Scores", "Settings",
     "SharedScorer", "SpecDetector", "UndefinedScores", "Value", "average_of", "candidate_averages",
     "check_contamination", "check_n_jobs", "expected_costs", "family", "fit_scaling", "is_average",
     "leading_components", "lof_scores", "member_ids", "members_of", "model_space",

@@ -143,12 +143,6 @@ def total_cost(costs: Iterable[Cost]) -> Cost:
     return Cost(sum(cost.seconds for cost in known), max(cost.n_bytes for cost in known))
 
 
-def expected_cost(spec: ModelSpec, n_rows: int, n_columns: int) -> Cost:
-    """Return the expected cost of one model, see :func:`expected_costs`."""
-    [cost] = expected_costs([spec], n_rows, n_columns)
-    return cost
-
-
 def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> list[Cost]:
     """Return the expected cost of fitting each model on a prepared table of that shape.
 

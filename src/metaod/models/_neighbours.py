@@ -183,6 +183,14 @@ _FEWEST_ROWS = 500  # smallest sample of a wide table
 
 
 @dataclass(frozen=True)
+class NeighbourScores:
+    """Scores of the rows that were searched; higher is more outlying."""
+
+    scores: Scores
+    rows: npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
 class NeighbourRun:
     """The nearest other rows of every row searched.
 

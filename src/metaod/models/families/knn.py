@@ -1,11 +1,9 @@
 """kNN: the distance of a row to its nearest others."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._family import Family, Settings, add_builtin
@@ -14,6 +12,7 @@ from metaod.models._neighbours import (
     PAPER_SIZES,
     NeighbourMethod,
     NeighbourRun,
+    NeighbourScores,
     Request,
     more_rows_than_neighbours,
 )
@@ -64,15 +63,7 @@ add_builtin(
 )
 
 
-@dataclass(frozen=True)
-class KNNRun:
-    """A run of kNN on the rows that were searched; scores: higher is more outlying."""
-
-    scores: Scores
-    rows: npt.NDArray[np.intp]
-
-
-def run_knn(neighbours: NeighbourRun, k: int = 5) -> KNNRun:
+def run_knn(neighbours: NeighbourRun, k: int = 5) -> NeighbourScores:
     """Score each row by the distance to its k-th nearest other, or to the farthest one found.
 
     Examples
@@ -82,4 +73,4 @@ def run_knn(neighbours: NeighbourRun, k: int = 5) -> KNNRun:
     array([5., 4., 5.])
     """
     k = min(k, neighbours.depth)
-    return KNNRun(knn_scores(neighbours.found, k, "largest"), neighbours.rows)
+    return NeighbourScores(knn_scores(neighbours.found, k, "largest"), neighbours.rows)

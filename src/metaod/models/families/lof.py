@@ -1,7 +1,6 @@
 """LOF: local outlier factors."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from metaod.models._neighbours import (
     PAPER_SIZES,
     NeighbourMethod,
     NeighbourRun,
+    NeighbourScores,
     Request,
     more_rows_than_neighbours,
 )
@@ -81,15 +81,7 @@ add_builtin(
 )
 
 
-@dataclass(frozen=True)
-class LOFRun:
-    """A run of LOF on the rows that were searched; scores: higher is more outlying."""
-
-    scores: Scores
-    rows: npt.NDArray[np.intp]
-
-
-def run_lof(neighbours: NeighbourRun, k: int = 20) -> LOFRun:
+def run_lof(neighbours: NeighbourRun, k: int = 20) -> NeighbourScores:
     """Score each row by its local outlier factor among its k nearest others, or all found.
 
     Examples
@@ -98,4 +90,4 @@ def run_lof(neighbours: NeighbourRun, k: int = 20) -> LOFRun:
     >>> run_lof(run_neighbours(np.array([[0.0], [1.0], [2.0], [9.0]])), 2).scores.round(3)
     array([0.875, 1.333, 0.875, 4.375])
     """
-    return LOFRun(lof_scores(neighbours.found, min(k, neighbours.depth)), neighbours.rows)
+    return NeighbourScores(lof_scores(neighbours.found, min(k, neighbours.depth)), neighbours.rows)
