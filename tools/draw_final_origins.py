@@ -1,7 +1,7 @@
 """Draw the final origins: a fifth of all origins, not used until the default selector is chosen.
 
-    python tools/draw_final_origins.py DATASETS MOTHERSETS \\
-        > src/metaod/history/shipped/final_origins.txt
+    cd src/metaod/history/shipped
+    python ../../../../tools/draw_final_origins.py DATASETS MOTHERSETS > final_origins.txt
 
 Drawn once, before any learner was built, from the origins of the datasets that are neither in the
 paper's ST table nor the origin of a motherset, which the paper's testbeds need.
