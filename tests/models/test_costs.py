@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_costs import expected_cost
 
 from metaod.errors import BadParameter
 from metaod.models import (
@@ -28,11 +29,6 @@ LAWS = json.loads(files("metaod.models").joinpath("costs.json").read_text("utf-8
 PAPER = model_space("paper")
 FAMILIES = sorted({spec.detector for spec in PAPER})
 quickly = settings(derandomize=True, deadline=None, max_examples=30)
-
-
-def expected_cost(spec, n_rows, n_columns):
-    [cost] = expected_costs([spec], n_rows, n_columns)
-    return cost
 
 
 def of_family(name):

@@ -3,11 +3,12 @@
 import re
 
 import pytest
+from made_costs import expected_cost
 from made_selecting import MODELS
 
 from metaod.errors import BadParameter, UserError
 from metaod.models import ModelSpec, model_space
-from metaod.models._costs import UNKNOWN, expected_cost
+from metaod.models._costs import UNKNOWN
 from metaod.selection import _candidates as candidates
 from metaod.selection._candidates import Candidates, Constraints
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from made_costs import expected_cost
 from made_selecting import AVERAGES, MODELS, averages_artifact, averages_data, table
 
 from metaod.artifacts import Artifact
@@ -23,7 +24,6 @@ from metaod.models import (
     total_cost,
     unregister_family,
 )
-from metaod.models._costs import expected_cost
 from metaod.selection import MetaOD, load, select
 from metaod.selection._fitting import fit_selection
 
