@@ -11,7 +11,6 @@ from itertools import chain
 import numpy as np
 
 from metaod.models import (
-    CLIP,
     CellState,
     ModelSpec,
     Scored,
@@ -147,7 +146,7 @@ class AverageScores:
         self._seconds: dict[ModelSpec, float] = {}
 
     def add(self, scored: Scored) -> None:
-        """Keep one member's scores, standardised and clipped; ignore any other model's."""
+        """Keep one member's scores, standardised and bounded; ignore any other model's."""
         if scored.spec not in self.members:
             return
         key = (scored.spec, scored.trial)
@@ -157,7 +156,7 @@ class AverageScores:
             self._missing[key] = scored
             return
         scale = ScoreScale.of(scored.scores, where=scored.spec.id)
-        self._kept[key] = np.clip(scale.standardised(scored.scores), *CLIP)
+        self._kept[key] = scale.bounded(scored.scores)
 
     def scored(self) -> Iterator[Scored]:
         """Yield the averages' scores, after all members were added."""

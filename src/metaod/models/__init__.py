@@ -26,7 +26,7 @@ from metaod.models._model_id import DEFAULT_SCALING, Value
 from metaod.models._neighbours import NeighbourRun, NeighbourScores, run_neighbours
 from metaod.models._parameters import check_contamination, check_n_jobs
 from metaod.models._scaling import fit_scaling
-from metaod.models._score_scale import CLIP, ScoreScale
+from metaod.models._score_scale import REPAIRABLE, ScoreScale
 from metaod.models._scoring import Budget, CellState, Mode, Scored, SharedScorer, score_models
 from metaod.models._search import Neighbours
 from metaod.models._spaces import SPACES, model_space, specs_of
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from metaod.models._detector import AverageDetector, SpecDetector, UndefinedScores
 
 __all__ = [
-    "CLIP", "COMMITTEE", "DEFAULT_SCALING", "N_BINS", "N_COMPONENTS", "N_CUTS", "REPRESENTATIVES",
+    "COMMITTEE", "DEFAULT_SCALING", "N_BINS", "N_COMPONENTS", "N_CUTS", "REPAIRABLE",
+    "REPRESENTATIVES",
     "SPACES", "AverageDetector", "Budget", "CellState", "Cost", "CostLaw", "ECODRun", "Family",
     "HBOSRun", "IForestRun", "LODARun", "Matrix", "Mode", "ModelSpec", "NeighbourRun",
     "NeighbourScores", "Neighbours", "PCARun", "ScoreScale", "Scored", "Scores", "Settings",

@@ -15,7 +15,7 @@ from metaod.models._family import family
 from metaod.models._model_id import ModelId
 from metaod.models._parameters import check_contamination, check_n_jobs
 from metaod.models._scaling import fit_scaling
-from metaod.models._score_scale import CLIP, ScoreScale
+from metaod.models._score_scale import ScoreScale
 
 _BLOCK = 10_000
 """New rows scored at once: the 300 neighbours of each take some 100 MB."""
@@ -167,8 +167,8 @@ def _training_scores(detector: Any, spec: ModelId, n_rows: int) -> Scores:
 class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
     """A PyOD detector that averages the standardised scores of several models.
 
-    Each model's scores are standardised by the mean and standard deviation of its training scores
-    and clipped to [-3, 6].
+    Each model's scores are standardised by the mean and standard deviation of its training scores;
+    beyond [-3, 6] they hardly grow (:meth:`ScoreScale.bounded`).
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no anno
 
     def _average(self, scores: Sequence[Scores]) -> Scores:
         parts = [
-            weight * np.clip(scale.standardised(own), *CLIP)
+            weight * scale.bounded(own)
             for weight, scale, own in zip(self.weights_, self.scales_, scores, strict=True)
         ]
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)

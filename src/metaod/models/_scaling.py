@@ -48,7 +48,7 @@ class FittedScaling:
         if X.ndim != 2 or X.shape[1] != self.n_columns:
             legal = f"a matrix of {self.n_columns} columns"
             raise BadParameter("FittedScaling.transform", "X", legal, X.shape)
-        result = X[:, self.kept] * self.unit
+        result = np.ascontiguousarray(X[:, self.kept]) * self.unit
         result -= self.center
         result /= self.scale
         if self.name in {"robust", "whitened"}:
@@ -59,7 +59,7 @@ class FittedScaling:
             result = _signed_log(result)
             result -= self.log_center
             result /= self.log_scale
-        return np.ascontiguousarray(result)
+        return result
 
 
 def fit_scaling(name: str, X: Matrix) -> FittedScaling:
@@ -90,6 +90,9 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
     """
     if name not in SCALINGS:
         raise BadParameter("ModelSpec", "scaling", SCALINGS, name)
+    # numpy adds the rows in another order in column-major arrays, and the last bit of a mean decides
+    # on which side of an edge of a histogram tied values fall
+    X = np.ascontiguousarray(X)
     largest = np.abs(X).max(axis=0, initial=0.0)
     # exact in floating point: ordinary data gets the same z-scores with or without it
     outside = (largest > 1e100) | ((largest < 1e-100) & (largest > 0))
