@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-import numpy as np
-
 from metaod.models import (
     CellState,
     ModelSpec,

@@ -90,8 +90,8 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
     """
     if name not in SCALINGS:
         raise BadParameter("ModelSpec", "scaling", SCALINGS, name)
-    # numpy adds the rows in another order in column-major arrays, and the last bit of a mean decides
-    # on which side of an edge of a histogram tied values fall
+    # numpy adds column-major arrays in another order, and the last bit of a mean decides on which
+    # side of a histogram's edge tied values fall
     X = np.ascontiguousarray(X)
     largest = np.abs(X).max(axis=0, initial=0.0)
     # exact in floating point: ordinary data gets the same z-scores with or without it
