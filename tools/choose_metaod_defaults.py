@@ -49,7 +49,8 @@ class Regime:
     def __init__(self, rows: np.ndarray, by_origin: bool) -> None:
         matrix = shipped_matrix(references=True)
         self.P = shipped_matrix().loc[rows]
-        self.M = shipped_metafeatures("paper").loc[rows, list(schema("paper").learned)]
+        M = shipped_metafeatures("paper")
+        self.M = M.loc[rows, list(schema("paper").of_columns(M.columns).learned)]
         self.origins = shipped_datasets().loc[rows, "origin"]
         self.reference = matrix.loc[rows, "IForest()"]
         units = self.origins if by_origin else pd.Series(range(len(rows)), index=rows)

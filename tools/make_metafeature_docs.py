@@ -13,7 +13,7 @@ from pathlib import Path
 from metaod.metafeatures import SCHEMAS, Feature, Schema, schema, statistic_and_summary
 from metaod.metafeatures._landmarker_runs import MAX_ROWS, MAX_VALUES
 from metaod.metafeatures._pair_features import MAX_PAIRED_COLUMNS
-from metaod.metafeatures._summaries import SUMMARIES
+from metaod.metafeatures._summaries import ADJECTIVES, SUMMARIES
 from metaod.models import N_COMPONENTS
 
 REFERENCE = Path(__file__).parents[1] / "docs/metafeatures.md"
@@ -40,7 +40,9 @@ distribution.
 
 The last column marks features. A *scale-free* feature stays the same when all values are multiplied
 by one positive number. A *constant* feature is the same for every table of the same size, by its
-definition, and is not used for learning. A feature marked *ours* is not in the paper's list.
+definition, and is not used for learning. A feature marked *ours* is not in the paper's list. A
+later version of a schema has all features of the earlier ones, with the same values, and those
+marked *since version* with its number; learners trained with an earlier version can be used.
 `NAME_{{{",".join(SUMMARIES)}}}` stands for six features.
 """
 
@@ -82,28 +84,28 @@ def marks(feature: Feature) -> list[str]:
         "scale-free": feature.scale_free,
         "constant": feature.constant,
         "ours": not feature.in_paper,
+        f"since version {feature.since}": feature.since > 1,
     }
     return [mark for mark, holds in marked.items() if holds]
 
 
 def rows(features: tuple[Feature, ...]) -> Iterator[tuple[str, Feature]]:
-    """Return names with features; the summaries of one statistic are one row."""
-    stems: dict[str, dict[str, Feature]] = {}
+    """Return names with features; summaries of one statistic with the same marks are one row."""
+    parts: dict[tuple[str, ...], dict[str, Feature]] = {}
     for feature in features:
         statistic, summary = statistic_and_summary(feature) or (feature.name, "")
-        stems.setdefault(statistic, {})[summary] = feature
-    for stem, summaries in stems.items():
+        parts.setdefault((statistic, *marks(feature)), {})[summary] = feature
+    for (stem, *_), summaries in parts.items():
+        summary, feature = next(iter(summaries.items()))
         if len(summaries) == 1:
-            feature = next(iter(summaries.values()))
             yield f"`{feature.name}`", feature
             continue
-        feature = summaries["mean"]
         yield (
             f"`{stem}_{{{','.join(summaries)}}}`",
             replace(
                 feature,
-                definition=feature.definition.removeprefix("mean "),
-                formula=feature.formula.removeprefix("mean of "),
+                definition=feature.definition.removeprefix(f"{ADJECTIVES[summary]} "),
+                formula=feature.formula.removeprefix(f"{summary} of "),
             ),
         )
 

@@ -202,13 +202,24 @@ def test_scores_for_extracted_metafeatures():
     assert artifact.learner.choose(artifact.vector(features)) == scores.idxmax()
 
 
+def test_a_learner_of_an_earlier_version_takes_features_of_the_present_one(tmp_path):
+    used = schema("paper").at(1)
+    learner = Foresting().fit(history(6)[0].to_numpy(), np.ones((6, len(used.learned))))
+    learner.features_ = used.learned
+    part = UsedSchema("paper", 1, used.learned)
+    features = extract(np.random.default_rng(1).normal(size=(60, 3)))
+    Artifact.of(learner, schemas=(part,)).save(tmp_path / "a.metaod")
+    vector = Artifact.load(tmp_path / "a.metaod").vector(features)
+    np.testing.assert_array_equal(vector, [features[name] for name in used.learned])
+
+
 def test_metafeatures_of_another_schema_are_refused():
     artifact = from_paper()
     lacking = SimpleNamespace(versions={"scores": 1}, to_dict=dict)
     with pytest.raises(UserError, match="extract that schema"):
         artifact.vector(lacking)
     X = np.random.default_rng(1).normal(size=(60, 3))
-    with pytest.raises(UserError, match="version 99, got version 1; train"):
+    with pytest.raises(UserError, match="version 99, got version 2; update"):
         from_paper(99).vector(extract(X))
     with pytest.raises(UserError, match="no schema"):
         fitted().vector(extract(X))

@@ -67,7 +67,7 @@ def test_train_and_load(capsys, tmp_path, store):
     )
     assert code == 0, err
     assert err == ""
-    for words in ("global_best (GB)", "8 of 4 origins", "3, by ap", "schema paper 1", str(out)):
+    for words in ("global_best (GB)", "8 of 4 origins", "3, by ap", "schema paper 2", str(out)):
         assert words in screen
     artifact = Artifact.load(out)
     assert artifact.manifest.models == tuple(spec.id for spec in SPECS)

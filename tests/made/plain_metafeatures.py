@@ -16,6 +16,14 @@ from sklearn.decomposition import PCA
 SUMMARIES = ("min", "max", "mean", "std", "skewness", "kurtosis")
 
 
+KINDS_OF_A_MATRIX = {
+    "numeric_column_share": 1.0, "category_column_share": 0.0, "text_column_share": 0.0,
+    "date_column_share": 0.0, "gap_share": 0.0, "column_with_gaps_share": 0.0,
+    "gap_share_max": 0.0, "log_levels_mean": 0.0, "log_levels_max": 0.0,
+    "rare_level_row_share": 0.0,
+}  # fmt: skip
+
+
 def plain_features(X, seeds=(0, 1, 2), categorical_share=0.0):
     """All features of the paper's schema, by name."""
     with warnings.catch_warnings():
@@ -27,6 +35,7 @@ def plain_features(X, seeds=(0, 1, 2), categorical_share=0.0):
             **column_features(X),
             **pair_features(X),
             **landmarker_features(X, seeds),
+            **KINDS_OF_A_MATRIX,
         }
 
 
@@ -67,6 +76,12 @@ def sample_features(X):
     x = X.ravel()
     q1, q25, q75, q99 = np.percentile(x, [1, 25, 75, 99])
     iqr, mean, std, median = q75 - q25, x.mean(), x.std(), np.median(x)
+    outside = {
+        "1_99": (x < q1) | (x > q99),
+        "3_std": np.abs(x - mean) > 3 * std,
+        "1_5_iqr": (x < q25 - 1.5 * iqr) | (x > q75 + 1.5 * iqr),
+        "3_iqr": (x < q25 - 3 * iqr) | (x > q75 + 3 * iqr),
+    }
     return {
         "sample_mean": mean,
         "sample_median": median,
@@ -87,10 +102,8 @@ def sample_features(X):
         "average_absolute_deviation": np.mean(np.abs(x - median)),
         "quantile_coefficient_dispersion": iqr / (q75 + q25),
         "coefficient_of_variance": std / mean,
-        "outside_1_99": np.mean((x < q1) | (x > q99)),
-        "outside_3_std": np.mean(np.abs(x - mean) > 3 * std),
-        "outside_1_5_iqr": np.mean((x < q25 - 1.5 * iqr) | (x > q75 + 1.5 * iqr)),
-        "outside_3_iqr": np.mean((x < q25 - 3 * iqr) | (x > q75 + 3 * iqr)),
+        **{f"outside_{name}": np.mean(values) for name, values in outside.items()},
+        **{f"has_outside_{name}": float(np.any(values)) for name, values in outside.items()},
     }
 
 
@@ -101,6 +114,11 @@ def column_features(X):
     tested = [p_value for p_value in normality if not np.isnan(p_value)]
     values = summaries("normality_p", normality)
     values["not_normal_share"] = np.mean(np.array(tested) < 0.05) if tested else np.nan
+    for level in (5, 1):
+        flags = [float(p_value < level / 100) for p_value in tested] or [np.nan]
+        values[f"not_normal_{level}_min"] = min(flags)
+        values[f"not_normal_{level}_max"] = max(flags)
+        values["not_normal_1_mean"] = np.mean(flags)
     for order in range(5, 11):
         values |= summaries(f"moment_{order}", [stats.moment(x, order) for x in columns])
     values |= summaries("skewness", [stats.skew(x) for x in columns])
@@ -109,7 +127,6 @@ def column_features(X):
     values |= summaries("coefficient_of_variation", [x.std() / x.mean() for x in columns])
     counts = [np.unique(x, return_counts=True)[1] for x in columns]
     values |= summaries("entropy", [stats.entropy(c, base=2) / np.log2(n) for c in counts])
-    del values["entropy_skewness"], values["entropy_kurtosis"]
     return values
 
 
@@ -210,6 +227,7 @@ def hbos_features(Z):
     return {
         **summaries("hbos_mean", detector.hist_.mean(axis=0)),
         **summaries("hbos_max", detector.hist_.max(axis=0)),
+        **summaries("hbos_min", detector.hist_.min(axis=0)),
         **score_features("hbos", detector.decision_scores_),
     }
 
@@ -228,6 +246,8 @@ def projection_features(projections, histograms, scores):
         **summaries("loda_histogram_mean", [histogram.mean() for histogram in histograms]),
         **summaries("loda_histogram_max", [histogram.max() for histogram in histograms]),
         **summaries("loda_histogram_entropy", entropies),
+        **summaries("loda_bin_mean", np.mean(histograms, axis=0)),
+        **summaries("loda_bin_max", np.max(histograms, axis=0)),
         **score_features("loda", scores),
     }
 

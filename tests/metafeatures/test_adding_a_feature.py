@@ -48,7 +48,7 @@ def test_the_new_features_are_extracted_beside_the_others():
     features = extract(X, ("paper", "extra"))
     assert features.names == (*schema("paper").names, "zero_share", "hbos_highest", "hbos_range")
     assert features["zero_share"] == 0.5
-    assert features.versions == {"paper": 1, "extra": 1}
+    assert features.versions == {"paper": 2, "extra": 1}
     np.testing.assert_array_equal(features.values[:-3], extract(X).values)
 
 
@@ -65,7 +65,7 @@ def test_landmarker_features_are_nan_where_no_landmarker_runs():
 
 def test_the_shipped_schemas_are_frozen():
     assert [(schema(name).version, len(schema(name).names)) for name in ("paper", "scores")] == [
-        (1, 231),
+        (2, 270),
         (1, 153),
     ]
 
@@ -76,6 +76,25 @@ def test_names_of_schemas_and_features_are_unique():
         register_schema("paper", 2, ())
     with pytest.raises(BadParameter, match="'zero_share'"):
         register_schema("other", 1, (zeros,))
+
+
+def test_earlier_versions_are_the_first_features_of_later_ones():
+    first, present = schema("paper").at(1), schema("paper")
+    assert (first.version, len(first.names), len(first.learned)) == (1, 231, 213)
+    assert present.names[:231] == first.names
+    assert {feature.since for feature in present.features[231:]} == {2}
+    assert present.at(2) == present
+    assert present.of_columns(first.names) == present.of_columns(()) == first
+    assert present.of_columns([*first.names, "hbos_min_mean"]) == present
+    for wrong in (0, 3):
+        with pytest.raises(BadParameter, match="1 to 2"):
+            present.at(wrong)
+
+
+def test_a_feature_is_no_newer_than_its_schema():
+    late = computes(Feature("late", "g", "d", since=2))(lambda _: [1.0])
+    with pytest.raises(BadParameter, match="'late'"):
+        register_schema("other", 1, (late,))
 
 
 def test_a_function_must_return_one_number_for_each_feature():

@@ -316,11 +316,24 @@ def test_metafeature_matrix():
         M = metafeature_matrix(store, "made")
         assert M.columns.tolist() == ["f0", "f1"]
         np.testing.assert_array_equal(M.to_numpy(), [[1.0, np.nan], [-2.0, 1e300]])
-        store.record_task(fingerprint(3), (), [vector(9.0, version=2)])
-        assert metafeature_matrix(store, "made").to_numpy().tolist() == [[9.0]]
+        store.record_task(fingerprint(3), (), [vector(9.0, 8.0, 7.0, version=2)])
+        assert metafeature_matrix(store, "made", 2).to_numpy().tolist() == [[9.0, 8.0, 7.0]]
         assert len(metafeature_matrix(store, "made", 1)) == 2
         with pytest.raises(BadParameter, match=r"'made 1', 'made 2', 'other 3'.*Got 'made 7'"):
             metafeature_matrix(store, "made", 7)
+
+
+def test_metafeatures_are_read_in_the_newest_version_that_every_dataset_has():
+    with filled_store() as store:
+        old = metafeature_matrix(store, "made")
+        store.record_task(fingerprint(3), (), [vector(9.0, 8.0, 7.0, version=2)])
+        mixed = metafeature_matrix(store, "made")
+        assert mixed.columns.tolist() == ["f0", "f1"]
+        assert mixed.loc[fingerprint(3)].tolist() == [9.0, 8.0]
+        np.testing.assert_array_equal(mixed.loc[old.index], old)
+        for number in old.index:
+            store.record_task(number, (), [vector(1.0, 2.0, 3.0, version=2)])
+        assert metafeature_matrix(store, "made").columns.tolist() == ["f0", "f1", "f2"]
 
 
 def test_summary():

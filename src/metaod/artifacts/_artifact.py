@@ -109,8 +109,8 @@ class Artifact:
         values = features.to_dict()
         for part in self.manifest.schemas:
             found = features.versions.get(part.name)
-            if found != part.version or not values.keys() >= set(part.features):
-                got, remedy = f"version {found}", f"{_TRAIN_AGAIN} with this version of metaod"
+            if found is None or found < part.version or not values.keys() >= set(part.features):
+                got, remedy = f"version {found}", f"update metaod, or {_TRAIN_AGAIN}"
                 if found is None:
                     got, remedy = "none", "extract that schema too"
                 needed = f"meta-features of schema {part.name!r}, version {part.version}"
@@ -156,7 +156,7 @@ def _read_manifest(document: dict[str, Any], path: "str | PathLike[str]") -> Man
             what = f"needs meta-features of the unknown schema {part.name!r}"
             raise UnfitArtifact(path, what, remedy="update metaod")
         known = SCHEMAS[part.name].version
-        if part.version != known:
+        if not 1 <= part.version <= known:
             needed = f"needs meta-features of schema {part.name!r}, version {part.version}"
             what = f"{needed}; this metaod extracts version {known}"
             remedy = "update metaod" if part.version > known else _TRAIN_AGAIN

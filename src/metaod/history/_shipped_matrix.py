@@ -83,10 +83,14 @@ def shipped_metafeatures(schema: str = "paper") -> "pd.DataFrame":
     schema : {"paper", "scores"}, default="paper"
         The schema; NaN where a feature is undefined for a dataset.
     """
-    files = {path.stem.split("-")[1]: path for path in shipped_folder().glob("metafeatures-*")}
-    if schema not in files:
-        raise BadParameter("shipped_metafeatures", "schema", sorted(files), schema)
-    return _read(files[schema].name).set_index("dataset")
+    versions: dict[str, list[int]] = {}
+    for path in shipped_folder().glob("metafeatures-*"):
+        _, name, version = path.stem.split("-")
+        versions.setdefault(name, []).append(int(version))
+    if schema not in versions:
+        raise BadParameter("shipped_metafeatures", "schema", sorted(versions), schema)
+    newest = f"metafeatures-{schema}-{max(versions[schema])}.parquet"
+    return _read(newest).set_index("dataset")
 
 
 @cache

@@ -60,7 +60,8 @@ class TrainingData:
         P : DataFrame
             Performance, in the order of the result.
         metafeatures : mapping of str to DataFrame
-            The meta-features by schema, in its present version, one column a feature.
+            The meta-features by schema, one column a feature. The version is the newest that has
+            one of the columns; all its features must be there.
         datasets : DataFrame
             Name, origin, n_rows and n_columns.
         reference : Series, optional
@@ -70,14 +71,15 @@ class TrainingData:
         """
         if measure not in MEASURES:
             raise BadParameter("TrainingData", "measure", MEASURES, measure)
-        parts = []
+        parts, schemas = [], []
         for name, frame in metafeatures.items():
-            features = schema(name).learned
-            lacking = [feature for feature in features if feature not in frame.columns]
+            used = schema(name).of_columns(frame.columns)
+            lacking = [feature for feature in used.learned if feature not in frame.columns]
             if lacking:
-                legal = f"all features of {name!r}"
+                legal = f"all features of {name!r}, version {used.version}"
                 raise BadParameter("TrainingData", "metafeatures", legal, f"no {lacking[0]}")
-            parts.append(frame[list(features)])
+            parts.append(frame[list(used.learned)])
+            schemas.append(UsedSchema(name, used.version, used.learned))
         if not parts:
             raise BadParameter("TrainingData", "metafeatures", "of one schema at least", "none")
         rows = P.index[P.notna().any(axis=1)]
@@ -91,7 +93,7 @@ class TrainingData:
             pd.concat([part.loc[rows] for part in parts], axis=1),
             datasets.loc[rows, ["name", "origin", "n_rows", "n_columns"]],
             pd.Series(np.nan, index=rows) if reference is None else reference.reindex(rows),
-            tuple(UsedSchema(s.name, s.version, s.learned) for s in map(schema, metafeatures)),
+            tuple(schemas),
             measure,
         )
 

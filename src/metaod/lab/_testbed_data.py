@@ -112,10 +112,11 @@ def _metafeatures(
     from metaod.store import metafeature_matrix  # noqa: PLC0415 - needs sqlalchemy
 
     try:
-        found = metafeature_matrix(store, name, schema(name).version)
-    except BadParameter:  # the store has none of this version of the schema
+        found = metafeature_matrix(store, name)
+    except BadParameter:  # the store has none of this schema
         found = pd.DataFrame()
-    return _rows(found, f"{name} meta-features", members, folder)[list(schema(name).learned)]
+    rows = _rows(found, f"{name} meta-features", members, folder)
+    return rows[list(schema(name).of_columns(rows.columns).learned)]
 
 
 def _rows(

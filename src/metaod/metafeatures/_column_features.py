@@ -13,7 +13,13 @@ import numpy.typing as npt
 from numba import njit
 
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
-from metaod.metafeatures._summaries import ROUNDING, Statistic, power_of_two, summaries
+from metaod.metafeatures._summaries import (
+    ROUNDING,
+    Statistic,
+    power_of_two,
+    summaries,
+    summarise,
+)
 from metaod.models import Matrix, Scores
 
 _BLOCK = 2**20  # values sorted at a time
@@ -130,6 +136,36 @@ _COLUMN_STATISTICS = summaries(
 )  # fmt: skip
 
 COLUMN_FEATURES = (_NORMALITY, _not_normal_share, _COLUMN_STATISTICS)
+"""Features of version 1."""
+
+
+def _not_normal(percent: int, n_summaries: int) -> Statistic:
+    def of_columns(columns: Columns) -> Scores:
+        p_values = columns.normality_p
+        return np.where(np.isnan(p_values), np.nan, p_values < percent / 100)
+
+    return Statistic(
+        f"not_normal_{percent}", "normality",
+        f"flag (1 or 0) of a difference from a normal distribution at the {percent} % level",
+        f"p(K^2) < {percent / 100}", of_columns, in_paper=False, since=2, n_summaries=n_summaries,
+    )  # fmt: skip
+
+
+# the mean at the 5 % level is not_normal_share; other summaries of a flag follow from its mean
+_NOT_NORMAL = summaries("columns", _columns, _not_normal(5, 2), _not_normal(1, 3))
+
+
+@computes(
+    *Statistic("entropy", "entropy", "normalised entropy of the distinct values", "H(x) / log2(n)",
+               in_paper=False, since=2).features("columns")[4:]
+)  # fmt: skip
+def _entropy_shape(inputs: FeatureInputs) -> Scores:
+    columns = inputs.shared(describe_columns)
+    return summarise(columns.entropy / np.log2(columns.n_rows))[4:]
+
+
+FURTHER_COLUMN_FEATURES = (_NOT_NORMAL, _entropy_shape)
+"""Features of version 2."""
 
 
 def _skewness_score(skewness: Scores, n: float) -> Scores:

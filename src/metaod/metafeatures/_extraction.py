@@ -10,8 +10,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter, UserError
-from metaod.metafeatures._column_features import COLUMN_FEATURES
-from metaod.metafeatures._landmarker_features import LANDMARKER_FEATURES
+from metaod.metafeatures._column_features import COLUMN_FEATURES, FURTHER_COLUMN_FEATURES
+from metaod.metafeatures._kind_features import kinds
+from metaod.metafeatures._landmarker_features import (
+    FURTHER_LANDMARKER_FEATURES,
+    LANDMARKER_FEATURES,
+)
 from metaod.metafeatures._landmarker_runs import LandmarkerRuns
 from metaod.metafeatures._pair_features import pairs
 from metaod.metafeatures._schema import (
@@ -23,13 +27,15 @@ from metaod.metafeatures._schema import (
     register_schema,
 )
 from metaod.metafeatures._score_features import SCORE_FEATURES
-from metaod.metafeatures._value_features import sample, size
+from metaod.metafeatures._value_features import sample, sample_flags, size
 from metaod.tables import PreparedTable, Table, prepare
 
 Describable = PreparedTable | Table | pd.DataFrame | npt.NDArray[Any]
 """Types of table that :func:`extract` accepts."""
 
-register_schema("paper", 1, (size, sample, *COLUMN_FEATURES, pairs, *LANDMARKER_FEATURES))
+_PAPER_1 = (size, sample, *COLUMN_FEATURES, pairs, *LANDMARKER_FEATURES)
+_PAPER_2 = (sample_flags, *FURTHER_COLUMN_FEATURES, *FURTHER_LANDMARKER_FEATURES, kinds)
+register_schema("paper", 2, (*_PAPER_1, *_PAPER_2))
 register_schema("scores", 1, SCORE_FEATURES)
 
 
@@ -68,7 +74,7 @@ class MetaFeatures:
 
     @property
     def versions(self) -> dict[str, int]:
-        """Version of each schema; vectors of two versions do not mix."""
+        """Version of each schema."""
         return {part.name: part.version for part in self.schemas}
 
     def to_dict(self) -> dict[str, float]:
@@ -106,8 +112,8 @@ def extract(
     Parameters
     ----------
     X : PreparedTable, Table, pandas.DataFrame or numpy.ndarray
-        The table. A table or frame is prepared first. An array must hold finite numbers; its share
-        of categorical columns is 0.
+        The table. A table or frame is prepared first. An array must hold finite numbers; all its
+        columns count as numeric, without gaps.
     schema : {"paper", "scores"} or sequence of them, default="paper"
         What to extract; several schemas share their landmarker runs.
     random_state : int, default=0
@@ -122,12 +128,12 @@ def extract(
     (2.0, 3.167)
     """
     parts = _schemas(schema)
-    matrix, categorical_share = _prepared(X)
+    matrix, prepared = _prepared(X)
     if runs is None:
         runs = LandmarkerRuns(matrix, random_state=random_state)
     elif runs.X is not matrix and not np.array_equal(runs.X, matrix):
         raise BadParameter("extract", "runs", "runs on the prepared matrix of X", runs.X.shape)
-    inputs = FeatureInputs(runs, categorical_share)
+    inputs = FeatureInputs(runs, prepared)
     functions = [function for part in parts for function in feature_functions(part.name)]
     return MetaFeatures(parts, np.concatenate([function(inputs) for function in functions]))
 
@@ -142,12 +148,12 @@ def _schemas(names: "str | Sequence[str]") -> tuple[Schema, ...]:
     return tuple(SCHEMAS[name] for name in chosen)
 
 
-def _prepared(X: Describable) -> tuple[npt.NDArray[np.float64], float]:
-    """Return the prepared matrix, and the share of columns that held categories or text."""
+def _prepared(X: Describable) -> tuple[npt.NDArray[np.float64], PreparedTable | None]:
+    """Return the prepared matrix, and the prepared table unless an array is given."""
     if isinstance(X, Table | pd.DataFrame):
         X = prepare(X)
     if isinstance(X, PreparedTable):
-        return X.X, X.record.categorical_share
+        return X.X, X
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or X.ndim != 2 or X.size == 0:
         shown = (X.shape, X.dtype) if isinstance(X, np.ndarray) else type(X)
         legal = "a PreparedTable, a Table, a pandas DataFrame or a matrix of numbers"
@@ -158,4 +164,4 @@ def _prepared(X: Describable) -> tuple[npt.NDArray[np.float64], float]:
     if not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
         remedy = "give a DataFrame, which is prepared first, or fill them"
         raise UserError("the matrix has missing or infinite values", where="extract", remedy=remedy)
-    return matrix, 0.0
+    return matrix, None

@@ -4,10 +4,19 @@ Landmarkers run with default parameters on z-scored columns; all features are sc
 of iForest and LODA are averaged over seeds.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
-from metaod.metafeatures._summaries import ROUNDING, Statistic, averaged, summaries, summarise
+from metaod.metafeatures._summaries import (
+    ROUNDING,
+    SUMMARIES,
+    Statistic,
+    averaged,
+    summaries,
+    summarise,
+)
 from metaod.models import N_BINS, N_COMPONENTS, N_CUTS, IForestRun, LODARun, Scores
 
 
@@ -114,6 +123,46 @@ def _score_summaries(inputs: FeatureInputs) -> Scores:
 
 
 LANDMARKER_FEATURES = (_IFOREST, _HBOS, _LODA, _pca, _score_summaries)
+"""Features of version 1."""
+
+_HBOS_MIN = summaries(
+    "columns", lambda inputs: [inputs.runs.hbos()],
+    Statistic("hbos_min", "HBOS", "smallest density of a bin",
+              "min over 10 bins of count / (n width)", lambda run: run.density.min(axis=0),
+              in_paper=False, since=2),
+    uses_landmarkers=True,
+)  # fmt: skip
+
+_LODA_BINS = (
+    Statistic("loda_bin_mean", "LODA", "mean share of a bin",
+              "mean over projections of count / n", lambda run: run.shares.mean(axis=0),
+              in_paper=False, since=2),
+    Statistic("loda_bin_max", "LODA", "largest share of a bin", "max over projections of count / n",
+              lambda run: run.shares.max(axis=0), in_paper=False, since=2),
+)  # fmt: skip
+
+
+def _loda_bin_features(statistic: Statistic) -> list[Feature]:
+    features = list(statistic.features(f"the {N_BINS} bins"))
+    if statistic.stem == "loda_bin_mean":
+        # the shares of a projection add up to 1
+        mean = SUMMARIES.index("mean")
+        features[mean] = replace(features[mean], constant=True)
+    return features
+
+
+@computes(
+    *(feature for one in _LODA_BINS for feature in _loda_bin_features(one)), uses_landmarkers=True
+)
+def _loda_bins(inputs: FeatureInputs) -> Scores:
+    return averaged([
+        np.concatenate([summarise(one.of_source(run)) for one in _LODA_BINS])
+        for run in _lodas(inputs)
+    ])  # fmt: skip
+
+
+FURTHER_LANDMARKER_FEATURES = (_HBOS_MIN, _loda_bins)
+"""Features of version 2."""
 
 
 def score_summary(scores: Scores) -> Scores:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from metaod.errors import BadParameter
 from metaod.metafeatures._landmarker_runs import LandmarkerRuns
+from metaod.tables import PreparedTable
 
 _Result = TypeVar("_Result")
 
@@ -35,6 +36,8 @@ class Feature:
         Whether it stays the same when all values are multiplied by one positive number.
     constant : bool
         Whether all tables of one shape have the same value; it is then not used for learning.
+    since : int
+        The first version of its schema that has it.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Feature:
     in_paper: bool = True
     scale_free: bool = False
     constant: bool = False
+    since: int = 1
 
 
 class FeatureInputs:
@@ -53,14 +57,14 @@ class FeatureInputs:
     ----------
     runs : LandmarkerRuns
         The landmarkers of the table; ``runs.X`` is the prepared matrix.
-    categorical_share : float, default=0.0
-        Share of the columns that held categories or text before preparation.
+    prepared : PreparedTable, optional
+        The prepared table, which records what its columns were; None for a matrix of numbers.
     """
 
-    def __init__(self, runs: LandmarkerRuns, categorical_share: float = 0.0) -> None:
+    def __init__(self, runs: LandmarkerRuns, prepared: PreparedTable | None = None) -> None:
         self.runs = runs
         self.X = runs.X
-        self.categorical_share = categorical_share
+        self.prepared = prepared
         self._shared: dict[object, object] = {}
 
     def shared(self, compute: "Callable[[FeatureInputs], _Result]") -> _Result:
@@ -128,7 +132,8 @@ class Schema:
     name : str
         The schema's name.
     version : int
-        Counted up whenever a feature's value may change; vectors of two versions do not mix.
+        Counted up whenever features are added. A version has all features of the earlier ones, with
+        the same values, so that learners trained with an earlier version can be used.
     features : tuple of Feature
         The features, in the order of a vector.
     """
@@ -155,6 +160,25 @@ class Schema:
         """Names of the features used for learning: all but those constant by definition."""
         return tuple(feature.name for feature in self.features if not feature.constant)
 
+    def at(self, version: int) -> "Schema":
+        """Return an earlier version of the schema.
+
+        Examples
+        --------
+        >>> len(schema("paper").at(1).names)
+        231
+        """
+        if not 1 <= version <= self.version:
+            raise BadParameter("Schema", "version", f"1 to {self.version}", version)
+        kept = tuple(feature for feature in self.features if feature.since <= version)
+        return Schema(self.name, version, kept)
+
+    def of_columns(self, columns: Iterable[str]) -> "Schema":
+        """Return the newest version that has a feature among these columns."""
+        given = set(columns)
+        versions = (feature.since for feature in self.features if feature.name in given)
+        return self.at(max(versions, default=1))
+
 
 _schemas: dict[str, Schema] = {}
 _functions: dict[str, tuple[FeatureFunction, ...]] = {}
@@ -166,8 +190,8 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(_schemas)
 def register_schema(name: str, version: int, functions: Iterable[FeatureFunction]) -> Schema:
     """Register a schema, whose name :func:`extract` and others then take.
 
-    To change or add a feature of a schema that a learner or a store uses, count the version up and
-    train the learners again, or register the new features as another schema.
+    To add a feature to a schema that a learner or a store uses, count the version up and give the
+    feature that version as ``since``. A feature whose values change needs a new name.
 
     Parameters
     ----------
@@ -186,6 +210,9 @@ def register_schema(name: str, version: int, functions: Iterable[FeatureFunction
     for feature in features:
         if feature.name in known:
             legal = "functions whose feature names are new"
+            raise BadParameter("register_schema", "functions", legal, feature.name)
+        if feature.since > version:
+            legal = f"functions whose features are since version {version} or before"
             raise BadParameter("register_schema", "functions", legal, feature.name)
         known.append(feature.name)
     _functions[name] = functions

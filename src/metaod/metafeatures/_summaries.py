@@ -17,11 +17,12 @@ from numba import njit
 from metaod.metafeatures._schema import Feature, FeatureFunction, FeatureInputs, computes
 from metaod.models import Scores
 
-_ADJECTIVES = {
+ADJECTIVES = {
     "min": "smallest", "max": "largest", "mean": "mean", "std": "standard deviation of the",
     "skewness": "skewness of the", "kurtosis": "kurtosis of the",
 }  # fmt: skip
-SUMMARIES = tuple(_ADJECTIVES)
+"""How definitions name the summaries."""
+SUMMARIES = tuple(ADJECTIVES)
 """The summaries, in the order in which they are computed."""
 
 ROUNDING = 16 * np.finfo(np.float64).eps
@@ -39,6 +40,8 @@ class Statistic:
     of_source: Callable[[Any], Scores] = lambda values: values  # numbers of a source
     scale_free: bool = True
     constant: bool = False
+    in_paper: bool = True
+    since: int = 1  # the first version of the schema that has it
     n_summaries: int = 6  # how many of SUMMARIES are features
 
     def features(self, over: str) -> tuple[Feature, ...]:
@@ -46,8 +49,8 @@ class Statistic:
         return tuple(
             Feature(f"{self.stem}_{summary}", self.group,
                     f"{adjective} {self.definition} over {over}", f"{summary} of {self.formula}",
-                    scale_free=self.scale_free, constant=self.constant)
-            for summary, adjective in list(_ADJECTIVES.items())[: self.n_summaries]
+                    self.in_paper, self.scale_free, self.constant, self.since)
+            for summary, adjective in list(ADJECTIVES.items())[: self.n_summaries]
         )  # fmt: skip
 
 

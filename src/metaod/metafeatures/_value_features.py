@@ -31,7 +31,8 @@ def _size(name: str, definition: str, formula: str) -> Feature:
 )  # fmt: skip
 def size(inputs: FeatureInputs) -> tuple[float, ...]:
     n, p = inputs.X.shape
-    return n, p, p / n, math.log(n), math.log(n / p), math.log(p), inputs.categorical_share
+    categorical = inputs.prepared.record.categorical_share if inputs.prepared else 0.0
+    return n, p, p / n, math.log(n), math.log(n / p), math.log(p), categorical
 
 
 def _sample(
@@ -79,6 +80,26 @@ def _sample(
             "mean(x < q25 - 3 iqr or x > q75 + 3 iqr)", scale_free=True, in_paper=False),
 )  # fmt: skip
 def sample(inputs: FeatureInputs) -> tuple[float, ...]:
+    return inputs.shared(_describe_values)
+
+
+@computes(
+    *(
+        Feature(f"has_outside_{name}", "sample", f"1 if a value lies {where}, else 0",
+                f"outside_{name} > 0", in_paper=False, scale_free=True, since=2)
+        for name, where in (
+            ("1_99", "below the 1st or above the 99th percentile"),
+            ("3_std", "more than 3 standard deviations from the mean"),
+            ("1_5_iqr", "more than 1.5 interquartile ranges beyond a quartile"),
+            ("3_iqr", "more than 3 interquartile ranges beyond a quartile"),
+        )
+    )
+)  # fmt: skip
+def sample_flags(inputs: FeatureInputs) -> list[float]:
+    return [float(share > 0) for share in inputs.shared(_describe_values)[-4:]]
+
+
+def _describe_values(inputs: FeatureInputs) -> tuple[float, ...]:
     ordered = np.sort(inputs.X, axis=None)
     low, high = float(ordered[0]), float(ordered[-1])
     unit = power_of_two(max(abs(low), abs(high)))

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, Table, func, select
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, REFERENCE, TrainingData
-from metaod.metafeatures import SCHEMAS, schema
+from metaod.metafeatures import SCHEMAS
 from metaod.models import CellState, Mode
 from metaod.store import _rows as rows
 from metaod.store import _schema as tables
@@ -95,7 +95,8 @@ def metafeature_matrix(store: Store, schema_name: str, version: int | None = Non
     schema_name : str
         The schema.
     version : int, optional
-        Its version; by default the newest in the store.
+        Its version; by default the newest that can be read for every dataset, since a version
+        has all features of the earlier ones.
 
     Returns
     -------
@@ -110,17 +111,27 @@ def metafeature_matrix(store: Store, schema_name: str, version: int | None = Non
             legal = [f"{name} {number}" for name, number in known]
             got = schema_name if version is None else f"{schema_name} {version}"
             raise BadParameter("metafeature_matrix", "schema_name", legal, got)
-        key, features = known[max(chosen)]
+        listed = {known[item][0]: item for item in chosen}
         found = connection.execute(
-            select(datasets.c.fingerprint, vectors.c.vector)
+            select(datasets.c.fingerprint, vectors.c.schema, vectors.c.vector)
             .join(vectors, vectors.c.dataset == datasets.c.key)
-            .where(vectors.c.schema == key)
+            .where(vectors.c.schema.in_(listed))
             .order_by(datasets.c.collection, datasets.c.name, datasets.c.fingerprint)
         ).all()
-    M = np.array([np.frombuffer(item.vector, "<f8") for item in found], dtype=np.float64)
+    newest: dict[str, tuple[tuple[str, int], bytes]] = {}
+    for item in found:
+        vector = (listed[item.schema], item.vector)
+        newest[item.fingerprint] = max(newest.get(item.fingerprint, vector), vector)
+    features_of = {item: known[item][1] for item, _ in newest.values()}
+    oldest = known[min(features_of, default=max(chosen))][1]
+    features = [name for name in oldest if all(name in names for names in features_of.values())]
+    positions = {
+        item: [names.index(name) for name in features] for item, names in features_of.items()
+    }
+    M = [np.frombuffer(data, "<f8")[positions[item]] for item, data in newest.values()]
     return pd.DataFrame(
-        M.reshape(len(found), len(features)),
-        index=pd.Index([item.fingerprint for item in found], dtype=object, name="dataset"),
+        np.array(M, dtype=np.float64).reshape(len(M), len(features)),
+        index=pd.Index(list(newest), dtype=object, name="dataset"),
         columns=pd.Index(features, dtype=object, name="feature"),
     )
 
@@ -173,7 +184,7 @@ def training_data(
     store : Store
         The store.
     schemas : sequence of {"paper", "scores"}, default=("paper",)
-        Schemas of the meta-features, in their present versions.
+        Schemas of the meta-features, in the newest version that every dataset has.
     measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
         The measure in P.
     """
@@ -192,17 +203,16 @@ def training_data(
         reference = performance_matrix(store, measure, models=[REFERENCE])[REFERENCE]
     except BadParameter:
         reference = None  # the store was built without references
-    metafeatures = {name: _present_metafeatures(store, name) for name in schemas}
+    metafeatures = {name: _metafeatures(store, name) for name in schemas}
     datasets = datasets_frame(store).set_index("fingerprint")
     return TrainingData.from_frames(P, metafeatures, datasets, reference=reference, measure=measure)
 
 
-def _present_metafeatures(store: Store, name: str) -> pd.DataFrame:
-    version = schema(name).version
+def _metafeatures(store: Store, name: str) -> pd.DataFrame:
     try:
-        return metafeature_matrix(store, name, version)
+        return metafeature_matrix(store, name)
     except BadParameter as error:
-        what = f"holds no meta-features of schema {name!r}, version {version}"
+        what = f"holds no meta-features of schema {name!r}"
         remedy = f"extract them with: metaod build --schema {name}"
         raise UserError(what, where=str(store), remedy=remedy) from error
 
