@@ -5,7 +5,9 @@ python tools/make_metafeature_docs.py --check    exits with 1 if that file is no
 """
 
 import argparse
+import csv
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from metaod.metafeatures._summaries import ADJECTIVES, SUMMARIES
 from metaod.models import N_COMPONENTS
 
 REFERENCE = Path(__file__).parents[1] / "docs/metafeatures.md"
+PUBLISHED = Path(__file__).with_name("published_metafeatures.csv")
 
 HEAD = f"""\
 # Meta-features
@@ -47,6 +50,21 @@ marked *since version* with its number; learners trained with an earlier version
 """
 
 
+PUBLISHED_HEAD = """
+## The published extractor's features
+
+The authors' released code (`metaod/models/gen_meta_features.py` in the repository yzhao062/MetaOD)
+computes {count} features of the unscaled table. Of these, {same} are the same in ours, {differs}
+differ and {absent} are absent; {ours} of ours have no counterpart there. *The same* means equal up
+to rounding on tables without constant columns on which both are defined;
+`tests/metafeatures/test_published_features.py` checks it. The list is in
+`tools/published_metafeatures.csv`.
+
+| there | what it computes there | ours | | how and why |
+|---|---|---|---|---|
+"""
+
+
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -62,7 +80,8 @@ def main() -> None:
 
 def reference() -> str:
     """Return the whole page."""
-    return HEAD + "".join(line for name in SCHEMAS for line in schema_part(schema(name)))
+    schemas = "".join(line for name in SCHEMAS for line in schema_part(schema(name)))
+    return HEAD + schemas + "".join(published_part())
 
 
 def schema_part(one: Schema) -> Iterator[str]:
@@ -76,6 +95,22 @@ def schema_part(one: Schema) -> Iterator[str]:
         for names, feature in rows(features):
             cells = (names, feature.definition, f"`{feature.formula}`", ", ".join(marks(feature)))
             yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def published_part() -> Iterator[str]:
+    """Return the part that compares the published extractor's features with ours."""
+    with PUBLISHED.open(encoding="utf-8", newline="") as file:
+        published = list(csv.DictReader(file))
+    counts = Counter(row["status"] for row in published)
+    since = {feature.name: feature.since for feature in schema("paper").features}
+    ours_only = len(since.keys() - {row["ours"] for row in published})
+    yield PUBLISHED_HEAD.format(count=len(published), ours=ours_only, **counts)
+    for row in published:
+        ours = f"`{row['ours']}`" if row["ours"] else ""
+        if since.get(row["ours"], 1) > 1:
+            ours += f" (since version {since[row['ours']]})"
+        cells = (f"`{row['published']}`", row["definition"], ours, row["status"], row["note"])
+        yield "| " + " | ".join(cells) + " |\n"
 
 
 def marks(feature: Feature) -> list[str]:
