@@ -2,7 +2,9 @@
 
 from metaod.lab._catalogue import Catalogue, CatalogueEntry, catalogue
 from metaod.lab._evaluation import EvaluationRun, evaluate_testbed, run_evaluation
+from metaod.lab._injection import KINDS, Injection, recovery
 from metaod.lab._loading import load_dataset
+from metaod.lab._metaens import MetaEns, ScoreHistory
 from metaod.lab._protocols import PROTOCOLS, Protocol, grouped_folds, groups_of, splits_of
 from metaod.lab._publication import write_all
 from metaod.lab._results import Results
@@ -23,19 +25,23 @@ from metaod.lab.testbeds._building import build_childsets, build_poc, build_st
 from metaod.lab.testbeds._folder import LeftOut, Manifest, Member, read_manifest
 
 __all__ = [
+    "KINDS",
     "PROTOCOLS",
     "Candidate",
     "Catalogue",
     "CatalogueEntry",
     "ChildsetGenerator",
     "EvaluationRun",
+    "Injection",
     "LeftOut",
     "Manifest",
     "Member",
+    "MetaEns",
     "Motherset",
     "Protocol",
     "Recipe",
     "Results",
+    "ScoreHistory",
     "TestbedData",
     "average_ranks",
     "bootstrap_intervals",
@@ -53,6 +59,7 @@ __all__ = [
     "read_manifest",
     "read_motherset",
     "read_mothersets",
+    "recovery",
     "run_evaluation",
     "run_protocol",
     "splits_of",

@@ -91,10 +91,10 @@ def recovery(
 def _local(Z: Matrix, count: int, rng: Generator) -> Matrix:
     """Return rows moved by noise of three times the spread of their nearest rows."""
     made = Z[rng.integers(len(Z), size=count)]
-    for row in made:
-        distance = ((Z - row) ** 2).sum(axis=1)
+    for row in range(count):
+        distance = ((Z - made[row]) ** 2).sum(axis=1)
         nearest = Z[np.argsort(distance, kind="stable")[: _NEIGHBOURS + 1]]
-        row += 3.0 * nearest.std(axis=0) * rng.standard_normal(Z.shape[1])
+        made[row] += 3.0 * nearest.std(axis=0) * rng.standard_normal(Z.shape[1])
     return made
 
 
@@ -108,12 +108,14 @@ def _global(Z: Matrix, count: int, rng: Generator) -> Matrix:
 def _cluster(Z: Matrix, count: int, rng: Generator) -> Matrix:
     """Return a narrow clump of rows, two standard deviations from a row in every column."""
     centre = Z[rng.integers(len(Z))] + 2.0 * rng.choice([-1.0, 1.0], Z.shape[1])
-    return centre + 0.2 * rng.standard_normal((count, Z.shape[1]))
+    made: Matrix = centre + 0.2 * rng.standard_normal((count, Z.shape[1]))
+    return made
 
 
 def _dependency(Z: Matrix, count: int, rng: Generator) -> Matrix:
     """Return rows with each value from another row: margins stay, relations do not."""
-    return Z[rng.integers(len(Z), size=(count, Z.shape[1])), np.arange(Z.shape[1])]
+    made: Matrix = Z[rng.integers(len(Z), size=(count, Z.shape[1])), np.arange(Z.shape[1])]
+    return made
 
 
 def _masked(Z: Matrix, count: int, rng: Generator) -> Matrix:

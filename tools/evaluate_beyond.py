@@ -1,0 +1,428 @@
+"""Evaluate selectors with new information: injected outliers, averages within an error, MetaEns.
+
+    python tools/evaluate_beyond.py DATASETS INJECTED SCORES [SCORES ...]
+
+DATASETS is the folder of labelled datasets with its list. SCORES are folders of scores that
+``metaod build --space extended --keep-scores MODEL ...`` kept for all models of the extended space;
+the first that has a dataset is used. INJECTED is a folder where the recoveries of injected outliers
+are kept; they are computed where they are missing, in two seconds for each dataset. Datasets
+without scores are left out, and with ``--present`` those without recoveries too.
+
+Follows the second search in docs/selector-protocol.md: development origins in ten folds. Writes
+results/selector/beyond.csv and .md; with ``--log`` it also adds a line for each design to
+results/selector/designs.csv. Needs the extras ``lab`` and ``store``.
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from evaluate_selector import CHOSEN, FOLDER, Bench, Rows
+from threadpoolctl import threadpool_limits
+
+from metaod.history import average_precision, iter_folder
+from metaod.lab import KINDS, MetaEns, ScoreHistory, bootstrap_intervals, recovery
+from metaod.learners import make_learner, origin_folds
+from metaod.models import (
+    CLIP,
+    COMMITTEE,
+    REPRESENTATIVES,
+    Matrix,
+    ScoreScale,
+    average_of,
+    member_ids,
+    model_space,
+)
+from metaod.store._tasks import KeptScores, ScoreCache
+from metaod.tables import prepare
+
+SPECS = model_space("extended")
+MODELS = [spec.id for spec in SPECS]
+FAMILIES = [spec.detector for spec in SPECS]
+FOREST = "IForest(n_estimators=100, max_features=1.0)"
+SEEDS = 3
+PRIORS = (0.01, 0.03, 0.1, 0.3)
+ERRORS = (0.25, 0.5, 1.0)
+MOST = 7
+"""Most candidates within one standard error that are averaged."""
+
+DEFAULT, COMMITTEE_NAME = "the default: gain forest", "fixed committee of seven"
+FIXED = "best fixed average of up to three"
+
+Votes = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The votes of models in an average; ``unit`` scores are from 0 to 1, else standardised."""
+
+    votes: Votes
+    unit: bool = False
+
+    @classmethod
+    def of(cls, *columns: str, unit: bool = False) -> "Answer":
+        """The average of columns of P; a model has one vote for each column that it is in."""
+        votes: dict[str, int] = defaultdict(int)
+        for column in columns:
+            for member in member_ids(column):
+                votes[member] += 1
+        return cls(tuple(sorted(votes.items())), unit)
+
+
+Answers = dict[tuple[str, int], dict[str, Answer]]
+"""By design and seed: the answer on every dataset."""
+
+
+def main() -> None:
+    """Write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("datasets", type=Path)
+    parser.add_argument("injected", type=Path)
+    parser.add_argument("scores", type=Path, nargs="+")
+    parser.add_argument("--present", action="store_true")
+    parser.add_argument("--log", action="store_true")
+    given = parser.parse_args()
+    with threadpool_limits(1):
+        study = Study(given.datasets, [ScoreCache(folder) for folder in given.scores])
+        study.read_recoveries(given.injected, compute=not given.present)
+        print(f"{len(study.names)} datasets of {study.origins.nunique()} origins", flush=True)
+        answers: Answers = {}
+        for fold in range(len(study.bench.splits)):
+            for part in (forests(study, fold), fixed(study, fold), metaens(study, fold)):
+                for design, seed, name, answer in part:
+                    answers.setdefault((design, seed), {})[name] = answer
+            print(f"fold {fold + 1} of 10", flush=True)
+        reached = study.performance(answers)
+    write(study, reached, log=given.log)
+
+
+Part = Iterator[tuple[str, int, str, Answer]]
+
+
+class Study:
+    """Development datasets with kept scores: labels, scores, recoveries, folds."""
+
+    def __init__(self, folder: Path, caches: list[ScoreCache]) -> None:
+        self.bench = Bench(final=False)
+        self.data = self.bench.data(CHOSEN)
+        self.caches = caches
+        development = set(self.bench.P.index)
+        self.labels, self.entries = {}, {}
+        for entry in iter_folder(folder, label="y"):
+            dataset = entry.load()
+            name = dataset.fingerprint
+            if name in development and any(cache.path(name).exists() for cache in caches):
+                self.labels[name], self.entries[name] = dataset.y, entry
+        self.recoveries: dict[str, pd.DataFrame] = {}
+        self._histories: dict[str, ScoreHistory] = {}
+
+    def read_recoveries(self, folder: Path, *, compute: bool) -> None:
+        """Read the recoveries of injected outliers; compute or leave out what is missing."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, entry in self.entries.items():
+            path = folder / f"{name.replace(':', '-')}.csv"
+            if not path.exists() and compute:
+                recovery(prepare(entry.load().table).X, SPECS).to_csv(path, float_format="%.6f")
+            if path.exists():
+                self.recoveries[name] = pd.read_csv(path, index_col=0)[MODELS]
+        self.names = [name for name in self.data.P.index if name in self.recoveries]
+
+    @property
+    def origins(self) -> "pd.Series[str]":
+        """Origins of the datasets."""
+        return self.data.origins[self.names]
+
+    def rows(self, mask: Rows) -> list[str]:
+        """Names of the datasets of a split that the study has."""
+        return [name for name in self.data.P.index[mask] if name in self.recoveries]
+
+    def scores(self, name: str) -> KeptScores:
+        """Kept scores of a dataset."""
+        for cache in self.caches:
+            if cache.path(name).exists():
+                return cache.read(name)
+        raise KeyError(name)
+
+    def matrix(self, name: str) -> npt.NDArray[np.float32]:
+        """Scores of all models in the first trial, NaN where missing."""
+        kept = self.scores(name)
+        missing = np.full(len(self.labels[name]), np.nan, dtype=np.float32)
+        return np.array([kept.get((model, 0), missing) for model in MODELS])
+
+    def history(self, name: str) -> ScoreHistory:
+        """What MetaEns learns from a dataset."""
+        if name not in self._histories:
+            found = ScoreHistory.of(self.matrix(name), self.labels[name], FAMILIES)
+            self._histories[name] = found
+        return self._histories[name]
+
+    def performance(self, answers: Answers) -> dict[str, pd.DataFrame]:
+        """Average precision of all answers, by design: datasets × seeds."""
+        wanted: dict[str, set[Answer]] = defaultdict(set)
+        for by_name in answers.values():
+            for name, answer in by_name.items():
+                wanted[name].add(answer)
+        found = {}
+        for name, asked in wanted.items():
+            kept, y = self.scores(name), self.labels[name]
+            found.update({(name, answer): _ap(answer, kept, y) for answer in asked})
+        columns: dict[str, dict[int, pd.Series[float]]] = defaultdict(dict)
+        for (design, seed), by_name in answers.items():
+            values = {name: found[name, answer] for name, answer in by_name.items()}
+            columns[design][seed] = pd.Series(values).reindex(self.names)
+        return {design: pd.DataFrame(values) for design, values in columns.items()}
+
+
+def _ap(answer: Answer, kept: KeptScores, y: npt.NDArray[np.int8]) -> float:
+    """Mean average precision over the kept trials."""
+    trials = {trial for model, trial in kept if model in dict(answer.votes)}
+    found = []
+    for trial in sorted(trials):
+        total = np.zeros(len(y))
+        for model, votes in answer.votes:
+            scores = kept.get((model, trial), kept[model, 0]).astype(np.float64)
+            if answer.unit:
+                standard = MetaEns().scores(scores[np.newaxis], [0])
+            else:
+                scale = ScoreScale.of(scores, where=model)
+                standard = np.clip(scale.standardised(scores), *CLIP)
+            total += votes * standard
+        found.append(average_precision(y, total))
+    return float(np.mean(found))
+
+
+def fixed(study: Study, fold: int) -> Part:
+    """The committee, the best fixed average of the training origins, the best recoveries."""
+    train, test = study.bench.splits[fold]
+    P, reference = study.data.P, study.data.reference
+    filled = P[train].apply(lambda column: column.fillna(reference[train]))
+    means = filled.mean()
+    small = [column for column in P if len(member_ids(column)) <= 3]
+    best = str(means[small].idxmax())
+    committee = average_of(*COMMITTEE).id
+    # models with the same recovery: the better one on the training origins
+    order = means[MODELS].rank() * 1e-9
+    for name in study.rows(test):
+        usable = P.loc[name].notna()
+        for design, column in ((COMMITTEE_NAME, committee), (FIXED, best)):
+            yield design, 0, name, Answer.of(column if usable[column] else FOREST)
+        found = study.recoveries[name].where(usable[MODELS], axis=1)
+        for kind in KINDS:
+            pick = str((found.loc[kind].fillna(-1.0) + order).idxmax())
+            yield f"best recovery of {kind} outliers", 0, name, Answer.of(pick)
+        pick = str((found.mean().fillna(-1.0) + order).idxmax())
+        yield "best recovery, mean over kinds", 0, name, Answer.of(pick)
+
+
+def forests(study: Study, fold: int) -> Part:
+    """The gain forest: as it is, with recoveries, with a prior, within standard errors."""
+    train, test = (study.rows(mask) for mask in study.bench.splits[fold])
+    prior = _priors(study, test)
+    with_kinds = _recovery_features(study, by_kind=True)
+    with_means = _recovery_features(study, by_kind=False)
+    weight = _inner_prior(study, train)
+    for seed in range(SEEDS):
+        learner, scores = _fitted(study, study.data.M, train, test, seed)
+        yield from _picks(DEFAULT, seed, study, scores)
+        for factor in PRIORS:
+            added = scores + factor * prior
+            yield from _picks(f"forest + {factor} × recovery", seed, study, added)
+        added = scores + weight * prior
+        yield from _picks("forest + recovery, weight by inner folds", seed, study, added)
+        for error in ERRORS:
+            for single in (True, False):
+                what = "single models" if single else "candidates"
+                design = f"all {what} within {error} standard errors"
+                for name in test:
+                    columns = _within(learner, study, name, error, single=single)
+                    yield design, seed, name, Answer.of(*columns)
+        for design, M in (
+            ("forest with recoveries by kind", with_kinds),
+            ("forest with mean recoveries", with_means),
+        ):
+            _, scores = _fitted(study, M, train, test, seed)
+            yield from _picks(design, seed, study, scores)
+
+
+def _fitted(
+    study: Study, M: pd.DataFrame, train: list[str], test: list[str], seed: int, **params: Any
+) -> tuple[Any, pd.DataFrame]:
+    learner = make_learner(CHOSEN.learner, **{**CHOSEN.params, **params}, random_state=seed)
+    learner.fit(study.data.P.loc[train], M.loc[train], study.data.origins[train])
+    return learner, learner.predict(M.loc[test])
+
+
+def _picks(design: str, seed: int, study: Study, scores: pd.DataFrame) -> Part:
+    usable = scores.where(study.data.P.loc[scores.index].notna())
+    for name, pick in usable.T.sort_index().T.idxmax(axis=1).items():
+        yield design, seed, str(name), Answer.of(str(pick))
+
+
+def _recovery_features(study: Study, *, by_kind: bool) -> pd.DataFrame:
+    """Meta-features of all datasets with recoveries of injected outliers beside them."""
+    rows = {}
+    for name, found in study.recoveries.items():
+        if by_kind:
+            few = found[[spec.id for spec in REPRESENTATIVES]]
+            rows[name] = {f"{k} {m}": few.loc[k, m] for k in few.index for m in few}
+        else:
+            rows[name] = found.mean().add_prefix("recovery ").to_dict()
+    return study.data.M.join(pd.DataFrame.from_dict(rows, orient="index"))
+
+
+def _priors(study: Study, names: list[str]) -> pd.DataFrame:
+    """Mean recovery of every column's members less that of iForest; 0 where unknown."""
+    members = {column: list(member_ids(column)) for column in study.data.P}
+    rows = []
+    for name in names:
+        found = study.recoveries[name].mean()
+        found = (found - found[FOREST]).fillna(0.0)
+        rows.append({column: found[ids].mean() for column, ids in members.items()})
+    return pd.DataFrame(rows, index=names)
+
+
+def _inner_prior(study: Study, train: list[str]) -> float:
+    """The weight of the prior with the best performance in five folds of the training origins."""
+    folds = origin_folds(study.data.origins[train], 5)
+    P, reference = study.data.P.loc[train], study.data.reference[train]
+    gains = dict.fromkeys((0.0, *PRIORS), 0.0)
+    for fold in range(5):
+        left, out = ([n for n, f in zip(train, folds, strict=True) if (f == fold) == inside]
+                     for inside in (False, True))  # fmt: skip
+        _, scores = _fitted(study, study.data.M, left, out, 0, n_estimators=100)
+        prior = _priors(study, out)
+        for weight in gains:
+            picks = (scores + weight * prior).where(P.loc[out].notna()).idxmax(axis=1)
+            gains[weight] += sum(P.loc[name, picks[name]] - reference[name] for name in out)
+    return max(gains, key=lambda weight: gains[weight])
+
+
+def _within(learner: Any, study: Study, name: str, error: float, *, single: bool) -> list[str]:
+    """Columns whose predicted gain is within standard errors of the best, at most seven."""
+    M = study.data.M.loc[[name], list(learner.features_)].to_numpy(dtype=np.float64)
+    weights: Matrix = learner.regression_.leaf_weights(learner.leaves_, M)[0] * learner.votes_
+    weights = weights / weights.sum()
+    columns = np.array(sorted(learner.models_))  # the order of a learner's own columns
+    allowed = study.data.P.loc[name, columns].notna().to_numpy()
+    if single:
+        allowed &= np.isin(columns, MODELS)
+    columns = columns[allowed]
+    gains = learner.gains_[:, allowed]
+    values = gains - learner.price * (gains < -learner.loss)
+    means = weights @ values
+    behind = values[:, [means.argmax()]] - values
+    spread = weights @ behind**2 - (weights @ behind) ** 2
+    errors = np.sqrt(np.maximum(spread, 0.0) * (weights**2).sum())
+    order = np.argsort(-means, kind="stable")
+    near = order[(means.max() - means <= error * errors)[order]]
+    return [str(column) for column in columns[near[:MOST]]]
+
+
+def metaens(study: Study, fold: int) -> Part:
+    """MetaEns, with the first model chosen in three ways, and its first models alone."""
+    train, test = (study.rows(mask) for mask in study.bench.splits[fold])
+    history = [study.history(name) for name in train]
+    _, predicted = _fitted(study, study.data.M, train, test, 0)
+    for seed in range(SEEDS):
+        learner = MetaEns(random_state=seed).fit(history, FAMILIES)
+        for name in test:
+            scores = study.matrix(name)
+            singles = predicted.loc[name, MODELS].to_numpy()
+            present = ~np.isnan(scores).any(axis=1)
+            best = int(np.where(present, singles, -np.inf).argmax())
+            for how, first in (("elect", None), ("neighbours", None), ("gain forest", best)):
+                learner.first = "elect" if how == "elect" else "neighbours"
+                chosen = [MODELS[index] for index in learner.choose(scores, first=first)]
+                yield f"MetaEns, first by {how}", seed, name, Answer.of(*chosen, unit=True)
+                yield f"first model by {how} alone", seed, name, Answer.of(chosen[0])
+
+
+def write(study: Study, reached: dict[str, pd.DataFrame], *, log: bool) -> None:
+    """Write the table of designs, and add it to the log."""
+    iforest = study.data.reference[study.names]
+    default, committee, best = (
+        reached[name].mean(axis=1) for name in (DEFAULT, COMMITTEE_NAME, FIXED)
+    )
+    rows = []
+    for design, values in reached.items():
+        row: dict[str, Any] = {"design": design, "MAP": values.mean(axis=None)}
+        mean = values.mean(axis=1)
+        for title, other in (
+            ("gain", iforest),
+            ("over_default", default),
+            ("over_committee", committee),
+            ("over_fixed", best),
+        ):
+            difference = values.sub(other, axis=0)
+            low, high = bootstrap_intervals((mean - other).to_frame(), study.origins)[0]
+            row |= {title: difference.mean(axis=None), f"{title}_low": low, f"{title}_high": high}
+            row[f"{title}_wins"] = round(float((difference > 1e-9).sum().mean()))
+            row[f"{title}_losses"] = round(float((difference < -1e-9).sum().mean()))
+        row["lost_05"] = (values.sub(iforest, axis=0) < -0.05).mean(axis=None)
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    table.to_csv(FOLDER / "beyond.csv", index=False, float_format="%.6f")
+    titles = ["design", "MAP", "− iForest [95 %]", "lost > .05", "− default [95 %]", "wins-losses"]
+    titles += ["− committee [95 %]", "wins-losses"]
+    lines = [
+        f"{len(study.names)} development datasets of {study.origins.nunique()} origins.",
+        "",
+        f"| {' | '.join(titles)} |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        cells = [
+            row["design"],
+            f"{row['MAP']:.4f}",
+            _interval(row, "gain"),
+            f"{row['lost_05']:.1%}",
+        ]
+        for title in ("over_default", "over_committee"):
+            cells += [_interval(row, title), f"{row[f'{title}_wins']}-{row[f'{title}_losses']}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    (FOLDER / "beyond.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
+    if log:
+        _log(study, rows)
+
+
+def _interval(row: dict[str, Any], title: str) -> str:
+    return f"{row[title]:+.4f} [{row[f'{title}_low']:+.4f}, {row[f'{title}_high']:+.4f}]"
+
+
+def _log(study: Study, rows: list[dict[str, Any]]) -> None:
+    path = FOLDER / "designs.csv"
+    before = pd.read_csv(path, dtype=str)
+    added = []
+    for number, row in enumerate(rows, len(before) + 1):
+        signed = {key: f"{row[key]:+.4f}" for key in ("gain", "over_fixed")}
+        for ours, theirs in (("gain_low", "low"), ("gain_high", "high")):
+            signed[theirs] = f"{row[ours]:+.4f}"
+        for side in ("over_fixed_low", "over_fixed_high"):
+            signed[side] = f"{row[side]:+.4f}"
+        added.append(
+            {
+                "number": str(number),
+                "stage": "8 new information",
+                "space": "40 models, averages of up to three of 14, the committee",
+                "datasets": str(len(study.names)),
+                "origins": str(study.origins.nunique()),
+                "design": row["design"],
+                "wins": str(row["gain_wins"]),
+                "losses": str(row["gain_losses"]),
+                "lost_05": f"{100 * row['lost_05']:.1f}",
+                "note": "tools/evaluate_beyond.py",
+                **signed,
+            }
+        )
+    pd.concat([before, pd.DataFrame(added)])[list(before)].to_csv(path, index=False)
+
+
+if __name__ == "__main__":
+    main()

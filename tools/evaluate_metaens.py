@@ -1,0 +1,220 @@
+"""Compare MetaEns with single models on its own 39 datasets: those of ODDS and DAMI.
+
+    python tools/evaluate_metaens.py DATASETS SCORES
+
+DATASETS is the folder of labelled datasets with its list; only its folders odds and dami are read.
+SCORES is a folder where the scores of the 297 models (one trial) are kept, about 150 MB; they are
+computed if they are missing. Writes results/selector/metaens.csv and .md. Needs the extras ``lab``
+and ``store``; takes about 20 minutes on one core.
+
+MetaEns is fitted on all other datasets, as in its paper, and on all datasets of other origins:
+some of the 39 are versions of others. The candidates are the models of the paper of MetaOD
+without ABOD beyond 50 neighbours.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from metaod.history import TrainingData, average_precision, iter_folder, shipped_training_data
+from metaod.lab import MetaEns, ScoreHistory, bootstrap_intervals
+from metaod.learners import make_learner
+from metaod.models import Budget, Matrix, model_space, score_models
+from metaod.store._tasks import ScoreCache
+from metaod.tables import prepare
+
+FOLDER = Path(__file__).parents[1] / "results" / "selector"
+COLLECTIONS = ("odds", "dami")
+SPECS = [
+    spec
+    for spec in model_space("paper")
+    if spec.detector != "ABOD" or float(str(dict(spec.params)["n_neighbors"])) <= 50
+]
+MODELS = [spec.id for spec in SPECS]
+FAMILIES = [spec.detector for spec in SPECS]
+BASELINE = "PyOD's default IForest()"
+LARGE = Budget(seconds=600, bytes=8 * 2**30)
+
+
+@dataclass(frozen=True)
+class ScoredDataset:
+    """A dataset and the scores (297, n) of the models, NaN where missing."""
+
+    name: str
+    origin: str
+    fingerprint: str
+    scores: npt.NDArray[np.float32]
+    y: npt.NDArray[np.int8]
+
+    def ap(self, chosen: tuple[int, ...]) -> float:
+        """Average precision of the average of the chosen models."""
+        return average_precision(self.y, MetaEns().scores(self.scores, chosen))
+
+
+def main() -> None:
+    """Write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("datasets", type=Path)
+    parser.add_argument("scores", type=Path)
+    parser.add_argument("--seeds", type=int, default=2)
+    given = parser.parse_args()
+    with threadpool_limits(1):
+        datasets = read(given.datasets, ScoreCache(given.scores))
+        print(f"{len(datasets)} datasets", flush=True)
+        history = [ScoreHistory.of(item.scores, item.y, FAMILIES) for item in datasets]
+        single = np.array([item.ap for item in history])
+        found = fixed(datasets, single)
+        for by in ("name", "origin"):
+            groups = np.array([getattr(item, by) for item in datasets])
+            label = {"name": "dataset", "origin": "origin"}[by]
+            for name, values in left_out(datasets, history, groups, single, given.seeds).items():
+                found[f"{name}, one {label} left out"] = values
+                print(name, label, np.mean(values).round(4), flush=True)
+    write(found, datasets)
+
+
+def read(folder: Path, kept: ScoreCache) -> list[ScoredDataset]:
+    """Read the datasets of ODDS and DAMI and their scores."""
+    found = []
+    for entry in iter_folder(folder, label="y"):
+        if entry.path.parent.name not in COLLECTIONS:
+            continue
+        dataset = entry.load()
+        scores = kept.read(dataset.fingerprint)
+        if not scores:
+            X = prepare(dataset.table).X
+            for scored in score_models(X, model_space("paper"), trials=1, budget=LARGE):
+                if scored.scores is not None:
+                    values = np.clip(scored.scores, -1e30, 1e30).astype(np.float32)
+                    scores[scored.spec.id, 0] = values
+            kept.write(dataset.fingerprint, scores)
+        missing = np.full(len(dataset.y), np.nan, dtype=np.float32)
+        matrix = np.array([scores.get((model, 0), missing) for model in MODELS])
+        name = f"{entry.path.parent.name}/{entry.path.stem}"
+        origin = str(dataset.origin)
+        found.append(ScoredDataset(name, origin, dataset.fingerprint, matrix, dataset.y))
+    return found
+
+
+def fixed(datasets: list[ScoredDataset], single: Matrix) -> dict[str, list[float]]:
+    """Average precision of choices that learn nothing, by dataset."""
+    forests = [model for model, family in enumerate(FAMILIES) if family == "IForest"]
+    best = forests[int(np.nanmean(single[:, forests], axis=0).argmax())]
+    everything = []
+    for item in datasets:
+        present = ~np.isnan(item.scores).any(axis=1)
+        everything.append(item.ap(tuple(np.flatnonzero(present))))
+    return {
+        "best model of each dataset (hindsight)": list(np.nanmax(single, axis=1)),
+        f"best iForest of all datasets (hindsight): {MODELS[best]}": list(single[:, best]),
+        BASELINE: list(training_data().reference[[item.fingerprint for item in datasets]]),
+        "mega ensemble: all 297": everything,
+    }
+
+
+def left_out(
+    datasets: list[ScoredDataset],
+    history: list[ScoreHistory],
+    groups: npt.NDArray[Any],
+    single: Matrix,
+    seeds: int,
+) -> dict[str, list[float]]:
+    """Average precision of each dataset's choice, learned from the other groups."""
+    data = training_data()
+    names = (
+        "MetaEns, first model by ELECT",
+        "MetaEns, first model by neighbours",
+        "first model by ELECT alone",
+        "first model by neighbours alone",
+        "Global Best",
+        "gain forest, single models",
+    )
+    found = {name: [0.0] * len(datasets) for name in names}
+    found["models of MetaEns, first by ELECT"] = [0.0] * len(datasets)
+    for group in np.unique(groups):
+        train, tested = np.flatnonzero(groups != group), np.flatnonzero(groups == group)
+        means = np.nanmean(single[train], axis=0)
+        forest = gain_forest(data, [datasets[row].fingerprint for row in train])
+        for row in tested:
+            item = datasets[row]
+            present = ~np.isnan(item.scores).any(axis=1)
+            found["Global Best"][row] = item.ap((int(np.where(present, means, -1).argmax()),))
+            predicted = np.where(present, forest(item.fingerprint), -np.inf)
+            found["gain forest, single models"][row] = item.ap((int(predicted.argmax()),))
+        for seed in range(seeds):
+            learner = MetaEns(random_state=seed).fit([history[row] for row in train], FAMILIES)
+            for row in tested:
+                item = datasets[row]
+                for first, title in (("elect", "ELECT"), ("neighbours", "neighbours")):
+                    learner.first = first  # type: ignore[assignment] - one of the two literals
+                    chosen = learner.choose(item.scores)
+                    found[f"MetaEns, first model by {title}"][row] += item.ap(chosen) / seeds
+                    found[f"first model by {title} alone"][row] += item.ap(chosen[:1]) / seeds
+                    if first == "elect":
+                        found["models of MetaEns, first by ELECT"][row] += len(chosen) / seeds
+    return found
+
+
+@cache
+def training_data() -> TrainingData:
+    """Return the shipped performance of the 302 models and the meta-features."""
+    return shipped_training_data(("paper", "scores"), space="paper")
+
+
+def gain_forest(data: TrainingData, train: list[str]) -> Callable[[str], Matrix]:
+    """Fit a gain forest; return a function that predicts the scores for a fingerprint."""
+    known = data.P.index
+    rows = list(dict.fromkeys(name for name in train if name in known))
+    learner = make_learner("gain_forest").fit(
+        data.P.loc[rows, MODELS], data.M.loc[rows], data.origins.loc[rows]
+    )
+
+    def predict(fingerprint: str) -> Matrix:
+        scores: Matrix = learner.predict(data.M.loc[fingerprint])[MODELS].to_numpy()
+        return scores
+
+    return predict
+
+
+def write(found: dict[str, list[float]], datasets: list[ScoredDataset]) -> None:
+    """Write figures by design, with intervals over origins, and the values by dataset."""
+    origins = np.array([item.origin for item in datasets])
+    table = pd.DataFrame(found, index=[item.name for item in datasets])
+    table.to_csv(FOLDER / "metaens-reached.csv", float_format="%.6f", index_label="dataset")
+    forest = table[BASELINE]
+    lines = [
+        f"{len(datasets)} datasets of {len(set(origins))} origins, 297 models, one trial.",
+        "",
+        "| choice | MAP | − iForest [95 %] | wins-losses |",
+        "|---|---|---|---|",
+    ]
+    rows = []
+    for name in table:
+        if name.startswith("models of"):
+            print(name, table[name].mean())
+            continue
+        gain = table[name] - forest
+        low, high = bootstrap_intervals(gain.to_frame(), origins)[0]
+        wins, losses = int((gain > 1e-9).sum()), int((gain < -1e-9).sum())
+        rows.append((name, table[name].mean(), gain.mean(), low, high, wins, losses))
+        lines.append(
+            f"| {name} | {table[name].mean():.4f} | {gain.mean():+.4f} [{low:+.4f}, {high:+.4f}] "
+            f"| {wins}-{losses} |"
+        )
+    columns = ["choice", "MAP", "gain", "low", "high", "wins", "losses"]
+    frame = pd.DataFrame(rows, columns=columns)
+    frame.to_csv(FOLDER / "metaens.csv", index=False, float_format="%.6f")
+    (FOLDER / "metaens.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
