@@ -78,7 +78,8 @@ reproduce: $(STAMPS)/lab
 	test -e "$(TESTBEDS)/testbeds.db" || $(BIN)/metaod db init --store "$(TESTBEDS)/testbeds.db" --shipped
 	$(BIN)/metaod build --store "$(TESTBEDS)/testbeds.db" --data "$(TESTBEDS)/poc" --data "$(TESTBEDS)/st" --jobs $(PROCESSES)
 	$(BIN)/metaod evaluate poc --store "$(TESTBEDS)/testbeds.db" --testbed "$(TESTBEDS)/poc" --out "$(RESULTS)/poc" --jobs $(PROCESSES)
-	$(BIN)/metaod evaluate st --store "$(TESTBEDS)/testbeds.db" --testbed "$(TESTBEDS)/st" --out "$(RESULTS)/st" --seeds 3 --jobs $(PROCESSES)
+	$(BIN)/metaod evaluate st --store "$(TESTBEDS)/testbeds.db" --testbed "$(TESTBEDS)/st" --out "$(RESULTS)/st" --jobs $(PROCESSES)
+	$(BIN)/python tools/draw_results.py --results "$(RESULTS)"
 	$(BIN)/python tools/compare_with_paper.py --results "$(RESULTS)"
 	@echo "reproduced in $$(( ($$(date +%s) - $(STARTED)) / 60 )) minutes; results are in $(RESULTS)"
 

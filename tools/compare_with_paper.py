@@ -54,9 +54,14 @@ def _against(pairs: pd.DataFrame, name: str) -> str:
 
 def _by_method(reached: pd.DataFrame, pairs: pd.DataFrame, printed: pd.DataFrame) -> None:
     ranks = average_ranks(printed)
-    print("| method | MAP, paper | MAP, ours | rank, paper | rank, ours | "
+    n, seeds = pairs["n"].iloc[0], reached["seeds"].max()
+    rows = reached["n"].iloc[0]
+    print(f"{rows} rows of {n} origins, {seeds} seeds of a random learner. Intervals "
+          "are of one training, by bootstrap over origins and seeds; p and wins-losses are over "
+          f"the means of {n} origins and of all seeds.\n")  # fmt: skip
+    print("| method | MAP, paper | MAP, ours [95 %] | seed SD | rank, paper | rank, ours | "
           "MetaOD minus this method: ΔMAP [95 %], p, wins-losses |")  # fmt: skip
-    print("|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|")
     for name, row in reached.iterrows():
         papers, rank = "", ""
         if name in printed:
@@ -64,7 +69,9 @@ def _by_method(reached: pd.DataFrame, pairs: pd.DataFrame, printed: pd.DataFrame
         own_rank = row["rank of paper's"]
         ours = "" if pd.isna(own_rank) else f"{own_rank:.2f}"
         against = "" if name == "MetaOD" else _against(pairs, str(name))
-        print(f"| {name} | {papers} | {row['MAP']:.4f} | {rank} | {ours} | {against} |")
+        mean = f"{row['MAP']:.4f} [{row['low']:.3f}, {row['high']:.3f}]"
+        spread = "" if pd.isna(row["seed SD"]) else f"{row['seed SD']:.4f}"
+        print(f"| {name} | {papers} | {mean} | {spread} | {rank} | {ours} | {against} |")
 
 
 def _by_row(rows: pd.DataFrame, printed: pd.DataFrame) -> None:

@@ -133,7 +133,11 @@ def test_prints_duplicates_and_left_out_datasets(capsys, testbeds, quick):
 
 def test_prints_no_message_without_left_out_datasets(capsys, testbeds, quick, monkeypatch):
     quick("st")
-    monkeypatch.setattr(evaluation, "write_all", lambda *_: [])
+    monkeypatch.setattr(
+        evaluation.Findings,
+        "write",
+        lambda *_: (testbeds / "out" / "leave-one-origin-out").mkdir(parents=True, exist_ok=True),
+    )
     code, out, err = call(capsys, "evaluate", "st", *options(testbeds, "st"), "--seeds", 1,
                           "--no-sensitivity", "--protocol", "leave-one-origin-out")  # fmt: skip
     assert code == 0, err

@@ -10,11 +10,12 @@ import pytest
 from metaod.errors import BadParameter, MissingExtra, UserError
 from metaod.lab import Results, summary_table
 from metaod.lab._methods import method
-from metaod.lab._publication import write_testbed_embedding
-from metaod.lab._statistics import friedman_nemenyi
+from metaod.lab._publication import embed_testbed
+from metaod.lab._statistics import friedman_nemenyi, rank_intervals
 from metaod.lab._tables import pairwise_table
+from metaod.lab.figures import _ranks
 from metaod.lab.figures._curves import write_curve
-from metaod.lab.figures._embedding import embed, write_embedding
+from metaod.lab.figures._embedding import Panel, embed, write_embedding, write_embeddings
 from metaod.lab.figures._ranks import write_average_rank, write_critical_difference, write_pairs
 from metaod.lab.figures._style import looks
 from metaod.lab.figures._timing import timing_table, write_largest, write_selection_time
@@ -22,12 +23,17 @@ from metaod.lab.figures._timing import timing_table, write_largest, write_select
 CURVE = pd.DataFrame(
     {"x": [1, 2, 4], "mean": [0.2, 0.3, 0.35], "low": [0.1, np.nan, 0.3], "high": [0.3, 0.4, 0.4]}
 )
-LABELS = {"x_label": "rank k", "y_label": "MAP", "reference": ("iForest", 0.28)}
+LABELS = {"x_label": "rank k", "y_label": "MAP", "default": 2}
+CAPTION = "POC: 30 childsets of 6 mothersets, 2 seeds"
 
 
 def rank_data(results):
     table = summary_table(results, "motherset")
-    return table[["method", "category", "MAP"]].assign(rank=table["rank of all"])
+    runs = results.runs("motherset")
+    ends = rank_intervals(list(runs.values()), results.origins("motherset"))
+    table = table[["method", "category", "MAP", "low", "high", "rank of all"]]
+    table = table.rename(columns={"rank of all": "rank"})
+    return table.assign(rank_low=ends[:, 0], rank_high=ends[:, 1])
 
 
 def titled(results):
@@ -38,18 +44,19 @@ def draw(kind, evaluation, folder):
     """Write one figure of each kind, from the same evaluation."""
     results, _, M = evaluation
     if kind == "average-rank":
-        return write_average_rank(rank_data(results), folder)
+        return write_average_rank(rank_data(results), folder, caption=CAPTION)
     if kind == "critical-difference":
-        return write_critical_difference(friedman_nemenyi(titled(results)), folder)
+        found = friedman_nemenyi(titled(results))
+        return write_critical_difference(found, folder, caption=CAPTION)
     if kind == "pairs":
-        return write_pairs(pairwise_table(results, "motherset"), folder)
+        return write_pairs(pairwise_table(results, "motherset"), folder, CAPTION)
     if kind == "embedding":
-        return write_embedding(M, results.datasets["motherset"], folder)
+        return write_embedding(embed_testbed(results, M, "poc"), folder, CAPTION)
     if kind == "time":
-        return write_selection_time(timing_table(results), folder)
+        return write_selection_time(timing_table(results), folder, CAPTION)
     if kind == "largest":
-        return write_largest(timing_table(results), folder)
-    return write_curve(CURVE, folder, "curve", **LABELS)
+        return write_largest(timing_table(results), folder, CAPTION)
+    return write_curve(CURVE, folder, "curve", **LABELS, caption=CAPTION)
 
 
 KINDS = (
@@ -74,6 +81,7 @@ def test_figures_name_all_methods_and_are_the_same_bytes_on_every_run(tmp_path, 
         assert one.read_bytes() == other.read_bytes()
     assert first[0].read_bytes().startswith(b"\x89PNG")
     assert b"<dc:date>" not in first[1].read_bytes()
+    assert "POC: 30 childsets of 6 mothersets" in first[1].read_text()
     if kind in OF_METHODS:
         words = first[1].read_text(), first[2].read_text()
         for key in poc[0].methods:
@@ -96,17 +104,51 @@ def test_average_rank_shows_mean_ap_and_sorts_by_rank(tmp_path):
         {
             "method": ["LOF", "MetaOD", "GB", "EUB"],
             "category": ["no selection", "optimisation", "simple", "reference"],
-            "MAP": [0.12821, 0.2035, np.nan, 0.3],
+            "MAP": [0.12821, 0.2035, 0.15, 0.3],
+            "low": [0.1, 0.1502, 0.1, 0.2],
+            "high": [0.2, 0.2504, 0.2, 0.4],
             "rank": [3.0, 1.5, 2.0, np.nan],
+            "rank_low": [2.5, 1.0, 1.5, np.nan],
+            "rank_high": [3.0, 2.0, 2.5, np.nan],
         }
     )
     _, svg, csv = write_average_rank(data, tmp_path)
     text = svg.read_text()
-    assert "0.1282" in text
-    assert "0.2035" in text
+    assert "0.128 [0.100, 0.200]" in text
+    assert "0.203 [0.150, 0.250]" in text or "0.204 [0.150, 0.250]" in text
     assert "EUB" not in text
     assert pd.read_csv(csv)["method"].tolist() == ["MetaOD", "GB", "LOF"]
     assert text.index(">MetaOD<") < text.index(">GB<") < text.index(">LOF<")
+    # stems start at 0
+    assert ">0<" in text
+
+
+def test_marks_of_pairs_lie_on_the_side_that_is_ahead(monkeypatch, tmp_path):
+    table = pd.DataFrame(
+        {
+            "method 1": ["LOF", "LOF", "GB"],
+            "method 2": ["GB", "MetaOD", "MetaOD"],
+            "ΔMAP": [-0.1, 0.02, 0.01],
+            "low": [-0.2, -0.01, 0.001],
+            "high": [-0.05, 0.05, 0.02],
+            # the ranks of LOF and MetaOD favour the one with the smaller mean
+            "better": ["GB", "MetaOD", ""],
+            "p": [0.01, 0.01, 0.2],
+            "n": 8,
+        }
+    )
+    drawn = {}
+
+    def keep(draw, size, data, folder, stem, caption):
+        drawn.update(draw.keywords)
+        return []
+
+    monkeypatch.setattr(_ranks, "write_figure", keep)
+    write_pairs(table, tmp_path)
+    for name, expected in (("ring", {("GB", "LOF"), ("GB", "MetaOD")}), ("dot", {("GB", "LOF")})):
+        marked = drawn[name].stack()  # noqa: PD013 - of booleans
+        assert set(marked.index[marked]) == expected
+        assert (drawn["delta"].stack()[marked] > 0).all()  # noqa: PD013
 
 
 def test_critical_difference_prints_its_numbers(tmp_path, poc):
@@ -140,7 +182,8 @@ def test_mothersets_are_named_and_single_ones_are_grey(tmp_path, poc):
     results, _, M = poc
     groups = results.datasets["motherset"].copy()
     groups.loc[M.index[0]] = "lonely"
-    _, svg, csv = write_embedding(M, groups, tmp_path)
+    data = embed(M).assign(group=groups).rename_axis("dataset").reset_index()
+    _, svg, csv = write_embedding(data, tmp_path)
     text = svg.read_text()
     for name in set(groups) - {"lonely"}:
         assert name in text
@@ -159,7 +202,7 @@ def test_too_few_datasets_or_missing_metafeatures_are_refused(tmp_path, poc):
     with pytest.raises(BadParameter, match="five datasets"):
         embed(M.iloc[:4])
     with pytest.raises(UserError, match="meta-features"):
-        write_testbed_embedding(results, M.iloc[1:], tmp_path, "poc")
+        embed_testbed(results, M.iloc[1:], "poc")
 
 
 # time
@@ -177,11 +220,12 @@ def test_times_are_means_over_seeds_with_their_share(poc):
     )
 
 
-def test_medians_are_printed(tmp_path, poc):
+def test_medians_and_means_are_printed(tmp_path, poc):
     table = timing_table(poc[0])
     text = write_selection_time(table, tmp_path)[1].read_text()
-    assert f"median {table['select_seconds'].median():.2g} s (30 datasets)" in text
-    assert f"median {100 * table['share'].median():.2g} % (30 datasets)" in text
+    for values, unit in ((table["select_seconds"], "s"), (100 * table["share"], "%")):
+        middle, mean = f"{values.median():.2g} {unit}", f"{values.mean():.2g} {unit}"
+        assert f"median {middle}, mean {mean} (30 datasets)" in text
 
 
 def test_times_may_be_missing(tmp_path, poc):
@@ -213,13 +257,27 @@ def test_the_ten_largest_are_shown(tmp_path, poc):
     assert "mother_d" not in text
 
 
+def test_embeddings_side_by_side_share_their_legend(tmp_path):
+    data = pd.DataFrame({"x": [0.0, 1, 2, 3], "y": 0.0, "group": ["a", "a", "b", "c"]})
+    other = data.assign(group=["a", "b", "b", "d"])
+    _, svg, csv = write_embeddings([Panel("POC: 4", data), Panel("ST: 4", other)], tmp_path)
+    text = svg.read_text()
+    for word in ("POC: 4", "ST: 4", "the only one of its origin"):
+        assert word in text
+    assert text.count(">a<") == text.count(">b<") == 1
+    assert ">c<" not in text
+    assert ">d<" not in text
+    assert len(pd.read_csv(csv)) == 8
+
+
 # curves
 
 
-def test_curves_name_their_line_and_axes(tmp_path):
+def test_curves_name_their_axes_and_intervals(tmp_path):
     text = write_curve(CURVE, tmp_path, "c", **LABELS, log_x=True)[1].read_text()
-    for word in ("iForest", "rank k", "MAP"):
+    for word in ("rank k (log scale)", "MAP", "hollow: the default", "95 % over origins and seeds"):
         assert word in text
+    assert "log scale" not in write_curve(CURVE, tmp_path, "c", **LABELS)[1].read_text()
 
 
 def test_curve_with_text_on_the_axis(tmp_path):

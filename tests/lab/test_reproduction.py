@@ -1,19 +1,32 @@
-"""The commands of ``make reproduce`` on generated data write every promised file."""
+"""The commands of ``make reproduce`` on generated data, and the committed results."""
 
 import csv
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from metaod.cli import main as command
-from metaod.lab import Results, _running, _timing
+from metaod.lab import (
+    Findings,
+    Results,
+    TestbedData,
+    _running,
+    _testbed_data,
+    _timing,
+    evaluate_testbed,
+    summary_table,
+)
 from metaod.lab import _sensitivity as sensitivity
 from metaod.lab._methods import METHODS
+from metaod.lab._publication import unit_of
 from metaod.lab._running import Journal, Training
+from metaod.lab._tables import pairwise_table
 from metaod.lab.figures import _style
+from metaod.models import model_space
 from metaod.store import _build
 
 # name among the paper's mothersets, origin, task, rows, columns
@@ -32,6 +45,7 @@ FIGURES = (
 STUDIES = tuple(study.key for study in sensitivity.STUDIES)
 TIMES = ("selection-time", "largest-datasets")
 BOTH = ("leave-one-out", "leave-one-origin-out")
+COMMITTED = Path(__file__).parents[2] / "results"
 
 
 def make_mothersets(folder):
@@ -86,7 +100,10 @@ def prepare(place):
 def shorten(monkeypatch):
     """Few models, little training, coarse figures, the first point and the default of a study."""
     model_space = _build.model_space
-    monkeypatch.setattr(_build, "model_space", lambda *args, **kw: model_space(*args, **kw)[::12])
+    for module in (_build, _testbed_data):
+        monkeypatch.setattr(
+            module, "model_space", lambda *args, **kw: model_space(*args, **kw)[::12]
+        )
     small = {"epochs": 2, "n_estimators": 3}
     make_learner = _running.make_learner
 
@@ -122,11 +139,12 @@ def files(folder):
 
 
 def promised(*, varied, timed):
-    tables = [*TABLES, *(["sensitivity"] if varied else [])]
+    tables = [*TABLES, *(["sensitivity"] if varied else []), *(["times"] if timed else [])]
     figures = [*FIGURES, *(TIMES if timed else ())]
     figures += [f"sensitivity-{key}" for key in STUDIES] if varied else []
     return (
-        {"results.parquet", "run.json"}
+        {"results.parquet", "performance.parquet", "run.json"}
+        | ({"sensitivity.parquet"} if varied else set())
         | {f"{stem}.{kind}" for stem in tables for kind in ("csv", "md")}
         | {f"{stem}.{kind}" for stem in figures for kind in ("csv", "png", "svg")}
     )
@@ -171,3 +189,38 @@ def assert_again_from_the_journal(place, monkeypatch):
         assert path.read_bytes() == content, path
     for path, content in journals.items():
         assert path.read_bytes() == content, path
+
+
+# what is committed
+
+PARTS = ("poc", *(f"st/{protocol}" for protocol in BOTH))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_committed_tables_are_those_of_the_committed_results(part):
+    found = Findings.read(COMMITTED / part)
+    by = unit_of(found.testbed)
+    for stem, table in (
+        ("summary", summary_table(found.results, by)),
+        ("pairwise", pairwise_table(found.results, by)),
+    ):
+        committed = pd.read_csv(COMMITTED / part / f"{stem}.csv", keep_default_na=False,
+                                na_values={"seed SD": "", "rank of paper's": ""})  # fmt: skip
+        pd.testing.assert_frame_equal(committed, table, check_dtype=False, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_methods_without_chance_reproduce_the_committed_results(part):
+    """From the committed performance matrix of the paper's 302 models, by the same protocol."""
+    found = Findings.read(COMMITTED / part)
+    if found.P is None:
+        pytest.skip(f"results/{part}/performance.parquet is not committed yet")
+    assert sorted(found.P.columns) == sorted(spec.id for spec in model_space("paper"))
+    datasets = found.results.datasets.loc[found.P.index]
+    empty = pd.DataFrame(0.0, index=found.P.index, columns=["none"])
+    data = TestbedData(found.testbed, datasets, found.P, empty, {"paper": empty}, {})
+    again = ("global_best", "global_best_rank", "random_selection", "eub", "oracle")
+    methods = [item for item in METHODS if item.key in again]
+    results = evaluate_testbed(data, found.protocol, methods=methods)
+    committed = found.results.by_dataset[results.methods].loc[results.by_dataset.index]
+    pd.testing.assert_frame_equal(results.by_dataset, committed, rtol=0, atol=1e-9)

@@ -147,6 +147,25 @@ def test_rows_of_poc_are_means_over_siblings(poc):
     assert results.origins("motherset").index.tolist() == matrix.index.tolist()
 
 
+def test_rows_by_origin_and_runs_by_seed(st):
+    results, _, _ = st
+    by_origin = results.matrix("origin")
+    assert len(by_origin) == 6
+    own = results.frame.query("origin == 'mother_b' and method == 'metaod'")
+    assert by_origin.loc["mother_b", "metaod"] == pytest.approx(own["ap"].mean())
+    assert results.origins("origin").tolist() == by_origin.index.tolist()
+    for by in ("dataset", "origin"):
+        runs = results.runs(by)
+        assert list(runs) == results.methods
+        assert runs["lof"].shape[1] == 1
+        assert runs["metaod"].shape[1] == 2
+        for key, run in runs.items():
+            expected = results.matrix(by)[key]
+            assert run.index.tolist() == expected.index.tolist()
+            assert run.mean(axis=1).to_numpy() == pytest.approx(expected.to_numpy())
+    assert runs["metaod"].loc["mother_b", 1] == pytest.approx(own[own["seed"] == 1]["ap"].mean())
+
+
 def test_only_childsets_have_mothersets(st):
     results, P, _ = st
     with pytest.raises(UserError, match="no motherset"):

@@ -17,7 +17,10 @@ from metaod.lab._statistics import (
     compare_all,
     friedman_nemenyi,
     matching_model,
+    origin_means,
+    rank_intervals,
     ranks,
+    resampled_means,
     wilcoxon_p,
 )
 
@@ -112,7 +115,7 @@ def test_the_better_side_is_that_of_ranks_not_of_means():
     first = np.array([0.5] * 14 + [0.0])
     second = np.array([0.49 - 0.001 * place for place in range(14)] + [1.0])
     table = pd.DataFrame({"first": first, "second": second})
-    [found] = compare_all(table, np.arange(15))
+    [found] = compare_all(table.to_dict("list"), np.arange(15))
     assert found.delta < 0
     assert found.p < 0.05
     assert found.better == "first"
@@ -120,8 +123,8 @@ def test_the_better_side_is_that_of_ranks_not_of_means():
 
 
 def test_a_reversed_comparison_is_symmetric():
-    [there] = compare_all(DEMSAR[["C4.5", "C4.5+m"]], np.arange(14))
-    [back] = compare_all(DEMSAR[["C4.5+m", "C4.5"]], np.arange(14))
+    [there] = compare_all(DEMSAR[["C4.5", "C4.5+m"]].to_dict("list"), np.arange(14))
+    [back] = compare_all(DEMSAR[["C4.5+m", "C4.5"]].to_dict("list"), np.arange(14))
     assert there.p == back.p
     assert there.better == back.better == "C4.5+m"
     assert (
@@ -133,7 +136,7 @@ def test_a_reversed_comparison_is_symmetric():
 
 
 def test_all_pairs_are_compared_once_in_order():
-    found = compare_all(DEMSAR, np.arange(14))
+    found = compare_all(DEMSAR.to_dict("list"), np.arange(14))
     assert [(pair.first, pair.second) for pair in found][:3] == [
         ("C4.5", "C4.5+m"),
         ("C4.5", "C4.5+cf"),
@@ -182,6 +185,77 @@ def test_intervals_are_the_same_on_every_run_and_seeds_differ():
     assert (first != bootstrap_intervals(values, np.arange(30), seed=2)).any()
     with pytest.raises(BadParameter, match="level"):
         bootstrap_intervals(values, np.arange(30), level=1.5)
+
+
+# origins are the independent rows
+
+
+def test_siblings_count_once_in_tests_and_wins():
+    rng = np.random.default_rng(0)
+    first, second = rng.random((2, 10, 5))
+    origins = np.repeat(np.arange(10), 5)
+    [found] = compare_all({"a": first.ravel(), "b": second.ravel()}, origins)
+    one, other = first.mean(axis=1), second.mean(axis=1)
+    assert found.n == 10 == found.wins + found.losses + found.ties
+    assert found.p == pytest.approx(stats.wilcoxon(one, other, method="exact").pvalue)
+    assert found.wins == (one > other).sum()
+    assert found.delta == pytest.approx((one - other).mean())
+    assert origin_means(first.reshape(-1, 1), origins)[:, 0] == pytest.approx(one)
+
+
+# intervals over origins and seeds
+
+
+def test_variance_of_resampled_means_is_that_of_its_components():
+    rng = np.random.default_rng(0)
+    groups, size, seeds = 25, 2, 6
+    y = (
+        rng.normal(0, 1.0, (groups, 1))
+        + rng.normal(0, 0.3, seeds)
+        + rng.normal(0, 0.5, (groups, seeds))
+    )
+    values = np.repeat(y, size, axis=0)
+    fixed = np.repeat(rng.normal(size=groups), size)
+    origins = np.repeat(np.arange(groups), size)
+    drawn = resampled_means([values, fixed], origins, resamples=200_000)
+    over_origins = y.var(axis=0).mean() / groups
+    over_seeds = y.mean(axis=0).var()
+    assert over_seeds > 0.3 * over_origins  # both count here
+    assert drawn[:, 0].var() == pytest.approx(over_origins + over_seeds, rel=0.02)
+    assert drawn[:, 0].mean() == pytest.approx(y.mean(), abs=0.003)
+    assert drawn[:, 1].var() == pytest.approx(fixed.var() / groups, rel=0.02)
+    # origins are the same for both methods, seeds are not
+    together = (
+        np.mean([np.cov(y[:, s], fixed[::size], ddof=0)[0, 1] for s in range(seeds)]) / groups
+    )
+    assert np.cov(drawn.T)[0, 1] == pytest.approx(together, abs=5e-4)
+
+
+def test_interval_with_seeds_is_normal_with_that_variance():
+    rng = np.random.default_rng(1)
+    y = rng.normal(0, 1.0, (200, 1)) + rng.normal(0, 0.15, 200) + np.zeros((200, 200))
+    low, high = bootstrap_intervals(y[:, None], np.arange(200), resamples=40_000)[0]
+    sd = np.sqrt(y.var(axis=0).mean() / 200 + y.mean(axis=0).var())
+    assert (high - low) / 2 == pytest.approx(1.96 * sd, rel=0.05)
+    without = bootstrap_intervals(y.mean(axis=1, keepdims=True), np.arange(200))[0]
+    assert np.diff(without)[0] < 0.6 * (high - low)
+
+
+def test_one_seed_or_equal_seeds_change_nothing():
+    values = np.random.default_rng(0).normal(size=20)
+    alone = bootstrap_intervals(values[:, None], np.arange(20))
+    repeated = np.repeat(values[:, None, None], 3, axis=2)
+    assert bootstrap_intervals(repeated, np.arange(20)) == pytest.approx(alone)
+
+
+def test_rank_intervals_contain_the_ranks_and_are_those_of_means():
+    table = DEMSAR.to_numpy()
+    ends = rank_intervals(list(table.T), np.arange(14), resamples=40_000)
+    assert ends == pytest.approx(bootstrap_intervals(ranks(DEMSAR), np.arange(14)), abs=0.05)
+    # a method that is the best with one seed and the worst with another
+    swinging = np.column_stack([np.full(14, 2.0), np.full(14, -1.0)])
+    ends = rank_intervals([swinging, *table.T], np.arange(14))
+    assert ends[0] == pytest.approx([1, 5])
 
 
 # all together

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaod.lab import Results, summary_table, write_all
-from metaod.lab._publication import unit_of, write_datasets, write_times
+from metaod.errors import BadFile
+from metaod.lab import Findings, Results, draw_results, summary_table
+from metaod.lab._publication import embed_testbed, unit_of, write_datasets, write_times
 from metaod.lab._statistics import average_ranks, ranks, wilcoxon_p
 from metaod.lab._tables import (
     dataset_table,
@@ -15,8 +16,11 @@ from metaod.lab._tables import (
     performance_table,
     show_pairwise,
     show_performance,
+    show_summary,
+    times_table,
     write_table,
 )
+from metaod.lab.figures._timing import timing_table
 
 
 def test_dataset_table_shows_shapes_and_percent(st):
@@ -94,6 +98,29 @@ def test_summary_ranks_among_the_papers_and_among_all(poc):
     assert table.loc["MetaOD", "seed SD"] == pytest.approx(seeds.std())
 
 
+def test_interval_of_a_mean_contains_the_seeds(poc):
+    results, _, _ = poc
+    frame = results.frame.copy()
+    second = (frame["method"] == "metaod") & (frame["seed"] == 1)
+    frame.loc[second, "ap"] = np.clip(frame.loc[second, "ap"] + 0.3, 0, 1)
+    table = summary_table(Results(frame), "motherset").set_index("method")
+    by_seed = frame[frame["method"] == "metaod"].groupby("seed")["ap"].mean()
+    assert table.loc["MetaOD", "low"] < by_seed.min() < by_seed.max() < table.loc["MetaOD", "high"]
+    assert show_summary(table.reset_index()).columns[2] == "MAP [95 %]"
+
+
+def test_times_have_mean_and_median(poc):
+    table = times_table(timing_table(poc[0])).set_index("time")
+    rows = poc[0].frame.query("method == 'metaod'")
+    seconds = rows.groupby("dataset")[["select_seconds", "train_seconds"]].mean()
+    share = 100 * seconds["select_seconds"] / seconds["train_seconds"]
+    row = table.loc["selection, % of training"]
+    assert row["mean"] == pytest.approx(share.mean())
+    assert row["median"] == pytest.approx(share.median())
+    assert row["low"] < row["mean"] < row["high"]
+    assert (row["datasets"], row["origins"]) == (30, 6)
+
+
 def test_summary_counts_what_is_missing(st):
     results, _, _ = st
     frame = results.frame.copy()
@@ -109,7 +136,8 @@ def test_pairwise_table_holds_every_pair_once(st):
     table = pairwise_table(results, "dataset")
     count = len(results.methods)
     assert len(table) == count * (count - 1) / 2
-    matrix = results.matrix()
+    matrix = results.matrix("origin")
+    assert set(table["n"]) == {len(matrix)} == {6}
     row = table[(table["method 1"] == "iForest") & (table["method 2"] == "MetaOD")].iloc[0]
     assert row["p"] == wilcoxon_p(matrix["iforest"], matrix["metaod"])
     assert row["ΔMAP"] == pytest.approx(row["MAP 1"] - row["MAP 2"])
@@ -137,7 +165,7 @@ def test_pairs_are_shown_as_in_the_paper():
     text = markdown(show_pairwise(table)).splitlines()
     assert text[2].startswith("| **LOF (0.1000)** | **GB (0.1200)** | 0.2000 | -0.0200 [")
     assert text[3].startswith("| LOF (0.1000) | **MetaOD\\_C (0.3000)** | <0.0001 | -0.2000 [")
-    assert text[3].endswith("| 0-8-0 |")
+    assert text[3].endswith("| 0-8-0 | 8 |")
 
 
 def test_matching_table_puts_the_oracle_at_one(poc):
@@ -181,7 +209,9 @@ def test_everything_is_written(tmp_path, st):
     results, P, M = st
     some = ["lof", "global_best", "metaod", "random_selection", "squared_error", "oracle"]
     results = Results(results.frame[results.frame["method"].isin(some)])
-    written = write_all(results, P, M, tmp_path, "st")
+    found = Findings("st", "leave-one-out", results, P, embed_testbed(results, M, "st"))
+    assert found.caption == "ST, leave one out: 12 datasets of 6 origins, 2 seeds"
+    written = found.write(tmp_path)
     assert all(path.is_file() for path in written)
     assert len(set(written)) == len(written)
     stems = {path.stem for path in written}
@@ -196,12 +226,32 @@ def test_everything_is_written(tmp_path, st):
         "pairwise",
         "pairwise-matrix",
         "performance-all",
+        "performance",
         "performance-paper",
         "qth-best",
+        "results",
         "selection-time",
         "summary",
+        "times",
     }
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in written}
+    assert_drawn_again(tmp_path)
+
+
+def assert_drawn_again(folder):
+    """From the files alone, with the same bytes."""
+    with pytest.raises(BadFile, match="metaod evaluate"):
+        draw_results(folder)
+    (folder / "run.json").write_text('{"testbed": "st", "protocol": "leave-one-out"}')
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for path in before:
+        if path.suffix in (".md", ".png"):
+            path.unlink()
+    draw_results(folder)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    (folder / "run.json").write_text('{"testbed": "st", "protocol": "folds"}')
+    with pytest.raises(BadFile, match=r"run\.json"):
+        Findings.read(folder)
 
 
 def test_times_not_measured_and_datasets_left_out(tmp_path, poc):

@@ -3,14 +3,16 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from metaod.errors import UserError
 from metaod.history import Evaluation
-from metaod.lab import LeftOut, Manifest, Member, TestbedData
-from metaod.lab._methods import REFERENCE_MODELS
+from metaod.lab import LeftOut, Manifest, Member, TestbedData, _testbed_data, evaluate_testbed
+from metaod.lab._methods import METHODS, REFERENCE_MODELS
+from metaod.lab._tables import matching_table
 from metaod.metafeatures import schema
-from metaod.models import CellState, Mode, ModelSpec
+from metaod.models import CellState, Mode, ModelSpec, average_of
 from metaod.store import DatasetRecord, MetaFeatureRecord, Store
 
 FOLDER = Path("my-testbed")
@@ -22,10 +24,18 @@ def fingerprint(number):
     return f"fp1:{number:032x}"
 
 
-def fill(path, *, numbers=range(4), references=True, schemas=("paper", "scores")):
+@pytest.fixture(autouse=True)
+def small_space(monkeypatch):
+    """The paper's space with three models."""
+    spaces = {"paper": tuple(SPECS)}
+    monkeypatch.setattr(_testbed_data, "model_space", lambda name: spaces[name])
+
+
+def fill(path, *, numbers=range(4), references=True, schemas=("paper", "scores"), others=()):
+    """Others are models of another space, better than all of the space; averages among them."""
     rng = np.random.default_rng(0)
     with Store(str(path), create=True) as store:
-        store.add_models(SPECS)
+        store.add_models([*others, *SPECS])
         if references:
             store.add_models(REFERENCES, is_reference=True)
         for number in numbers:
@@ -37,6 +47,10 @@ def fill(path, *, numbers=range(4), references=True, schemas=("paper", "scores")
                            "1.0")
                 for spec in (*SPECS, *(REFERENCES if references else ()))
             ]  # fmt: skip
+            evaluations += [
+                Evaluation(spec.id, 0, Mode.FAST, CellState.OK, 1.0, 1.0, 1.0, 0.1, 0, "", "1.0")
+                for spec in others
+            ]
             vectors = [
                 MetaFeatureRecord(name, schema(name).version, schema(name).names,
                                   rng.normal(size=len(schema(name).names)))
@@ -81,6 +95,37 @@ def test_in_the_testbeds_order(store):
         assert tuple(M.columns) == schema(name).learned
     assert data.files == {fingerprint(2): FOLDER / "set2.npz"}
     assert data.duplicates == ()
+
+
+def test_other_models_of_a_store_change_nothing(store, tmp_path):
+    """Extended models and averages of a store are never picked, nor counted among the best."""
+    members = [member(number) for number in range(4)]
+    plain = read(store, *members)
+    extended = ModelSpec("KDE", {"gamma_scale": 0.3}, "robust")
+    # specs that sort before, between and after those of the space
+    others = [ModelSpec("ABOD", {"n_neighbors": 3}), ModelSpec("HBOS", {"n_bins": 15}), extended]
+    more = read(fill(tmp_path / "t.db", others=[*others, average_of(SPECS[0], extended)]), *members)
+    pd.testing.assert_frame_equal(more.P, plain.P)
+    assert more.space == plain.space == "paper"
+    learned = ("global_best", "random_selection", "isac", "squared_error", "metaod_c")
+    methods = [item for item in METHODS if item.learner in (None, *learned)]
+    first, second = (
+        evaluate_testbed(data, "leave-one-out", methods=methods, seeds=2) for data in (plain, more)
+    )
+    pd.testing.assert_frame_equal(first.frame, second.frame)
+    assert {"oracle", "mega_ensemble", *learned} <= set(first.methods)
+    picks = set(first.frame["pick"]) - {""}
+    assert picks <= {spec.id for spec in SPECS}
+    bests = matching_table(first, plain.P, "dataset")
+    pd.testing.assert_frame_equal(matching_table(second, more.P, "dataset"), bests)
+
+
+def test_a_store_without_the_whole_space(tmp_path, monkeypatch):
+    larger = (*SPECS, ModelSpec("HBOS", {"n_bins": 40}))
+    monkeypatch.setattr(_testbed_data, "model_space", lambda _: larger)
+    message = refused(fill(tmp_path / "t.db"), member(0))
+    assert f"no model {larger[-1].id}" in message
+    assert "metaod build" in message
 
 
 def test_the_same_table_twice_counts_once(store):

@@ -26,7 +26,7 @@ def evaluate(
         str | None,
         typer.Option(help="Only this one of ST: leave-one-out, leave-one-origin-out.", metavar="P"),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Seeds of a random learner.", metavar="N", min=1)] = 5,
+    seeds: Annotated[int, typer.Option(help="Seeds of a random learner.", metavar="N", min=1)] = 10,
     jobs: Annotated[
         int, typer.Option(help="Processes; -1 for one per core.", metavar="N", min=-1)
     ] = 1,
@@ -34,7 +34,7 @@ def evaluate(
         bool, typer.Option(help="On POC, also measure selection and training times.")
     ] = True,
     sensitivity: Annotated[
-        bool, typer.Option(help="Also vary MetaOD's settings one at a time, 3 seeds at most.")
+        bool, typer.Option(help="Also vary MetaOD's settings one at a time, 5 seeds at most.")
     ] = True,
 ) -> None:
     """Evaluate every method on a testbed and write all tables and figures.

@@ -6,7 +6,7 @@ from metaod.lab._injection import KINDS, Injection, recovery
 from metaod.lab._loading import load_dataset
 from metaod.lab._metaens import MetaEns, ScoreHistory
 from metaod.lab._protocols import PROTOCOLS, Protocol, grouped_folds, groups_of, splits_of
-from metaod.lab._publication import write_all
+from metaod.lab._publication import Findings, draw_results
 from metaod.lab._results import Results
 from metaod.lab._running import Candidate, run_protocol
 from metaod.lab._statistics import average_ranks, bootstrap_intervals
@@ -32,6 +32,7 @@ __all__ = [
     "CatalogueEntry",
     "ChildsetGenerator",
     "EvaluationRun",
+    "Findings",
     "Injection",
     "LeftOut",
     "Manifest",
@@ -49,6 +50,7 @@ __all__ = [
     "build_poc",
     "build_st",
     "catalogue",
+    "draw_results",
     "evaluate_testbed",
     "grouped_folds",
     "groups_of",
@@ -64,5 +66,4 @@ __all__ = [
     "run_protocol",
     "splits_of",
     "summary_table",
-    "write_all",
 ]

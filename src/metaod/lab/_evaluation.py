@@ -15,16 +15,16 @@ from metaod.artifacts import library_versions
 from metaod.errors import BadParameter, MissingExtra, UserError
 from metaod.lab._methods import METHODS, Method, empirical_upper_bound, oracle, random_selection
 from metaod.lab._protocols import PROTOCOLS, Protocol, groups_of, splits_of
-from metaod.lab._publication import unit_of, write_all
+from metaod.lab._publication import Findings, embed_testbed, unit_of
 from metaod.lab._results import Results
 from metaod.lab._running import Candidate, Progress, run_protocol
-from metaod.lab._sensitivity import run_sensitivity, write_sensitivity
+from metaod.lab._sensitivity import run_sensitivity
 from metaod.lab._tables import summary_table, write_table
 from metaod.lab._testbed_data import TestbedData
 from metaod.lab._timing import add_times, measure_times
 from metaod.lab.testbeds._folder import read_manifest
 
-_SENSITIVITY_SEEDS = 3
+_SENSITIVITY_SEEDS = 5
 
 OnStep = Callable[[str, int, int], None]
 """Called with the kind of step, how many are done and how many there are."""
@@ -52,7 +52,7 @@ def run_evaluation(
     out: Path,
     *,
     protocol: str | None = None,
-    seeds: int = 5,
+    seeds: int = 10,
     n_jobs: int = 1,
     times: bool = True,
     sensitivity: bool = True,
@@ -74,14 +74,14 @@ def run_evaluation(
         The folder for the results; each protocol of ST has its own folder inside.
     protocol : str, optional
         Only this protocol of the testbed.
-    seeds : int, default=5
+    seeds : int, default=10
         Seeds of a random learner.
     n_jobs : int, default=1
         Processes; -1 for one per core.
     times : bool, default=True
         On POC, also measure the times of selection and training.
     sensitivity : bool, default=True
-        Also vary MetaOD's settings one at a time, with 3 seeds at most.
+        Also vary MetaOD's settings one at a time, with 5 seeds at most.
     on_step : callable, optional
         Called with the kind of step, how many are done and how many there are.
     """
@@ -135,6 +135,7 @@ def _run_one(
     if times and data.testbed == "poc":
         results = add_times(results, measure_times(data, protocol, **options("times", "timed")))
     # leave-one-out shows nothing about stability that leave-one-origin-out does not
+    varied = None
     if sensitivity and protocol != "leave-one-out":
         varied = run_sensitivity(
             data,
@@ -143,9 +144,8 @@ def _run_one(
             n_jobs=n_jobs,
             **options("sensitivity", "settings varied"),
         )
-        write_sensitivity(varied, data, out)
-    results.write(out / "results.parquet")
-    write_all(results, data.P, data.metafeatures["paper"], out, data.testbed)
+    embedding = embed_testbed(results, data.metafeatures["paper"], data.testbed)
+    Findings(data.testbed, protocol, results, data.P, embedding, varied).write(out)
     if data.duplicates:
         duplicates = pd.DataFrame(data.duplicates, columns=["dataset", "the same table as"])
         write_table(duplicates, out, "duplicates")
@@ -156,6 +156,7 @@ def _run_one(
         "seeds": seeds,
         "sensitivity_seeds": min(seeds, _SENSITIVITY_SEEDS),
         "datasets": len(data.P),
+        "space": data.space,
         "models": data.P.shape[1],
         "versions": {**library_versions(), **drawing},
     }
@@ -169,7 +170,7 @@ def evaluate_testbed(
     *,
     methods: Sequence[Method] = METHODS,
     schema: str = "paper",
-    seeds: int = 5,
+    seeds: int = 10,
     n_jobs: int = 1,
     journal: Path | None = None,
     progress: Progress | None = None,

@@ -12,7 +12,7 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, UserError
 from metaod.lab._methods import METHODS, method
 
-Unit = Literal["dataset", "motherset"]
+Unit = Literal["dataset", "motherset", "origin"]
 
 # columns that describe a dataset, equal in all of its rows, and their types
 DESCRIBING: Mapping[str, str] = {
@@ -126,7 +126,8 @@ class Results:
     def matrix(self, by: Unit = "dataset") -> pd.DataFrame:
         """Return average precision, units × methods, over the datasets that no method lacks.
 
-        A motherset's row is the mean over its childsets, as in the paper's POC.
+        A motherset's row is the mean over its childsets, as in the paper's POC; an origin's row is
+        the mean over its datasets. Tests need origins: datasets of one origin are not independent.
         """
         complete = self.by_dataset.dropna()
         if complete.empty:
@@ -135,21 +136,31 @@ class Results:
                 where="results",
                 remedy="leave out the method that has none",
             )
-        if by == "dataset":
-            return complete
-        return complete.groupby(self._mothersets(complete.index)).mean()
+        return complete if by == "dataset" else complete.groupby(self._units(by)).mean()
+
+    def runs(self, by: Unit = "dataset") -> dict[str, pd.DataFrame]:
+        """Return average precision of each method, units × seeds, in the rows of :meth:`matrix`."""
+        index = self.matrix(by).index
+        kept = self.frame[self.frame["dataset"].isin(self.by_dataset.dropna().index)]
+        if by != "dataset":
+            kept = kept.assign(dataset=kept["dataset"].map(self._units(by)))
+        means = kept.groupby(["method", "dataset", "seed"])["ap"].mean()
+        return {
+            key: means[key].unstack("seed").loc[index]  # noqa: PD010 - of a Series
+            for key in self.methods
+        }
 
     def origins(self, by: Unit = "dataset") -> pd.Series:
         """Return the origin of each row of :meth:`matrix`."""
         kept = self.datasets.loc[self.by_dataset.dropna().index]
-        return kept["origin"] if by == "dataset" else kept.groupby("motherset")["origin"].first()
+        return kept["origin"] if by == "dataset" else kept.groupby(by)["origin"].first()
 
     def pooled(self, P: pd.DataFrame, by: Unit = "dataset") -> pd.DataFrame:
         """Return the rows of P for the units of :meth:`matrix`; a motherset's row is the mean."""
         rows = self.by_dataset.dropna().index
         remedy = "give the matrix that the results were computed from"
         P = rows_of(P, rows, where="performance matrix", remedy=remedy)
-        return P if by == "dataset" else P.groupby(self._mothersets(rows)).mean()
+        return P if by == "dataset" else P.groupby(self._units(by)).mean()
 
     def with_method(self, key: str, found: pd.DataFrame) -> "Results":
         """Add or replace the ``ap`` and optionally ``pick`` of a method, by fingerprint."""
@@ -161,8 +172,8 @@ class Results:
         rows = rows.astype(dict(COLUMNS))
         return Results(pd.concat([others, rows], ignore_index=True))
 
-    def _mothersets(self, datasets: pd.Index) -> pd.Series:
-        found = self.datasets["motherset"].loc[datasets]
+    def _units(self, by: Unit) -> pd.Series:
+        found = self.datasets[by].loc[self.by_dataset.dropna().index]
         if (found == "").any():
             name = self.datasets.loc[found.index[found == ""][0], "name"]
             raise UserError(

@@ -125,7 +125,7 @@ def run_protocol(
     splits: Sequence[Split],
     candidates: Sequence[Candidate],
     *,
-    seeds: int = 5,
+    seeds: int = 10,
     n_jobs: int = 1,
     journal: Path | None = None,
     progress: Progress | None = None,
@@ -142,7 +142,7 @@ def run_protocol(
         The protocol.
     candidates : sequence of Candidate
         The learners.
-    seeds : int, default=5
+    seeds : int, default=10
         Seeds 0, 1, ... of a random learner; others are run once.
     n_jobs : int, default=1
         Processes.

@@ -11,7 +11,7 @@ import pandas as pd
 
 from metaod.lab._protocols import Split, by_folds, grouped_folds
 from metaod.lab._running import Candidate, Progress, run_protocol
-from metaod.lab._statistics import bootstrap_intervals, wilcoxon_p
+from metaod.lab._statistics import compare, resampled_means
 from metaod.lab._tables import write_table
 from metaod.lab._testbed_data import TestbedData
 from metaod.lab.figures._curves import write_curve
@@ -107,7 +107,10 @@ def run_sensitivity(
     journal: Path | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Return the ``ap`` of the pick per (study, x, seed, dataset); `progress` counts settings."""
+    """Return the ``ap`` of the pick per (study, x as text, seed, dataset).
+
+    `progress` counts settings.
+    """
     origins = data.datasets["origin"].to_numpy(dtype=str)
     splits = _splits(data)
     parts: list[pd.DataFrame] = []
@@ -124,7 +127,7 @@ def run_sensitivity(
                 data.P, groups, thinned, [candidate], seeds=seeds, n_jobs=n_jobs, journal=journal
             )
             found = picks.rename(columns={"performance": "ap"})
-            found = found.assign(study=study.key, x=setting.x)
+            found = found.assign(study=study.key, x=str(setting.x))
             parts.append(found[["study", "x", "seed", "dataset", "ap"]])
             if progress is not None:
                 progress(len(parts), total)
@@ -132,30 +135,38 @@ def run_sensitivity(
 
 
 def write_sensitivity(
-    found: pd.DataFrame, data: TestbedData, folder: Path, *, studies: Sequence[Study] = STUDIES
+    found: pd.DataFrame,
+    iforest: pd.Series,
+    origins: pd.Series,
+    folder: Path,
+    caption: str = "",
+    *,
+    studies: Sequence[Study] = STUDIES,
 ) -> list[Path]:
     """Write a table of all settings and a figure of each study.
 
-    The value of a dataset is the mean over seeds; datasets without a value of iForest are left out.
-    ``Δ`` is the mean difference to the default, with a bootstrap interval over origins and the
-    p-value of the signed-rank test; the figures show it. ``seed SD`` is the standard deviation of
-    MAP over seeds, and ``changed`` the share of datasets whose pick's AP differs between the first
-    and the last seed.
+    `iforest` and `origins` are by dataset; datasets without a value of iForest are left out.
+    ``Δ`` is the mean difference to the default over datasets, with a bootstrap interval over
+    origins and seeds; the figures show it. The p-value is of the signed-rank test over ``n``
+    origins (POC: mothersets), each the mean over its datasets and over seeds; wins and losses are
+    counted in the same way. ``seed SD`` is the standard deviation of MAP over seeds, and
+    ``changed`` the share of datasets whose pick's AP differs between the first and the last seed.
     """
-    iforest = data.references["IForest()"].dropna()
+    iforest = iforest.dropna()
     found = found[found["dataset"].isin(iforest.index)]
-    origins = data.datasets["origin"]
     written: list[Path] = []
     rows = []
     for study in studies:
         reached = {setting.x: _by_seed(found, study, setting) for setting in study.settings}
-        default = reached[study.default].mean(axis=1)
-        points = []
-        for x, by_seed in reached.items():
+        reached = {x: by_seed for x, by_seed in reached.items() if len(by_seed)}
+        if study.default not in reached:
+            continue  # runs of an earlier version, read from a file
+        compared = [
+            {"x": x, **_compared(by_seed, reached[study.default], origins, x == study.default)}
+            for x, by_seed in reached.items()
+        ]
+        for row, (x, by_seed) in zip(compared, reached.items(), strict=True):
             mean = by_seed.mean(axis=1)
-            difference = mean - default
-            low, high = bootstrap_intervals(difference.to_frame(), origins.loc[mean.index])[0]
-            points.append({"x": x, "mean": difference.mean(), "low": low, "high": high})
             several = by_seed.shape[1] > 1
             changed = (by_seed.iloc[:, 0] != by_seed.iloc[:, -1]).mean() if several else np.nan
             rows.append(
@@ -163,30 +174,52 @@ def write_sensitivity(
                     "study": study.label,
                     "setting": f"{x} (default)" if x == study.default else str(x),
                     "MAP": mean.mean(),
-                    "Δ": difference.mean(),
-                    "low": low,
-                    "high": high,
-                    "p": 1.0 if x == study.default else wilcoxon_p(mean, default),
-                    "seed SD": by_seed.mean(axis=0).std(ddof=1) if several else np.nan,
+                    **{name: value for name, value in row.items() if name != "x"},
+                    "seeds": by_seed.shape[1],
+                    "seed SD": by_seed.mean().std() if several else np.nan,
                     "changed": changed,
                     "MAP - iForest": mean.mean() - iforest[mean.index].mean(),
                 }
             )
+        points = pd.DataFrame(compared)[["x", "Δ", "low", "high"]].rename(columns={"Δ": "mean"})
         written += write_curve(
-            pd.DataFrame(points),
+            points,
             folder,
             f"sensitivity-{study.key}",
             x_label=study.label,
             y_label="MAP less that of the default",
-            reference=("iForest", float((iforest[default.index] - default).mean())),
+            default=study.default,
+            caption=caption,
             log_x=study.log_x,
         )
     return [*write_table(pd.DataFrame(rows), folder, "sensitivity"), *written]
 
 
+def _compared(
+    by_seed: pd.DataFrame, default: pd.DataFrame, origins: pd.Series, is_default: bool
+) -> dict[str, Any]:
+    """Compare a setting with the default, both datasets × seeds."""
+    groups = origins.loc[default.index]
+    runs = [by_seed.loc[default.index].to_numpy(), default.to_numpy()]
+    p, difference = compare(runs[0].mean(axis=1), runs[1].mean(axis=1), groups)
+    low = high = 0.0
+    if not is_default:
+        drawn = resampled_means(runs, groups)
+        low, high = np.quantile(drawn[:, 0] - drawn[:, 1], [0.025, 0.975])
+    return {
+        "Δ": float((runs[0].mean(axis=1) - runs[1].mean(axis=1)).mean()),
+        "low": float(low),
+        "high": float(high),
+        "p": p,
+        "wins": int((difference > 0).sum()),
+        "losses": int((difference < 0).sum()),
+        "n": len(difference),
+    }
+
+
 def _by_seed(found: pd.DataFrame, study: Study, setting: Setting) -> pd.DataFrame:
     """Return average precision, datasets × seeds."""
-    here = found[(found["study"] == study.key) & (found["x"] == setting.x)]
+    here = found[(found["study"] == study.key) & (found["x"] == str(setting.x))]
     return here.pivot(index="dataset", columns="seed", values="ap")  # noqa: PD010 - raises if one occurs twice
 
 

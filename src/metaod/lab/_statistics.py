@@ -1,6 +1,6 @@
-"""Statistics of methods across datasets: ranks, paired tests, intervals over origins."""
+"""Statistics of methods across datasets: ranks, paired tests, intervals over origins and seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -27,6 +27,26 @@ def ranks(performance: pd.DataFrame) -> pd.DataFrame:
     rounded = np.round(performance.to_numpy(dtype=np.float64), _DECIMALS)
     found = stats.rankdata(-rounded, method="average", axis=1)
     return pd.DataFrame(found, index=performance.index, columns=performance.columns)
+
+
+def rank_intervals(
+    runs: Sequence[npt.ArrayLike],
+    origins: npt.ArrayLike,
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> Scores:
+    """Return 95 % intervals of average ranks; origins and seeds as in :func:`resampled_means`."""
+    tables = [_as_runs(run) for run in runs]
+    rng = np.random.default_rng(seed)
+    found, group_of = np.unique(np.asarray(origins).astype(str), return_inverse=True)
+    draws = rng.multinomial(len(found), np.full(len(found), 1 / len(found)), resamples)
+    weights = draws[:, group_of] / draws[:, group_of].sum(axis=1, keepdims=True)
+    # the ranks of one training of each method; resamples × datasets × methods
+    values = np.stack([table.T[rng.integers(table.shape[1], size=resamples)] for table in tables],
+                      axis=2)  # fmt: skip
+    ranked = stats.rankdata(-np.round(values, _DECIMALS), method="average", axis=2)
+    return _ends(np.einsum("rd,rdm->rm", weights, ranked))
 
 
 def average_ranks(performance: pd.DataFrame) -> pd.Series:
@@ -63,33 +83,55 @@ def _favours_first(difference: Scores) -> bool:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two methods on the same datasets."""
+    """Two methods on the same datasets.
+
+    ``p``, wins, losses and ties are over means of origins, because datasets of one origin are not
+    independent, and over means of seeds; ``n`` counts the origins.
+    """
 
     first: str
     second: str
     n: int
     p: float  # two-sided, of the signed-rank test
     better: str  # by the sum of ranks, if p < 0.05; '' if neither is; its mean may be the smaller
-    delta: float  # mean of the first minus mean of the second
-    low: float  # of the 95 % interval of delta, by bootstrap over origins
+    delta: float  # mean of the first minus mean of the second, over datasets
+    low: float  # of the 95 % interval of delta, by bootstrap over origins and seeds
     high: float
     wins: int
     losses: int
     ties: int
 
 
+def compare(
+    first: npt.ArrayLike, second: npt.ArrayLike, origins: npt.ArrayLike
+) -> tuple[float, Scores]:
+    """Return the p-value of the signed-rank test over origins, and the origins' differences.
+
+    The values are means over seeds, one per dataset.
+    """
+    pair = origin_means(np.column_stack([first, second]), origins)
+    return wilcoxon_p(pair[:, 0], pair[:, 1]), _differences(pair[:, 0], pair[:, 1])
+
+
 def compare_all(
-    performance: pd.DataFrame, origins: npt.ArrayLike, *, seed: int = 0, resamples: int = 10_000
+    runs: Mapping[str, npt.ArrayLike],
+    origins: npt.ArrayLike,
+    *,
+    seed: int = 0,
+    resamples: int = 10_000,
 ) -> list[Comparison]:
-    """Compare every pair of methods (columns); all pairs share the bootstrap draws."""
-    pairs = list(combinations(map(str, performance.columns), 2))
-    values = {str(name): performance[name].to_numpy(dtype=np.float64) for name in performance}
-    differences = [_differences(values[first], values[second]) for first, second in pairs]
-    table = np.column_stack(differences)
-    intervals = bootstrap_intervals(table, origins, seed=seed, resamples=resamples)
+    """Compare every pair of methods; all pairs share the bootstrap draws.
+
+    `runs` holds the average precision of each method, datasets × seeds.
+    """
+    values = {name: _as_runs(run) for name, run in runs.items()}
+    drawn = resampled_means(list(values.values()), origins, seed=seed, resamples=resamples)
+    resampled = dict(zip(values, drawn.T, strict=True))
     found = []
-    for (first, second), difference, interval in zip(pairs, differences, intervals, strict=True):
-        p = wilcoxon_p(values[first], values[second])
+    for first, second in combinations(values, 2):
+        one, other = values[first].mean(axis=1), values[second].mean(axis=1)
+        p, difference = compare(one, other, origins)
+        low, high = _ends(resampled[first] - resampled[second])
         better = ""
         if p < LEVEL:
             better = first if _favours_first(difference) else second
@@ -100,14 +142,71 @@ def compare_all(
                 len(difference),
                 p,
                 better,
-                float(difference.mean()),
-                float(interval[0]),
-                float(interval[1]),
+                float((one - other).mean()),
+                float(low),
+                float(high),
                 int((difference > 0).sum()),
                 int((difference < 0).sum()),
                 int((difference == 0).sum()),
             )
         )
+    return found
+
+
+def origin_means(values: npt.ArrayLike, origins: npt.ArrayLike) -> Scores:
+    """Return the means of rows with the same origin, origins in sorted order."""
+    sums, sizes = _sums(np.asarray(values, dtype=np.float64), origins)
+    means: Scores = sums / sizes[:, None]
+    return means
+
+
+def _sums(table: Scores, origins: npt.ArrayLike) -> tuple[Scores, Scores]:
+    found, group_of = np.unique(np.asarray(origins).astype(str), return_inverse=True)
+    member = np.zeros((len(found), len(table)))
+    member[group_of, np.arange(len(table))] = 1.0
+    return member @ table, member.sum(axis=1)
+
+
+def _as_runs(values: npt.ArrayLike) -> Scores:
+    found: Scores = np.asarray(values, dtype=np.float64)
+    return found[:, None] if found.ndim == 1 else found
+
+
+def resampled_means(
+    runs: Sequence[npt.ArrayLike],
+    origins: npt.ArrayLike,
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Scores:
+    """Return the mean of each method in every bootstrap sample, of shape (resamples, methods).
+
+    A sample draws whole origins with replacement, the same for all methods, and one seed of each
+    method: it is what one training of each method would give on other origins. If y[o, s] is the
+    mean of origin o with seed s, its variance is, for origins of one size, E_s[Var_o(y)] / G +
+    Var_s(E_o[y]), where G is the number of origins. Seed 3 of one method has nothing in common
+    with seed 3 of another, so each method's seed is drawn separately.
+
+    Parameters
+    ----------
+    runs : sequence of array-like of shape (n_datasets, n_seeds)
+        Values of each method; methods may differ in their number of seeds.
+    origins : array-like of shape (n_datasets,)
+        Origins of the datasets.
+    resamples, seed : int
+        Number of samples, and the seed of the draws.
+    """
+    tables = [_as_runs(run) for run in runs]
+    sums, sizes = _sums(np.column_stack(tables), origins)
+    groups = len(sizes)
+    rng = np.random.default_rng(seed)
+    # a bootstrap sample of origins is given by how often each origin is drawn
+    draws = rng.multinomial(groups, np.full(groups, 1 / groups), resamples)
+    means = (draws @ sums) / (draws @ sizes)[:, None]
+    first = np.cumsum([0, *(table.shape[1] for table in tables[:-1])])
+    chosen = [start + rng.integers(table.shape[1], size=resamples) for start, table in
+              zip(first, tables, strict=True)]  # fmt: skip
+    found: Scores = np.take_along_axis(means, np.column_stack(chosen), axis=1)
     return found
 
 
@@ -122,21 +221,34 @@ def bootstrap_intervals(
     """Return percentile intervals of column means, by drawing whole origins with replacement.
 
     Datasets of one origin are not independent, so an origin is drawn with all of its datasets.
-    `values` has one row per dataset; the result has the lower and upper end of each column.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_datasets, n_columns) or (n_datasets, n_columns, n_seeds)
+        With seeds, one seed of each column is drawn in every sample (:func:`resampled_means`):
+        the interval is of the mean that one training reaches.
+    origins : array-like of shape (n_datasets,)
+        Origins of the datasets.
+    level : float, default=0.95
+        Coverage.
+    resamples, seed : int
+        Number of samples, and the seed of the draws.
+
+    Returns
+    -------
+    ndarray of shape (n_columns, 2)
+        Lower and upper ends.
     """
     if not 0 < level < 1:
         raise BadParameter("bootstrap_intervals", "level", "a float in the range (0, 1)", level)
     table = np.asarray(values, dtype=np.float64)
-    found, group_of = np.unique(np.asarray(origins).astype(str), return_inverse=True)
-    groups = len(found)
-    member = np.zeros((groups, len(table)))
-    member[group_of, np.arange(len(table))] = 1.0
-    sums, sizes = member @ table, member.sum(axis=1)
-    # a bootstrap sample of origins is given by how often each origin is drawn
-    draws = np.random.default_rng(seed).multinomial(groups, np.full(groups, 1 / groups), resamples)
-    means = (draws @ sums) / (draws @ sizes)[:, None]
+    columns = [table[:, place] for place in range(table.shape[1])]
+    return _ends(resampled_means(columns, origins, resamples=resamples, seed=seed), level)
+
+
+def _ends(resampled: Scores, level: float = 0.95) -> Scores:
     tail = (1 - level) / 2
-    ends: Scores = np.quantile(means, [tail, 1 - tail], axis=0).T
+    ends: Scores = np.quantile(resampled, [tail, 1 - tail], axis=0).T
     return ends
 
 

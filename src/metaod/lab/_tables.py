@@ -13,6 +13,7 @@ from metaod.lab._statistics import (
     Alternative,
     average_ranks,
     best_first,
+    bootstrap_intervals,
     compare_all,
     matching_model,
     ranks,
@@ -112,41 +113,57 @@ def show_performance(table: pd.DataFrame) -> pd.DataFrame:
 def summary_table(results: Results, by: Unit) -> pd.DataFrame:
     """Return one row per method: mean, standard deviation, average ranks, spread over seeds.
 
-    ``rank of paper's`` is among the methods of the paper, ``rank of all`` among all methods.
+    ``low`` and ``high`` are the ends of the 95 % interval of MAP, by bootstrap over origins and
+    seeds. ``rank of paper's`` is among the methods of the paper, ``rank of all`` among all methods.
     ``seed SD`` is the standard deviation, over the seeds, of the mean average precision.
     ``without AP`` counts datasets without an average precision of the method; they are left out
     for all methods.
     """
-    performance = results.matrix(by)
+    performance, runs = results.matrix(by), results.runs(by)
     papers = paper_methods(results.methods)
     among_papers = average_ranks(performance[papers]) if papers else pd.Series(dtype="float64")
     among_all = average_ranks(performance)
     lacking = results.by_dataset.isna().sum()
-    seeds = results.frame.groupby("method")["seed"].nunique()
-    kept = results.frame[results.frame["dataset"].isin(results.by_dataset.dropna().index)]
-    spread = kept.groupby(["method", "seed"])["ap"].mean().groupby("method").std()
+    origins = results.origins(by)
     rows = [
         {
             "method": method(key).title,
             "category": method(key).category,
             "MAP": performance[key].mean(),
+            "low": low,
+            "high": high,
             "SD": performance[key].std(),
             "rank of paper's": among_papers.get(key, np.nan),
             "rank of all": among_all[key],
-            "seeds": int(seeds[key]),
-            "seed SD": spread[key],
+            "seeds": runs[key].shape[1],
+            "seed SD": runs[key].mean().std(),
             "n": len(performance),
+            "origins": origins.nunique(),
             "without AP": int(lacking[key]),
         }
         for key in results.methods
+        for low, high in bootstrap_intervals(runs[key].to_numpy()[:, None], origins)
     ]
     return pd.DataFrame(rows)
 
 
+def show_summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Format :func:`summary_table`: the interval beside the mean."""
+    intervals = [
+        f"{row['MAP']:.4f} [{row['low']:.4f}, {row['high']:.4f}]"
+        for row in table.to_dict("records")
+    ]
+    shown = table.drop(columns=["low", "high"]).assign(MAP=intervals)
+    return shown.rename(columns={"MAP": "MAP [95 %]"})
+
+
 def pairwise_table(results: Results, by: Unit) -> pd.DataFrame:
-    """Compare all pairs: signed-rank test, difference of means and its interval, wins."""
-    performance = results.matrix(by)
-    means = performance.mean()
+    """Compare all pairs: signed-rank test, difference of means and its interval, wins.
+
+    Tests, wins and losses are over means of origins and seeds, and ``n`` counts the origins; the
+    interval of ``ΔMAP`` is over origins and seeds.
+    """
+    means = results.matrix(by).mean()
     rows = [
         {
             "method 1": method(pair.first).title,
@@ -163,7 +180,7 @@ def pairwise_table(results: Results, by: Unit) -> pd.DataFrame:
             "ties": pair.ties,
             "n": pair.n,
         }
-        for pair in compare_all(performance, results.origins(by))
+        for pair in compare_all(results.runs(by), results.origins(by))
     ]
     return pd.DataFrame(rows)
 
@@ -180,21 +197,61 @@ def show_pairwise(table: pd.DataFrame) -> pd.DataFrame:
         cells["p"] = row["p"]
         cells["ΔMAP [95 %]"] = f"{row['ΔMAP']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}]"
         cells["wins-losses-ties"] = f"{row['wins']}-{row['losses']}-{row['ties']}"
+        cells["n"] = row["n"]
         rows.append(cells)
     return pd.DataFrame(rows)
 
 
 def matching_table(results: Results, P: pd.DataFrame, by: Unit) -> pd.DataFrame:
-    """Return for every method the q-th best model that it does not significantly differ from."""
+    """Return for every method the q-th best model that it does not significantly differ from.
+
+    Tests are over means of origins; ``n`` counts them.
+    """
     performance = results.matrix(by)
     # a motherset's q-th best performance is the mean of its childsets' q-th bests
-    ordered = results.pooled(best_first(P), by)
+    ordered = best_first(P)
+    means = results.pooled(ordered, by).mean()
+    # tests need independent rows
+    by_origin, ordered = results.matrix("origin"), results.pooled(ordered, "origin")
     rows = []
     for key in results.methods:
         row = {"method": method(key).title, "MAP": performance[key].mean()}
         for sides, alternative in _SIDES.items():
-            found = matching_model(performance[key], ordered, alternative)
+            found = matching_model(by_origin[key], ordered, alternative)
             row |= {f"q, {sides}": found.q, f"p, {sides}": found.p}
-            row[f"MAP of it, {sides}"] = found.mean
-        rows.append(row)
+            row[f"MAP of it, {sides}"] = np.nan if found.q is None else means[found.q]
+        rows.append(row | {"n": len(by_origin)})
     return pd.DataFrame(rows).astype({f"q, {sides}": "Int64" for sides in _SIDES})
+
+
+def times_table(data: pd.DataFrame) -> pd.DataFrame:
+    """Return mean, its 95 % interval over origins, median and range of times, and of their share.
+
+    `data` is that of ``selection-time.csv``; the share is selection time in % of the training time
+    of the picked model.
+    """
+    measured = {
+        "selection, seconds": data["select_seconds"],
+        "training of the pick, seconds": data["train_seconds"],
+        "selection, % of training": 100 * data["share"],
+    }
+    rows = []
+    for name, values in measured.items():
+        known = values.dropna()
+        if len(known):
+            origins = data.loc[known.index, "origin"]
+            low, high = bootstrap_intervals(known.to_numpy()[:, None], origins)[0]
+            rows.append(
+                {
+                    "time": name,
+                    "mean": known.mean(),
+                    "low": low,
+                    "high": high,
+                    "median": known.median(),
+                    "least": known.min(),
+                    "most": known.max(),
+                    "datasets": len(known),
+                    "origins": origins.nunique(),
+                }
+            )
+    return pd.DataFrame(rows)

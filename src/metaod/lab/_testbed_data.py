@@ -11,6 +11,7 @@ from metaod.errors import BadParameter, UserError
 from metaod.lab._methods import REFERENCE_MODELS, Testbed
 from metaod.lab.testbeds._folder import Manifest, Member
 from metaod.metafeatures import schema
+from metaod.models import model_space
 
 if TYPE_CHECKING:
     from metaod.store import Store
@@ -37,6 +38,8 @@ class TestbedData:
         The features that learning may use, by schema.
     files : dict of str to Path
         Files of the datasets that are in the testbed's folder, by fingerprint.
+    space : str
+        Name of the model space that P's columns are.
     duplicates : tuple of (str, str)
         Names of members with the same content as an earlier one, and the earlier one's name. They
         are counted once: a copy on the training side would reveal the answer.
@@ -50,11 +53,15 @@ class TestbedData:
     references: pd.DataFrame
     metafeatures: dict[str, pd.DataFrame]
     files: dict[str, Path]
+    space: str = "paper"
     duplicates: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def from_store(cls, store: "Store", manifest: Manifest, folder: Path) -> "TestbedData":
-        """Read the testbed's rows from a store that ``metaod build`` filled."""
+        """Read the testbed's rows from a store that ``metaod build`` filled.
+
+        Only the models of the manifest's space are read, whatever else the store holds.
+        """
         from metaod.store import performance_matrix  # noqa: PLC0415 - needs sqlalchemy
 
         if manifest.testbed == "childsets":
@@ -69,15 +76,18 @@ class TestbedData:
             first = members.setdefault(member.fingerprint, member)
             if first is not member:
                 duplicates.append((member.name, first.name))
+        # sorted: the columns' order, which random learners depend on, is the same in every store
+        space = [spec.id for spec in sorted(model_space(manifest.space))]
         stored = {model.id for model in store.models()}
-        missing = [name for name in REFERENCE_MODELS if name not in stored]
-        if missing:
-            raise UserError(
-                f"the store has no reference model {missing[0]}",
-                where=str(folder),
-                remedy=f"build it with all detectors: {_build(folder)}",
-            )
-        P = _rows(performance_matrix(store), "performance", members, folder)
+        for kind, names in (("reference model", REFERENCE_MODELS), ("model", space)):
+            missing = [name for name in names if name not in stored]
+            if missing:
+                raise UserError(
+                    f"the store has no {kind} {missing[0]}",
+                    where=str(folder),
+                    remedy=f"build it with all detectors: {_build(folder)}",
+                )
+        P = _rows(performance_matrix(store, models=space), "performance", members, folder)
         references = performance_matrix(store, models=list(REFERENCE_MODELS))
         return cls(
             manifest.testbed,
@@ -86,6 +96,7 @@ class TestbedData:
             _rows(references, "reference models", members, folder),
             {name: _metafeatures(store, name, members, folder) for name in _SCHEMAS},
             {name: folder / member.file for name, member in members.items() if member.file},
+            manifest.space,
             tuple(duplicates),
         )
 

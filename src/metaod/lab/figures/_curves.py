@@ -19,13 +19,14 @@ def write_curve(
     *,
     x_label: str,
     y_label: str,
-    reference: tuple[str, float],
+    default: float | str,
+    caption: str = "",
     log_x: bool = False,
 ) -> list[Path]:
     """Draw ``mean`` with the interval from ``low`` to ``high`` (NaN: none) against ``x``.
 
-    Numbers in ``x`` give a line with a band, strings give points with bars in the order given.
-    `reference` is the name and the value of a dashed line.
+    Numbers in ``x`` are joined by a line, strings stand in the order given. `default` is the x with
+    which the others are compared: a hollow point on a dashed line at 0.
     """
 
     def draw(figure: "Figure") -> None:
@@ -36,8 +37,8 @@ def write_curve(
         positions = {text: position for position, text in enumerate(dict.fromkeys(data["x"]))}
         rows = data.dropna(subset="mean")
         x = rows["x"].map(positions) + 0.0 if is_text else rows["x"] + 0.0
-        _draw_means(axes, x, rows, joined=not is_text)
-        axes.axhline(reference[1], color=GREY, ls="--", lw=0.9, label=reference[0], zorder=0)
+        _draw_means(axes, x, rows, joined=not is_text, hollow=rows["x"] == default)
+        axes.axhline(0.0, color=GREY, ls="--", lw=0.9, zorder=0)
         if is_text:
             shown = [str(text) for text in positions]
             crowded = len(positions) * max(map(len, shown)) > 55
@@ -48,24 +49,26 @@ def write_curve(
             axes.set_xlim(-0.5, len(positions) - 0.5)
         else:
             _set_ticks(axes, sorted(data["x"].unique()))
-        axes.set_xlabel(x_label)
+        axes.set_xlabel(f"{x_label} (log scale)" if axes.get_xscale() == "log" else x_label)
         axes.set_ylabel(y_label)
-        figure.legend(loc="outside lower center", ncols=2)
+        note = "hollow: the default; bars: 95 % over origins and seeds"
+        figure.supxlabel(note, fontsize=6.5)
 
-    return write_figure(draw, (COLUMN, 2.44), data, folder, stem)
+    return write_figure(draw, (COLUMN, 2.4), data, folder, stem, caption)
 
 
-def _draw_means(axes: "Axes", x: pd.Series, rows: pd.DataFrame, *, joined: bool) -> None:
+def _draw_means(
+    axes: "Axes", x: pd.Series, rows: pd.DataFrame, *, joined: bool, hollow: pd.Series
+) -> None:
     colour, marker = looks(1)[0]
-    style = "-" if joined else "none"
-    axes.plot(x, rows["mean"], color=colour, marker=marker, ms=3.5, ls=style)
-    banded = rows["low"].notna() & rows["high"].notna()
     if joined:
-        axes.fill_between(
-            x, rows["low"], rows["high"], where=banded, color=colour, alpha=0.18, lw=0
+        axes.plot(x, rows["mean"], color=colour, lw=0.8, zorder=1)
+    banded = rows["low"].notna() & rows["high"].notna() & ~hollow
+    axes.vlines(x[banded], rows["low"][banded], rows["high"][banded], color=colour, lw=0.9)
+    for inside, fill in ((hollow, "white"), (~hollow, colour)):
+        axes.plot(
+            x[inside], rows["mean"][inside], color=colour, mfc=fill, marker=marker, ms=4, ls="none"
         )
-    else:
-        axes.vlines(x[banded], rows["low"][banded], rows["high"][banded], color=colour, lw=0.9)
 
 
 def _set_ticks(axes: "Axes", values: list[float]) -> None:

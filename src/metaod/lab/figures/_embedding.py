@@ -1,5 +1,7 @@
-"""t-SNE of the meta-features of a testbed."""
+"""t-SNE of the meta-features of testbeds."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,8 @@ from metaod.lab.figures._style import COLUMN, GREY, looks, write_figure
 from metaod.learners import Cleaning
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -26,23 +30,63 @@ def embed(metafeatures: pd.DataFrame) -> pd.DataFrame:
     # the usual number of neighbours, but fewer than there are datasets
     perplexity = min(30.0, (n - 1) / 4)
     method = TSNE(n_components=2, perplexity=perplexity, init="pca", random_state=0)
-    points = method.fit_transform(clean)
+    # rounded, so that the figure drawn from the file is the same
+    points = method.fit_transform(clean).astype(np.float64).round(4)
     return pd.DataFrame(points, index=metafeatures.index, columns=["x", "y"])
 
 
-def write_embedding(metafeatures: pd.DataFrame, groups: pd.Series, folder: Path) -> list[Path]:
-    """Draw the datasets by group (motherset or origin); groups of one dataset are grey."""
-    data = embed(metafeatures).assign(group=groups.reindex(metafeatures.index).to_numpy())
-    data = data.rename_axis("dataset").reset_index()
-    counts = data["group"].value_counts()
-    named = sorted(counts.index[counts > 1], key=str.casefold)
+_ALONE = "the only one of its origin"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One part of a figure: its title, and ``x``, ``y`` and ``group`` of the datasets."""
+
+    title: str
+    data: pd.DataFrame
+
+
+def write_embedding(data: pd.DataFrame, folder: Path, caption: str = "") -> list[Path]:
+    """Draw ``x`` and ``y`` of the datasets by ``group``; groups of one dataset are grey."""
+    named = _named([data])
     lines = -(-(len(named) + 1) // 3)
     size = (COLUMN, 2.75 + 0.13 * lines)
-    return write_figure(lambda figure: _draw(figure, data, named), size, data, folder, "embedding")
+
+    def draw(figure: "Figure") -> None:
+        _draw(figure.add_subplot(), data, named)
+        _add_legend(figure, columns=3)
+
+    caption = caption.rpartition(", ")[0]  # without seeds: meta-features have none
+    return write_figure(draw, size, data, folder, "embedding", caption)
 
 
-def _draw(figure: "Figure", data: pd.DataFrame, named: list[str]) -> None:
-    axes = figure.add_subplot()
+def write_embeddings(panels: Sequence[Panel], folder: Path) -> list[Path]:
+    """Draw embeddings side by side; a group has the same colour and marker in all of them."""
+    named = _named([panel.data for panel in panels])
+    lines = -(-(len(named) + 1) // 6)
+    size = (2 * COLUMN, 3.0 + 0.13 * lines)
+
+    def draw(figure: "Figure") -> None:
+        several = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axes, panel in zip(several, panels, strict=True):
+            _draw(axes, panel.data, named)
+            axes.set_title(panel.title, fontsize=7.5)
+        _add_legend(figure, columns=6)
+
+    data = pd.concat([panel.data.assign(panel=panel.title) for panel in panels])
+    return write_figure(draw, size, data, folder, "embedding")
+
+
+def _named(frames: list[pd.DataFrame]) -> list[str]:
+    """Return the groups that have several datasets in some frame."""
+    found: set[str] = set()
+    for frame in frames:
+        counts = frame["group"].value_counts()
+        found.update(counts.index[counts > 1])
+    return sorted(found, key=str.casefold)
+
+
+def _draw(axes: "Axes", data: pd.DataFrame, named: list[str]) -> None:
     alone = data[~data["group"].isin(named)]
     if len(alone):
         axes.scatter(
@@ -52,18 +96,33 @@ def _draw(figure: "Figure", data: pd.DataFrame, named: list[str]) -> None:
             facecolors="none",
             edgecolors=GREY,
             lw=0.7,
-            label="the only one of its origin",
+            label=_ALONE,
         )
     for name, (colour, marker) in zip(named, looks(len(named)), strict=True):
         rows = data[data["group"] == name]
-        axes.scatter(
-            rows["x"], rows["y"], s=17, color=colour, marker=marker, lw=0, label=name, alpha=0.9
-        )
+        if len(rows):
+            axes.scatter(
+                rows["x"], rows["y"], s=17, color=colour, marker=marker, lw=0, label=name, alpha=0.9
+            )
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_xlabel("t-SNE 1")
     axes.set_ylabel("t-SNE 2")
     axes.margins(0.05)
+
+
+def _add_legend(figure: "Figure", columns: int) -> None:
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    labels = sorted(found, key=lambda label: (label == _ALONE, label.casefold()))
     figure.legend(
-        loc="outside lower center", ncols=3, handletextpad=0.1, columnspacing=0.9, labelspacing=0.25
+        [found[label] for label in labels],
+        labels,
+        loc="outside lower center",
+        ncols=columns,
+        handletextpad=0.1,
+        columnspacing=0.9,
+        labelspacing=0.25,
     )

@@ -25,47 +25,61 @@ _ABOVE = 0.5
 _BELOW = 0.4
 
 
-def write_average_rank(data: pd.DataFrame, folder: Path, stem: str = "average-rank") -> list[Path]:
-    """Draw the average rank of every method that has one, the best on top."""
+def write_average_rank(
+    data: pd.DataFrame, folder: Path, stem: str = "average-rank", caption: str = ""
+) -> list[Path]:
+    """Draw the average rank of every method that has one, the best on top.
+
+    `data` has ``method``, ``category``, ``rank`` with its interval ``rank_low`` and ``rank_high``,
+    and ``MAP`` with ``low`` and ``high``.
+    """
     data = data.dropna(subset="rank").sort_values("rank", kind="stable").reset_index(drop=True)
-    size = (COLUMN, 0.95 + 0.185 * len(data))
-    return write_figure(lambda figure: _draw_average_ranks(figure, data), size, data, folder, stem)
+    size = (COLUMN, 1.05 + 0.185 * len(data))
+    draw = partial(_draw_average_ranks, data=data)
+    return write_figure(draw, size, data, folder, stem, caption)
 
 
 def _draw_average_ranks(figure: "Figure", data: pd.DataFrame) -> None:
     from matplotlib.lines import Line2D  # noqa: PLC0415 - an extra, checked by write_figure
 
     axes = figure.add_subplot()
-    limit = max(float(data["rank"].max()), 2.0) * 1.04
-    left = -0.2 * limit  # space for the number on every line
+    beside = axes.get_yaxis_transform()  # x in parts of the axes' width
     for height, row in enumerate(data.to_dict("records")):
         colour, marker = CATEGORY_LOOKS[row["category"]]
-        axes.plot([left, row["rank"]], [height, height], color=colour, lw=0.9, zorder=1)
+        axes.plot([0, row["rank"]], [height, height], color=colour, lw=0.8, zorder=1)
+        ends = [row["rank_low"], row["rank_high"]]
+        axes.plot(ends, [height, height], color=colour, lw=3.5, alpha=0.3, zorder=2)
         axes.plot(row["rank"], height, marker=marker, color=colour, ms=4.5, zorder=3)
-        text = "–" if pd.isna(row["MAP"]) else f"{row['MAP']:.4f}"
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-        axes.text(left * 0.5, height, text, ha="center", va="center", fontsize=6.5, bbox=box)
+        text = f"{row['MAP']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        axes.text(1.02, height, text, transform=beside, ha="left", va="center", fontsize=6)
+    axes.text(1.02, -0.95, "MAP [95 %]", transform=beside, ha="left", va="center", fontsize=6.5)
     ours = {item.title for item in METHODS if item.learner == "metaod"}
     axes.set_yticks(range(len(data)), list(data["method"]))
     for label in axes.get_yticklabels():
         label.set_fontweight("bold" if label.get_text() in ours else "normal")
     axes.set_ylim(len(data) - 0.4, -0.6)
-    axes.set_xlim(left, limit)
-    step = 1 if limit <= 8 else 2
-    axes.set_xticks(range(step, int(limit) + 1, step))
-    axes.set_xlabel("average rank, lower is better (mean AP on the lines)")
+    limit = max(float(data["rank"].max()), float(data["rank_high"].max()), 2.0) * 1.04
+    axes.set_xlim(0, limit)
+    axes.set_xticks(range(0, int(limit) + 1, 1 if limit <= 8 else 2))
+    axes.set_xlabel("average rank, lower is better")
     axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
     handles = [
-        Line2D([], [], color=colour, marker=marker, ms=4.5, label=name)
+        Line2D([], [], color=colour, marker=marker, ms=4.5, lw=0.8, label=name)
         for name, (colour, marker) in CATEGORY_LOOKS.items()
         if name in set(data["category"])
     ]
+    handles.append(
+        Line2D([], [], color=BLACK, lw=3.5, alpha=0.3, label="95 % over origins and seeds")
+    )
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
 
 
 def write_critical_difference(
-    found: Friedman, folder: Path, stem: str = "critical-difference", unit: Unit = "dataset"
+    found: Friedman,
+    folder: Path,
+    stem: str = "critical-difference",
+    unit: Unit = "dataset",
+    caption: str = "",
 ) -> list[Path]:
     """Draw the diagram of Demšar (2006): a bar joins methods that do not differ significantly."""
     averages = found.average_ranks
@@ -75,7 +89,7 @@ def write_critical_difference(
     for name in averages.index:
         data[f"p against {name}"] = found.nemenyi[name].to_numpy()
     draw = partial(_draw_critical_difference, found=found, layout=layout, unit=unit)
-    return write_figure(draw, (layout.width, layout.height), data, folder, stem)
+    return write_figure(draw, (layout.width, layout.height), data, folder, stem, caption)
 
 
 @dataclass(frozen=True)
@@ -114,9 +128,9 @@ def _draw_critical_difference(
 ) -> None:
     averages = found.average_ranks
     k = len(averages)
-    # axes over the whole figure: data coordinates are inches
+    # axes over the whole figure, but for the caption: data coordinates are inches
     figure.set_layout_engine("none")
-    axes = figure.add_axes((0, 0, 1, 1))
+    axes = figure.add_axes((0, 0, 1, layout.height / figure.get_figheight()))
     axes.set_axis_off()
     axes.set_xlim(0, layout.width)
     axes.set_ylim(layout.height - _ABOVE, -_ABOVE)
@@ -165,28 +179,40 @@ def _draw_axis(axes: "Axes", distance: float, layout: _Layout) -> None:
     axes.text(ends[1] + 0.06, height, text, ha="left", va="center", fontsize=6.5)
 
 
-def write_pairs(table: pd.DataFrame, folder: Path) -> list[Path]:
-    """Draw the differences of means of `pairwise_table` as a matrix, a dot where p < 0.05."""
+def write_pairs(table: pd.DataFrame, folder: Path, caption: str = "") -> list[Path]:
+    """Draw the differences of means of `pairwise_table` as a matrix.
+
+    Marks are in cells whose row is ahead of the column, and only there: a ring if the interval of
+    the difference is above 0, a dot if the signed-rank test finds the row better. Where the test
+    favours the method with the smaller mean there is no mark; the table has these pairs.
+    """
     titles = list(dict.fromkeys([*table["method 1"], *table["method 2"]]))
     delta = pd.DataFrame(np.nan, index=titles, columns=titles)
-    p = delta.copy()
+    ring = pd.DataFrame(False, index=titles, columns=titles)
+    dot = ring.copy()
     for row in table.to_dict("records"):
         first, second = row["method 1"], row["method 2"]
         delta.loc[first, second], delta.loc[second, first] = row["ΔMAP"], -row["ΔMAP"]
-        p.loc[first, second] = p.loc[second, first] = row["p"]
+        ahead, behind = (first, second) if row["ΔMAP"] > 0 else (second, first)
+        ring.loc[ahead, behind] = row["low"] > 0 or row["high"] < 0
+        dot.loc[ahead, behind] = row["better"] == ahead
     data = delta.rename_axis("ΔMAP, row less column").reset_index()
-    draw = partial(_draw_pairs, delta=delta, p=p)
-    return write_figure(draw, (COLUMN, COLUMN + 0.35), data, folder, "pairwise-matrix")
+    draw = partial(_draw_pairs, delta=delta, ring=ring, dot=dot, n=int(table["n"].iloc[0]))
+    return write_figure(draw, (COLUMN, COLUMN + 0.45), data, folder, "pairwise-matrix", caption)
 
 
-def _draw_pairs(figure: "Figure", delta: pd.DataFrame, p: pd.DataFrame) -> None:
+def _draw_pairs(
+    figure: "Figure", delta: pd.DataFrame, ring: pd.DataFrame, dot: pd.DataFrame, n: int
+) -> None:
     axes = figure.add_subplot()
     values = delta.to_numpy()
     limit = float(np.nanmax(np.abs(values), initial=1e-6))
     # colour-blind readers can distinguish orange and purple
     image = axes.imshow(values, cmap="PuOr_r", vmin=-limit, vmax=limit)
-    rows, columns = np.nonzero(p.to_numpy() < LEVEL)
-    axes.scatter(columns, rows, s=7, color=BLACK, edgecolors="white", lw=0.4)
+    rows, columns = np.nonzero(ring.to_numpy())
+    axes.scatter(columns, rows, s=22, facecolors="none", edgecolors=BLACK, lw=0.5)
+    rows, columns = np.nonzero(dot.to_numpy())
+    axes.scatter(columns, rows, s=5, color=BLACK, lw=0)
     ticks = range(len(delta))
     axes.set_xticks(ticks, list(delta.columns), rotation=90, fontsize=6.5)
     axes.set_yticks(ticks, list(delta.index), fontsize=6.5)
@@ -194,5 +220,9 @@ def _draw_pairs(figure: "Figure", delta: pd.DataFrame, p: pd.DataFrame) -> None:
     for spine in axes.spines.values():
         spine.set_visible(False)
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.8, aspect=28)
-    bar.set_label("ΔMAP, row less column; dot: p < 0.05")
+    bar.set_label(
+        f"ΔMAP, row less column\nmarks where the row is ahead: ring, 95 % interval above 0;\n"
+        f"dot, signed-rank p < {LEVEL} ({n} origins)",
+        fontsize=6.5,
+    )
     bar.outline.set_visible(False)

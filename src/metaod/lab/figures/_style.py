@@ -36,6 +36,7 @@ _COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p")
 
 _DPI = 200
+_CAPTION = 0.18  # height in inches
 _SETTINGS: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],  # part of matplotlib: the same on every machine
     **dict.fromkeys(("font.size", "axes.labelsize"), 7.5),
@@ -62,15 +63,20 @@ def write_figure(
     data: pd.DataFrame,
     folder: Path,
     stem: str,
+    caption: str = "",
 ) -> list[Path]:
     """Draw into an empty figure and write ``stem.png``, ``stem.svg`` and the data as ``stem.csv``.
 
-    `size` is width and height in inches.
+    `size` is width and height in inches, without the caption on top: testbed and numbers of
+    datasets, origins and seeds.
     """
     with _settings():
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, checked above
 
-        figure = Figure(figsize=size, layout="constrained")
+        height = size[1] + (_CAPTION if caption else 0.0)
+        figure = Figure(figsize=(size[0], height), layout="constrained")
+        if caption:
+            figure.suptitle(caption, fontsize=7)
         draw(figure)
         csv = write_csv(data, folder, stem)
         png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"

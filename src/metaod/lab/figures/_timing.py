@@ -21,23 +21,37 @@ def timing_table(results: Results, method: str = "metaod") -> pd.DataFrame:
     rows = results.frame[results.frame["method"] == method]
     rows = rows[rows["select_seconds"].notna()]
     seconds = rows.groupby("dataset")[["select_seconds", "train_seconds"]].mean()
-    found = results.datasets[["name", "n_rows", "n_columns"]].join(seconds, how="inner")
+    found = results.datasets[["name", "origin", "n_rows", "n_columns"]].join(seconds, how="inner")
     trained = found["train_seconds"]
     found["share"] = found["select_seconds"] / trained.where(trained > 0)
     return found.reset_index(drop=True)
 
 
-def write_selection_time(data: pd.DataFrame, folder: Path) -> list[Path]:
+def write_selection_time(data: pd.DataFrame, folder: Path, caption: str = "") -> list[Path]:
     """Draw box plots of the selection time, and of its share of the training time."""
-    panels = [("selection time per dataset (seconds)", data["select_seconds"].dropna(), "{:.2g} s")]
+    panels = [
+        (
+            "selection time per dataset (seconds, log scale)",
+            data["select_seconds"].dropna(),
+            "{:.2g} s",
+        )
+    ]
     share = 100 * data["share"].dropna()
     if len(share):
-        panels.append(("selection time / training time of the pick (%)", share, "{:.2g} %"))
+        panels.append(
+            ("selection time / training time of the pick (%, log scale)", share, "{:.2g} %")
+        )
     panels = [panel for panel in panels if (panel[1] > 0).any()]
     if not panels:
         raise BadParameter("write_selection_time", "data", "with selection times", len(data))
     draw = partial(_draw_boxes, panels=panels)
-    return write_figure(draw, (COLUMN, 1.05 * len(panels)), data, folder, "selection-time")
+    size = (COLUMN, 1.05 * len(panels))
+    return write_figure(draw, size, data, folder, "selection-time", _once(caption))
+
+
+def _once(caption: str) -> str:
+    """Replace the number of seeds: times are measured once, with the first seed."""
+    return f"{caption.rpartition(', ')[0]}, one run each" if caption else ""
 
 
 def _draw_boxes(figure: "Figure", panels: list[tuple[str, pd.Series, str]]) -> None:
@@ -67,7 +81,8 @@ def _draw_box(axes: "Axes", values: np.ndarray, shown: str) -> None:
     axes.text(
         median,
         1.33,
-        f"median {shown.format(median)} ({len(values)} datasets)",
+        f"median {shown.format(median)}, mean {shown.format(values.mean())}"
+        f" ({len(values)} datasets)",
         color=VERMILLION,
         ha="left" if along < 0.3 else "right" if along > 0.7 else "center",  # inside the axes
         va="bottom",
@@ -82,7 +97,7 @@ def _draw_box(axes: "Axes", values: np.ndarray, shown: str) -> None:
     axes.xaxis.set_minor_formatter("")
 
 
-def write_largest(data: pd.DataFrame, folder: Path) -> list[Path]:
+def write_largest(data: pd.DataFrame, folder: Path, caption: str = "") -> list[Path]:
     """Draw selection and training times of the ten largest datasets, by rows × columns."""
     known = data.dropna(subset=["select_seconds", "train_seconds"])
     if known.empty:
@@ -90,7 +105,8 @@ def write_largest(data: pd.DataFrame, folder: Path) -> list[Path]:
     cells = known["n_rows"] * known["n_columns"]
     known = known.loc[cells.sort_values(ascending=False, kind="stable").index[:10]]
     size = (COLUMN, 0.75 + 0.3 * len(known))
-    return write_figure(partial(_draw_bars, data=known), size, known, folder, "largest-datasets")
+    draw = partial(_draw_bars, data=known)
+    return write_figure(draw, size, known, folder, "largest-datasets", _once(caption))
 
 
 def _draw_bars(figure: "Figure", data: pd.DataFrame) -> None:
@@ -115,4 +131,4 @@ def _draw_bars(figure: "Figure", data: pd.DataFrame) -> None:
     axes.set_xlim(0, 1.14 * limit)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("seconds")
-    figure.legend(loc="outside upper center", ncols=2)
+    figure.legend(loc="outside lower center", ncols=2)

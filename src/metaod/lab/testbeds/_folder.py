@@ -91,7 +91,8 @@ class LeftOut:
 class Manifest:
     """A testbed's datasets in the paper's order, and how they were made.
 
-    ``childsets`` of a user's own tables are not a testbed of the paper.
+    ``childsets`` of a user's own tables are not a testbed of the paper. ``space`` names the models
+    that methods may pick: other models of a store are ignored.
     """
 
     testbed: Literal["poc", "st", "childsets"]
@@ -99,6 +100,7 @@ class Manifest:
     members: tuple[Member, ...]
     left_out: tuple[LeftOut, ...]
     versions: dict[str, str]
+    space: str = "paper"
 
     @property
     def stand_ins(self) -> dict[str, str]:
@@ -140,6 +142,7 @@ class Manifest:
             "format": _FORMAT,
             "testbed": self.testbed,
             "seed": self.seed,
+            "space": self.space,
             "versions": self.versions,
             "counts": self.counts(),
             "stand_ins": self.stand_ins,
@@ -172,6 +175,7 @@ def read_manifest(path: "str | PathLike[str]") -> Manifest:
             tuple(_parse_member(record) for record in document["members"]),
             tuple(LeftOut(**record) for record in document["left_out"]),
             document["versions"],
+            document.get("space", "paper"),
         )
     except (KeyError, TypeError, ValueError, UserError) as error:
         raise BadFile(path, f"is a damaged manifest ({error})", remedy=remedy) from error
