@@ -28,6 +28,7 @@ from metaod.store import (
     export_parquet,
     find_inconsistencies,
     import_parquet,
+    metafeature_matrix,
     missing,
     performance_matrix,
 )
@@ -369,3 +370,15 @@ def test_vectors_of_several_schemas_keep_apart(tmp_path):
         assert len(pq.read_table(folder / "metafeatures-made-2.parquet")) == 1
         import_parquet(other, folder)
         assert content(other) == content(store)
+
+
+def test_a_version_that_a_later_one_contains_is_left_out(tmp_path):
+    with new_store(numbers=[1, 2]) as store, Store("sqlite://", create=True) as other:
+        for number in (1, 2):
+            vectors = [vector(1.0), vector(1.0, 3.0, version=2), vector(5.0, version=3)]
+            store.record_task(fingerprint(number), (), vectors)
+        folder = export_parquet(store, tmp_path)
+        names = sorted(path.name for path in folder.glob("metafeatures-*"))
+        assert names == ["metafeatures-made-2.parquet", "metafeatures-made-3.parquet"]
+        import_parquet(other, folder)
+        assert metafeature_matrix(other, "made", 2).equals(metafeature_matrix(store, "made", 2))

@@ -6,7 +6,8 @@
 ``cells.parquet``                         one row a dataset, mode and model; figures are null
                                           where the state is not ok
 ``evaluations.parquet``                   one row a dataset, mode, model and trial (optional)
-``metafeatures-SCHEMA-VERSION.parquet``   one row a dataset, one column a feature
+``metafeatures-SCHEMA-VERSION.parquet``   one row a dataset, one column a feature; an earlier
+                                          version only if a later one does not contain it
 ``manifest.json``                         format, version, and each file's rows and SHA-256
 ========================================  =====================================================
 
@@ -139,9 +140,11 @@ def _frames(store: Store, decimals: int | None, evaluations: bool) -> dict[str, 
     frames = {"cells.parquet": cells}
     with store.reading() as connection:
         schemas = list(rows.read_schemas(connection))
-    for name, version in schemas:
-        matrix = metafeature_matrix(store, name, version).sort_index().reset_index()
-        frames[f"metafeatures-{name}-{version}.parquet"] = matrix
+    matrices = {item: metafeature_matrix(store, *item).sort_index() for item in schemas}
+    for (name, version), matrix in matrices.items():
+        later = [matrices[item] for item in schemas if item[0] == name and item[1] > version]
+        if not any(_contains(other, matrix) for other in later):
+            frames[f"metafeatures-{name}-{version}.parquet"] = matrix.reset_index()
     with store.reading() as connection:
         if evaluations:
             frames["evaluations.parquet"] = _evaluations(connection)
@@ -149,6 +152,11 @@ def _frames(store: Store, decimals: int | None, evaluations: bool) -> dict[str, 
         frames["datasets.parquet"] = datasets.sort_values("fingerprint")
         frames["models.parquet"] = models.sort_values("id")
     return frames
+
+
+def _contains(later: pd.DataFrame, matrix: pd.DataFrame) -> bool:
+    """Return whether a later version has all the datasets and features of a matrix."""
+    return set(later.index) >= set(matrix.index) and set(later.columns) >= set(matrix.columns)
 
 
 def _evaluations(connection: Connection) -> pd.DataFrame:
