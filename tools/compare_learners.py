@@ -2,8 +2,8 @@
 
 The final origins are not used. Origins are divided into ten groups; each group is left out once, so
 that no learner picks for a dataset whose origin it has seen. Prints a Markdown table of the mean AP
-of the picks, their difference to PyOD's default iForest with a bootstrap interval over origins,
-wins and losses by more than .005, and losses of more than .05.
+of the picks, their difference to PyOD's default iForest with a bootstrap interval over origins
+and seeds, wins and losses by more than .005, and losses of more than .05.
 
     python tools/compare_learners.py --jobs 2 --journal compare.jsonl
 """
@@ -56,10 +56,10 @@ def main() -> None:
     references = shipped_matrix(references=True).loc[first.P.index]
     others = [name for name in references if name not in first.P]
     iforest = references["IForest()"]
-    fixed = {f"fixed: {name}": references[name] for name in others}
+    fixed = {f"fixed: {name}": references[[name]] for name in others}
     rows = [_row(name, "-", reached, iforest, first.origins) for name, reached in fixed.items()]
     for key, found in picks.groupby("method", sort=False):
-        reached = found.groupby("dataset")["performance"].mean().reindex(first.P.index)
+        reached = found.pivot_table("performance", "dataset", "seed").reindex(first.P.index)
         name, schema = str(key).split(":")
         rows.append(_row(name, schema, reached, iforest, first.origins))
     table = pd.DataFrame(rows).sort_values("MAP", ascending=False)
@@ -75,15 +75,17 @@ def main() -> None:
 
 
 def _row(
-    learner: str, schema: str, reached: pd.Series, iforest: pd.Series, origins: pd.Series
+    learner: str, schema: str, runs: pd.DataFrame, iforest: pd.Series, origins: pd.Series
 ) -> dict[str, object]:
-    known = reached.notna() & iforest.notna()
-    difference = (reached - iforest)[known]
-    low, high = bootstrap_intervals(difference.to_frame(), origins[known])[0]
+    """Figures of one learner, datasets × seeds; the interval is over origins and seeds."""
+    known = runs.notna().all(axis=1) & iforest.notna()
+    differences = runs.sub(iforest, axis=0)[known]
+    low, high = bootstrap_intervals(differences.to_numpy()[:, None], origins[known])[0]
+    difference = differences.mean(axis=1)
     return {
         "learner": learner,
         "schema": schema,
-        "MAP": float(reached[known].mean()),
+        "MAP": float(runs[known].mean(axis=1).mean()),
         "difference": f"{difference.mean():+.4f} [{low:+.4f}, {high:+.4f}]",
         "wins": f"{int((difference > 0.005).sum())}-{int((difference < -0.005).sum())}",
         "large": float(np.mean(difference < -0.05)),

@@ -1,11 +1,13 @@
-"""Print the paper's results and ours side by side, as Markdown, for docs/reproduction.md.
+"""Write the paper's results and ours side by side into docs/reproduction.md.
 
 Reads `results/paper/*.csv`, transcribed from the paper, and the output of `metaod evaluate`.
+Replaces the section "Side by side" of the page; without `--page` the section is printed.
 
-    python tools/compare_with_paper.py
+    python tools/compare_with_paper.py --page docs/reproduction.md
 """
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -21,20 +23,37 @@ RUNS = {
 STAND_INS = {"gas": "mfeat", "particle": "texture"}
 
 
+HEADING = "## Side by side\n"
+INTRODUCTION = """
+By `python tools/compare_with_paper.py --page docs/reproduction.md`. Ranks are among the paper's twelve methods; the paper's ranks are
+computed from its printed rows. A row of POC is the mean over a motherset's five childsets. Intervals are of one training, by bootstrap
+over origins and seeds together; p (signed-rank test) and wins-losses are over the means of origins and of all seeds.
+"""  # noqa: E501 - lines of a page
+
+
 def main() -> None:
-    """Print all tables."""
+    """Write or print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=RESULTS)
-    folder = parser.parse_args().results
+    parser.add_argument("--page", type=Path)
+    given = parser.parse_args()
+    lines = [HEADING.strip(), INTRODUCTION.rstrip()]
     for title, (ours, papers) in RUNS.items():
-        reached = pd.read_csv(folder / ours / "summary.csv").set_index("method")
-        rows = pd.read_csv(folder / ours / "performance-all.csv", index_col=0)
-        pairs = pd.read_csv(folder / ours / "pairwise.csv")
+        reached = pd.read_csv(given.results / ours / "summary.csv").set_index("method")
+        rows = pd.read_csv(given.results / ours / "performance-all.csv", index_col=0)
+        pairs = pd.read_csv(given.results / ours / "pairwise.csv")
         printed = pd.read_csv(RESULTS / papers).set_index("dataset")
-        print(f"\n### {title}\n")
-        _by_method(reached, pairs, printed)
-        print()
-        _by_row(rows, printed)
+        lines += ["", f"### {title}", "", *_by_method(reached, pairs, printed)]
+        lines += ["", *_by_row(rows, printed)]
+    section = "\n".join(lines) + "\n"
+    if given.page is None:
+        print(section, end="")
+        return
+    before, found, after = given.page.read_text("utf-8").partition(HEADING)
+    if not found:
+        raise SystemExit(f"{given.page} has no section {HEADING.strip()!r}")
+    _, following, rest = after.partition("\n## ")
+    given.page.write_text(before + section + following + rest, "utf-8")
 
 
 def _against(pairs: pd.DataFrame, name: str) -> str:
@@ -52,16 +71,16 @@ def _against(pairs: pd.DataFrame, name: str) -> str:
     return f"{delta}, {p}, {int(wins)}-{int(losses)}"
 
 
-def _by_method(reached: pd.DataFrame, pairs: pd.DataFrame, printed: pd.DataFrame) -> None:
+def _by_method(reached: pd.DataFrame, pairs: pd.DataFrame, printed: pd.DataFrame) -> Iterator[str]:
     ranks = average_ranks(printed)
-    n, seeds = pairs["n"].iloc[0], reached["seeds"].max()
-    rows = reached["n"].iloc[0]
-    print(f"{rows} rows of {n} origins, {seeds} seeds of a random learner. Intervals "
-          "are of one training, by bootstrap over origins and seeds; p and wins-losses are over "
-          f"the means of {n} origins and of all seeds.\n")  # fmt: skip
-    print("| method | MAP, paper | MAP, ours [95 %] | seed SD | rank, paper | rank, ours | "
-          "MetaOD minus this method: ΔMAP [95 %], p, wins-losses |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|")
+    rows, n, seeds = reached["n"].iloc[0], pairs["n"].iloc[0], reached["seeds"].max()
+    yield f"{rows} rows of {n} origins, {seeds} seeds of a random learner."
+    yield ""
+    yield (
+        "| method | MAP, paper | MAP, ours [95 %] | seed SD | rank, paper | rank, ours | "
+        "MetaOD minus this method: ΔMAP [95 %], p, wins-losses |"
+    )
+    yield "|---|---|---|---|---|---|---|"
     for name, row in reached.iterrows():
         papers, rank = "", ""
         if name in printed:
@@ -71,13 +90,13 @@ def _by_method(reached: pd.DataFrame, pairs: pd.DataFrame, printed: pd.DataFrame
         against = "" if name == "MetaOD" else _against(pairs, str(name))
         mean = f"{row['MAP']:.4f} [{row['low']:.3f}, {row['high']:.3f}]"
         spread = "" if pd.isna(row["seed SD"]) else f"{row['seed SD']:.4f}"
-        print(f"| {name} | {papers} | {mean} | {spread} | {rank} | {ours} | {against} |")
+        yield f"| {name} | {papers} | {mean} | {spread} | {rank} | {ours} | {against} |"
 
 
-def _by_row(rows: pd.DataFrame, printed: pd.DataFrame) -> None:
+def _by_row(rows: pd.DataFrame, printed: pd.DataFrame) -> Iterator[str]:
     methods = ["iForest", "SS", "MetaOD"]
-    print("| dataset | " + " | ".join(f"{name}, paper | ours" for name in methods) + " |")
-    print("|---|" + "---|---|" * len(methods))
+    yield "| dataset | " + " | ".join(f"{name}, paper | ours" for name in methods) + " |"
+    yield "|---|" + "---|---|" * len(methods)
     short = {str(name).removeprefix("childsets/").rpartition("_")[0] or str(name): name
              for name in rows.index}  # fmt: skip
     for name in printed.index:
@@ -88,7 +107,7 @@ def _by_row(rows: pd.DataFrame, printed: pd.DataFrame) -> None:
             ours = "–" if own is None else f"{rows.loc[own, title]:.3f}"
             cells.append(f"{printed.loc[name, title]:.3f} | {ours}")
         shown = f"{name} (ours: {STAND_INS[name]})" if name in STAND_INS else name
-        print(f"| {shown} | " + " | ".join(cells) + " |")
+        yield f"| {shown} | " + " | ".join(cells) + " |"
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@
 ``development`` uses ten folds of the development origins; ``final`` fits on all of them and tests
 on the final origins. ``contrasts`` measures, for each family on development origins, the gain with
 hindsight and how well gains are predicted. All follow docs/selector-protocol.md and write CSV and
-Markdown tables to results/selector; ``final`` also writes the learning curve. Needs the extra
-``lab``, and results/selector/adengine.csv from tools/run_adengine.py.
+Markdown tables to results/selector; tools/learning_curve.py writes the learning curve. Needs the
+extra ``lab``, and results/selector/adengine.csv from tools/run_adengine.py.
 """
 
 import argparse
@@ -30,8 +30,6 @@ FOLDER = Path(__file__).parents[1] / "results" / "selector"
 BOTH = ("paper", "scores")
 MANY = 99
 """More members than any average has."""
-SHARES = (0.125, 0.25, 0.5, 0.75, 1.0)
-DRAWS = 5
 
 Rows = npt.NDArray[np.bool_]
 
@@ -107,8 +105,6 @@ def main() -> None:
     reached = pd.DataFrame(means | {"IForest()": bench.iforest})
     reached.to_csv(FOLDER / f"{given.which}-reached.csv", float_format="%.6f")
     write(bench, found, given.which)
-    if given.which == "final":
-        write_curve(bench, given.jobs)
 
 
 class Bench:
@@ -152,7 +148,7 @@ class Bench:
             for split in range(len(self.splits))
         ]
         parts = Parallel(jobs, verbose=1)(
-            delayed(_reached)(
+            delayed(reached_by)(
                 self.data(designs[names[0]]),
                 designs[names[0]],
                 [designs[name].most for name in names],
@@ -180,21 +176,23 @@ class Bench:
         """Performance of the column that was best on the training origins of each split."""
         pieces = []
         whole = self.data(CHOSEN)
-        allowed = [name for name in whole.P if _members(name) <= most]
+        allowed = [name for name in whole.P if n_members(name) <= most]
         for train, test in self.splits:
             # the reference replaces a column that does not apply
-            means = _filled(whole, train)[allowed].mean()
+            means = filled(whole, train)[allowed].mean()
             best = str(means.idxmax())
             print(f"best fixed of {most}: {best}")
-            pieces.append(_filled(whole, test)[best])
+            pieces.append(filled(whole, test)[best])
         return pd.concat(pieces).reindex(self.P.index)
 
 
-def _filled(data: TrainingData, rows: Rows) -> pd.DataFrame:
+def filled(data: TrainingData, rows: Rows) -> pd.DataFrame:
+    """Performance, with the reference's where a column does not apply."""
     return data.P[rows].apply(lambda column: column.fillna(data.reference[rows]))
 
 
-def _members(name: str) -> int:
+def n_members(name: str) -> int:
+    """Count the members of a model or average."""
     return len(members_of(ModelSpec.parse(name)))
 
 
@@ -207,7 +205,7 @@ def _scores(data: TrainingData, design: Design, seed: int, train: Rows, test: Ro
     return scores
 
 
-def _reached(
+def reached_by(
     data: TrainingData, design: Design, most: list[int], seed: int, train: Rows, test: Rows
 ) -> "list[pd.Series[float]]":
     """Performance of the picks, for each limit of members."""
@@ -215,7 +213,7 @@ def _reached(
     P = data.P[test]
     found = []
     for count in most:
-        allowed = [name for name in P if _members(name) <= count]
+        allowed = [name for name in P if n_members(name) <= count]
         usable = scores[allowed].where(P[allowed].notna())
         picks = usable.T.sort_index().T.idxmax(axis=1)
         reached = [P.loc[name, picks[name]] for name in P.index]
@@ -314,7 +312,7 @@ def write_contrasts(bench: Bench, jobs: int) -> None:
         mean = data.P[train].sub(data.reference[train], axis=0).mean()
         parts.append(pd.DataFrame([mean] * int(test.sum()), data.P.index[test]))
     means = pd.concat(parts).reindex(bench.P.index)
-    singles = [name for name in bench.P if _members(name) == 1]
+    singles = [name for name in bench.P if n_members(name) == 1]
     best = bench.P[singles].idxmax(axis=1)
     rows = []
     detectors = [ModelSpec.parse(name).detector for name in singles]
@@ -347,55 +345,6 @@ def write_contrasts(bench: Bench, jobs: int) -> None:
         for row in table.itertuples()
     ]
     _write_lines(lines, "contrasts")
-
-
-def write_curve(bench: Bench, jobs: int) -> None:
-    """Write the gain by number of training origins."""
-    data = bench.data(CHOSEN)
-    train, test = bench.splits[0]
-    names = np.unique(data.origins[train])
-    todo = []
-    for share in SHARES:
-        for draw in range(DRAWS if share < 1 else 1):
-            drawn = np.random.default_rng(draw).permutation(names)[: round(share * len(names))]
-            todo.append((len(drawn), train & data.origins.isin(drawn).to_numpy()))
-    parts = [
-        part
-        for (part,) in Parallel(jobs)(
-            delayed(_reached)(data, CHOSEN, [CHOSEN.most], 0, rows, test) for _, rows in todo
-        )
-    ]
-    table = pd.DataFrame(
-        {
-            "origins": [count for count, _ in todo],
-            "gain": [float((part - bench.iforest).mean()) for part in parts],
-            "lost_05": [float((part - bench.iforest < -0.05).mean()) for part in parts],
-        }
-    )
-    table.to_csv(FOLDER / "learning-curve.csv", index=False, float_format="%.6f")
-    _plot(table, bench)
-    print(table.groupby("origins").mean().to_string())
-
-
-def _plot(table: pd.DataFrame, bench: Bench) -> None:
-    import matplotlib as mpl  # noqa: PLC0415 - the extra is needed for this alone
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt  # noqa: PLC0415
-
-    fixed = float((bench.fixed(3) - bench.iforest).mean())
-    means = table.groupby("origins")["gain"].mean()
-    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
-    axes.plot(table["origins"], table["gain"], "o", color="0.7", label="one draw of origins")
-    axes.plot(means.index, means, "-o", color="C0", label="mean")
-    axes.axhline(fixed, color="C1", linestyle="--", label="best fixed average")
-    axes.axhline(0.0, color="0.3", linewidth=0.8)
-    axes.set_xlabel("origins learned from")
-    axes.set_ylabel("mean AP over PyOD's IForest()")
-    axes.set_title(f"{len(bench.P)} final datasets")
-    axes.legend(frameon=False, fontsize=8)
-    for ending in ("png", "svg"):
-        figure.savefig(FOLDER / f"learning-curve.{ending}", dpi=150)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 import csv
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from metaod.lab import (
     _running,
     _testbed_data,
     _timing,
+    draw_results,
     evaluate_testbed,
     summary_table,
 )
@@ -83,7 +86,9 @@ def test_commands_of_make_reproduce_write_every_file(tmp_path, monkeypatch):
         assert files(results / "st" / protocol) == promised(varied=varied, timed=False)
     for part in ("poc", *(f"st/{protocol}" for protocol in BOTH)):
         assert_read_back(results / part, is_poc=part == "poc")
+        assert_reproduced(Findings.read(results / part))
     assert_times_are_of_the_picks(results / "poc")
+    assert_drawn_again(results)
     assert_again_from_the_journal(tmp_path, monkeypatch)
 
 
@@ -174,6 +179,17 @@ def assert_times_are_of_the_picks(folder):
     assert picks == timed["pick"].to_dict()
 
 
+def assert_drawn_again(results):
+    shown = [path for path in results.rglob("*.*") if path.suffix in (".csv", ".md", ".svg")]
+    before = {path: path.read_bytes() for path in shown}
+    written = draw_results(results)
+    assert {path for path in written if path.parent == results} == {
+        results / f"embedding.{kind}" for kind in ("csv", "png", "svg")
+    }
+    for path, content in before.items():
+        assert path.read_bytes() == content, path
+
+
 def assert_again_from_the_journal(place, monkeypatch):
     poc = place / "results" / "poc"
     paths = sorted(poc.rglob("*.*"))
@@ -216,6 +232,10 @@ def test_methods_without_chance_reproduce_the_committed_results(part):
     if found.P is None:
         pytest.skip(f"results/{part}/performance.parquet is not committed yet")
     assert sorted(found.P.columns) == sorted(spec.id for spec in model_space("paper"))
+    assert_reproduced(found)
+
+
+def assert_reproduced(found):
     datasets = found.results.datasets.loc[found.P.index]
     empty = pd.DataFrame(0.0, index=found.P.index, columns=["none"])
     data = TestbedData(found.testbed, datasets, found.P, empty, {"paper": empty}, {})
@@ -224,3 +244,17 @@ def test_methods_without_chance_reproduce_the_committed_results(part):
     results = evaluate_testbed(data, found.protocol, methods=methods)
     committed = found.results.by_dataset[results.methods].loc[results.by_dataset.index]
     pd.testing.assert_frame_equal(results.by_dataset, committed, rtol=0, atol=1e-9)
+
+
+def test_side_by_side_replaces_its_section_only(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n\n## Side by side\n\n### POC\n\nold\n\n## After\n\nkept\n")
+    tool = COMMITTED.parent / "tools" / "compare_with_paper.py"
+    subprocess.run([sys.executable, str(tool), "--page", str(page)], check=True)
+    text = page.read_text("utf-8")
+    assert text.startswith("# Page\n\n## Side by side\n\nBy `python tools/compare_with_paper.py")
+    assert text.endswith("\n\n## After\n\nkept\n")
+    assert "old" not in text.partition("## After")[0].splitlines()
+    summary = pd.read_csv(COMMITTED / "poc" / "summary.csv").set_index("method")
+    row = summary.loc["MetaOD"]
+    assert f"{row['MAP']:.4f} [{row['low']:.3f}, {row['high']:.3f}] | {row['seed SD']:.4f}" in text

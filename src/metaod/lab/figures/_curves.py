@@ -1,5 +1,6 @@
 """A mean with its interval against a parameter."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,5 +76,11 @@ def _set_ticks(axes: "Axes", values: list[float]) -> None:
     """Put ticks at the points if they are few; on a logarithmic axis only there."""
     if axes.get_xscale() == "log":
         axes.minorticks_off()
-    if len(values) <= 7 or axes.get_xscale() == "log":
+        near = 0.05 * math.log(values[-1] / values[0])  # two labels would touch
+        shown = [
+            "" if math.log(after / value) < near else f"{value:g}"
+            for value, after in zip(values, [*values[1:], math.inf], strict=True)
+        ]
+        axes.set_xticks(values, shown)
+    elif len(values) <= 7:
         axes.set_xticks(values, [f"{value:g}" for value in values])
