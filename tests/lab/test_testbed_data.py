@@ -1,5 +1,6 @@
 """A testbed read from a store: order, duplicates, and errors for missing rows."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,15 @@ import pytest
 
 from metaod.errors import UserError
 from metaod.history import Evaluation
-from metaod.lab import LeftOut, Manifest, Member, TestbedData, _testbed_data, evaluate_testbed
+from metaod.lab import (
+    LeftOut,
+    Manifest,
+    Member,
+    TestbedData,
+    _testbed_data,
+    evaluate_testbed,
+    read_manifest,
+)
 from metaod.lab._methods import METHODS, REFERENCE_MODELS
 from metaod.lab._tables import matching_table
 from metaod.metafeatures import schema
@@ -118,6 +127,16 @@ def test_other_models_of_a_store_change_nothing(store, tmp_path):
     assert picks <= {spec.id for spec in SPECS}
     bests = matching_table(first, plain.P, "dataset")
     pd.testing.assert_frame_equal(matching_table(second, more.P, "dataset"), bests)
+
+
+def test_a_manifest_names_its_space(tmp_path):
+    Manifest("st", 0, (member(0),), (), {}, "extended").write(tmp_path)
+    assert read_manifest(tmp_path).space == "extended"
+    path = tmp_path / "manifest.json"
+    document = json.loads(path.read_text())
+    del document["space"]  # of an earlier version
+    path.write_text(json.dumps(document))
+    assert read_manifest(tmp_path).space == "paper"
 
 
 def test_a_store_without_the_whole_space(tmp_path, monkeypatch):
