@@ -1,10 +1,14 @@
 """Draw the final origins: a fifth of all origins, not used until the default selector is chosen.
 
     cd src/metaod/history/shipped
-    python ../../../../tools/draw_final_origins.py DATASETS MOTHERSETS > final_origins.txt
+    python ../../../../tools/draw_final_origins.py MOTHERSETS > final_origins.txt
 
-Drawn once, before any learner was built, from the origins of the datasets that are neither in the
-paper's ST table nor the origin of a motherset, which the paper's testbeds need.
+This is the second draw, from the joined origins of the shipped datasets (`metaod db relatives`).
+It is stratified: a fifth of the origins of each collection, where the three collections of ADBench
+count as one and an origin belongs to the first of odds, dami, adbench, oddbench and ovrbench that
+it has a dataset in. Left out are the origins of the first draw (`final_origins_1.txt`), which was
+looked at, every origin joined to one of them, and the origins of mothersets, which the POC testbed
+needs. Datasets of the paper's ST table may be drawn. No performance is read.
 Nothing may be chosen, tuned or calibrated on the datasets of these origins before the default
 selector's last table.
 """
@@ -12,33 +16,50 @@ selector's last table.
 import argparse
 import csv
 import random
+import sys
+from collections import defaultdict
 from pathlib import Path
 
-SEED = 20260
+import pandas as pd
+
+from metaod.history import shipped_datasets, shipped_folder
+
+SEED = 20261
 SHARE = 0.2
+STRATA = ("odds", "dami", "adbench", "oddbench", "ovrbench")
 
 
-def draw(datasets: Path, mothersets: Path) -> list[str]:
-    """Draw from the two folders' lists."""
-    origins, reserved = set(), set()
-    with (datasets / "catalog.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            origins.add(row["origin"])
-            if row["in_paper_st_table"] == "yes":
-                reserved.add(row["origin"])
+def draw(mothersets: Path) -> list[str]:
+    """Draw from the shipped datasets; report each stratum on stderr."""
+    datasets = shipped_datasets()
+    joined = pd.read_parquet(shipped_folder() / "joined_origins.parquet").set_index("dataset")
+    own = joined["catalogue_origin"].reindex(datasets.index).fillna(datasets["origin"])
+    reserved = set(
+        (shipped_folder().parent / "final_origins_1.txt").read_text("utf-8").splitlines()
+    )
     with (mothersets / "catalog.csv").open(encoding="utf-8", newline="") as file:
-        reserved.update(row["origin"] for row in csv.DictReader(file))
-    count = round(SHARE * len(origins))
-    return sorted(random.Random(SEED).sample(sorted(origins - reserved), count))  # noqa: S311 - a seeded draw is meant
+        reserved |= {row["origin"] for row in csv.DictReader(file)}
+    looked_at = set(datasets["origin"][own.isin(reserved)]) | reserved
+    strata = defaultdict(list)
+    for origin, collections in datasets.groupby("origin")["collection"]:
+        names = {name.partition("-")[0] for name in collections}
+        strata[min(names, key=STRATA.index)].append(str(origin))
+    generator, drawn = random.Random(SEED), []  # noqa: S311 - a seeded draw is meant
+    for stratum in STRATA:
+        free = sorted(set(strata[stratum]) - looked_at)
+        wanted = round(SHARE * len(strata[stratum]))
+        drawn += generator.sample(free, min(wanted, len(free)))
+        counts = f"{min(wanted, len(free))} of {len(strata[stratum])} origins drawn"
+        sys.stderr.write(f"{stratum}: {counts}, from {len(free)} that were not left out\n")
+    return sorted(drawn)
 
 
 def main() -> None:
     """Print the list, one origin a line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("datasets", type=Path)
     parser.add_argument("mothersets", type=Path)
     arguments = parser.parse_args()
-    print("\n".join(draw(arguments.datasets, arguments.mothersets)))
+    print("\n".join(draw(arguments.mothersets)))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from metaod.history import average_precision, final_origins, iter_folder
+from metaod.history import average_precision, final_origins, iter_folder, shipped_datasets
 from metaod.history._references import AverageScores
 from metaod.models import COMMITTEE, ModelSpec, average_of, score_models
 from metaod.selection._threshold import USUAL_SHARE, estimated_share
@@ -46,8 +46,10 @@ class Case:
 
 def cases(folder: str) -> Iterator[Case]:
     """Score the models on the datasets of a folder."""
+    origins = shipped_datasets().set_index("name")["origin"]
     for entry in iter_folder(folder):
-        if entry.origin in final_origins():
+        origin = origins.get(entry.full_name, entry.origin)
+        if origin in final_origins():
             continue
         if (entry.rows or 0) > 10_000 or (entry.columns or 0) > 100:
             continue
@@ -57,7 +59,7 @@ def cases(folder: str) -> Iterator[Case]:
             averaging.add(scored)
         for scored in averaging.scored():
             if scored.scores is not None:
-                yield Case(entry.origin, scored.scores, dataset.y)
+                yield Case(origin, scored.scores, dataset.y)
 
 
 # the ways: each says which share of the rows to flag

@@ -23,7 +23,13 @@ from metaod.history import (
 from metaod.lab import catalogue
 from metaod.metafeatures import schema
 from metaod.models import ModelSpec, candidate_averages, model_space
-from metaod.store import Store, import_parquet, performance_matrix, summarise
+from metaod.store import (
+    Store,
+    import_parquet,
+    performance_matrix,
+    stored_relatives,
+    summarise,
+)
 
 STATES = {"ok", "failed", "not applicable", "over budget"}
 
@@ -74,11 +80,50 @@ def test_meta_features_of_every_dataset(name):
     assert features.notna().mean().mean() > 0.9
 
 
-def test_final_origins_are_a_fifth_and_never_in_st():
+def test_final_origins_are_a_fifth_of_every_collection():
+    datasets = shipped_datasets()
+    assert final_origins() <= set(datasets["origin"])
+    assert len(final_origins()) == round(0.2 * datasets["origin"].nunique())
+    drawn = datasets[datasets["origin"].isin(final_origins())]
+    assert {name.partition("-")[0] for name in drawn["collection"]} == {
+        "odds", "dami", "adbench", "oddbench", "ovrbench",
+    }  # fmt: skip
+
+
+def test_no_origin_of_the_first_draw_is_drawn_again():
+    first = shipped_folder().parent / "final_origins_1.txt"
+    datasets = shipped_datasets()
+    joined = pd.read_parquet(shipped_folder() / "joined_origins.parquet").set_index("dataset")
+    own = joined["catalogue_origin"].reindex(datasets.index).fillna(datasets["origin"])
+    looked_at = set(first.read_text("utf-8").splitlines())
+    assert not final_origins() & set(datasets["origin"][own.isin(looked_at)])
+
+
+def test_related_datasets_have_one_origin():
+    with Store("sqlite://", create=True) as store:
+        import_parquet(store, shipped_folder())
+        origins = {item.name: item.origin for item in store.datasets()}
+        assert len(store.sketches()) == len(origins)
+        pairs = {(item.one, item.other) for item in stored_relatives(store)}
+        joined = store.joined_origins()
+    assert len(pairs) > 40
+    assert {pair for pair in pairs if origins[pair[0]] != origins[pair[1]]} == set()
+    assert all(item.evidence for item in joined.values())
+    for one, other in (
+        ("odds/mammography", "ovrbench/batch-4221_part-2_i3991"),
+        ("ovrbench/pc1", "ovrbench/batch-3055_part-0_i1485"),
+        ("ovrbench/pc3", "ovrbench/PizzaCutter3"),
+        ("dami/SpamBase", "ovrbench/batch-3875_part-0_i1600"),
+        ("oddbench/HurricaneTracks", "oddbench/StormBehavior"),
+    ):
+        assert origins[one] == origins[other]
+
+
+def test_the_catalogue_has_the_joined_origins():
     origins = shipped_datasets()["origin"]
-    assert final_origins() <= set(origins)
-    assert len(final_origins()) == round(0.2 * origins.nunique())
-    assert not final_origins() & {entry.origin for entry in catalogue() if entry.in_st}
+    known = [entry for entry in catalogue() if entry.fingerprint in origins.index]
+    assert len(known) > 50
+    assert [entry.name for entry in known if entry.origin != origins[entry.fingerprint]] == []
 
 
 def test_the_manifest_describes_the_files():

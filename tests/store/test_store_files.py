@@ -227,7 +227,7 @@ def test_a_newer_store_is_refused(tmp_path):
     filled_store(path).close()
     set_version(path, "12")
     before = listing(tmp_path)
-    with pytest.raises(UserError, match="schema version 12, newer than version 1 of this package"):
+    with pytest.raises(UserError, match="schema version 12, newer than version 2 of this package"):
         Store(path)
     assert listing(tmp_path) == before
 
@@ -282,14 +282,28 @@ def test_migrations_run_in_order(tmp_path, monkeypatch):
     path = tmp_path / "a.db"
     filled_store(path).close()
     steps = []
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
-    for version in (1, 2):
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 4)
+    for version in (2, 3):
         monkeypatch.setitem(
             schema.MIGRATIONS, version, lambda _, version=version: steps.append(version)
         )
     with Store(path) as store:
-        assert summarise(store)["schema_version"] == 3
-    assert steps == [1, 2]
+        assert summarise(store)["schema_version"] == 4
+    assert steps == [2, 3]
+
+
+def test_a_store_of_version_1_gets_tables_for_relatives(tmp_path):
+    path = tmp_path / "a.db"
+    with filled_store(path) as store:
+        expected = content(store)
+    set_version(path, "1")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE sketches")
+        connection.execute("DROP TABLE joined_origins")
+    with Store(path) as store:
+        assert content(store) == expected
+        assert store.sketches() == {}
+        assert store.joined_origins() == {}
 
 
 # full, read-only, locked

@@ -18,7 +18,7 @@ from metaod.cli.build import (
     make_budget,
 )
 from metaod.cli.screen import Json, console, grid, print_json, visible
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadFile, BadParameter, UserError
 
 if TYPE_CHECKING:
     from metaod.store import DatasetRecord, MergeReport
@@ -82,12 +82,89 @@ def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
 
     Example:  metaod db add --store my.db --data datasets/
     """
-    from metaod.store import Store, record_of
+    from metaod.store import Store, add_datasets, record_of
 
     entries = list_folders(data, label)
     with Store(store) as opened, opened.writer_lock():
-        new = sum(opened.add_dataset(record_of(entry)) for entry in entries)
+        sketched = opened.sketches()
+        records = [(record_of(entry, sketched=sketched), entry) for entry in entries]
+        new, notes = add_datasets(opened, records)
+    for note in notes:
+        console().print(visible(note), soft_wrap=True)
     console().print(f"{new} datasets added, {len(entries) - new} were there")
+
+
+@app.command()
+def relatives(
+    *,
+    store: StoreOption,
+    join: Annotated[
+        bool, typer.Option("--join", help="Give related datasets one origin in the store.")
+    ] = False,
+    also: Annotated[
+        Path | None,
+        typer.Option(help="CSV file of further pairs to join: one, other, reason.", metavar="FILE"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List datasets that share rows or columns, and the origins that they join.
+
+    Examples:  metaod db relatives --store my.db  ·  metaod db relatives --store my.db --join
+    """
+    from metaod.store import Store, datasets_without_sketch, join_relatives, stored_relatives
+
+    by_hand = [] if also is None else _read_pairs(also)
+    with Store(store) as opened:
+        if join:
+            join_relatives(opened, by_hand)
+        found, lacking = stored_relatives(opened), datasets_without_sketch(opened)
+        joined = opened.joined_origins()
+        records = {record.fingerprint: record for record in opened.datasets()}
+    changes = [
+        {
+            "dataset": records[key].name,
+            "catalogue_origin": item.catalogue_origin,
+            "origin": records[key].origin,
+            "evidence": item.evidence,
+        }
+        for key, item in joined.items()
+    ]
+    if json:
+        pairs = [asdict(item) for item in found]
+        print_json({"relatives": pairs, "joined_origins": changes, "without_sketch": lacking})
+        return
+    origins = {record.name: record.origin for record in records.values()}
+    out, shown = console(), ("shared", "chance")
+    table = grid("one", "other", "of one", "of other", *shown, "kind", "origins", right=shown)
+    for item in found:
+        pair = [origins[item.one], origins[item.other]]
+        shares = (f"{item.share_of_one:.0%}", f"{item.share_of_other:.0%}")
+        counts = (f"{item.shared}/{item.compared}", f"{item.chance:.1%}")
+        names = (visible(item.one), visible(item.other))
+        one_origin = pair[0] if pair[0] == pair[1] else " ≠ ".join(pair)
+        table.add_row(*names, *shares, *counts, item.kind, visible(one_origin))
+    out.print(table)
+    apart = sum(origins[item.one] != origins[item.other] for item in found)
+    out.print(f"{len(found)} pairs, {apart} of different origins")
+    out.print(f"{len(changes)} datasets have a joined origin")
+    for change in changes:
+        text = "{dataset}: {catalogue_origin} joined to {origin}, because {evidence}"
+        out.print(visible(text.format(**change)), soft_wrap=True)
+    if lacking:
+        remedy = f"add them with: metaod db add --store {store} --data FOLDER"
+        out.print(f"{len(lacking)} datasets have no sketch; {remedy}", soft_wrap=True)
+
+
+def _read_pairs(path: Path) -> list[tuple[str, str, str]]:
+    import csv
+
+    remedy = "write a CSV file with the header one,other,reason"
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            return [(line["one"], line["other"], line["reason"]) for line in reader]
+    except (OSError, UnicodeDecodeError, csv.Error, KeyError) as error:
+        raise BadFile(path, f"is no list of pairs ({error})", remedy=remedy) from error
 
 
 @app.command("list")

@@ -76,6 +76,8 @@ class BuildProgress:
         """Show how much is left to do, and start the bar."""
         self._total, self._cost = len(plan.tasks), plan.cost
         self._start = time.monotonic()
+        for note in plan.placed.notes:
+            message(note)
         for name, other in plan.duplicates:
             message(f"{name} has the content of {other} and is left out")
         finished = len(plan.datasets) - len(plan.tasks)

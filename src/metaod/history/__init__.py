@@ -12,6 +12,12 @@ from metaod.history._evaluation import ENGINE_VERSION, Evaluation, evaluate_mode
 from metaod.history._fingerprint import FINGERPRINT_FORMAT, fingerprint
 from metaod.history._metrics import MEASURES, Measures, average_precision, measure, round_scores
 from metaod.history._references import FIXED_REFERENCES, Reference, mega_ensemble
+from metaod.history._relatives import (
+    Relation,
+    compare_sketches,
+    find_relatives,
+    join_origins,
+)
 from metaod.history._shipped_learners import (
     FOLDS,
     RECIPES,
@@ -29,6 +35,7 @@ from metaod.history._shipped_matrix import (
     shipped_matrix,
     shipped_metafeatures,
 )
+from metaod.history._sketches import SKETCH_VERSION, Sketch, sketch
 from metaod.history._training import REFERENCE, TrainingData, train
 
 __all__ = [
@@ -40,20 +47,26 @@ __all__ = [
     "MEASURES",
     "RECIPES",
     "REFERENCE",
+    "SKETCH_VERSION",
     "Evaluation",
     "FolderEntry",
     "LabelledDataset",
     "Measures",
     "Reference",
+    "Relation",
+    "Sketch",
     "TrainingData",
     "average_precision",
+    "compare_sketches",
     "default_cache_dir",
     "evaluate_models",
     "final_origins",
     "find_artifact",
+    "find_relatives",
     "fingerprint",
     "holds_variables",
     "iter_folder",
+    "join_origins",
     "measure",
     "mega_ensemble",
     "read_labelled",
@@ -64,6 +77,7 @@ __all__ = [
     "shipped_matrix",
     "shipped_metafeatures",
     "shipped_training_data",
+    "sketch",
     "train",
     "train_shipped",
     "will_train",

@@ -133,6 +133,8 @@ class FolderEntry:
         The shape given in the list.
     source, licence : str
         As given in the list, else empty.
+    origin_is_listed : bool
+        Whether the origin is from the list; otherwise it is the name.
     """
 
     name: str
@@ -145,6 +147,7 @@ class FolderEntry:
     columns: int | None = None
     source: str = ""
     licence: str = ""
+    origin_is_listed: bool = False
 
     @property
     def full_name(self) -> str:
@@ -250,6 +253,7 @@ def _entry_of(record: dict[str, str], path: Path, line: int, label: str) -> Fold
         columns=_count(fields, "features", path, line),
         source=fields.get("source", ""),
         licence=fields.get("licence", ""),
+        origin_is_listed=bool(fields.get("origin")),
     )
 
 

@@ -21,7 +21,7 @@ def shipped_folder() -> Path:
     Examples
     --------
     >>> sorted(path.name for path in shipped_folder().glob("*.parquet"))
-    ['cells.parquet', 'datasets.parquet', 'metafeatures-...', 'metafeatures-...', 'models.parquet']
+    ['cells.parquet', 'datasets.parquet', 'joined_origins.parquet', ..., 'sketches.parquet']
     """
     with as_file(_SHIPPED.joinpath("performance")) as path:
         return path
@@ -33,7 +33,10 @@ def shipped_cells() -> "pd.DataFrame":
 
 
 def shipped_datasets() -> "pd.DataFrame":
-    """Return the datasets by fingerprint: name, collection, origin, shape."""
+    """Return the datasets by fingerprint: name, collection, origin, shape.
+
+    Related datasets share an origin; see ``metaod db relatives``.
+    """
     return _read("datasets.parquet").set_index("fingerprint")
 
 
@@ -100,7 +103,7 @@ def final_origins() -> frozenset[str]:
     Examples
     --------
     >>> len(final_origins())
-    156
+    151
     """
     text = _SHIPPED.joinpath("final_origins.txt").read_text("utf-8")
     return frozenset(text.splitlines())

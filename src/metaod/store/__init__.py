@@ -24,7 +24,19 @@ from metaod.store._queries import (
     summarise,
     training_data,
 )
-from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
+from metaod.store._records import (
+    Cell,
+    DatasetRecord,
+    JoinedOrigin,
+    MetaFeatureRecord,
+    ModelRecord,
+)
+from metaod.store._relatives import (
+    add_datasets,
+    datasets_without_sketch,
+    join_relatives,
+    stored_relatives,
+)
 from metaod.store._store import Store
 from metaod.store._tasks import TaskResult
 
@@ -35,6 +47,7 @@ __all__ = [
     "Conflict",
     "DatasetRecord",
     "Executor",
+    "JoinedOrigin",
     "MergeReport",
     "MetaFeatureRecord",
     "ModelRecord",
@@ -42,18 +55,22 @@ __all__ = [
     "Store",
     "StoreLocation",
     "TaskResult",
+    "add_datasets",
     "build",
     "cells_frame",
     "datasets_frame",
+    "datasets_without_sketch",
     "export_parquet",
     "find_inconsistencies",
     "import_parquet",
+    "join_relatives",
     "make_executor",
     "merge",
     "metafeature_matrix",
     "missing",
     "performance_matrix",
     "record_of",
+    "stored_relatives",
     "summarise",
     "training_data",
     "verify",

@@ -2,16 +2,17 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from metaod.errors import BadColumn, BadParameter
-from metaod.history import FIXED_REFERENCES, FolderEntry, Reference, mega_ensemble
+from metaod.history import FIXED_REFERENCES, FolderEntry, Reference, mega_ensemble, sketch
 from metaod.metafeatures import schema
 from metaod.models import Budget, CellState, Mode, ModelSpec, candidate_averages, model_space
 from metaod.store._executors import Executor, SerialExecutor
 from metaod.store._queries import missing
 from metaod.store._records import DatasetRecord
+from metaod.store._relatives import Placed, place, write_placed
 from metaod.store._store import Store
 from metaod.store._tasks import BuildTask, ScoreCache, TaskResult, run_task
 
@@ -91,12 +92,18 @@ class Plan:
     """What a build will do.
 
     `tasks` has one task for each dataset that lacks anything, the most costly first;
-    `duplicates` has the names of datasets that are left out, each with its equal.
+    `duplicates` has the names of datasets that are left out, each with its equal; `placed` has
+    all datasets with their origins, and notes about related ones.
     """
 
     tasks: tuple[BuildTask, ...]
-    datasets: tuple[DatasetRecord, ...]
+    placed: Placed
     duplicates: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def datasets(self) -> tuple[DatasetRecord, ...]:
+        """All datasets."""
+        return self.placed.records
 
     @property
     def cost(self) -> float:
@@ -125,8 +132,9 @@ def plan_build(
     cache = _score_cache(store, options)
     found: dict[str, tuple[DatasetRecord, FolderEntry]] = {}
     duplicates = []
+    sketched = store.sketches()
     for done, entry in enumerate(entries, start=1):
-        record = record_of(entry)
+        record = record_of(entry, sketched=sketched)
         first, _ = found.setdefault(record.fingerprint, (record, entry))
         if first is not record:
             duplicates.append((entry.full_name, first.name))
@@ -163,8 +171,7 @@ def plan_build(
         )
         tasks.append(task)
     tasks.sort(key=lambda task: (-task.cost, task.fingerprint))
-    records = tuple(record for record, _ in found.values())
-    return Plan(tuple(tasks), records, tuple(duplicates))
+    return Plan(tuple(tasks), place(store, list(found.values())), tuple(duplicates))
 
 
 def build(
@@ -206,8 +213,7 @@ def build(
         if plan.tasks:
             store.add_models(options.specs())
             store.add_models([item.spec for item in options.reference_models()], is_reference=True)
-            for record in plan.datasets:
-                store.add_dataset(record)
+            write_placed(store, plan.placed)
         for result in executor.run(run_task, plan.tasks):
             store.record_task(result.task.fingerprint, result.evaluations, result.metafeatures)
             states.update(evaluation.state for evaluation in result.evaluations)
@@ -229,8 +235,16 @@ def _lacking_schemas(
     return lacking
 
 
-def record_of(entry: FolderEntry) -> DatasetRecord:
-    """Read a dataset and describe it; refuse one without outliers, or without inliers."""
+def record_of(entry: FolderEntry, *, sketched: Collection[str] = ()) -> DatasetRecord:
+    """Read a dataset and describe it; refuse one without outliers, or without inliers.
+
+    Parameters
+    ----------
+    entry : FolderEntry
+        The dataset.
+    sketched : collection of str
+        Fingerprints of datasets whose sketch is not computed, because it is known.
+    """
     dataset = entry.load()
     outliers = int(dataset.y.sum())
     if outliers in (0, len(dataset.y)):
@@ -247,6 +261,7 @@ def record_of(entry: FolderEntry) -> DatasetRecord:
         collection=entry.collection,
         source=entry.source or entry.path.name,
         licence=entry.licence or "unknown",
+        sketch=None if dataset.fingerprint in sketched else sketch(dataset.X),
     )
 
 

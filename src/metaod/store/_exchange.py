@@ -8,6 +8,9 @@
 ``evaluations.parquet``                   one row a dataset, mode, model and trial (optional)
 ``metafeatures-SCHEMA-VERSION.parquet``   one row a dataset, one column a feature; an earlier
                                           version only if a later one does not contain it
+``sketches.parquet``                      one row a dataset that has a sketch (optional)
+``joined_origins.parquet``                one row a dataset whose origin was joined to another:
+                                          its origin in the catalogue, and why (optional)
 ``manifest.json``                         format, version, and each file's rows and SHA-256
 ========================================  =====================================================
 
@@ -22,6 +25,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -33,13 +37,20 @@ import pandas as pd
 from sqlalchemy import Connection, select
 
 from metaod.errors import BadFile, BadParameter, UserError
-from metaod.history import Evaluation
+from metaod.history import Evaluation, Sketch
 from metaod.models import CellState, Mode, ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
 from metaod.store._merging import DatasetContent, MergeReport, Prefer, merge_source
 from metaod.store._queries import cells_frame, metafeature_matrix
-from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord, aggregate
+from metaod.store._records import (
+    Cell,
+    DatasetRecord,
+    JoinedOrigin,
+    MetaFeatureRecord,
+    ModelRecord,
+    aggregate,
+)
 from metaod.store._store import Store
 
 if TYPE_CHECKING:
@@ -80,7 +91,10 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
         "reason": "string",
         "engine_version": "string",
     },
+    "sketches.parquet": {"dataset": "string", "sketch": "binary"},
+    "joined_origins.parquet": dict.fromkeys(("dataset", "catalogue_origin", "evidence"), "string"),
 }
+_OPTIONAL = {"evaluations.parquet", "sketches.parquet", "joined_origins.parquet"}
 
 # figures are null where a state is not ok, and so is the seed of a model that is not random
 _MAY_BE_NULL = {*_CELL_FIGURES, "seconds", "seed"}
@@ -151,6 +165,13 @@ def _frames(store: Store, decimals: int | None, evaluations: bool) -> dict[str, 
         datasets, models = _read(connection, schema.datasets), _read(connection, schema.models)
         frames["datasets.parquet"] = datasets.sort_values("fingerprint")
         frames["models.parquet"] = models.sort_values("id")
+        sketches = rows.read_sketches(connection)
+        joined = rows.read_joined_origins(connection)
+    if sketches:
+        lines = [(dataset, item.to_bytes()) for dataset, item in sketches.items()]
+        frames["sketches.parquet"] = pd.DataFrame(lines, columns=["dataset", "sketch"])
+    if joined:
+        frames["joined_origins.parquet"] = pd.DataFrame([asdict(item) for item in joined.values()])
     return frames
 
 
@@ -246,7 +267,7 @@ class _ExportedStore:
         self._folder = folder
         self._entries = _read_manifest(folder)
         for file in _TABLES:
-            if file not in self._entries and file != "evaluations.parquet":
+            if file not in self._entries and file not in _OPTIONAL:
                 manifest = folder / _MANIFEST
                 raise BadFile(manifest, f"does not list {file}", remedy="export it again")
         datasets = self._records("datasets.parquet", ("fingerprint",), lambda r: DatasetRecord(**r))
@@ -254,6 +275,9 @@ class _ExportedStore:
         self.models = list(self._records("models.parquet", ("id",), _model))
         self._fingerprints = {item.fingerprint for item in self.datasets}
         self._model_ids = {item.id for item in self.models}
+        self.sketches = dict(self._optional("sketches.parquet", _sketch))
+        joined = self._optional("joined_origins.parquet", lambda r: JoinedOrigin(**r))
+        self.joined_origins = {item.dataset: item for item in joined}
 
     def contents(self) -> Iterator[tuple[str, DatasetContent]]:
         vectors = defaultdict(list)
@@ -277,6 +301,11 @@ class _ExportedStore:
             without_trials = [cell for cell in stored if cell.key not in keys]
             all_cells = [*computed, *without_trials]
             yield dataset, DatasetContent(evaluations, all_cells, vectors[dataset])
+
+    def _optional(self, file: str, build: Callable[[_Row], _Record]) -> Iterator[_Record]:
+        if file not in self._entries:
+            return iter(())
+        return self._records(file, ("dataset",), build)
 
     def _records(
         self, file: str, identity: tuple[str, ...], build: Callable[[_Row], _Record]
@@ -327,6 +356,10 @@ def _cell(row: _Row) -> tuple[str, Cell]:
 def _evaluation(row: _Row) -> tuple[str, Evaluation]:
     mode, state = Mode(row.pop("mode")), CellState(row.pop("state"))
     return row.pop("dataset"), Evaluation(mode=mode, state=state, **row)
+
+
+def _sketch(row: _Row) -> tuple[str, Sketch]:
+    return row["dataset"], Sketch.from_bytes(row["sketch"])
 
 
 def _vector(name: str, version: int, row: _Row) -> tuple[str, MetaFeatureRecord]:

@@ -10,9 +10,15 @@ import numpy as np
 from sqlalchemy import Connection
 
 from metaod.errors import BadParameter, UserError
-from metaod.history import MEASURES, Evaluation
+from metaod.history import MEASURES, Evaluation, Sketch
 from metaod.store import _rows as rows
-from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
+from metaod.store._records import (
+    Cell,
+    DatasetRecord,
+    JoinedOrigin,
+    MetaFeatureRecord,
+    ModelRecord,
+)
 from metaod.store._store import Store
 
 Prefer = Literal["target", "source"]
@@ -80,6 +86,8 @@ class Source(Protocol):
 
     datasets: list[DatasetRecord]
     models: list[ModelRecord]
+    sketches: dict[str, Sketch]
+    joined_origins: dict[str, JoinedOrigin]
 
     def contents(self) -> Iterator[tuple[str, DatasetContent]]:
         """Yield the content of each dataset with its fingerprint."""
@@ -89,6 +97,8 @@ class _StoreSource:
     def __init__(self, connection: Connection) -> None:
         self.datasets = rows.read_datasets(connection)
         self.models = rows.read_models(connection)
+        self.sketches = rows.read_sketches(connection)
+        self.joined_origins = rows.read_joined_origins(connection)
         self._connection = connection
 
     def contents(self) -> Iterator[tuple[str, DatasetContent]]:
@@ -103,9 +113,10 @@ def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeRe
 
     The same evaluation (dataset, model, trial and mode) with another state, or with a measure
     that differs by more than 1e-9, is a conflict; so is one fingerprint with another name,
-    collection, origin or shape, one name with two fingerprints (both datasets are kept), one
-    model that is a reference in only one store, and meta-features that differ by more than 1e-9
-    of their size. Times, reasons, versions, sources and licences may differ; the target's stay.
+    collection, shape or origin in the catalogue, one name with two fingerprints (both datasets
+    are kept), one model that is a reference in only one store, and meta-features that differ by
+    more than 1e-9 of their size. Times, reasons, versions, sources and licences may differ; the
+    target's stay.
 
     A cell that was imported without its trials is replaced by evaluations of it, and is otherwise
     in conflict with another cell if it differs by more than 1e-4.
@@ -134,7 +145,7 @@ def merge_source(target: Store, source: Source, prefer: Prefer) -> MergeReport:
         raise BadParameter("merge", "prefer", ("target", "source"), prefer)
     report = MergeReport()
     with target.writer_lock(), target.writing() as connection:
-        _merge_datasets(connection, source.datasets, report)
+        _merge_datasets(connection, source, report)
         _merge_models(connection, source.models, report)
         keys, models = rows.dataset_keys(connection), rows.model_keys(connection)
         for dataset, content in source.contents():
@@ -143,26 +154,33 @@ def merge_source(target: Store, source: Source, prefer: Prefer) -> MergeReport:
     return report
 
 
-def _merge_datasets(
-    connection: Connection, theirs: Sequence[DatasetRecord], report: MergeReport
-) -> None:
+def _merge_datasets(connection: Connection, source: Source, report: MergeReport) -> None:
+    joined_here = rows.read_joined_origins(connection)
     mine = {item.fingerprint: item for item in rows.read_datasets(connection)}
     named = {(item.collection, item.name): item.fingerprint for item in mine.values()}
-    for item in theirs:
+    for item in source.datasets:
         known = mine.get(item.fingerprint)
         if known is not None:
-            if _identity(known) != _identity(item):
-                report.add_conflict("dataset", item.fingerprint, _identity(known), _identity(item))
+            here, there = _identity(known, joined_here), _identity(item, source.joined_origins)
+            if here != there:
+                report.add_conflict("dataset", item.fingerprint, here, there)
             continue
         other = named.get((item.collection, item.name))
         if other is not None:
             report.add_conflict("name", item.name, other, item.fingerprint)
-    report.added["datasets"] += rows.insert_datasets(connection, theirs)
+    report.added["datasets"] += rows.insert_datasets(connection, source.datasets)
+    rows.insert_sketches(connection, source.sketches)
+    for item in source.datasets:
+        joined = source.joined_origins.get(item.fingerprint)
+        if joined is not None and item.fingerprint not in mine:
+            rows.replace_origin(connection, item.fingerprint, item.origin, joined)
 
 
-def _identity(item: DatasetRecord) -> tuple[object, ...]:
+def _identity(item: DatasetRecord, joined: Mapping[str, JoinedOrigin]) -> tuple[object, ...]:
     shape = (item.n_rows, item.n_columns, item.n_outliers)
-    return (item.collection, item.name, item.origin, *shape)
+    before = joined.get(item.fingerprint)
+    origin = item.origin if before is None else before.catalogue_origin
+    return (item.collection, item.name, origin, *shape)
 
 
 def _merge_models(

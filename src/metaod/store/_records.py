@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.history import FINGERPRINT_FORMAT, MEASURES, Evaluation
+from metaod.history import FINGERPRINT_FORMAT, MEASURES, Evaluation, Sketch
 from metaod.models import CellState, Mode, ModelSpec
 
 
@@ -36,6 +36,9 @@ class DatasetRecord:
         The file or address that it came from.
     licence : str, default="unknown"
         Its licence.
+    sketch : Sketch, optional
+        Its sketch, from which related datasets are found; only to be written into a store,
+        see :meth:`Store.sketches`.
     """
 
     fingerprint: str
@@ -47,6 +50,7 @@ class DatasetRecord:
     collection: str = ""
     source: str = ""
     licence: str = "unknown"
+    sketch: Sketch | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         form = f"of the form {FINGERPRINT_FORMAT}"
@@ -65,6 +69,30 @@ class DatasetRecord:
     def outlier_share(self) -> float:
         """Share of the rows that are labelled outliers."""
         return self.n_outliers / self.n_rows
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedOrigin:
+    """A dataset whose origin was joined to that of a related dataset.
+
+    Parameters
+    ----------
+    dataset : str
+        Its fingerprint.
+    catalogue_origin : str
+        The origin it had before.
+    evidence : str
+        What it, or another dataset of that origin, shares with which dataset.
+    """
+
+    dataset: str
+    catalogue_origin: str
+    evidence: str
+
+    def __post_init__(self) -> None:
+        if not self.catalogue_origin:
+            legal = "a non-empty text"
+            raise BadParameter("JoinedOrigin", "catalogue_origin", legal, self.catalogue_origin)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,23 +6,31 @@ Rows are replaced by deleting and inserting, which works in every database.
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, Table, and_, bindparam, delete, insert, select
+from sqlalchemy import Connection, Table, and_, bindparam, delete, insert, select, update
 
 from metaod.errors import UserError
-from metaod.history import MEASURES, Evaluation
+from metaod.history import MEASURES, Evaluation, Sketch
 from metaod.models import CellState, Mode, ModelSpec
 from metaod.store import _schema as schema
-from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord, aggregate
+from metaod.store._records import (
+    Cell,
+    DatasetRecord,
+    JoinedOrigin,
+    MetaFeatureRecord,
+    ModelRecord,
+    aggregate,
+)
 
 _FIGURES = {*MEASURES, *(f"{name}_std" for name in MEASURES), "seconds"}
 Trials = TypeVar("Trials", Evaluation, Cell)
 
 _FIELDS: dict[type, tuple[str, ...]] = {
-    kind: tuple(item.name for item in fields(kind)) for kind in (DatasetRecord, Evaluation, Cell)
+    kind: tuple(item.name for item in fields(kind) if item.name != "sketch")
+    for kind in (DatasetRecord, Evaluation, Cell)
 }
 
 
@@ -46,11 +54,55 @@ def read_datasets(connection: Connection) -> list[DatasetRecord]:
 
 
 def insert_datasets(connection: Connection, records: Iterable[DatasetRecord]) -> int:
-    """Add the datasets that are new; return how many."""
+    """Add the datasets that are new, and sketches that are lacking; return how many are new."""
+    records = list(records)
     known = set(dataset_keys(connection))
     new = {record.fingerprint: record for record in records if record.fingerprint not in known}
-    _insert(connection, schema.datasets, [asdict(record) for record in new.values()])
+    names = _FIELDS[DatasetRecord]
+    lines = [{name: getattr(record, name) for name in names} for record in new.values()]
+    _insert(connection, schema.datasets, lines)
+    insert_sketches(
+        connection, {item.fingerprint: item.sketch for item in records if item.sketch is not None}
+    )
     return len(new)
+
+
+def read_sketches(connection: Connection) -> dict[str, Sketch]:
+    """Read the sketches of all datasets that have one."""
+    table, datasets = schema.sketches, schema.datasets
+    query = select(datasets.c.fingerprint, table.c.sketch).join_from(table, datasets)
+    found = connection.execute(query.order_by(datasets.c.fingerprint))
+    return {row.fingerprint: Sketch.from_bytes(row.sketch) for row in found}
+
+
+def insert_sketches(connection: Connection, sketches: Mapping[str, Sketch]) -> int:
+    """Add the sketches that are lacking; return how many."""
+    keys = dataset_keys(connection)
+    known = {row.dataset for row in connection.execute(select(schema.sketches.c.dataset))}
+    lacking = {name: item for name, item in sketches.items() if keys[name] not in known}
+    lines = [{"dataset": keys[name], "sketch": s.to_bytes()} for name, s in lacking.items()]
+    _insert(connection, schema.sketches, lines)
+    return len(lacking)
+
+
+def read_joined_origins(connection: Connection) -> dict[str, JoinedOrigin]:
+    """Read what is known of the datasets whose origins were joined, by fingerprint."""
+    table, datasets = schema.joined_origins, schema.datasets
+    query = select(datasets.c.fingerprint, table.c.catalogue_origin, table.c.evidence)
+    found = connection.execute(query.join_from(table, datasets).order_by(datasets.c.fingerprint))
+    return {row.fingerprint: JoinedOrigin(*row) for row in found}
+
+
+def replace_origin(
+    connection: Connection, dataset: str, origin: str, joined: JoinedOrigin | None
+) -> None:
+    """Write one dataset's origin, and what it was before if it is a joined one."""
+    key, table = dataset_keys(connection)[dataset], schema.datasets
+    connection.execute(update(table).where(table.c.key == key).values(origin=origin))
+    _delete(connection, schema.joined_origins, [{"dataset": key}])
+    if joined is not None:
+        line = {"catalogue_origin": joined.catalogue_origin, "evidence": joined.evidence}
+        _insert(connection, schema.joined_origins, [{"dataset": key} | line])
 
 
 def read_models(connection: Connection) -> list[ModelRecord]:

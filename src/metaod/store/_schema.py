@@ -16,11 +16,17 @@ from metaod.errors import BadFile, UserError
 
 _APPLICATION = "metaod"
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the layout below; a change of layout adds a migration and 1 to this number."""
 
-MIGRATIONS: Final[dict[int, Callable[[sa.Connection], None]]] = {}
-"""The step from each older version to the next; no older version exists yet.
+
+def _add_relatives(connection: sa.Connection) -> None:
+    """Version 2 has sketches and joined origins; the sketches of old datasets are lacking."""
+    metadata.create_all(connection, tables=[sketches, joined_origins])
+
+
+MIGRATIONS: Final[dict[int, Callable[[sa.Connection], None]]] = {1: _add_relatives}
+"""The step from each older version to the next.
 
 A step alters tables and rows through the connection it gets. All steps run in one transaction,
 which also writes the new version: an interrupted migration leaves the store as it was.
@@ -48,6 +54,23 @@ datasets = sa.Table(
     *_columns(sa.Text, "name", "collection", "origin"),
     *_columns(sa.Integer, "n_rows", "n_columns", "n_outliers"),
     *_columns(sa.Text, "source", "licence"),
+)
+
+sketches = sa.Table(
+    "sketches",
+    metadata,
+    sa.Column("dataset", sa.ForeignKey(datasets.c.key), primary_key=True),
+    sa.Column("sketch", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# the datasets whose origin was joined to another: what it was before, and why
+joined_origins = sa.Table(
+    "joined_origins",
+    metadata,
+    sa.Column("dataset", sa.ForeignKey(datasets.c.key), primary_key=True),
+    *_columns(sa.Text, "catalogue_origin", "evidence"),
+    sqlite_with_rowid=False,
 )
 
 models = sa.Table(
@@ -157,7 +180,7 @@ def check_version(version: int, where: str, *, read_only: bool) -> None:
         remedy = "export it with the version of metaod that made it, and import that"
     elif read_only and version < SCHEMA_VERSION:
         what = f"older than version {SCHEMA_VERSION}, but it is opened for reading only"
-        remedy = "open it once for writing, or a copy of it"
+        remedy = "open it once for writing, with: metaod db relatives --store"
     else:
         return
     raise UserError(f"the store has schema version {version}, {what}", where=where, remedy=remedy)

@@ -8,13 +8,19 @@ from typing import Self
 from sqlalchemy import Connection, select
 
 from metaod.errors import BadParameter, UserError
-from metaod.history import Evaluation
+from metaod.history import Evaluation, Sketch
 from metaod.models import ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
 from metaod.store._location import StoreLocation, check_file, create_file, file_exists
 from metaod.store._locking import file_lock, lock_row, unlock_row
-from metaod.store._records import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
+from metaod.store._records import (
+    Cell,
+    DatasetRecord,
+    JoinedOrigin,
+    MetaFeatureRecord,
+    ModelRecord,
+)
 
 
 class Store:
@@ -146,7 +152,10 @@ class Store:
                 unlock_row(connection)
 
     def add_dataset(self, record: DatasetRecord) -> bool:
-        """Add a dataset; return False, and keep the old record, if its fingerprint is known."""
+        """Add a dataset; return False, and keep the old record, if its fingerprint is known.
+
+        A sketch is also added to a known dataset that lacks one.
+        """
         with self.writing() as connection:
             return rows.insert_datasets(connection, [record]) == 1
 
@@ -201,6 +210,16 @@ class Store:
         """Return all datasets, ordered by collection and name."""
         with self.reading() as connection:
             return rows.read_datasets(connection)
+
+    def sketches(self) -> dict[str, Sketch]:
+        """Return the sketches of all datasets that have one, by fingerprint."""
+        with self.reading() as connection:
+            return rows.read_sketches(connection)
+
+    def joined_origins(self) -> dict[str, JoinedOrigin]:
+        """Return the datasets whose origins were joined to another, by fingerprint."""
+        with self.reading() as connection:
+            return rows.read_joined_origins(connection)
 
     def models(self) -> list[ModelRecord]:
         """Return all models, in the order of specs."""
