@@ -8,7 +8,8 @@ It is stratified: a fifth of the origins of each collection, where the three col
 count as one and an origin belongs to the first of odds, dami, adbench, oddbench and ovrbench that
 it has a dataset in. Left out are the origins of the first draw (`final_origins_1.txt`), which was
 looked at, every origin joined to one of them, and the origins of mothersets, which the POC testbed
-needs. Datasets of the paper's ST table may be drawn. No performance is read.
+needs, and of datasets that are related to a motherset. Datasets of the paper's ST table may be
+drawn. No performance is read.
 Nothing may be chosen, tuned or calibrated on the datasets of these origins before the default
 selector's last table.
 """
@@ -20,9 +21,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from metaod.history import shipped_datasets, shipped_folder
+from metaod.history import Sketch, find_relatives, shipped_datasets, shipped_folder, sketch
 
 SEED = 20261
 SHARE = 0.2
@@ -38,8 +40,12 @@ def draw(mothersets: Path) -> list[str]:
         (shipped_folder().parent / "final_origins_1.txt").read_text("utf-8").splitlines()
     )
     with (mothersets / "catalog.csv").open(encoding="utf-8", newline="") as file:
-        reserved |= {row["origin"] for row in csv.DictReader(file)}
-    looked_at = set(datasets["origin"][own.isin(reserved)]) | reserved
+        listed = list(csv.DictReader(file))
+    reserved |= {row["origin"] for row in listed}
+    left_out = own.isin(reserved) | own.index.isin(
+        related([mothersets / r["file"] for r in listed])
+    )
+    looked_at = set(datasets["origin"][left_out])
     strata = defaultdict(list)
     for origin, collections in datasets.groupby("origin")["collection"]:
         names = {name.partition("-")[0] for name in collections}
@@ -52,6 +58,17 @@ def draw(mothersets: Path) -> list[str]:
         counts = f"{min(wanted, len(free))} of {len(strata[stratum])} origins drawn"
         sys.stderr.write(f"{stratum}: {counts}, from {len(free)} that were not left out\n")
     return sorted(drawn)
+
+
+def related(mothersets: list[Path]) -> set[str]:
+    """Return the fingerprints of the shipped datasets that are related to a motherset."""
+    stored = pd.read_parquet(shipped_folder() / "sketches.parquet").set_index("dataset")["sketch"]
+    sketches = {name: Sketch.from_bytes(data) for name, data in stored.items()}
+    for path in mothersets:
+        with np.load(path, allow_pickle=False) as file:
+            sketches[path.name] = sketch(file["X"])
+    found = find_relatives(sketches, only=[path.name for path in mothersets])
+    return {name for item in found for name in (item.one, item.other)} & set(stored.index)
 
 
 def main() -> None:
