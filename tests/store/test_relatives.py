@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 from made_store import dataset
+from sqlalchemy import update
 
 from metaod.errors import UserError
 from metaod.history import iter_folder, sketch
@@ -22,6 +23,7 @@ from metaod.store import (
     stored_relatives,
     training_data,
 )
+from metaod.store import _schema as schema
 
 LABELS = (np.arange(300) < 15).astype(int)
 
@@ -159,6 +161,13 @@ def test_a_joined_origin_is_no_conflict(store, tmp_path):
     join_relatives(store, [("first", "third", "why")])
     assert import_parquet(store, tmp_path / "out").n_conflicts == 0
     assert origins(store)["third"] == "first"
+
+
+def test_a_damaged_sketch_is_named(store):
+    with store.writing() as connection:
+        connection.execute(update(schema.sketches).values(sketch=b"no"))
+    with pytest.raises(UserError, match=r"the sketch of fp1:.* is not a sketch of version 1"):
+        store.sketches()
 
 
 def test_a_store_without_sketches_gets_them(tmp_path):

@@ -72,7 +72,15 @@ def read_sketches(connection: Connection) -> dict[str, Sketch]:
     table, datasets = schema.sketches, schema.datasets
     query = select(datasets.c.fingerprint, table.c.sketch).join_from(table, datasets)
     found = connection.execute(query.order_by(datasets.c.fingerprint))
-    return {row.fingerprint: Sketch.from_bytes(row.sketch) for row in found}
+    return {row.fingerprint: _to_sketch(row.fingerprint, row.sketch) for row in found}
+
+
+def _to_sketch(dataset: str, data: bytes) -> Sketch:
+    try:
+        return Sketch.from_bytes(data)
+    except ValueError as error:
+        remedy = "restore an older copy of the store"
+        raise UserError(f"the sketch of {dataset} {error}", remedy=remedy) from error
 
 
 def insert_sketches(connection: Connection, sketches: Mapping[str, Sketch]) -> int:
