@@ -1,16 +1,18 @@
 """Evaluate selectors with new information: injected outliers, averages within an error, MetaEns.
 
-    python tools/evaluate_beyond.py DATASETS INJECTED SCORES [SCORES ...]
+    python tools/evaluate_beyond.py injected DATASETS RECOVERIES
+    python tools/evaluate_beyond.py errors DATASETS SCORES
+    python tools/evaluate_beyond.py metaens-development DATASETS SCORES
 
-DATASETS is the folder of labelled datasets with its list. SCORES are folders of scores that
+DATASETS is the folder of labelled datasets with its list. RECOVERIES is a folder where the
+recoveries of injected outliers are kept; they are computed where they are missing, in two seconds
+for each dataset, unless ``--present`` leaves such datasets out. SCORES is the folder of scores that
 ``metaod build --space extended --keep-scores MODEL ...`` kept for all models of the extended space;
-the first that has a dataset is used. INJECTED is a folder where the recoveries of injected outliers
-are kept; they are computed where they are missing, in two seconds for each dataset. Datasets
-without scores are left out, and with ``--present`` those without recoveries too.
+datasets without scores are left out.
 
 Follows the second search in docs/selector-protocol.md: development origins in ten folds. Writes
-results/selector/beyond.csv and .md; with ``--log`` it also adds a line for each design to
-results/selector/designs.csv. Needs the extras ``lab`` and ``store``.
+results/selector/injected.csv and .md, and so on; with ``--log`` it also adds a line for each design
+to results/selector/designs.csv. Needs the extras ``lab`` and ``store``.
 """
 
 import argparse
@@ -23,14 +25,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from evaluate_selector import CHOSEN, FOLDER, Bench, Rows
+from evaluate_selector import CHOSEN, FOLDER, Bench
 from threadpoolctl import threadpool_limits
 
 from metaod.history import average_precision, iter_folder
 from metaod.lab import KINDS, MetaEns, ScoreHistory, bootstrap_intervals, recovery
 from metaod.learners import make_learner, origin_folds
 from metaod.models import (
-    CLIP,
     COMMITTEE,
     REPRESENTATIVES,
     Matrix,
@@ -82,76 +83,83 @@ Answers = dict[tuple[str, int], dict[str, Answer]]
 def main() -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("which", choices=tuple(PARTS))
     parser.add_argument("datasets", type=Path)
-    parser.add_argument("injected", type=Path)
-    parser.add_argument("scores", type=Path, nargs="+")
+    parser.add_argument("kept", type=Path)
     parser.add_argument("--present", action="store_true")
     parser.add_argument("--log", action="store_true")
     given = parser.parse_args()
     with threadpool_limits(1):
-        study = Study(given.datasets, [ScoreCache(folder) for folder in given.scores])
-        study.read_recoveries(given.injected, compute=not given.present)
+        study = Study()
+        if given.which == "injected":
+            study.read_recoveries(given.datasets, given.kept, compute=not given.present)
+        else:
+            study.read_scores(given.datasets, ScoreCache(given.kept))
         print(f"{len(study.names)} datasets of {study.origins.nunique()} origins", flush=True)
         answers: Answers = {}
         for fold in range(len(study.bench.splits)):
-            for part in (forests(study, fold), fixed(study, fold), metaens(study, fold)):
+            for part in (default(study, fold), PARTS[given.which](study, fold)):
                 for design, seed, name, answer in part:
                     answers.setdefault((design, seed), {})[name] = answer
             print(f"fold {fold + 1} of 10", flush=True)
         reached = study.performance(answers)
-    write(study, reached, log=given.log)
+    write(study, reached, given.which, log=given.log)
 
 
 Part = Iterator[tuple[str, int, str, Answer]]
 
 
 class Study:
-    """Development datasets with kept scores: labels, scores, recoveries, folds."""
+    """Development datasets, their folds, and their recoveries or kept scores."""
 
-    def __init__(self, folder: Path, caches: list[ScoreCache]) -> None:
+    def __init__(self) -> None:
         self.bench = Bench(final=False)
         self.data = self.bench.data(CHOSEN)
-        self.caches = caches
-        development = set(self.bench.P.index)
-        self.labels, self.entries = {}, {}
-        for entry in iter_folder(folder, label="y"):
-            dataset = entry.load()
-            name = dataset.fingerprint
-            if name in development and any(cache.path(name).exists() for cache in caches):
-                self.labels[name], self.entries[name] = dataset.y, entry
         self.recoveries: dict[str, pd.DataFrame] = {}
+        self.labels: dict[str, npt.NDArray[np.int8]] = {}
         self._histories: dict[str, ScoreHistory] = {}
 
-    def read_recoveries(self, folder: Path, *, compute: bool) -> None:
+    def read_recoveries(self, datasets: Path, folder: Path, *, compute: bool) -> None:
         """Read the recoveries of injected outliers; compute or leave out what is missing."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name, entry in self.entries.items():
-            path = folder / f"{name.replace(':', '-')}.csv"
-            if not path.exists() and compute:
-                recovery(prepare(entry.load().table).X, SPECS).to_csv(path, float_format="%.6f")
+        if compute:
+            for entry in iter_folder(datasets, label="y"):
+                dataset = entry.load()
+                path = _recovery_file(folder, dataset.fingerprint)
+                if dataset.fingerprint in self.bench.P.index and not path.exists():
+                    found = recovery(prepare(dataset.table).X, SPECS)
+                    found.to_csv(path, float_format="%.6f")
+        for name in self.bench.P.index:
+            path = _recovery_file(folder, name)
             if path.exists():
                 self.recoveries[name] = pd.read_csv(path, index_col=0)[MODELS]
-        self.names = [name for name in self.data.P.index if name in self.recoveries]
+        self.names = list(self.recoveries)
+
+    def read_scores(self, datasets: Path, cache: ScoreCache) -> None:
+        """Read the labels of the datasets whose scores were kept."""
+        self.cache = cache
+        wanted = {name for name in self.bench.P.index if cache.path(name).exists()}
+        for entry in iter_folder(datasets, label="y"):
+            dataset = entry.load()
+            if dataset.fingerprint in wanted:
+                self.labels[dataset.fingerprint] = dataset.y
+        self.names = [name for name in self.bench.P.index if name in self.labels]
 
     @property
     def origins(self) -> "pd.Series[str]":
         """Origins of the datasets."""
         return self.data.origins[self.names]
 
-    def rows(self, mask: Rows) -> list[str]:
-        """Names of the datasets of a split that the study has."""
-        return [name for name in self.data.P.index[mask] if name in self.recoveries]
-
-    def scores(self, name: str) -> KeptScores:
-        """Kept scores of a dataset."""
-        for cache in self.caches:
-            if cache.path(name).exists():
-                return cache.read(name)
-        raise KeyError(name)
+    def split(self, fold: int) -> tuple[list[str], list[str]]:
+        """Names of the training and test datasets of a fold; with scores, train on all."""
+        train, test = (self.data.P.index[mask] for mask in self.bench.splits[fold])
+        known = set(self.names)
+        usable = known if self.recoveries else set(train)
+        return [name for name in train if name in usable], [name for name in test if name in known]
 
     def matrix(self, name: str) -> npt.NDArray[np.float32]:
         """Scores of all models in the first trial, NaN where missing."""
-        kept = self.scores(name)
+        kept = self.cache.read(name)
         missing = np.full(len(self.labels[name]), np.nan, dtype=np.float32)
         return np.array([kept.get((model, 0), missing) for model in MODELS])
 
@@ -168,15 +176,24 @@ class Study:
         for by_name in answers.values():
             for name, answer in by_name.items():
                 wanted[name].add(answer)
-        found = {}
+        columns = {Answer.of(column): column for column in self.data.P}
+        found: dict[tuple[str, Answer], float] = {}
         for name, asked in wanted.items():
-            kept, y = self.scores(name), self.labels[name]
-            found.update({(name, answer): _ap(answer, kept, y) for answer in asked})
-        columns: dict[str, dict[int, pd.Series[float]]] = defaultdict(dict)
+            kept = {} if self.recoveries else self.cache.read(name)
+            for answer in asked:
+                if kept:
+                    found[name, answer] = _ap(answer, kept, self.labels[name])
+                else:
+                    found[name, answer] = float(self.data.P.loc[name, columns[answer]])
+        by_design: dict[str, dict[int, pd.Series[float]]] = defaultdict(dict)
         for (design, seed), by_name in answers.items():
             values = {name: found[name, answer] for name, answer in by_name.items()}
-            columns[design][seed] = pd.Series(values).reindex(self.names)
-        return {design: pd.DataFrame(values) for design, values in columns.items()}
+            by_design[design][seed] = pd.Series(values).reindex(self.names)
+        return {design: pd.DataFrame(values) for design, values in by_design.items()}
+
+
+def _recovery_file(folder: Path, fingerprint: str) -> Path:
+    return folder / f"{fingerprint.replace(':', '-')}.csv"
 
 
 def _ap(answer: Answer, kept: KeptScores, y: npt.NDArray[np.int8]) -> float:
@@ -190,51 +207,61 @@ def _ap(answer: Answer, kept: KeptScores, y: npt.NDArray[np.int8]) -> float:
             if answer.unit:
                 standard = MetaEns().scores(scores[np.newaxis], [0])
             else:
-                scale = ScoreScale.of(scores, where=model)
-                standard = np.clip(scale.standardised(scores), *CLIP)
+                standard = ScoreScale.of(scores, where=model).bounded(scores)
             total += votes * standard
         found.append(average_precision(y, total))
     return float(np.mean(found))
 
 
-def fixed(study: Study, fold: int) -> Part:
-    """The committee, the best fixed average of the training origins, the best recoveries."""
-    train, test = study.bench.splits[fold]
+def default(study: Study, fold: int) -> Part:
+    """The gain forest, the committee, and the best fixed average of the training origins."""
+    train, test = study.split(fold)
     P, reference = study.data.P, study.data.reference
-    filled = P[train].apply(lambda column: column.fillna(reference[train]))
-    means = filled.mean()
     small = [column for column in P if len(member_ids(column)) <= 3]
-    best = str(means[small].idxmax())
+    best = str(P.loc[train, small].apply(lambda c: c.fillna(reference[train])).mean().idxmax())
     committee = average_of(*COMMITTEE).id
-    # models with the same recovery: the better one on the training origins
-    order = means[MODELS].rank() * 1e-9
-    for name in study.rows(test):
-        usable = P.loc[name].notna()
+    for name in test:
         for design, column in ((COMMITTEE_NAME, committee), (FIXED, best)):
-            yield design, 0, name, Answer.of(column if usable[column] else FOREST)
-        found = study.recoveries[name].where(usable[MODELS], axis=1)
+            known = pd.notna(P.loc[name, column])
+            yield design, 0, name, Answer.of(column if known else FOREST)
+    for seed in range(SEEDS):
+        _, scores = _fitted(study, study.data.M, train, test, seed)
+        yield from _picks(DEFAULT, seed, study, scores)
+
+
+def injected(study: Study, fold: int) -> Part:
+    """The best recoveries alone, as meta-features of the gain forest, and as a prior."""
+    train, test = study.split(fold)
+    P = study.data.P
+    # models with the same recovery: the better one on the training origins
+    order = P.loc[train, MODELS].mean().rank() * 1e-9
+    for name in test:
+        found = study.recoveries[name].where(P.loc[name, MODELS].notna(), axis=1)
         for kind in KINDS:
             pick = str((found.loc[kind].fillna(-1.0) + order).idxmax())
             yield f"best recovery of {kind} outliers", 0, name, Answer.of(pick)
         pick = str((found.mean().fillna(-1.0) + order).idxmax())
         yield "best recovery, mean over kinds", 0, name, Answer.of(pick)
-
-
-def forests(study: Study, fold: int) -> Part:
-    """The gain forest: as it is, with recoveries, with a prior, within standard errors."""
-    train, test = (study.rows(mask) for mask in study.bench.splits[fold])
-    prior = _priors(study, test)
-    with_kinds = _recovery_features(study, by_kind=True)
-    with_means = _recovery_features(study, by_kind=False)
-    weight = _inner_prior(study, train)
+    prior, weight = _priors(study, test), _inner_prior(study, train)
     for seed in range(SEEDS):
-        learner, scores = _fitted(study, study.data.M, train, test, seed)
-        yield from _picks(DEFAULT, seed, study, scores)
+        _, scores = _fitted(study, study.data.M, train, test, seed)
         for factor in PRIORS:
             added = scores + factor * prior
             yield from _picks(f"forest + {factor} × recovery", seed, study, added)
         added = scores + weight * prior
         yield from _picks("forest + recovery, weight by inner folds", seed, study, added)
+        for by_kind in (True, False):
+            M = _recovery_features(study, by_kind=by_kind)
+            _, scores = _fitted(study, M, train, test, seed)
+            what = "recoveries by kind" if by_kind else "mean recoveries"
+            yield from _picks(f"forest with {what}", seed, study, scores)
+
+
+def errors(study: Study, fold: int) -> Part:
+    """The average of the candidates within standard errors of the best predicted gain."""
+    train, test = study.split(fold)
+    for seed in range(SEEDS):
+        learner, _ = _fitted(study, study.data.M, train, test, seed)
         for error in ERRORS:
             for single in (True, False):
                 what = "single models" if single else "candidates"
@@ -242,12 +269,27 @@ def forests(study: Study, fold: int) -> Part:
                 for name in test:
                     columns = _within(learner, study, name, error, single=single)
                     yield design, seed, name, Answer.of(*columns)
-        for design, M in (
-            ("forest with recoveries by kind", with_kinds),
-            ("forest with mean recoveries", with_means),
-        ):
-            _, scores = _fitted(study, M, train, test, seed)
-            yield from _picks(design, seed, study, scores)
+
+
+def metaens(study: Study, fold: int) -> Part:
+    """MetaEns, with the first model chosen in three ways, and its first models alone."""
+    train, test = study.split(fold)
+    _, predicted = _fitted(study, study.data.M, train, test, 0)
+    history = [study.history(name) for name in train if name in study.labels]
+    learner = MetaEns().fit(history, FAMILIES)
+    for name in test:
+        scores = study.matrix(name)
+        present = ~np.isnan(scores).any(axis=1)
+        best = int(np.where(present, predicted.loc[name, MODELS], -np.inf).argmax())
+        for how, first in (("elect", None), ("neighbours", None), ("gain forest", best)):
+            learner.first = "elect" if how == "elect" else "neighbours"
+            chosen = [MODELS[index] for index in learner.choose(scores, first=first)]
+            yield f"MetaEns, first by {how}", 0, name, Answer.of(*chosen, unit=True)
+            yield f"first model by {how} alone", 0, name, Answer.of(chosen[0])
+
+
+PARTS = {"injected": injected, "errors": errors, "metaens-development": metaens}
+"""The designs, by command."""
 
 
 def _fitted(
@@ -311,7 +353,7 @@ def _within(learner: Any, study: Study, name: str, error: float, *, single: bool
     columns = np.array(sorted(learner.models_))  # the order of a learner's own columns
     allowed = study.data.P.loc[name, columns].notna().to_numpy()
     if single:
-        allowed &= np.isin(columns, MODELS)
+        allowed = allowed & np.isin(columns, MODELS)
     columns = columns[allowed]
     gains = learner.gains_[:, allowed]
     values = gains - learner.price * (gains < -learner.loss)
@@ -324,29 +366,10 @@ def _within(learner: Any, study: Study, name: str, error: float, *, single: bool
     return [str(column) for column in columns[near[:MOST]]]
 
 
-def metaens(study: Study, fold: int) -> Part:
-    """MetaEns, with the first model chosen in three ways, and its first models alone."""
-    train, test = (study.rows(mask) for mask in study.bench.splits[fold])
-    history = [study.history(name) for name in train]
-    _, predicted = _fitted(study, study.data.M, train, test, 0)
-    for seed in range(SEEDS):
-        learner = MetaEns(random_state=seed).fit(history, FAMILIES)
-        for name in test:
-            scores = study.matrix(name)
-            singles = predicted.loc[name, MODELS].to_numpy()
-            present = ~np.isnan(scores).any(axis=1)
-            best = int(np.where(present, singles, -np.inf).argmax())
-            for how, first in (("elect", None), ("neighbours", None), ("gain forest", best)):
-                learner.first = "elect" if how == "elect" else "neighbours"
-                chosen = [MODELS[index] for index in learner.choose(scores, first=first)]
-                yield f"MetaEns, first by {how}", seed, name, Answer.of(*chosen, unit=True)
-                yield f"first model by {how} alone", seed, name, Answer.of(chosen[0])
-
-
-def write(study: Study, reached: dict[str, pd.DataFrame], *, log: bool) -> None:
+def write(study: Study, reached: dict[str, pd.DataFrame], which: str, *, log: bool) -> None:
     """Write the table of designs, and add it to the log."""
     iforest = study.data.reference[study.names]
-    default, committee, best = (
+    usual, committee, best = (
         reached[name].mean(axis=1) for name in (DEFAULT, COMMITTEE_NAME, FIXED)
     )
     rows = []
@@ -355,7 +378,7 @@ def write(study: Study, reached: dict[str, pd.DataFrame], *, log: bool) -> None:
         mean = values.mean(axis=1)
         for title, other in (
             ("gain", iforest),
-            ("over_default", default),
+            ("over_default", usual),
             ("over_committee", committee),
             ("over_fixed", best),
         ):
@@ -367,7 +390,7 @@ def write(study: Study, reached: dict[str, pd.DataFrame], *, log: bool) -> None:
         row["lost_05"] = (values.sub(iforest, axis=0) < -0.05).mean(axis=None)
         rows.append(row)
     table = pd.DataFrame(rows)
-    table.to_csv(FOLDER / "beyond.csv", index=False, float_format="%.6f")
+    table.to_csv(FOLDER / f"{which}.csv", index=False, float_format="%.6f")
     titles = ["design", "MAP", "− iForest [95 %]", "lost > .05", "− default [95 %]", "wins-losses"]
     titles += ["− committee [95 %]", "wins-losses"]
     lines = [
@@ -386,17 +409,17 @@ def write(study: Study, reached: dict[str, pd.DataFrame], *, log: bool) -> None:
         for title in ("over_default", "over_committee"):
             cells += [_interval(row, title), f"{row[f'{title}_wins']}-{row[f'{title}_losses']}"]
         lines.append(f"| {' | '.join(cells)} |")
-    (FOLDER / "beyond.md").write_text("\n".join(lines) + "\n")
+    (FOLDER / f"{which}.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
     if log:
-        _log(study, rows)
+        _log(study, rows, which)
 
 
 def _interval(row: dict[str, Any], title: str) -> str:
     return f"{row[title]:+.4f} [{row[f'{title}_low']:+.4f}, {row[f'{title}_high']:+.4f}]"
 
 
-def _log(study: Study, rows: list[dict[str, Any]]) -> None:
+def _log(study: Study, rows: list[dict[str, Any]], which: str) -> None:
     path = FOLDER / "designs.csv"
     before = pd.read_csv(path, dtype=str)
     added = []
@@ -417,7 +440,7 @@ def _log(study: Study, rows: list[dict[str, Any]]) -> None:
                 "wins": str(row["gain_wins"]),
                 "losses": str(row["gain_losses"]),
                 "lost_05": f"{100 * row['lost_05']:.1f}",
-                "note": "tools/evaluate_beyond.py",
+                "note": f"tools/evaluate_beyond.py {which}",
                 **signed,
             }
         )

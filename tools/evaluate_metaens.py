@@ -14,7 +14,7 @@ without ABOD beyond 50 neighbours.
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ SPECS = [
 MODELS = [spec.id for spec in SPECS]
 FAMILIES = [spec.detector for spec in SPECS]
 BASELINE = "PyOD's default IForest()"
+TREES, EXAMPLES = 50, 30_000  # a choice changes little with more, and each is fitted 67 times
 LARGE = Budget(seconds=600, bytes=8 * 2**30)
 
 
@@ -69,7 +70,8 @@ def main() -> None:
     with threadpool_limits(1):
         datasets = read(given.datasets, ScoreCache(given.scores))
         print(f"{len(datasets)} datasets", flush=True)
-        history = [ScoreHistory.of(item.scores, item.y, FAMILIES) for item in datasets]
+        history = [read_history(item, given.scores) for item in datasets]
+        print("made the examples", flush=True)
         single = np.array([item.ap for item in history])
         found = fixed(datasets, single)
         for by in ("name", "origin"):
@@ -102,6 +104,17 @@ def read(folder: Path, kept: ScoreCache) -> list[ScoredDataset]:
         origin = str(dataset.origin)
         found.append(ScoredDataset(name, origin, dataset.fingerprint, matrix, dataset.y))
     return found
+
+
+def read_history(item: ScoredDataset, folder: Path) -> ScoreHistory:
+    """Read the examples of a dataset, or make and keep them."""
+    path = folder / "examples" / f"{item.name.replace('/', '-')}.npz"
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        made = ScoreHistory.of(item.scores, item.y, FAMILIES)
+        np.savez(path, **vars(made))
+    with np.load(path, allow_pickle=False) as file:
+        return ScoreHistory(**{field.name: file[field.name] for field in fields(ScoreHistory)})
 
 
 def fixed(datasets: list[ScoredDataset], single: Matrix) -> dict[str, list[float]]:
@@ -139,7 +152,8 @@ def left_out(
     )
     found = {name: [0.0] * len(datasets) for name in names}
     found["models of MetaEns, first by ELECT"] = [0.0] * len(datasets)
-    for group in np.unique(groups):
+    for count, group in enumerate(np.unique(groups)):
+        print(f"{count} of {len(np.unique(groups))}", flush=True)
         train, tested = np.flatnonzero(groups != group), np.flatnonzero(groups == group)
         means = np.nanmean(single[train], axis=0)
         forest = gain_forest(data, [datasets[row].fingerprint for row in train])
@@ -150,7 +164,8 @@ def left_out(
             predicted = np.where(present, forest(item.fingerprint), -np.inf)
             found["gain forest, single models"][row] = item.ap((int(predicted.argmax()),))
         for seed in range(seeds):
-            learner = MetaEns(random_state=seed).fit([history[row] for row in train], FAMILIES)
+            learner = MetaEns(random_state=seed, n_estimators=TREES, max_examples=EXAMPLES)
+            learner.fit([history[row] for row in train], FAMILIES)
             for row in tested:
                 item = datasets[row]
                 for first, title in (("elect", "ELECT"), ("neighbours", "neighbours")):

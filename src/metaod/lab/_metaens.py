@@ -24,7 +24,7 @@ _LARGEST_GAIN = 0.1  # larger gains and losses are cut
 _FEWEST_GAINS = 50  # with fewer positive examples, one regression on all of them
 _LATER_WEIGHT = 2.0  # of examples with more than one model in the average
 _SUCCESS = 0.01  # gain of a partner that counts as a success in the order of candidates
-_PAIRS = 100_000  # of models on a dataset that ELECT's regression is fitted on
+_PAIRS = 30_000  # of models on a dataset that ELECT's regression is fitted on
 
 
 @dataclass(frozen=True)
