@@ -47,7 +47,6 @@ SPECS = model_space("extended")
 MODELS = [spec.id for spec in SPECS]
 FAMILIES = [spec.detector for spec in SPECS]
 FOREST = "IForest(n_estimators=100, max_features=1.0)"
-SEEDS = 3
 PRIORS = (0.01, 0.03, 0.1, 0.3)
 ERRORS = (0.25, 0.5, 1.0)
 MOST = 7
@@ -87,10 +86,11 @@ def main() -> None:
     parser.add_argument("datasets", type=Path)
     parser.add_argument("kept", type=Path)
     parser.add_argument("--present", action="store_true")
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--log", action="store_true")
     given = parser.parse_args()
     with threadpool_limits(1):
-        study = Study()
+        study = Study(given.seeds)
         if given.which == "injected":
             study.read_recoveries(given.datasets, given.kept, compute=not given.present)
         else:
@@ -112,11 +112,13 @@ Part = Iterator[tuple[str, int, str, Answer]]
 class Study:
     """Development datasets, their folds, and their recoveries or kept scores."""
 
-    def __init__(self) -> None:
+    def __init__(self, seeds: int) -> None:
+        self.seeds = range(seeds)
         self.bench = Bench(final=False)
         self.data = self.bench.data(CHOSEN)
         self.recoveries: dict[str, pd.DataFrame] = {}
         self.labels: dict[str, npt.NDArray[np.int8]] = {}
+        self.fits: dict[tuple[int, int], tuple[Any, pd.DataFrame]] = {}
         self._histories: dict[str, ScoreHistory] = {}
 
     def read_recoveries(self, datasets: Path, folder: Path, *, compute: bool) -> None:
@@ -224,8 +226,8 @@ def default(study: Study, fold: int) -> Part:
         for design, column in ((COMMITTEE_NAME, committee), (FIXED, best)):
             known = pd.notna(P.loc[name, column])
             yield design, 0, name, Answer.of(column if known else FOREST)
-    for seed in range(SEEDS):
-        _, scores = _fitted(study, study.data.M, train, test, seed)
+    for seed in study.seeds:
+        _, scores = _default_fit(study, fold, seed)
         yield from _picks(DEFAULT, seed, study, scores)
 
 
@@ -243,8 +245,8 @@ def injected(study: Study, fold: int) -> Part:
         pick = str((found.mean().fillna(-1.0) + order).idxmax())
         yield "best recovery, mean over kinds", 0, name, Answer.of(pick)
     prior, weight = _priors(study, test), _inner_prior(study, train)
-    for seed in range(SEEDS):
-        _, scores = _fitted(study, study.data.M, train, test, seed)
+    for seed in study.seeds:
+        _, scores = _default_fit(study, fold, seed)
         for factor in PRIORS:
             added = scores + factor * prior
             yield from _picks(f"forest + {factor} × recovery", seed, study, added)
@@ -259,9 +261,9 @@ def injected(study: Study, fold: int) -> Part:
 
 def errors(study: Study, fold: int) -> Part:
     """The average of the candidates within standard errors of the best predicted gain."""
-    train, test = study.split(fold)
-    for seed in range(SEEDS):
-        learner, _ = _fitted(study, study.data.M, train, test, seed)
+    _, test = study.split(fold)
+    for seed in study.seeds:
+        learner, _ = _default_fit(study, fold, seed)
         for error in ERRORS:
             for single in (True, False):
                 what = "single models" if single else "candidates"
@@ -274,7 +276,7 @@ def errors(study: Study, fold: int) -> Part:
 def metaens(study: Study, fold: int) -> Part:
     """MetaEns, with the first model chosen in three ways, and its first models alone."""
     train, test = study.split(fold)
-    _, predicted = _fitted(study, study.data.M, train, test, 0)
+    _, predicted = _default_fit(study, fold, 0)
     history = [study.history(name) for name in train if name in study.labels]
     learner = MetaEns().fit(history, FAMILIES)
     for name in test:
@@ -290,6 +292,13 @@ def metaens(study: Study, fold: int) -> Part:
 
 PARTS = {"injected": injected, "errors": errors, "metaens-development": metaens}
 """The designs, by command."""
+
+
+def _default_fit(study: Study, fold: int, seed: int) -> tuple[Any, pd.DataFrame]:
+    """The default learner of a fold and its predictions, fitted once."""
+    if (fold, seed) not in study.fits:
+        study.fits[fold, seed] = _fitted(study, study.data.M, *study.split(fold), seed)
+    return study.fits[fold, seed]
 
 
 def _fitted(

@@ -13,9 +13,7 @@ without ABOD beyond 50 neighbours.
 """
 
 import argparse
-from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,8 @@ import numpy.typing as npt
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from metaod.history import TrainingData, average_precision, iter_folder, shipped_training_data
+from metaod.history import REFERENCE, average_precision, iter_folder, shipped_matrix
 from metaod.lab import MetaEns, ScoreHistory, bootstrap_intervals
-from metaod.learners import make_learner
 from metaod.models import Budget, Matrix, model_space, score_models
 from metaod.store._tasks import ScoreCache
 from metaod.tables import prepare
@@ -121,6 +118,7 @@ def fixed(datasets: list[ScoredDataset], single: Matrix) -> dict[str, list[float
     """Average precision of choices that learn nothing, by dataset."""
     forests = [model for model, family in enumerate(FAMILIES) if family == "IForest"]
     best = forests[int(np.nanmean(single[:, forests], axis=0).argmax())]
+    default = shipped_matrix(references=True)[REFERENCE]
     everything = []
     for item in datasets:
         present = ~np.isnan(item.scores).any(axis=1)
@@ -128,7 +126,7 @@ def fixed(datasets: list[ScoredDataset], single: Matrix) -> dict[str, list[float
     return {
         "best model of each dataset (hindsight)": list(np.nanmax(single, axis=1)),
         f"best iForest of all datasets (hindsight): {MODELS[best]}": list(single[:, best]),
-        BASELINE: list(training_data().reference[[item.fingerprint for item in datasets]]),
+        BASELINE: list(default[[item.fingerprint for item in datasets]]),
         "mega ensemble: all 297": everything,
     }
 
@@ -141,14 +139,12 @@ def left_out(
     seeds: int,
 ) -> dict[str, list[float]]:
     """Average precision of each dataset's choice, learned from the other groups."""
-    data = training_data()
     names = (
         "MetaEns, first model by ELECT",
         "MetaEns, first model by neighbours",
         "first model by ELECT alone",
         "first model by neighbours alone",
         "Global Best",
-        "gain forest, single models",
     )
     found = {name: [0.0] * len(datasets) for name in names}
     found["models of MetaEns, first by ELECT"] = [0.0] * len(datasets)
@@ -156,13 +152,10 @@ def left_out(
         print(f"{count} of {len(np.unique(groups))}", flush=True)
         train, tested = np.flatnonzero(groups != group), np.flatnonzero(groups == group)
         means = np.nanmean(single[train], axis=0)
-        forest = gain_forest(data, [datasets[row].fingerprint for row in train])
         for row in tested:
             item = datasets[row]
             present = ~np.isnan(item.scores).any(axis=1)
             found["Global Best"][row] = item.ap((int(np.where(present, means, -1).argmax()),))
-            predicted = np.where(present, forest(item.fingerprint), -np.inf)
-            found["gain forest, single models"][row] = item.ap((int(predicted.argmax()),))
         for seed in range(seeds):
             learner = MetaEns(random_state=seed, n_estimators=TREES, max_examples=EXAMPLES)
             learner.fit([history[row] for row in train], FAMILIES)
@@ -178,32 +171,10 @@ def left_out(
     return found
 
 
-@cache
-def training_data() -> TrainingData:
-    """Return the shipped performance of the 302 models and the meta-features."""
-    return shipped_training_data(("paper", "scores"), space="paper")
-
-
-def gain_forest(data: TrainingData, train: list[str]) -> Callable[[str], Matrix]:
-    """Fit a gain forest; return a function that predicts the scores for a fingerprint."""
-    known = data.P.index
-    rows = list(dict.fromkeys(name for name in train if name in known))
-    learner = make_learner("gain_forest").fit(
-        data.P.loc[rows, MODELS], data.M.loc[rows], data.origins.loc[rows]
-    )
-
-    def predict(fingerprint: str) -> Matrix:
-        scores: Matrix = learner.predict(data.M.loc[fingerprint])[MODELS].to_numpy()
-        return scores
-
-    return predict
-
-
 def write(found: dict[str, list[float]], datasets: list[ScoredDataset]) -> None:
     """Write figures by design, with intervals over origins, and the values by dataset."""
     origins = np.array([item.origin for item in datasets])
     table = pd.DataFrame(found, index=[item.name for item in datasets])
-    table.to_csv(FOLDER / "metaens-reached.csv", float_format="%.6f", index_label="dataset")
     forest = table[BASELINE]
     lines = [
         f"{len(datasets)} datasets of {len(set(origins))} origins, 297 models, one trial.",
