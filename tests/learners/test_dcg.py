@@ -24,7 +24,7 @@ def dcg_gradient(G, U, V, alpha=1.0):
     loss = 0.0
     for row, gain in enumerate(G):
         known = np.flatnonzero(~np.isnan(gain))
-        part, work = np.empty(len(known)), np.empty(len(known) * (len(known) - 1) // 2)
+        part, work = np.empty(len(known)), np.empty(len(known) ** 2)
         loss += row_dcg(V[known] @ U[row], gain[known], alpha, part, work)
         by_prediction[row, known] = part
     return loss, by_prediction @ V, by_prediction.T @ U

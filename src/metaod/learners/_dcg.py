@@ -20,9 +20,6 @@ _LN2 = log(2.0)
 _WIDTH = 200.0  # of a segment of predictions: exponentials across two do not overflow
 _STEP = exp(_WIDTH)
 
-# sums may be reordered and vectorised; NaN and infinities keep their meaning
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
-
 
 def gains(P: Matrix, base: float = 2.0) -> Matrix:
     """Return the gains of models at the top of a ranking; NaN where P is NaN."""
@@ -41,7 +38,7 @@ def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
 def row_dcg(p, g, alpha, d, work):  # type: ignore[no-untyped-def]  # compiled
     """Return the loss of one dataset; write dL/dp to d unless d is empty.
 
-    ``work`` has m (m - 1) / 2 elements if d is not empty.
+    ``work`` has m² elements if d is not empty.
     """
     best, worst = -np.inf, np.inf
     for j in range(len(p)):
@@ -51,36 +48,29 @@ def row_dcg(p, g, alpha, d, work):  # type: ignore[no-untyped-def]  # compiled
     return _row_dcg_far(p, g, alpha, best, d)
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _row_dcg_near(p, g, alpha, middle, d, work):  # type: ignore[no-untyped-def]  # compiled
     """Compute :func:`row_dcg` from one exponential for each prediction.
 
     With e_j = exp(alpha p_j) a sigmoid is e_k / (e_k + e_j): m exponentials and one division for
-    each pair of models suffice for the loss and the derivative.
+    each pair of models suffice for the loss and the derivative. The inner loops add to the elements
+    of an array: the compiler vectorises them and keeps the order of every sum.
     """
     m = len(p)
     wanted = len(d) > 0
-    e, c, beta = np.empty(m), np.empty(m), np.full(m, 1.5)
+    e, c, beta = np.empty(m), np.empty(m), np.ones(m)
     for j in range(m):
         e[j] = exp(alpha * (p[j] - middle))
-    start = 0
     for j in range(m):
-        own, total = e[j], 0.0
-        others, betas = e[j + 1 :], beta[j + 1 :]
+        own = e[j]
         if wanted:
-            shares = work[start : start + len(others)]
-            start += len(others)
-            for k in range(len(others)):
-                share = 1.0 / (others[k] + own)
-                shares[k] = share
-                total += others[k] * share
-                betas[k] += own * share
+            shares = work[j * m : (j + 1) * m]
+            for k in range(m):
+                shares[k] = own / (e[k] + own)
+                beta[k] += shares[k]
         else:
-            for k in range(len(others)):
-                share = 1.0 / (others[k] + own)
-                total += others[k] * share
-                betas[k] += own * share
-        beta[j] += total
+            for k in range(m):
+                beta[k] += own / (e[k] + own)
     loss = 0.0
     for j in range(m):
         discount = log(beta[j])
@@ -88,17 +78,12 @@ def _row_dcg_near(p, g, alpha, middle, d, work):  # type: ignore[no-untyped-def]
         c[j] = _LN2 * g[j] / (beta[j] * discount * discount)
     if wanted:
         d[:] = 0.0
-        start = 0
         for t in range(m):
-            own, cost, total = e[t], c[t], 0.0
-            others, costs, ds = e[t + 1 :], c[t + 1 :], d[t + 1 :]
-            shares = work[start : start + len(others)]
-            start += len(others)
-            for k in range(len(others)):
-                slope = alpha * own * others[k] * shares[k] * shares[k] * (costs[k] - cost)
-                total += slope
-                ds[k] -= slope
-            d[t] += total
+            cost, shares = c[t], work[t * m : (t + 1) * m]
+            for k in range(m):
+                d[k] += shares[k] * (1.0 - shares[k]) * (cost - c[k])
+        for t in range(m):
+            d[t] *= alpha
     return loss * _LN2
 
 
@@ -157,7 +142,7 @@ def _reach(segment, first, last, i):  # type: ignore[no-untyped-def]  # compiled
     return begin, a, b, end
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _sigmoids(e, factor, own):  # type: ignore[no-untyped-def]  # compiled
     total = 0.0
     for k in range(len(e)):
@@ -166,7 +151,7 @@ def _sigmoids(e, factor, own):  # type: ignore[no-untyped-def]  # compiled
     return total
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _slopes(e, c, factor, own, cost):  # type: ignore[no-untyped-def]  # compiled
     """Return the sum over k of sigmoid (1 - sigmoid) (c_k - c_t)."""
     total = 0.0

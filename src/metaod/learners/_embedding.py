@@ -31,14 +31,16 @@ class Regressor(Protocol):
 class PCAEmbedding:
     """Principal components of clean meta-features, scaled as a start for the factorisation.
 
-    All components are divided by one number: the squared length of a row is 1 on average over the
-    training datasets. With a model matrix from a unit normal the initial scores then have a spread
-    of 1, and the sigmoid's sharpness means the same for every k. The intercept is a further
-    dimension that is 1 for every dataset: without it, an average dataset scores only 0.
+    The squared length of a row is 1 on average over the training datasets: with a model matrix from
+    a unit normal the initial scores have a spread of 1, and the sigmoid's sharpness means the same
+    for every k. Components are divided by one number, or, if ``standardised``, each by its own
+    standard deviation, so that all have the same weight. The intercept is a further dimension that
+    is 1 for every dataset: without it, an average dataset scores only 0.
     """
 
     k: int
     intercept: bool = False
+    standardised: bool = False
 
     def fit(self, X: Matrix) -> Self:
         self.mean_ = X.mean(axis=0)
@@ -56,8 +58,12 @@ class PCAEmbedding:
         # the sign of a singular vector is arbitrary: make its largest entry positive
         largest_at = np.abs(directions).argmax(axis=1)
         signs = np.sign(directions[np.arange(count), largest_at])
-        length = np.sqrt((spreads[:count] ** 2).sum() / len(X))
-        self.components_[:, :count] = (directions * signs[:, None]).T / length
+        lengths = spreads[:count] / np.sqrt(len(X))
+        if self.standardised:
+            lengths *= np.sqrt(count)
+        else:
+            lengths = np.sqrt((lengths**2).sum())
+        self.components_[:, :count] = (directions * signs[:, None]).T / lengths
         return self
 
     def transform(self, X: Matrix) -> Matrix:

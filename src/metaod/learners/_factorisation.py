@@ -118,7 +118,7 @@ def _converged(losses: list[float], window: int, tolerance: float) -> bool:
 def _epoch(cells, known, counts, U, V, order, rates, alpha, squared, fixed_U):  # type: ignore[no-untyped-def]  # compiled
     """Run one pass in place; return the sum of the losses before each step."""
     n_latent = U.shape[1]
-    work = np.empty(len(V) * (len(V) - 1) // 2)
+    work = np.empty(len(V) * len(V))
     # the mean over rows of U: the size of a single short row would give V a long step
     mean_size = _size(U) / len(U)
     total = 0.0
