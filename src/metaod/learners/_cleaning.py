@@ -11,6 +11,9 @@ from metaod.models import Matrix
 
 _MARGIN = 1.0  # standard deviations that values may lie outside the training range
 _MAX = np.finfo(np.float64).max
+# differences below this share of the largest value, and quartiles closer than this share of the
+# range, are rounding: rounding must not decide whether a feature varies, nor what its unit is
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -88,16 +91,19 @@ class Cleaning:
 
 def _varies(values: Matrix) -> bool:
     known = values[~np.isnan(values)]
-    return len(known) > 0 and bool(known.min() < known.max())
+    if not len(known):
+        return False
+    # halves keep the difference of the largest floats finite
+    width = known.max() / 2 - known.min() / 2
+    return bool(width > _ROUNDING / 2 * np.abs(known).max())
 
 
 def _spread(values: Matrix) -> float:
     known = values[~np.isnan(values)]
     # halves keep the difference of the largest floats finite
     low, high = np.quantile(known / 2, [0.25, 0.75])
-    width = min(float(high - low) * 2 / 1.349, _MAX)
-    if width > 0:
-        return width
+    if high - low > _ROUNDING * (known.max() / 2 - known.min() / 2):
+        return min(float(high - low) * 2 / 1.349, _MAX)
     largest = np.abs(known).max()
     return max(float((known / largest).std() * largest), np.finfo(np.float64).tiny)
 
