@@ -84,7 +84,7 @@ def test_summary_ranks_among_the_papers_and_among_all(poc):
     results, _, _ = poc
     table = summary_table(results, "motherset").set_index("method")
     matrix = results.matrix("motherset")
-    assert len(table) == 18
+    assert len(table) == 19
     papers = table["rank of paper's"].dropna()
     assert len(papers) == 12
     assert papers.sum() == pytest.approx(12 * 13 / 2)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metaod.learners._dcg import gains
+from metaod.learners._dcg import dcg_loss, gains
 from metaod.learners._factorisation import Schedule, factorise
 from metaod.learners._latent import held_out_rows
 
@@ -71,7 +71,28 @@ def test_same_seed_same_factors_and_picks():
     np.testing.assert_array_equal(U, started(P)[0])
 
 
-@pytest.mark.parametrize("kind", ["cyclical", "constant"])
+def test_a_step_over_all_datasets_follows_the_gradient():
+    P = planted(n=7, m=5)
+    U, V = started(P)
+    G = gains(P)
+    schedule = Schedule("decaying", 1e-4, cycle=1e9)
+    found = factorise(G, U, V, epochs=1, schedule=schedule, unit_steps=False)
+    h = 1e-6
+    for which, moved in ((0, found.U - U), (1, found.V - V)):
+        expected = np.zeros_like(moved)
+        for index in np.ndindex(moved.shape):
+            ends = []
+            for sign in (-1, 1):
+                factors = [U.copy(), V.copy()]
+                factors[which][index] += sign * h
+                ends.append(dcg_loss(G, *factors).sum())
+            expected[index] = -(ends[1] - ends[0]) / (2 * h)
+        # the rate of V refers to 80 datasets
+        rate = 1e-4 * (80 / len(P) if which else 1)
+        np.testing.assert_allclose(moved, rate * expected, rtol=1e-5, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["decaying", "cyclical", "constant"])
 def test_loss_goes_down(kind):
     P = planted(noise=0.5)
     losses = factorise(gains(P), *started(P), epochs=30, schedule=Schedule(kind, 0.1, 0.01)).train
@@ -124,6 +145,10 @@ def test_triangular_schedule():
     np.testing.assert_allclose(np.diff(rates[20:41]), -0.04)
     np.testing.assert_allclose(rates[40:80], rates[:40])
     np.testing.assert_array_equal(Schedule("constant", 0.3).rates(5, 3), 0.3)
+    decaying = Schedule("decaying", 0.4, cycle=10)
+    np.testing.assert_allclose(decaying.rates(0, 2), 0.4)
+    np.testing.assert_allclose(decaying.rates(5, 2), 0.2)
+    np.testing.assert_allclose(decaying.rates(12, 2), 0.0)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.2, 0.99])

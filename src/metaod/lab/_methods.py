@@ -50,6 +50,9 @@ METHODS: tuple[Method, ...] = (
     Method("eub", "EUB", "reference", testbed="poc"),
     Method("random_selection", "RS", "no selection", learner="random_selection", testbed="st"),
     # ours
+    Method(
+        "metaod_released", "MetaOD, released", "optimisation", "metaod_released", in_paper=False
+    ),
     Method("global_best_rank", "GB-rank", "simple", learner="global_best_rank", in_paper=False),
     Method("squared_error", "SE-MF", "optimisation", learner="squared_error", in_paper=False),
     Method("pyod_rule", "PyOD rule", "no selection", learner="pyod_rule", in_paper=False),

@@ -52,7 +52,7 @@ STUDIES: tuple[Study, ...] = (
         (Setting("DCG"), Setting("squared error", learner="squared_error")),
         "DCG",
     ),
-    Study("rank", "rank k", _vary("k", (1, 2, 3, 5, 10, 20, 30)), 10, log_x=True),
+    Study("rank", "rank k", _vary("k", (1, 2, 3, 5, 10, 20, 30, 50)), 30, log_x=True),
     Study(
         "base",
         "base b of the DCG",
@@ -78,12 +78,21 @@ STUDIES: tuple[Study, ...] = (
         _vary("initialisation", ("metafeatures", "random")),
         "metafeatures",
     ),
-    Study("schedule", "learning rate", _vary("schedule", ("cyclical", "constant")), "cyclical"),
+    Study(
+        "schedule",
+        "learning rate",
+        (
+            Setting("decaying"),
+            Setting("cyclical", params={"schedule": "cyclical", "learning_rate": 1.0}),
+            Setting("constant", params={"schedule": "constant", "learning_rate": 1.0}),
+        ),
+        "decaying",
+    ),
     Study(
         "stopping",
         "early stopping",
-        (Setting("on held-out"), Setting("none", params={"early_stopping": False})),
-        "on held-out",
+        (Setting("none"), Setting("on held-out", params={"early_stopping": True})),
+        "none",
     ),
 )
 """What the paper claims or leaves open; everything else stays at its default."""

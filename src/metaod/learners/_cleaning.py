@@ -11,8 +11,8 @@ from metaod.models import Matrix
 
 _MARGIN = 1.0  # standard deviations that values may lie outside the training range
 _MAX = np.finfo(np.float64).max
-# differences below this share of the largest value, and quartiles closer than this share of the
-# range, are rounding: rounding must not decide whether a feature varies, nor what its unit is
+# values or quartiles that differ by less than this share of the largest differ by rounding, which
+# must decide neither whether a feature varies nor what its unit is
 _ROUNDING = 1e-6
 
 
@@ -102,7 +102,7 @@ def _spread(values: Matrix) -> float:
     known = values[~np.isnan(values)]
     # halves keep the difference of the largest floats finite
     low, high = np.quantile(known / 2, [0.25, 0.75])
-    if high - low > _ROUNDING * (known.max() / 2 - known.min() / 2):
+    if high - low > _ROUNDING * max(abs(low), abs(high)):
         return min(float(high - low) * 2 / 1.349, _MAX)
     largest = np.abs(known).max()
     return max(float((known / largest).std() * largest), np.finfo(np.float64).tiny)

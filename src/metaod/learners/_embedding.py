@@ -31,16 +31,16 @@ class Regressor(Protocol):
 class PCAEmbedding:
     """Principal components of clean meta-features, scaled as a start for the factorisation.
 
-    The squared length of a row is 1 on average over the training datasets: with a model matrix from
-    a unit normal the initial scores have a spread of 1, and the sigmoid's sharpness means the same
-    for every k. Components are divided by one number, or, if ``standardised``, each by its own
-    standard deviation, so that all have the same weight. The intercept is a further dimension that
-    is 1 for every dataset: without it, an average dataset scores only 0.
+    ``length`` is the root of the mean squared length of a row over the training datasets, so scores
+    have the same spread for every k. Components are divided by one number, or, if ``standardised``,
+    each by its own standard deviation: all then have the same weight. The intercept is a further
+    dimension that is 1 for every dataset: without it, an average dataset scores only 0.
     """
 
     k: int
     intercept: bool = False
     standardised: bool = False
+    length: float = 1.0
 
     def fit(self, X: Matrix) -> Self:
         self.mean_ = X.mean(axis=0)
@@ -63,7 +63,7 @@ class PCAEmbedding:
             lengths *= np.sqrt(count)
         else:
             lengths = np.sqrt((lengths**2).sum())
-        self.components_[:, :count] = (directions * signs[:, None]).T / lengths
+        self.components_[:, :count] = (directions * signs[:, None]).T * (self.length / lengths)
         return self
 
     def transform(self, X: Matrix) -> Matrix:

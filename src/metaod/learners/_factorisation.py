@@ -1,4 +1,4 @@
-"""Factorisation P ≈ U Vᵀ by alternating gradient steps, one dataset at a time."""
+"""Factorisation P ≈ U Vᵀ by gradient descent: over all datasets with momentum, or one by one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,16 +9,20 @@ from numba import njit
 from metaod.learners._dcg import row_dcg
 from metaod.models import Matrix
 
-SCHEDULES = ("cyclical", "constant")
+SCHEDULES = ("decaying", "cyclical", "constant")
+
+_MOMENTUM = 0.9
+_DATASETS = 80.0  # number of datasets that the rate of V's steps refers to
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The learning rate of every step: cyclical or constant.
+    """The learning rate of every step: decaying, cyclical or constant.
 
-    A cyclical rate rises from ``low`` to ``high`` and falls back linearly, once in ``cycle`` epochs
-    (L. N. Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017; ``cycle`` is
-    twice Smith's step size). A constant rate is ``high``.
+    A decaying rate falls linearly from ``high`` to 0 in ``cycle`` epochs. A cyclical rate rises
+    from ``low`` to ``high`` and falls back linearly, once in ``cycle`` epochs (L. N. Smith,
+    Cyclical Learning Rates for Training Neural Networks, WACV 2017; ``cycle`` is twice Smith's step
+    size). A constant rate is ``high``.
     """
 
     kind: str = "cyclical"
@@ -28,6 +32,8 @@ class Schedule:
 
     def rates(self, epoch: int, n_steps: int) -> Matrix:
         """Return the rates of all steps of an epoch, counted from 0."""
+        if self.kind == "decaying":
+            return np.full(n_steps, self.high * max(0.0, 1.0 - epoch / self.cycle))
         if self.kind == "constant":
             return np.full(n_steps, self.high)
         turn = (epoch + np.arange(n_steps) / n_steps) / self.cycle
@@ -65,19 +71,23 @@ def factorise(
     epochs: int = 50,
     schedule: Schedule | None = None,
     fixed_U: bool = False,
+    unit_steps: bool = True,
     tolerance: float = 0.0,
     monitor: Callable[[Matrix, Matrix], float] | None = None,
     patience: int = 20,
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Factorisation:
-    """Factorise by stochastic gradient descent over datasets in shuffled order.
+    """Factorise by gradient descent.
 
-    A step takes one dataset: its row of U moves against the gradient, then V moves against the
-    gradient at the new row. The slope of the smoothed DCG grows a hundredfold while a ranking
-    sharpens: its derivatives with respect to the predictions are divided by the sum of their
-    absolute values, and the learning rate alone is the length of a step. Steps on the squared error
-    are divided by its curvature (for V, by that of an average dataset).
+    With a decaying rate all datasets are taken at once: U and V move together, with a momentum of
+    0.9, and come to rest. With another schedule a step takes one dataset, in shuffled order: its
+    row of U moves against the gradient, then V moves against the gradient at the new row.
+
+    The slope of the smoothed DCG grows a hundredfold while a ranking sharpens: with ``unit_steps``
+    its derivatives with respect to the predictions are divided by the sum of their absolute values,
+    and the learning rate alone is the length of a step. Steps on the squared error, one dataset at
+    a time only, are divided by its curvature (for V, by that of an average dataset).
 
     ``targets`` (n, m) are gains for the loss "dcg" and performance for "squared", NaN where
     missing. The run stops when the best training loss of the last cycle is lower than the best
@@ -91,10 +101,16 @@ def factorise(
     known = np.argsort(np.isnan(cells), axis=1, kind="stable")
     counts = (~np.isnan(cells)).sum(axis=1)
     window = max(1, round(schedule.cycle)) if schedule.kind == "cyclical" else patience
+    together = schedule.kind == "decaying"
+    moves = np.zeros_like(found.U), np.zeros_like(found.V)
     for epoch in range(epochs):
-        steps = rng.permutation(len(cells)), schedule.rates(epoch, len(cells))
-        options = float(alpha), loss == "squared", fixed_U
-        total = _epoch(cells, known, counts, found.U, found.V, *steps, *options)
+        data = cells, known, counts, found.U, found.V
+        rates = schedule.rates(epoch, len(cells))
+        if together:
+            total = _descend(*data, *moves, rates[0], float(alpha), fixed_U, unit_steps)
+        else:
+            options = float(alpha), loss == "squared", fixed_U, unit_steps
+            total = _epoch(*data, rng.permutation(len(cells)), rates, *options)
         found.train.append(total / len(cells))
         if progress is not None:
             progress(epoch + 1, epochs)
@@ -115,7 +131,42 @@ def _converged(losses: list[float], window: int, tolerance: float) -> bool:
 
 
 @njit(cache=True)
-def _epoch(cells, known, counts, U, V, order, rates, alpha, squared, fixed_U):  # type: ignore[no-untyped-def]  # compiled
+def _descend(cells, known, counts, U, V, moved_U, moved_V, rate, alpha, fixed_U, unit_steps):  # type: ignore[no-untyped-def]  # compiled
+    """Move U and V by one step over all datasets, in place; return the sum of the losses before it.
+
+    ``moved_U`` and ``moved_V`` are the previous steps, and become this one.
+    """
+    n, n_latent = U.shape
+    work = np.empty(len(V) * len(V))
+    for model in range(len(V)):
+        for a in range(n_latent):
+            moved_V[model, a] *= _MOMENTUM
+    total = 0.0
+    for row in range(n):
+        models = known[row, : counts[row]]
+        m = len(models)
+        goal, p, d = np.empty(m), np.zeros(m), np.empty(m)
+        for j in range(m):
+            goal[j] = cells[row, models[j]]
+            for a in range(n_latent):
+                p[j] += U[row, a] * V[models[j], a]
+        total += row_dcg(p, goal, alpha, d, work)
+        if unit_steps:
+            _divide(d, np.abs(d).sum())
+        for a in range(n_latent):
+            moved_U[row, a] *= _MOMENTUM
+        for j in range(m):
+            for a in range(n_latent):
+                moved_U[row, a] -= rate * d[j] * V[models[j], a]
+                moved_V[models[j], a] -= rate * _DATASETS / n * d[j] * U[row, a]
+    if not fixed_U:
+        U += moved_U
+    V += moved_V
+    return total
+
+
+@njit(cache=True)
+def _epoch(cells, known, counts, U, V, order, rates, alpha, squared, fixed_U, unit_steps):  # type: ignore[no-untyped-def]  # compiled
     """Run one pass in place; return the sum of the losses before each step."""
     n_latent = U.shape[1]
     work = np.empty(len(V) * len(V))
@@ -141,7 +192,8 @@ def _epoch(cells, known, counts, U, V, order, rates, alpha, squared, fixed_U):  
                 _divide(d, 2.0 * (_size(V) if is_U == 0 else mean_size))
             else:
                 value = row_dcg(p, goal, alpha, d, work)
-                _divide(d, np.abs(d).sum())
+                if unit_steps:
+                    _divide(d, np.abs(d).sum())
             if is_U == 0:
                 total += value
                 for j in range(m):

@@ -20,6 +20,7 @@ from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
 
 _MIN_ORIGINS = 10  # with fewer, nothing is held out for early stopping
+_NEGLIGIBLE = 1e-3  # difference of two scores that is ignored, in standard deviations
 
 
 @dataclass
@@ -35,16 +36,27 @@ class LatentLearner(Learner):
         Latent dimensions; fewer if the meta-features span fewer. Ignored if ``phi`` is given.
     intercept : bool
         Whether PCA's components are joined by a dimension that starts at 1 for every dataset.
+    standardised : bool
+        Whether each component is divided by its own standard deviation, or all by one number.
+    length : float
+        Root of the mean squared length of a dataset's components.
     epochs : int
         Maximal number of passes over the datasets.
     learning_rate : float
-        The largest learning rate of the cycle.
+        The largest learning rate.
     lowest_rate : float
         The smallest learning rate, as a share of the largest.
     cycle : float
         Epochs from the smallest rate to the largest and back.
-    schedule : {"cyclical", "constant"}
-        Whether the rate rises and falls, or stays at ``learning_rate``.
+    schedule : {"decaying", "cyclical", "constant"}
+        With a decaying rate, which falls linearly to 0 at the last of ``epochs``, all datasets are
+        taken at once, with momentum. Else one dataset is taken at a time, and the rate rises and
+        falls, or stays at ``learning_rate``.
+    unit_steps : bool
+        Whether the learning rate alone is the length of a step, or the slope counts too.
+    start : float
+        Standard deviation of the draws that V starts from; at 0 the factors do not depend on the
+        seed.
     initialisation : {"metafeatures", "random"}
         Whether U starts at the embedding of the meta-features or at a random draw of that size.
     tolerance : float
@@ -76,16 +88,20 @@ class LatentLearner(Learner):
     moves_datasets: ClassVar[bool] = True
     is_random: ClassVar[bool] = True
 
-    k: int = 10
+    k: int = 30
     intercept: bool = True
+    standardised: bool = True
+    length: float = 2.0
     epochs: int = 200
-    learning_rate: float = 1.0
+    learning_rate: float = 0.02
     lowest_rate: float = 0.1
     cycle: float = 10.0
-    schedule: Literal["cyclical", "constant"] = "cyclical"
+    schedule: Literal["decaying", "cyclical", "constant"] = "decaying"
+    unit_steps: bool = True
+    start: float = 0.0
     initialisation: Literal["metafeatures", "random"] = "metafeatures"
-    tolerance: float = 1e-4
-    early_stopping: bool = True
+    tolerance: float = 0.0
+    early_stopping: bool = False
     held_out: float = 0.2
     patience: int = 20
     phi: Embedding | None = None
@@ -112,7 +128,9 @@ class LatentLearner(Learner):
 
     def _fit(self, training: Training, progress: Progress) -> None:
         self._check()
-        targets = self._targets(training.P)
+        # equal models must stay equal: a difference of rounding would grow between them
+        first, group = _distinct(training.P)
+        targets = self._targets(training.P[:, first])
         held_out = np.zeros(training.n_datasets, dtype=bool)
         if self.early_stopping and training.n_groups >= _MIN_ORIGINS:
             held_out = held_out_rows(training.groups, self.held_out, self.random_state)
@@ -125,7 +143,7 @@ class LatentLearner(Learner):
             what = "the factorisation left the range of floating-point numbers"
             remedy = "lower learning_rate, or scale down the values of phi"
             raise UserError(what, where=type(self).__name__, remedy=remedy)
-        self.U_, self.V_ = final.U, final.V
+        self.U_, self.V_ = final.U, final.V[group]
         # the run with all datasets may converge earlier
         self.n_epochs_ = final.n_epochs
         self.valued_ = np.flatnonzero((~np.isnan(training.P)).any(axis=0))
@@ -148,11 +166,11 @@ class LatentLearner(Learner):
         """Fit the embedding and factorise; monitor the loss on the held-out datasets, if any."""
         rng = np.random.default_rng(self.random_state)
         self.cleaning_ = Cleaning.fit(M[~held_out])
-        default = PCAEmbedding(self.k, self.intercept)
+        default = PCAEmbedding(self.k, self.intercept, self.standardised, self.length)
         self.phi_ = default if self.phi is None else fresh_copy(self.phi)
         self.phi_.fit(self.cleaning_.transform(M[~held_out]))
         embedded = U = self._embed(M[~held_out])
-        V = rng.normal(size=(targets.shape[1], embedded.shape[1]))
+        V = self.start * rng.normal(size=(targets.shape[1], embedded.shape[1]))
         if self.initialisation == "random":
             U = rng.normal(size=embedded.shape) / np.sqrt(embedded.shape[1])
         monitor = None
@@ -163,7 +181,8 @@ class LatentLearner(Learner):
             def monitor(U: Matrix, V: Matrix) -> float:
                 return self._mean_loss(unseen, latent(U), V)
 
-        high = self.learning_rate
+        cycle = float(self.epochs) if self.schedule == "decaying" else self.cycle
+        rates = self.learning_rate, self.learning_rate * self.lowest_rate, cycle
         return factorise(
             targets[~held_out],
             U,
@@ -171,8 +190,9 @@ class LatentLearner(Learner):
             loss=self.loss,
             alpha=getattr(self, "alpha", 1.0),  # a parameter of the smoothed DCG only
             epochs=epochs,
-            schedule=Schedule(self.schedule, high, high * self.lowest_rate, self.cycle),
+            schedule=Schedule(self.schedule, *rates),
             fixed_U=not self.moves_datasets,
+            unit_steps=self.unit_steps,
             tolerance=self.tolerance,
             monitor=monitor,
             patience=self.patience,
@@ -184,11 +204,16 @@ class LatentLearner(Learner):
         return embed(self.phi_, self.cleaning_.transform(M), owner=type(self).__name__)
 
     def _predict(self, M: Matrix) -> Matrix:
-        return put_unknown_last(self._latent(self._embed(M)) @ self.V_.T, self.valued_)
+        scores = self._latent(self._embed(M)) @ self.V_.T
+        # smaller differences are rounding, or mean nothing: the ids of the models decide
+        unit = _NEGLIGIBLE * scores.std(axis=1, keepdims=True)
+        rounded = np.divide(scores, unit, out=np.zeros_like(scores), where=unit > 0).round() * unit
+        return put_unknown_last(np.where(unit > 0, rounded, scores), self.valued_)
 
     def _check(self) -> None:
         check_counts(self, "k", "epochs", "patience")
         check_ranges(self, learning_rate="(0, inf)", cycle="(0, inf)", held_out="(0, 1)")
+        check_ranges(self, length="(0, inf)", start="[0, inf)")
         check_ranges(self, lowest_rate="[0, 1]", tolerance="[0, 1]")
         check_options(self, schedule=SCHEDULES, initialisation=("metafeatures", "random"))
 
@@ -205,6 +230,15 @@ class LatentLearner(Learner):
         self.valued_ = reader.indices("valued", "valued", len(self.V_))
         if not len(self.valued_):
             raise reader.damaged("valued is empty")
+
+
+def _distinct(P: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the first of each set of equal columns, and the set of each column."""
+    known = np.where(np.isnan(P), -np.inf, P.round(9))
+    _, first, group = np.unique(known, axis=1, return_index=True, return_inverse=True)
+    # in the order of their first appearance, not of their values
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[group.reshape(-1)]
 
 
 def held_out_rows(

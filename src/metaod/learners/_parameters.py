@@ -51,6 +51,8 @@ def check_seed(owner: object) -> None:
 def check_forest(owner: object) -> None:
     """Refuse bad parameters of a forest."""
     check_counts(owner, "n_estimators", "min_samples_leaf")
+    if getattr(owner, "max_depth", None) is not None:
+        check_counts(owner, "max_depth")
     # scikit-learn takes the int 1 as one feature and the float 1.0 as all
     max_features = getattr(owner, "max_features", 1.0)
     if not isinstance(max_features, float) or not 0 < max_features <= 1:
@@ -59,7 +61,7 @@ def check_forest(owner: object) -> None:
 
 def forest_parameters(owner: object) -> dict[str, Any]:
     """Return the parameters of a learner that are those of its forest."""
-    names = ("n_estimators", "min_samples_leaf", "max_features", "random_state")
+    names = ("n_estimators", "min_samples_leaf", "max_depth", "max_features", "random_state")
     return {name: getattr(owner, name) for name in names if hasattr(owner, name)}
 
 

@@ -16,6 +16,7 @@ _OURS: Mapping[str, str] = {
     "metaod": "metaod.learners.metaod:MetaODLearner",
     "metaod_c": "metaod.learners.metaod_c:MetaODC",
     "metaod_f": "metaod.learners.metaod:MetaODF",
+    "metaod_released": "metaod.learners.metaod:ReleasedMetaOD",
     "squared_error": "metaod.learners.metaod:SquaredErrorFactorisation",
     "alors": "metaod.learners.alors:ALORS",
     "supervised_surrogates": "metaod.learners.supervised_surrogates:SupervisedSurrogates",

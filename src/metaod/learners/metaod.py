@@ -1,7 +1,7 @@
 """MetaOD, the paper's learner, and two variants: MetaOD_F and a squared-error loss."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,6 +14,8 @@ from metaod.learners._latent import LatentLearner
 from metaod.learners._parameters import check_forest, check_options, check_ranges, forest_parameters
 from metaod.learners._state import State, StateReader
 from metaod.models import Matrix
+
+_LEVELS = 4096.0  # levels of U, on each side of 0, that the forest tells apart
 
 
 @dataclass
@@ -52,16 +54,23 @@ class _RankBased(LatentLearner):
 class _Regressed(LatentLearner):
     """A factorisation with a regression f from the embedding to the rows of U."""
 
-    n_estimators: int = 100  # trees of the forest
+    n_estimators: int = 200  # trees of the forest
     min_samples_leaf: int = 1  # fewest datasets in a leaf
+    max_depth: int | None = None  # of a tree
     f: Regressor | None = None  # regressor with several outputs in place of the forest
 
     def _forest(self, embedded: Matrix, Y: Matrix) -> FlatForest:
         return FlatForest.fit(embedded, Y, **forest_parameters(self))
 
     def _fit_regression(self, embedded: Matrix, U: Matrix) -> None:
-        self.f_: Any = self._forest(embedded, U) if self.f is None else fresh_copy(self.f)
-        if self.f is not None:
+        if self.f is None:
+            # sums of integers are exact: rounding does not decide between equally good splits
+            largest = np.abs(U).max(axis=0)
+            unit = np.where(largest > 0, largest, 1.0) / _LEVELS
+            forest = self._forest(embedded, np.round(U / unit))
+            self.f_: Any = replace(forest, values=forest.values * unit)
+        else:
+            self.f_ = fresh_copy(self.f)
             self.f_.fit(embedded, U[:, 0] if U.shape[1] == 1 else U)
 
     def _held_out_latent(self, embedded: Matrix, held_out: Matrix) -> Callable[[Matrix], Matrix]:
@@ -94,14 +103,15 @@ class _Regressed(LatentLearner):
 class MetaODLearner(_Regressed, _RankBased):
     """Factorises the performance matrix by rank, then regresses meta-features onto the factors.
 
-    Meta-features are cleaned and embedded (phi). U starts at the embedding and V at a unit normal;
-    both move against the gradient of the smoothed DCG. A random forest f learns to map the
-    embedding onto the final U. The scores of a new dataset are ``f(phi(m)) Vᵀ``.
+    Meta-features are cleaned and embedded (phi). U starts at the embedding and V at 0; both move
+    against the gradient of the smoothed DCG until they come to rest. A random forest f learns to
+    map the embedding onto the final U. The scores of a new dataset are ``f(phi(m)) Vᵀ``.
     `docs/learning.md` explains it from the paper to the code, and the choice of the defaults.
 
     Parameters
     ----------
-    k, intercept, epochs, learning_rate, lowest_rate, cycle, schedule, initialisation, tolerance
+    k, intercept, standardised, length, epochs, learning_rate, lowest_rate, cycle, schedule, \
+    unit_steps, start, initialisation, tolerance
         Factorisation: see :class:`~metaod.learners._latent.LatentLearner`.
     early_stopping, held_out, patience
         Number of epochs: see there.
@@ -112,8 +122,8 @@ class MetaODLearner(_Regressed, _RankBased):
     relevance : {"performance", "row"}
         Whether gains are computed from performance, as in the paper, or from performance scaled to
         [0, 1] within each dataset, so that all datasets have the same weight.
-    n_estimators, min_samples_leaf : int
-        Trees of the forest f, and the minimal number of datasets in a leaf.
+    n_estimators, min_samples_leaf, max_depth : int
+        Trees of the forest f, the minimal number of datasets in a leaf, and the maximal depth.
     phi, f
         Embedding (``fit``, ``transform``) in place of PCA, and regressor with several outputs
         (``fit``, ``predict``) in place of the forest.
@@ -134,10 +144,40 @@ class MetaODLearner(_Regressed, _RankBased):
 
 
 @dataclass
+class ReleasedMetaOD(MetaODLearner):
+    """MetaOD with the configuration of the authors' released code.
+
+    It differs from :class:`MetaODLearner` in its defaults only; `docs/learning.md` names what of
+    the released code it does not repeat.
+    """
+
+    name: ClassVar[str] = "metaod_released"
+    title: ClassVar[str] = "MetaOD, released"
+    summary: ClassVar[str] = "MetaOD with the configuration of its authors' released code"
+
+    intercept: bool = False
+    length: float = 30**0.5  # each component has the standard deviation 1
+    base: float = 10.0
+    epochs: int = 50
+    learning_rate: float = 0.9
+    lowest_rate: float = 1 / 9
+    cycle: float = 16.0
+    schedule: Literal["decaying", "cyclical", "constant"] = "cyclical"
+    unit_steps: bool = False
+    start: float = 1 / 30
+    early_stopping: bool = True
+    held_out: float = 0.15
+    patience: int = 5
+    n_estimators: int = 100
+    max_depth: int | None = 10
+
+
+@dataclass
 class MetaODF(_RankBased):
     """MetaOD with U fixed at phi(M): only V is optimised, and no regression is needed.
 
-    The parameters are those of :class:`MetaODLearner` without the forest's.
+    The parameters are those of :class:`MetaODLearner` without the forest's. Each component has the
+    standard deviation 1: U cannot grow to reach a component that starts small.
     """
 
     name: ClassVar[str] = "metaod_f"
@@ -145,13 +185,19 @@ class MetaODF(_RankBased):
     summary: ClassVar[str] = "MetaOD with the dataset matrix fixed at the embedded meta-features"
     moves_datasets: ClassVar[bool] = False
 
+    intercept: bool = False
+    length: float = 30**0.5
+    epochs: int = 100
+    learning_rate: float = 0.05
+
 
 @dataclass
 class SquaredErrorFactorisation(_Regressed):
     """MetaOD with the sum of squared errors over the known cells as its loss.
 
-    The parameters are those of :class:`MetaODLearner` without the smoothed DCG's. The learning rate
-    is in units of the loss's curvature: at 1 a step on V minimises the error of an average dataset.
+    The parameters are those of :class:`MetaODLearner` without the smoothed DCG's. One dataset is
+    taken at a time, and the learning rate is in units of the loss's curvature: at 1 a step on V
+    minimises the error of an average dataset.
     """
 
     name: ClassVar[str] = "squared_error"
@@ -159,7 +205,18 @@ class SquaredErrorFactorisation(_Regressed):
     summary: ClassVar[str] = "MetaOD with squared error in place of the rank-based criterion"
     loss: ClassVar[str] = "squared"
 
+    k: int = 10
+    standardised: bool = False
+    length: float = 1.0
     learning_rate: float = 0.5
+    schedule: Literal["decaying", "cyclical", "constant"] = "cyclical"
+    start: float = 1.0
+    tolerance: float = 1e-4
+    early_stopping: bool = True
+
+    def _check(self) -> None:
+        super()._check()
+        check_options(self, schedule=("cyclical", "constant"))
 
     def _targets(self, P: Matrix) -> Matrix:
         return P
