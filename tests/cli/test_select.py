@@ -11,7 +11,7 @@ from rich.console import Console
 from metaod.cli import select as command
 from metaod.cli.select import select
 from metaod.errors import BadParameter, UserError
-from metaod.models import ModelSpec, average_of, member_ids
+from metaod.models import COMMITTEE, ModelSpec, average_of, member_ids
 
 
 @pytest.fixture
@@ -91,6 +91,15 @@ def test_an_illegal_pick_is_refused(capsys, table):
     app.command()(select)
     with pytest.raises(BadParameter, match="'--pick' parameter of metaod select"):
         app(args=[table, "--pick", "both"], standalone_mode=False)
+
+
+def test_the_committee_is_printed_as_json(capsys):
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(select)
+    app(args=["--example", "--pick", "committee", "--json"], standalone_mode=False)
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["pick"]) == {spec.id for spec in COMMITTEE}
+    assert found["why"]["is_fixed"]
 
 
 @pytest.mark.parametrize("width", [80, 200])

@@ -64,7 +64,8 @@ PICKING: Group = {  # of metaod.select
     "learner": _picking(str, _LEARNER, default="default", metavar="NAME"),
     "pick": _picking(
         str | None,
-        "ensemble: a model or an average of a few (the default); single: one model.",
+        "ensemble: a model or an average of a few (the default); single: one model; committee: a "
+        "fixed average of seven, the same for every table.",
         metavar="KIND",
     ),
     "exclude": _picking(

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from metaod.errors import BadParameter, UserError
 from metaod.models import (
@@ -20,7 +20,8 @@ from metaod.models import (
 )
 
 Models = str | ModelSpec | Iterable[str | ModelSpec]
-Pick = Literal["ensemble", "single"]
+Pick = Literal["ensemble", "single", "committee"]
+PICKS: tuple[Pick, ...] = get_args(Pick)
 
 # default limit of a pick's expected memory beyond the table: the larger of a number of bytes and a
 # number of copies of the table
@@ -58,8 +59,8 @@ class Constraints:
 
 def check_pick(value: Any, *, owner: str = "MetaOD") -> None:
     """Refuse what is not a kind of pick; None means "ensemble"."""
-    if value is not None and not (isinstance(value, str) and value in ("ensemble", "single")):
-        raise BadParameter(owner, "pick", "one of ('ensemble', 'single'), or None", value)
+    if value is not None and not (isinstance(value, str) and value in PICKS):
+        raise BadParameter(owner, "pick", f"one of {PICKS}, or None", value)
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def _named(given: Models | None, parameter: str, known: set[str], owner: str) ->
         return None
     if isinstance(given, str) and given in SPACES:
         return {spec.id for spec in model_space(given)}
-    legal = "families or models of the learner (see 'metaod models')"
+    legal = "families or models that can be picked (see 'metaod models')"
     if isinstance(given, str | ModelSpec):
         given = [given]
     elif not isinstance(given, Iterable):

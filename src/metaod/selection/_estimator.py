@@ -34,8 +34,9 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     ----------
     learner : str, path or Artifact, default="default"
         The learner that picks: the shipped default, a name, or an artifact of ``metaod train``.
-    pick : {"ensemble", "single"}, optional
-        Whether an average of a few models may be picked (the default), or only one model.
+    pick : {"ensemble", "single", "committee"}, optional
+        Whether an average of a few models may be picked (the default), or only one model;
+        ``committee`` is a fixed average of seven models, without a learner.
     contamination : "auto" or float in (0, 0.5], default="auto"
         Share of outliers; with "auto" it is estimated from the scores.
     exclude : str or iterable of str or ModelSpec, optional

@@ -18,6 +18,11 @@ _FAMILY_NAMES = {  # of families that are not known by their abbreviation
     "KNN": "k nearest neighbours",
     "OCSVM": "One-class SVM",
 }
+_WHY_FIXED = (
+    "It is fixed: you asked for the committee, which is the same for every table. No learner was "
+    "asked.\nIts members are of different kinds, and their average seldom loses much to isolation "
+    "forest."
+)
 _TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
 
 
@@ -42,6 +47,8 @@ class Explanation:
         value. The lead is over the usual model, or over the second if the pick is the usual one.
     measure : str
         The measure of performance: ap, roc_auc or precision_at_n.
+    is_fixed : bool
+        Whether the pick is the committee, which is the same for every table.
     """
 
     pick: str
@@ -49,6 +56,7 @@ class Explanation:
     nearest: pd.DataFrame
     features: pd.DataFrame
     measure: str = "ap"
+    is_fixed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain data for JSON."""
@@ -56,13 +64,16 @@ class Explanation:
             "pick": self.pick,
             "usual": self.usual,
             "measure": self.measure,
+            "is_fixed": self.is_fixed,
             "n_averaged": 1,  # earlier versions had averages of another kind
             "nearest": _records(self.nearest),
             "features": _records(self.features),
         }
 
     def __str__(self) -> str:
-        if self.usual is None:
+        if self.is_fixed:
+            lines = [_WHY_FIXED]
+        elif self.usual is None:
             lines = ["No explanation: this learner has no historical tables."]
         elif self.pick == self.usual:
             lines = ["It is also the pick for a table with median meta-features."]

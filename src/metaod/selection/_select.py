@@ -4,7 +4,6 @@ import html
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,8 +18,9 @@ from metaod.learners import best_model
 from metaod.metafeatures import MetaFeatures, extract
 from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space, title_of
 from metaod.selection._candidates import Candidates, Constraints, Models, Pick
+from metaod.selection._committee import COMMITTEE_ID, CommitteePick
 from metaod.selection._explanation import Explanation, explain_pick
-from metaod.selection._trust import Trust, assess_trust, table_notes
+from metaod.selection._trust import Trust, assess_trust, table_notes, trust_in_fixed
 from metaod.tables import PreparedTable, Table, prepare, read_table
 
 if TYPE_CHECKING:
@@ -39,15 +39,15 @@ class Selection:
         The models and averages that may be picked, best first: ``model`` (its id), ``predicted``
         (performance from 0, the worst model for the table, to 1, the best), ``low`` and ``high``
         (its interval; NaN if the learner is not calibrated), ``seconds`` (expected fitting time;
-        NaN if unknown) and ``score`` (that of the learner).
+        NaN if unknown) and ``score`` (that of the learner; NaN for the committee).
     passed_over : mapping of ModelSpec to str
         Models that may not be picked, and the reason.
     prepared : PreparedTable
         The table.
-    features : MetaFeatures
-        Its meta-features.
+    features : MetaFeatures or None
+        Its meta-features; None for the committee, which does not depend on them.
     artifact : Artifact
-        The learner.
+        The learner; for the committee the default one, whose history is used and nothing else.
     trust : Trust
         Confidence figures and warnings.
     random_state : int
@@ -57,7 +57,7 @@ class Selection:
     ranking: pd.DataFrame
     passed_over: Mapping[ModelSpec, str]
     prepared: PreparedTable
-    features: MetaFeatures
+    features: MetaFeatures | None
     artifact: Artifact
     trust: Trust
     random_state: int = 0
@@ -92,14 +92,15 @@ class Selection:
         """
         return self.best.to_pyod(random_state=self.random_state, contamination=contamination)
 
-    @cached_property
-    def _vector(self) -> Matrix:
-        return self.artifact.vector(self.features)
-
     def explain(self, *, top: int = 5) -> Explanation:
         """Explain the pick by the `top` nearest historical datasets and main meta-features."""
+        if self.features is None:
+            measure = self.artifact.manifest.measure or "performance"
+            none = pd.DataFrame()
+            return Explanation(self._pick, self._pick, none, none, measure, is_fixed=True)
         scores = self.ranking.set_index("model")["score"]
-        return explain_pick(self.artifact, self._vector, scores, self._pick, top=top)
+        vector = self.artifact.vector(self.features)
+        return explain_pick(self.artifact, vector, scores, self._pick, top=top)
 
     def to_dict(self, *, top: int | None = None) -> dict[str, Any]:
         """Convert to plain data, with the first `top` models of the ranking or all of them."""
@@ -108,7 +109,7 @@ class Selection:
         return {
             "pick": dict.fromkeys(self.members, 1 / len(self.members)),
             "best": {"id": self.best.id, **self.best.to_dict()},
-            "learner": self.artifact.manifest.learner,
+            "learner": None if self.features is None else self.artifact.manifest.learner,
             "table": {
                 "source": self.prepared.source,
                 "n_rows": int(self.prepared.X.shape[0]),
@@ -161,8 +162,9 @@ def select(
         The table. Text, dates and missing values are prepared.
     learner : str, path or Artifact, default="default"
         The learner that picks: the shipped default, a name, or an artifact of ``metaod train``.
-    pick : {"ensemble", "single"}, optional
-        Whether an average of a few models may be picked (the default), or only one model.
+    pick : {"ensemble", "single", "committee"}, optional
+        Whether an average of a few models may be picked (the default), or only one model;
+        ``committee`` is a fixed average of seven models, without a learner.
     space : str or iterable of str or ModelSpec, optional
         The models that may be picked: the name of a space, ids, or names of families.
     exclude : str or iterable of str or ModelSpec, optional
@@ -197,8 +199,13 @@ def make_selection(
     """Do the work of :func:`select`; errors in parameters name `owner`."""
     constraints.check(owner)
     random_state = check_seed(random_state, owner=owner)
+    if constraints.pick == "committee" and learner != "default":
+        legal = "left out with pick='committee', which asks no learner"
+        raise BadParameter(owner, "learner", legal, learner)
     artifact = find_artifact(learner, owner=owner)
     prepared = _prepared(X)
+    if constraints.pick == "committee":
+        return _committee_selection(prepared, artifact, constraints, random_state, owner)
     features = extract(prepared, artifact.schema_names, random_state=random_state)
     vector = artifact.vector(features)
     scores = artifact.learner.predict(vector)
@@ -227,6 +234,23 @@ def make_selection(
     return Selection(
         ranking, candidates.passed_over, prepared, features, artifact, trust, random_state
     )
+
+
+def _committee_selection(
+    prepared: PreparedTable,
+    artifact: Artifact,
+    constraints: Constraints,
+    random_state: int,
+    owner: str,
+) -> Selection:
+    shape = (int(prepared.X.shape[0]), int(prepared.X.shape[1]))
+    found = CommitteePick.for_table(shape, constraints, owner=owner)
+    seconds = found.cost.seconds
+    warnings = [*found.warnings, *_warnings(None, set(), seconds)]
+    trust = trust_in_fixed(prepared, artifact, COMMITTEE_ID, further_warnings=warnings)
+    row = {"model": found.best.id, "predicted": trust.predicted, "low": trust.low}
+    ranking = pd.DataFrame([row | {"high": trust.high, "seconds": seconds, "score": float("nan")}])
+    return Selection(ranking, found.left_out, prepared, None, artifact, trust, random_state)
 
 
 def check_seed(

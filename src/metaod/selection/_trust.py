@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metaod.artifacts import Artifact, History
+from metaod.artifacts import Artifact, History, normalised
 from metaod.models import Matrix
 from metaod.tables import PreparationRecord, PreparedTable, listed
 
@@ -17,6 +17,9 @@ _SMALL = 0.02  # a table is small if less than this share of the training datase
 _SAMPLE = 10_000  # rows in which duplicates are counted
 # shares of a table's and of a column's values above which a note reports that they were filled in
 _MANY_MISSING, _MOSTLY_MISSING = 0.2, 0.5
+
+_LEVEL = 0.8  # share of the historical tables in the interval of a fixed pick
+_MARGIN = 0.005  # a smaller difference to isolation forest counts as none
 
 _FIGURES = ("predicted", "low", "high", "level", "coverage", "beats", "loses", "unlikeness")
 
@@ -39,6 +42,9 @@ class Trust:
         Share of the training datasets that are less unlike the others than this table.
     warnings : tuple of str
         Reasons not to rely on the pick, each with what to do.
+    is_fixed : bool
+        Whether the pick is the same for every table; all figures are then over the historical
+        tables, and the interval holds the share ``level`` of them.
     """
 
     predicted: float = float("nan")
@@ -50,6 +56,7 @@ class Trust:
     loses: float = float("nan")
     unlikeness: float = float("nan")
     warnings: tuple[str, ...] = ()
+    is_fixed: bool = False
 
     @property
     def is_calibrated(self) -> bool:
@@ -67,6 +74,14 @@ class Trust:
         """Describe the figures, without the warnings."""
         if not self.is_calibrated:
             return "No confidence estimate: this learner is not calibrated."
+        if self.is_fixed:
+            return (
+                f"Mean performance on the historical tables: {self.predicted:.2f} "
+                f"({self.level:.0%} of them: {self.low:.2f} to {self.high:.2f}), where 0 is the "
+                "worst model for a table and 1 the best.\n"
+                "On them the committee was better than isolation forest on "
+                f"{self.beats:.0%} and worse on {self.loses:.0%}."
+            )
         text = (
             f"Expected performance: {self.predicted:.2f} ({self.level:.0%} interval {self.low:.2f} "
             f"to {self.high:.2f}), where 0 is the worst model for this table and 1 the best."
@@ -112,6 +127,32 @@ def assess_trust(
         loses=figures.get("loses_to_reference", unknown),
         unlikeness=unlikeness,
         warnings=tuple(warnings),
+    )
+
+
+def trust_in_fixed(
+    prepared: PreparedTable, artifact: Artifact, model: str, *, further_warnings: Sequence[str] = ()
+) -> Trust:
+    """Collect figures of a model over all historical tables of an artifact, and the warnings."""
+    history = artifact.history
+    warnings = (*_about_rows(prepared), *_about_size(prepared, history), *further_warnings)
+    if history is None or model not in history.models:
+        return Trust(warnings=warnings, is_fixed=True)
+    place = history.models.index(model)
+    P = history.P.astype(np.float64)
+    share = normalised(P)[:, place]
+    low, high = np.nanquantile(share, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    difference = P[:, place] - history.reference
+    difference = difference[~np.isnan(difference)]
+    return Trust(
+        float(np.nanmean(share)),
+        float(low),
+        float(high),
+        level=_LEVEL,
+        beats=float(np.mean(difference > _MARGIN)),
+        loses=float(np.mean(difference < -_MARGIN)),
+        warnings=warnings,
+        is_fixed=True,
     )
 
 

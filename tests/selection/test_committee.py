@@ -1,0 +1,117 @@
+"""The committee is the same for every table, without a learner."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_selecting import averages_artifact, table
+
+from metaod.errors import BadParameter, UserError
+from metaod.history import shipped_matrix, shipped_training_data
+from metaod.models import COMMITTEE, average_of, expected_costs, members_of, total_cost
+from metaod.selection import MetaOD, load, select
+from metaod.selection._candidates import Constraints
+from metaod.selection._committee import COMMITTEE_ID, CommitteePick
+
+X = table(400, seed=80)
+NEW = table(12, seed=81)
+NEIGHBOURS = next(spec for spec in COMMITTEE if spec.detector == "KNN")
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_is_the_same_for_every_table(seed):
+    selection = select(table(600 + 100 * seed, 2 + seed, seed=seed), pick="committee")
+    assert selection.best == average_of(*COMMITTEE)
+    assert len(selection.ranking) == 1
+    assert selection.features is None
+    assert selection.trust.warnings == ()
+
+
+def test_what_is_fitted_is_the_average():
+    model = MetaOD(pick="committee", random_state=3).fit(X)
+    expected = average_of(*COMMITTEE).to_pyod(random_state=3).fit(X)
+    np.testing.assert_allclose(model.decision_scores_, expected.decision_scores_, rtol=1e-12)
+    assert set(model.fitted_.weights) == {spec.id for spec in COMMITTEE}
+
+
+def test_a_saved_committee_scores_as_before(tmp_path):
+    model = MetaOD(pick="committee").fit(X)
+    model.save(tmp_path / "pick.mod")
+    again = load(tmp_path / "pick.mod")
+    assert again.get_params()["pick"] == "committee"
+    np.testing.assert_allclose(again.score_samples(NEW), model.score_samples(NEW), rtol=1e-12)
+
+
+def test_the_explanation_says_that_it_is_fixed():
+    selection = select(X, pick="committee")
+    assert "It is fixed" in str(selection.explain())
+    plain = json.loads(selection.to_json())
+    assert plain["best"]["id"] == COMMITTEE_ID == plain["why"]["pick"]
+    assert plain["why"]["is_fixed"] is True
+    assert plain["learner"] is None
+    assert plain["ranking"][0]["score"] is None
+    assert "IForest" in selection._repr_html_()
+
+
+def test_its_figures_are_those_of_the_historical_tables():
+    data = shipped_training_data(("paper", "scores"), space="extended", averages=True)
+    low, high = data.P.min(axis=1), data.P.max(axis=1)
+    share = ((data.P[COMMITTEE_ID] - low) / (high - low)).dropna()
+    gain = (data.P[COMMITTEE_ID] - data.reference).dropna()
+    trust = select(X, pick="committee").trust
+    assert trust.is_calibrated
+    found = [trust.predicted, trust.low, trust.high, trust.beats, trust.loses]
+    expected = [share.mean(), *share.quantile([0.1, 0.9]), (gain > 0.005).mean()]
+    assert found == pytest.approx([*expected, (gain < -0.005).mean()], abs=0.005)
+    assert "isolation forest" in trust.summary()
+    assert COMMITTEE_ID in shipped_matrix(space="extended", averages=True)
+
+
+def test_a_member_that_does_not_apply_is_left_out_with_a_warning():
+    selection = select(table(60, seed=5), pick="committee")
+    assert set(selection.passed_over) == {NEIGHBOURS}
+    assert set(members_of(selection.best)) == set(COMMITTEE) - {NEIGHBOURS}
+    (warning,) = [text for text in selection.trust.warnings if "committee" in text]
+    assert NEIGHBOURS.id in warning
+    assert selection.passed_over[NEIGHBOURS] in warning
+
+
+def test_excluded_members_are_left_out():
+    selection = select(X, pick="committee", exclude=["KDE", "ABOD"])
+    assert {spec.detector for spec in selection.passed_over} == {"KDE"}
+    assert len(selection.members) == 5
+    assert select(X, pick="committee", space=["MCD"]).best.detector == "MCD"
+    with pytest.raises(UserError, match="no model is left"):
+        select(X, pick="committee", space="paper")
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    n_rows=st.integers(5, 50_000),
+    n_columns=st.integers(1, 200),
+    limit=st.one_of(st.none(), st.floats(0.05, 100)),
+)
+def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
+    shape = (n_rows, n_columns)
+    constraints = Constraints(max_seconds=limit)
+    try:
+        found = CommitteePick.for_table(shape, constraints)
+    except UserError:
+        return
+    members = members_of(found.best)
+    assert {*members, *found.left_out} == set(COMMITTEE)
+    assert not {*members} & {*found.left_out}
+    assert all(member.why_not(*shape) is None for member in members)
+    cost = total_cost(expected_costs(members, *shape))
+    assert found.cost.seconds == pytest.approx(cost.seconds)
+    if limit is not None:
+        assert cost.seconds <= limit
+    assert bool(found.warnings) == bool(found.left_out)
+
+
+@pytest.mark.parametrize("learner", ["metaod", "global_best", averages_artifact()], ids=type)
+def test_it_refuses_a_learner(learner):
+    with pytest.raises(BadParameter, match="left out with pick='committee'"):
+        select(X, learner=learner, pick="committee")
