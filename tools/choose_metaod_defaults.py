@@ -29,18 +29,23 @@ from metaod.metafeatures import schema
 FOLDS = 5
 UNSEEN_ORIGINS = 140
 CHANGES: dict[str, tuple[object, ...]] = {
-    "k": (5, 20),
+    "k": (10,),
     "intercept": (False,),
-    "base": (20.0,),
-    "alpha": (0.2, 5.0),
+    "standardised": (False,),
+    "length": (1.0, 3.0),
+    "base": (10.0,),
+    "alpha": (0.3, 3.0),
     "relevance": ("row",),
-    "learning_rate": (0.3, 3.0),
-    "schedule": ("constant",),
+    "learning_rate": (0.005, 0.05),
+    "epochs": (100,),
+    "schedule": ("cyclical", "constant"),
+    "start": (1.0,),
     "initialisation": ("random",),
-    "early_stopping": (False,),
+    "early_stopping": (True,),
     "min_samples_leaf": (5,),
+    "max_depth": (10,),
 }
-RIVALS = ("global_best", "metaod_f", "metaod_c", "squared_error")
+RIVALS = ("global_best", "metaod_released", "metaod_f", "metaod_c", "squared_error")
 
 
 class Regime:
