@@ -5,8 +5,6 @@ time.
 """
 
 import argparse
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from metaod.history import RECIPES, train_shipped
@@ -19,15 +17,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=tuple(RECIPES), action="append")
     parser.add_argument("--out", type=Path, default=OUT)
-    parser.add_argument("--made", default=f"{datetime.now(UTC):%Y-%m-%d}", help="the day to note")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     for name in given.only or RECIPES:
         artifact = train_shipped(name, progress=_report)
         figures = {} if artifact.calibration is None else artifact.calibration.figures
-        manifest = replace(artifact.manifest, made=given.made, figures=figures)
         path = given.out / f"{name}.metaod"
-        replace(artifact, manifest=manifest).save(path)
+        artifact.save(path)
         print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
         for key, value in sorted(figures.items()):
             print(f"  {key}: {value:.4g}")

@@ -108,10 +108,8 @@ def test_a_few_undefined_scores_become_the_median(some_nan):
     column = detector.detectors_[0].scaling_.transform(wide)[:, 0]
     expected = column.copy()
     expected[0] = np.median(column[1:])
-    z = references.standardise(expected)
-    bent = np.clip(z, -3, 6) + np.where(z > 6, 0.01 * np.log1p(np.abs(z - 6)), 0)
-    assert z.min() > -3
-    np.testing.assert_allclose(detector.decision_scores_, bent)
+    limited = np.clip(references.standardise(expected), -3, 6)
+    np.testing.assert_allclose(detector.decision_scores_, limited)
     assert np.isfinite(detector.decision_function(wide[:3])).all()
 
 
@@ -119,12 +117,3 @@ def test_a_few_undefined_scores_become_the_median(some_nan):
 def test_many_undefined_scores_fail_the_average(some_nan):
     with pytest.raises(UserError, match=r"SomeNaN\(n=9\): 9 of 95 scores are NaN"):
         AverageDetector([SPECS[0], some_nan(9)]).fit(X)
-
-
-def test_rows_beyond_the_limits_keep_their_order():
-    far = np.vstack([X, [X.mean(axis=0) + distance for distance in (1e3, 1e4, 1e5)]])
-    detector = AverageDetector(SPECS).fit(far)
-    scores = detector.decision_scores_[-3:]
-    assert (np.diff(scores) > 0).all()
-    new = detector.decision_function([X.mean(axis=0) + distance for distance in (1e7, 1e8, 1e9)])
-    assert (np.diff(new) > 0).all()
