@@ -58,7 +58,8 @@ class ShippedRecipe:
 
 RECIPES = {
     DEFAULT: ShippedRecipe("gain_forest", ("paper", "scores"), space="extended", averages=True),
-    "metaod": ShippedRecipe("metaod"),
+    # fewer trees than the learner's default keep the package small
+    "metaod": ShippedRecipe("metaod", params={"n_estimators": 80}),
 }
 """The learners whose artifacts are in the package; any other is trained with its own defaults on
 the paper's features and models."""
