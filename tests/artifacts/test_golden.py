@@ -28,7 +28,9 @@ def test_predictions_have_not_changed(name, expected):
     artifact = Artifact.load(GOLDEN / f"{name}.metaod")
     assert artifact.manifest.learner == name
     scores = artifact.learner.predict(expected["M"]).to_numpy()
-    np.testing.assert_allclose(scores, expected[name], rtol=1e-12, atol=1e-12)
+    # MetaOD has rounded its scores to a thousandth of their spread since then
+    atol = 5.1e-4 * expected[name].std(axis=1).max() if name == "metaod" else 1e-12
+    np.testing.assert_allclose(scores, expected[name], rtol=1e-12, atol=atol)
     np.testing.assert_array_equal(scores.argmax(axis=1), expected[name].argmax(axis=1))
 
 
