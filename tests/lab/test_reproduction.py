@@ -229,8 +229,7 @@ def test_committed_tables_are_those_of_the_committed_results(part):
 def test_methods_without_chance_reproduce_the_committed_results(part):
     """From the committed performance matrix of the paper's 302 models, by the same protocol."""
     found = Findings.read(COMMITTED / part)
-    if found.P is None:
-        pytest.skip(f"results/{part}/performance.parquet is not committed yet")
+    assert found.P is not None, f"results/{part}/performance.parquet is missing"
     assert sorted(found.P.columns) == sorted(spec.id for spec in model_space("paper"))
     assert_reproduced(found)
 

@@ -53,8 +53,8 @@ def _row_dcg_near(p, g, alpha, middle, d, work):  # type: ignore[no-untyped-def]
     """Compute :func:`row_dcg` from one exponential for each prediction.
 
     With e_j = exp(alpha p_j) a sigmoid is e_k / (e_k + e_j): m exponentials and one division for
-    each pair of models suffice for the loss and the derivative. The inner loops add to the elements
-    of an array: the compiler vectorises them and keeps the order of every sum.
+    each ordered pair of models suffice for the loss and the derivative. The inner loops add to the
+    elements of an array: the compiler vectorises them and keeps the order of every sum.
     """
     m = len(p)
     wanted = len(d) > 0
