@@ -40,7 +40,7 @@ from metaod.models import (
     member_ids,
     model_space,
 )
-from metaod.store._tasks import KeptScores, ScoreCache
+from metaod.store import KeptScores, ScoreCache
 from metaod.tables import prepare
 
 SPECS = model_space("extended")

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from metaod.history import REFERENCE, average_precision, iter_folder, shipped_matrix
 from metaod.lab import MetaEns, ScoreHistory, bootstrap_intervals
 from metaod.models import Budget, Matrix, model_space, score_models
-from metaod.store._tasks import ScoreCache
+from metaod.store import ScoreCache
 from metaod.tables import prepare
 
 FOLDER = Path(__file__).parents[1] / "results" / "selector"

@@ -38,7 +38,7 @@ from metaod.history import (
     shipped_training_data,
 )
 from metaod.models import Budget, ModelSpec, model_space, score_models
-from metaod.store._tasks import ScoreCache
+from metaod.store import ScoreCache
 from metaod.tables import prepare
 
 MEASURES = ("ap", "roc_auc")

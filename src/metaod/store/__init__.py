@@ -38,7 +38,7 @@ from metaod.store._relatives import (
     stored_relatives,
 )
 from metaod.store._store import Store
-from metaod.store._tasks import TaskResult
+from metaod.store._tasks import KeptScores, ScoreCache, TaskResult
 
 __all__ = [
     "EXECUTORS",
@@ -48,10 +48,12 @@ __all__ = [
     "DatasetRecord",
     "Executor",
     "JoinedOrigin",
+    "KeptScores",
     "MergeReport",
     "MetaFeatureRecord",
     "ModelRecord",
     "Plan",
+    "ScoreCache",
     "Store",
     "StoreLocation",
     "TaskResult",
