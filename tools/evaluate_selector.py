@@ -2,11 +2,9 @@
 
     python tools/evaluate_selector.py development --jobs 2
     python tools/evaluate_selector.py final --jobs 2
-    python tools/evaluate_selector.py contrasts --jobs 2
 
 ``development`` uses ten folds of the development origins; ``final`` fits on all of them and tests
-on the final origins. ``contrasts`` measures, for each family on development origins, the gain with
-hindsight and how well gains are predicted. All follow docs/selector-protocol.md and write CSV and
+on the final origins. All follow docs/selector-protocol.md and write CSV and
 Markdown tables to results/selector; tools/learning_curve.py writes the learning curve. Needs the
 extra ``lab``, and results/selector/adengine.csv from tools/run_adengine.py.
 """
@@ -89,14 +87,11 @@ ABLATIONS = {
 def main() -> None:
     """Write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("which", choices=("development", "final", "contrasts"))
+    parser.add_argument("which", choices=("development", "final"))
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     bench = Bench(final=given.which == "final")
-    if given.which == "contrasts":
-        write_contrasts(bench, given.jobs)
-        return
     runs = {**DESIGNS, **{f"ablation: {name}": item for name, item in ABLATIONS.items()}}
     if given.which == "development":
         runs = {k: v for k, v in runs.items() if k.removeprefix("ablation: ") not in FINAL_ONLY}
@@ -298,53 +293,6 @@ def _save(rows: list[dict[str, Any]], name: str, bench: Bench) -> None:
 def _write_lines(lines: list[str], name: str) -> None:
     (FOLDER / f"{name}.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
-
-
-def write_contrasts(bench: Bench, jobs: int) -> None:
-    """Write each family's gain with hindsight, and how well its gains are predicted."""
-    data = bench.data(CHOSEN)
-    unpriced = replace(CHOSEN, params={**CHOSEN.params, "price": 0.0})
-    parts = Parallel(jobs)(delayed(_scores)(data, unpriced, 0, *split) for split in bench.splits)
-    predicted = pd.concat(parts).reindex(bench.P.index)
-    gains = bench.P.sub(bench.iforest, axis=0)
-    parts = []
-    for train, test in bench.splits:
-        mean = data.P[train].sub(data.reference[train], axis=0).mean()
-        parts.append(pd.DataFrame([mean] * int(test.sum()), data.P.index[test]))
-    means = pd.concat(parts).reindex(bench.P.index)
-    singles = [name for name in bench.P if n_members(name) == 1]
-    best = bench.P[singles].idxmax(axis=1)
-    rows = []
-    detectors = [ModelSpec.parse(name).detector for name in singles]
-    for family, names in pd.Series(singles).groupby(detectors):
-        own = gains[list(names)]
-        left = (own - predicted[own.columns]) ** 2
-        base = (own - means[own.columns]) ** 2
-        rows.append(
-            {
-                "family": family,
-                "models": len(own.columns),
-                "hindsight": own.max(axis=1).mean(),
-                "best_on": best.isin(own.columns).mean(),
-                "best_fixed": own.mean().max(),
-                "spread": float(np.nanstd(own)),
-                "foreseen_r2": 1 - float(np.nansum(left)) / float(np.nansum(base)),
-            }
-        )
-    table = pd.DataFrame(rows).sort_values("hindsight", ascending=False)
-    table.to_csv(FOLDER / "contrasts.csv", index=False, float_format="%.6f")
-    lines = [
-        f"{len(bench.P)} datasets of {bench.origins.nunique()} origins; gains over `IForest()`.",
-        "",
-        "| family | models | best with hindsight | best of all on | best fixed | spread | R² |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row.family} | {row.models} | {row.hindsight:+.4f} | {row.best_on:.1%} | "
-        f"{row.best_fixed:+.4f} | {row.spread:.3f} | {row.foreseen_r2:+.3f} |"
-        for row in table.itertuples()
-    ]
-    _write_lines(lines, "contrasts")
 
 
 if __name__ == "__main__":
