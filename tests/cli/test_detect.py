@@ -1,6 +1,7 @@
 """``metaod detect``."""
 
 import io
+import json
 import sys
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 import typer
 from made_selection import MODELS, selecting
+from rich.cells import cell_len
 
 from metaod.cli import detect as command
 from metaod.cli import writing
@@ -103,7 +105,7 @@ def test_the_file_is_written_before_the_screen(call, table, tmp_path, monkeypatc
     def gone(*_, **__):
         raise BrokenPipeError
 
-    monkeypatch.setattr(command, "_print", gone)
+    monkeypatch.setattr(command, "print_detection", gone)
     with pytest.raises(BrokenPipeError):
         call(table, "-o", tmp_path / "scored.csv")
     assert len(pd.read_csv(tmp_path / "scored.csv")) == len(FRAME)
@@ -115,11 +117,11 @@ def test_an_index_column_stays_the_first(call, tmp_path):
     assert (tmp_path / "scored.csv").read_text().splitlines()[1].startswith("row 0,150.0,red,0,")
 
 
-def test_a_label_is_set_apart_and_written_again(call, tmp_path):
-    FRAME.assign(fraud=[0] * 40 + [1]).to_csv(tmp_path / "t.csv", index=False)
+def test_a_label_is_set_apart_and_written_as_it_was(call, tmp_path):
+    FRAME.assign(fraud=["n"] * 40 + ["Y"]).to_csv(tmp_path / "t.csv", index=False)
     call(tmp_path / "t.csv", "-o", tmp_path / "scored.csv", "--label", "fraud")
     written = pd.read_csv(tmp_path / "scored.csv")
-    assert written["fraud"].tolist() == [0] * 40 + [1]
+    assert written["fraud"].tolist() == ["n"] * 40 + ["Y"]
     pick_without = written["score_"]
     FRAME.to_csv(tmp_path / "u.csv", index=False)
     call(tmp_path / "u.csv", "-o", tmp_path / "unlabelled.csv")
@@ -129,7 +131,7 @@ def test_a_label_is_set_apart_and_written_again(call, tmp_path):
 def test_several_tables_go_to_a_folder(call, table, tmp_path):
     other = tmp_path / "other.csv"
     FRAME[::-1].to_csv(other, index=False)
-    out = call(table, other, "-o", tmp_path / "out").out
+    out = call(table, other, "-o", f"{tmp_path / 'out'}/").out
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "other-scored.csv",
         "t-scored.csv",
@@ -166,7 +168,15 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
         (["--apply", "p.mod", "--learner", "isac"], r"left out with --apply.* Got 'isac' instead"),
         (["--contamination", "0.7"], "'auto' or a number"),
         (["--contamination", "many"], "'auto' or a number"),
-        (["-o", "scored.xlsx"], r"\.csv or \.parquet"),
+        (["--contamination", "60%"], "'auto' or a number"),
+        (["--contamination", "5"], r"Write 5% for a percentage"),
+        (["--contamination", "5%", "--top-n", "3"], "both say how many"),
+        (["--top-n", "21"], "at most half of the rows, 20 of 41"),
+        (["--sort"], "add -o FILE"),
+        (["--flagged-only"], "add -o FILE"),
+        (["--json", "-o", "-"], "both write to stdout"),
+        (["-o", "scored.doc"], r"ends in \.csv, \.tsv"),
+        (["-o", "scored.xlsx.gz"], r"ends in \.csv, \.tsv"),
         (["-o", "no/such/folder.csv"], "no folder"),
         (["--save", "no/such/pick.mod"], "no folder"),
         (["--apply", "absent.mod"], "no such file"),
@@ -183,7 +193,7 @@ def test_errors_come_before_fitting(call, table, monkeypatch, arguments, words):
 def test_all_tables_must_exist_before_the_first_is_fitted(call, table, tmp_path, monkeypatch):
     monkeypatch.setattr(estimator, "make_selection", None)
     with pytest.raises(UserError, match=r"nofile\.csv: there is no such file"):
-        call(table, tmp_path / "nofile.csv", "-o", tmp_path / "out")
+        call(table, tmp_path / "nofile.csv", "-o", f"{tmp_path / 'out'}/")
     assert not (tmp_path / "out").exists()
 
 
@@ -249,7 +259,65 @@ def test_several_tables_need_a_folder(call, table, tmp_path):
     with pytest.raises(UserError, match="keeps one pick"):
         call(table, table, "--save", tmp_path / "pick.mod")
     with pytest.raises(UserError, match="two tables would both"):
-        call(table, table, "-o", tmp_path / "out")
+        call(table, table, "-o", tmp_path)
+    with pytest.raises(UserError, match=r"several tables need a folder.*-o .*both/"):
+        call(table, table, "-o", tmp_path / "both.csv")
+    assert not (tmp_path / "both.csv").exists()
+
+
+def test_a_percentage_is_a_share(call, table):
+    assert call(table, "--contamination", "10%").out == call(table, "--contamination", "0.1").out
+
+
+def test_exactly_the_highest_scores_are_flagged(call, table, tmp_path):
+    out = call(table, "--top-n", "3", "-o", tmp_path / "s.csv", "--save", tmp_path / "p.mod").out
+    assert "flagged: 3 of 41 rows" in out
+    written = pd.read_csv(tmp_path / "s.csv")
+    assert written["flag"].sum() == 3
+    assert written.nlargest(3, "score_")["flag"].tolist() == [1, 1, 1]
+    out = call(table, "--apply", tmp_path / "p.mod", "--top-n", "5").out
+    assert "flagged: 5 of 41 rows" in out
+
+
+def test_ties_at_the_last_flag_are_told(call, tmp_path):
+    frame = pd.DataFrame({"a": [*[0.0, 1.0] * 20, 9.0], "b": [*[1.0, 0.0] * 20, 9.0]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    out = call(tmp_path / "t.csv", "--top-n", "3", "-o", tmp_path / "s.csv").out
+    assert "note: 40 rows share the score of rank 2; the first 2 of them" in out
+    assert np.flatnonzero(pd.read_csv(tmp_path / "s.csv")["flag"]).tolist() == [0, 1, 40]
+
+
+def test_json_holds_the_pick_and_the_flagged_rows(call, table, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(table.read_text().replace("900.0", "0900.0"))
+    result = call(other, "--json", "--top-n", "2", "-o", tmp_path / "s.csv")
+    found = json.loads(result.out)
+    assert found["source"] == str(other)
+    assert (found["n_rows"], found["n_columns"], found["n_flagged"]) == (41, 3, 2)
+    assert found["pick"] == {MODELS[0]: 1.0}
+    assert "the table is made up" in found["warnings"]
+    assert found["flagged"][0]["row"] == 41
+    assert found["flagged"][0]["rank"] == 1
+    assert found["flagged"][0]["score"] > found["threshold"]
+    # a number that begins with 0 stays as it was, so its column is text
+    assert found["flagged"][0]["cells"] == {"height": "0900.0", "colour": "black", "score": 40}
+    assert (tmp_path / "s.csv").exists()
+    several = json.loads(call(other, other, "--json").out)
+    assert [document["n_rows"] for document in several] == [41, 41]
+
+
+def test_the_screen_shows_columns_in_use_first_within_80_columns(call, tmp_path):
+    frame = pd.DataFrame({"key": [f"K{i}" for i in range(41)], "same": "s"}).join(FRAME)
+    for i in range(8):
+        frame[f"a long name of a column {i}"] = np.linspace(0, 1, 41)
+    frame["note"] = ["日本語のとても長いメモ" if i == 40 else "n" for i in range(41)]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    lines = call(tmp_path / "t.csv", "--top", "3").out.splitlines()
+    heading = next(line for line in lines if line.split()[:2] == ["rank", "row"])
+    assert heading.split()[4:7] == ["height", "colour", "score"]
+    assert heading.split()[-1] == "..."
+    start = lines.index(heading)
+    assert max(map(cell_len, (line.rstrip() for line in lines[start:]))) <= 80
 
 
 def test_the_input_is_never_overwritten(call, table):

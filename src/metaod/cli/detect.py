@@ -1,10 +1,14 @@
 """``metaod detect``: pick a model for a table, fit it, and score every row."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from metaod.cli.detection import Detection, print_detection
+from metaod.cli.formats import json_rows
 from metaod.cli.options import (
     PICKING,
     READING,
@@ -15,19 +19,22 @@ from metaod.cli.options import (
     picking_errors,
     selection_options,
 )
-from metaod.cli.screen import console, counted, grid, message_if_long, visible
-from metaod.cli.select import Verbose, print_notes, print_pick, print_warnings
-from metaod.cli.writing import Detection, targets_of, write_scored
+from metaod.cli.screen import Json, console, message_if_long, print_json, visible
+from metaod.cli.select import Verbose
+from metaod.cli.writing import (
+    Choice,
+    check_target,
+    scored_cells,
+    targets_of,
+    write_scored,
+)
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from metaod.selection import MetaOD
-    from metaod.tables import Table
+    from metaod.tables import PreparationRecord, Table
 
 _COMMAND = "metaod detect"
-_SHOWN_COLUMNS = 4
 
 
 @grouped_options(picking=PICKING, reading=READING)
@@ -40,19 +47,29 @@ def detect(
         typer.Option(
             "--output",
             "-o",
-            help="Write the table with score, rank and flag to a .csv or .parquet file, to - "
-            "(stdout, as CSV), or for several tables to a folder.",
+            help="Write the table with score, rank and flag: to .csv, .tsv, .jsonl (also .gz), "
+            ".xlsx or .parquet, to - (stdout), or into a folder (FOLDER/).",
             metavar="FILE",
         ),
     ] = None,
+    sort: Annotated[
+        bool, typer.Option("--sort", help="Write the most outlying rows first.")
+    ] = False,
+    flagged_only: Annotated[
+        bool, typer.Option("--flagged-only", help="Write only the rows that are flagged.")
+    ] = False,
     contamination: Annotated[
         str,
         typer.Option(
-            help="Share of outliers in (0, 0.5], or auto: estimated from the scores.",
+            help="Share of outliers to flag, as 5% or 0.05; auto estimates it from the scores.",
             metavar="SHARE",
         ),
     ] = "auto",
-    top: Annotated[int, typer.Option(help="Rows to show.", metavar="N", min=0)] = 10,
+    top_n: Annotated[
+        int | None,
+        typer.Option(help="Flag exactly the N highest scores.", metavar="N", min=1),
+    ] = None,
+    top: Annotated[int, typer.Option(help="Rows to show on the screen.", metavar="N", min=0)] = 10,
     save: Annotated[
         str | None,
         typer.Option(
@@ -65,23 +82,30 @@ def detect(
         typer.Option(help="Score with a saved pick instead of a new one.", metavar="FILE"),
     ] = None,
     verbose: Verbose = False,
+    json: Json = False,
     picking: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
     """Find the outliers of a table without labels: pick a model, fit it, score every row.
 
     Rows get a score (higher is more outlying), a rank (1 is the most
-    outlying) and a flag (1 for an outlier). With '-o -' they go to stdout and
-    all messages to stderr.
+    outlying) and a flag (1 for an outlier). -o writes the table as it was with
+    these three columns: delimited text keeps every byte, its delimiter,
+    encoding and line ends. With '-o -' it goes to stdout and all messages to
+    stderr. With --json, one object for one table with all flagged rows, and a
+    list of objects for several.
 
     Exit codes: 0 scored, with or without outliers; 2 an error that you can
     correct; 1 a defect in metaod; 130 interrupted.
 
     Examples:  metaod detect table.csv -o scored.csv  ·
+    metaod detect table.csv --top-n 20 --flagged-only --sort -o top.xlsx  ·
     metaod detect jan.csv --save pick.mod  ·
     metaod detect feb.csv --apply pick.mod -o feb.parquet
     """  # fmt: skip
     share = _share(contamination)
+    choice = Choice(sort=sort, flagged_only=flagged_only)
+    _refuse_together(contamination, top_n, output, choice, json=json)
     if apply is not None:
         defaults = {name: default for name, (_, default) in PICKING.items()}
         _refuse_with_apply(
@@ -95,37 +119,47 @@ def detect(
     targets = targets_of(_COMMAND, files, output)  # creates the folder, once all tables are found
     out = console(stderr=output == "-")
     saved = None if apply is None else _load(apply)
+    documents = []
     for place, (table, target) in enumerate(zip(tables, targets, strict=True)):
+        check_target(target, table)
         with picking_errors(_COMMAND, picking["learner"]):
             found = (
-                _pick_and_score(table, picking, share, save)
+                _pick_and_score(table, picking, share, top_n, save)
                 if saved is None
-                else _score_with(saved, table)
+                else _score_with(saved, table, top_n)
             )
         # files first: the reader of the screen may stop reading (`| head`)
-        names = [] if target is None else write_scored(found, target, label=reading["label"])
+        names = () if target is None else write_scored(found, target, choice)
+        if json:
+            documents.append(_document(found))
+            continue
         if place:
             out.print()
-        _print(out, found, top, verbose=verbose, is_written=target is not None)
+        print_detection(out, found, top, verbose=verbose, is_written=target is not None)
         if isinstance(target, Path):
             out.print(f"written: {visible(str(target))} (added {', '.join(names)})")
         if save is not None:
             out.print(f"saved the pick: {visible(save)}")
+    if json:
+        print_json(documents if files and len(files) > 1 else documents[0])
 
 
 def _pick_and_score(
-    table: "Table", picking: dict[str, Any], contamination: Any, save: str | None
+    table: "Table", picking: dict[str, Any], share: Any, top_n: int | None, save: str | None
 ) -> Detection:
     from metaod.artifacts import check_target
     from metaod.selection import MetaOD
 
     if save is not None:
         check_target(save)  # before anything that takes long
-    model = MetaOD(contamination=contamination, **selection_options(picking)).fit(table)
+    if top_n is not None:
+        share = _share_of(top_n, table)
+    model = MetaOD(contamination=share, **selection_options(picking)).fit(table)
     if save is not None:
         model.save(save)
-    models, scores = tuple(model.fitted_.weights), model.decision_scores_
-    return Detection(table, scores, model.threshold_, models, model.notes_, model.selection_)
+    return _found(
+        model, table, model.decision_scores_, model.notes_, model.preparation_.record_, top_n
+    )
 
 
 def _load(path: str) -> "MetaOD":
@@ -138,24 +172,91 @@ def _load(path: str) -> "MetaOD":
         return load(path)
 
 
-def _score_with(model: "MetaOD", table: "Table") -> Detection:
+def _score_with(model: "MetaOD", table: "Table", top_n: int | None) -> Detection:
     from metaod.selection import table_notes
 
     # columns are found by name, in any order; scikit-learn's predict demands the same order
     prepared = model.preparation_.transform(table)
     scores = model.fitted_.score(prepared.X)
     notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
-    return Detection(table, scores, model.threshold_, tuple(model.fitted_.weights), notes, None)
+    if top_n is not None:
+        _share_of(top_n, table)
+    return _found(model, table, scores, notes, prepared.record, top_n)
+
+
+def _found(
+    model: "MetaOD",
+    table: "Table",
+    scores: Any,
+    notes: Sequence[str],
+    record: "PreparationRecord",
+    top_n: int | None,
+) -> Detection:
+    found = Detection(
+        table,
+        scores,
+        model.threshold_,
+        model.fitted_.weights,
+        tuple(notes),
+        record,
+        model.selection_,
+        top_n,
+    )
+    return found if top_n is None else replace(found, notes=_with_ties(found, top_n))
+
+
+def _with_ties(found: Detection, top_n: int) -> tuple[str, ...]:
+    """Return the notes; if rows share the last score that is flagged, one that says so."""
+    from metaod.selection import TOO_MANY_TIES
+
+    notes = tuple(note for note in found.notes if TOO_MANY_TIES not in note)
+    last = found.scores[found.order[top_n - 1]]
+    n_tied = int((found.scores == last).sum())
+    n_above = int((found.scores > last).sum())
+    if n_above + n_tied == top_n:
+        return notes
+    tied = f"{n_tied} rows share the score of rank {n_above + 1}; the first {top_n - n_above}"
+    return (*notes, f"{tied} of them in the table are flagged.")
 
 
 def _share(text: str) -> Any:
     from metaod.selection import check_contamination
 
+    number = text.strip().removesuffix("%")
     try:
-        value: Any = text if text == "auto" else float(text)
+        value: Any = text if text == "auto" else float(number)
     except ValueError:
         value = text
+    if isinstance(value, float) and number != text.strip():
+        value /= 100
+    elif isinstance(value, float) and 1 <= value <= 50:
+        remedy = f"Write {text}% for a percentage"
+        legal = "'auto', a percentage, or a number in the range (0, 0.5]"
+        raise BadParameter(_COMMAND, "--contamination", legal, text, remedy=remedy)
     return check_contamination(value, owner=_COMMAND)
+
+
+def _share_of(top_n: int, table: "Table") -> float:
+    """Return the share whose threshold lies between the n-th and the next score."""
+    if 2 * top_n > table.n_rows:
+        legal = f"at most half of the rows, {table.n_rows // 2} of {table.n_rows}"
+        raise BadParameter(_COMMAND, "--top-n", legal, top_n)
+    return top_n / table.n_rows
+
+
+def _refuse_together(
+    contamination: str, top_n: int | None, output: str | None, choice: Choice, *, json: bool
+) -> None:
+    if top_n is not None and contamination != "auto":
+        what = "--top-n and --contamination both say how many rows to flag"
+        raise UserError(what, where=_COMMAND, remedy="leave one of them out")
+    if json and output == "-":
+        what = "--json and '-o -' both write to stdout"
+        raise UserError(what, where=_COMMAND, remedy="name a file for -o")
+    if output is None and choice != Choice():
+        option = "--sort" if choice.sort else "--flagged-only"
+        what = f"{option} concerns the file that -o writes"
+        raise UserError(what, where=_COMMAND, remedy="add -o FILE; the screen shows --top N rows")
 
 
 def _refuse_with_apply(given: dict[str, Any], defaults: dict[str, Any]) -> None:
@@ -165,54 +266,24 @@ def _refuse_with_apply(given: dict[str, Any], defaults: dict[str, Any]) -> None:
             raise BadParameter(_COMMAND, f"--{name.replace('_', '-')}", legal, value)
 
 
-def _print(out: "Console", found: Detection, top: int, *, verbose: bool, is_written: bool) -> None:
-    size = f"{counted(found.table.n_rows, 'row')} × {counted(found.table.n_columns, 'column')}"
-    out.print(f"{visible(found.table.source)}: {size}", style="bold")
-    heading = "saved pick" if found.selection is None else "pick"
-    print_pick(out, found.models, heading, verbose=verbose)
-    warnings = () if found.selection is None else found.selection.trust.warnings
-    print_warnings(out, warnings)
-    print_notes(out, (*found.table.warnings, *found.notes), warnings)
-    n_flagged = int(found.flags.sum())
-    n_rows = len(found.flags)
-    out.print(
-        f"flagged: {n_flagged} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%}), "
-        f"score above {found.threshold:.4g}"
-    )
-    if top:
-        out.print(_top_rows(found, top))
-    hidden = n_flagged - top
-    if top and hidden > 0:
-        hint = "" if is_written else "; -o FILE writes all rows"
-        out.print(f"... and {counted(hidden, 'more flagged row')}{hint}")
-
-
-def _top_rows(found: Detection, top: int) -> Any:
-    frame = found.table.frame
-    columns = list(frame.columns[:_SHOWN_COLUMNS])
-    more = ["..."] if frame.shape[1] > _SHOWN_COLUMNS else []
-    names = [visible(str(column)) for column in columns]
-    listing = grid("rank", "row", "score", "flag", *names, *more, right=("rank", "row", "score"))
-    for place in found.order[:top]:
-        cells = [_cell(frame.iloc[place, column]) for column in range(len(columns))]
-        listing.add_row(
-            str(found.ranks[place]),
-            # rows are counted from 1, without the header
-            str(place + 1),
-            f"{found.scores[place]:.4g}",
-            "yes" if found.flags[place] else "",
-            *cells,
-            *more,
-        )
-    return listing
-
-
-def _cell(value: Any) -> str:
-    import pandas as pd
-
-    if pd.isna(value):
-        return ""
-    shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-    # a date without a time of day
-    shown = shown.removesuffix(" 00:00:00") if isinstance(value, pd.Timestamp) else shown
-    return visible(shown if len(shown) <= 16 else shown[:15] + "…")
+def _document(found: Detection) -> dict[str, Any]:
+    """Return the result as plain data: the pick, what to expect, and the flagged rows."""
+    order = found.order[found.flags[found.order] == 1]
+    cells = json_rows(scored_cells(found, order))
+    rows = []
+    for place, row in zip(order.tolist(), cells, strict=True):
+        own = dict(list(row.items())[:-3])  # without score, rank and flag
+        rank, score = int(found.ranks[place]), float(found.scores[place])
+        rows.append({"row": place + 1, "rank": rank, "score": score, "cells": own})
+    return {
+        "source": found.table.source,
+        "n_rows": found.table.n_rows,
+        "n_columns": found.table.n_columns,
+        "pick": found.weights,
+        "expected": None if found.selection is None else found.selection.trust.to_dict(),
+        "warnings": list(found.warnings),
+        "notes": [*found.table.warnings, *found.notes],
+        "threshold": found.threshold,
+        "n_flagged": len(order),
+        "flagged": rows,
+    }

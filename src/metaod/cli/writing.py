@@ -1,55 +1,51 @@
-"""The result of ``metaod detect``, and how it is written to a file."""
+"""Write the table of ``metaod detect`` with its scores: where, which rows, in which format."""
 
+import gzip
 import os
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
+from metaod.cli import formats
+from metaod.cli.detection import Detection
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
 
-    from metaod.selection import Selection
-    from metaod.tables import Table
+    from metaod.tables import Original, Table
 
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 _ADDED = ("score", "rank", "flag")
-_ENDINGS = (".csv", ".parquet")
+_PACKED = (f"{ending}.gz" for ending in formats.WRITERS if ending not in formats.NOT_COMPRESSED)
+_ENDINGS = (*formats.WRITERS, *_PACKED)
+_LEGAL = "a file that ends in .csv, .tsv, .jsonl (or these with .gz), .xlsx or .parquet; or -"
 
 
-@dataclass(frozen=True, eq=False)
-class Detection:
-    """A table, the scores of its rows, and the selection unless the pick was a saved one."""
+@dataclass(frozen=True)
+class Choice:
+    """Which rows are written, and whether the most outlying ones come first."""
 
-    table: "Table"
-    scores: "npt.NDArray[np.float64]"
-    threshold: float
-    models: tuple[str, ...]
-    notes: tuple[str, ...]
-    selection: "Selection | None"
+    sort: bool = False
+    flagged_only: bool = False
 
-    @property
-    def flags(self) -> "npt.NDArray[np.int64]":
-        """1 for outliers, 0 for the other rows."""
-        return (self.scores > self.threshold).astype("int64")
+    def rows_of(self, found: Detection) -> "npt.NDArray[np.intp] | None":
+        """Return the places of the rows to write; None for the table as it is."""
+        import numpy as np
 
-    @cached_property
-    def order(self) -> "npt.NDArray[np.intp]":
-        """Places of the rows, the most outlying first; equal scores as in the table."""
-        return (-self.scores).argsort(kind="stable")
+        if not self.sort and not self.flagged_only:
+            return None
+        order = found.order if self.sort else np.arange(len(found.scores))
+        return order[found.flags[order] == 1] if self.flagged_only else order
 
-    @cached_property
-    def ranks(self) -> "npt.NDArray[np.int64]":
-        """1 for the most outlying row; equal scores share the smallest of their ranks."""
-        ordered = -self.scores[self.order]
-        return ordered.searchsorted(-self.scores, side="left").astype("int64") + 1
+
+# where to write
 
 
 def targets_of(command: str, files: Sequence[str] | None, output: str | None) -> list[Target]:
@@ -60,17 +56,22 @@ def targets_of(command: str, files: Sequence[str] | None, output: str | None) ->
     if output == "-":
         if len(named) > 1:
             what = "several tables cannot go to stdout"
-            raise UserError(what, where=command, remedy="give a folder to -o")
+            raise UserError(what, where=command, remedy="give a folder to -o, such as scored/")
         return ["-"]
     place = Path(output).expanduser()
-    if len(named) == 1:
+    is_folder = place.is_dir() or output.endswith(("/", os.sep))
+    if len(named) == 1 and not is_folder:
         return [_file(command, place, named[0])]
     if place.exists() and not place.is_dir():
         raise UserError("is a file", where=str(place), remedy="give a folder for several tables")
-    stems = [_stem(Path(str(name)).name) for name in named]
-    for stem in stems:
-        if stems.count(stem) > 1:
-            what = f"two tables would both be written to {stem}-scored.csv"
+    if not is_folder:
+        what = "several tables need a folder"
+        remedy = f"make it first, or end its name with a slash: -o {place.with_suffix('')}/"
+        raise UserError(what, where=str(place), remedy=remedy)
+    names = [_scored_name(str(name or "example.csv")) for name in named]
+    for name in names:
+        if names.count(name) > 1:
+            what = f"two tables would both be written to {name}"
             remedy = "rename one, or score them one after another"
             raise UserError(what, where=command, remedy=remedy)
     try:
@@ -78,45 +79,19 @@ def targets_of(command: str, files: Sequence[str] | None, output: str | None) ->
     except OSError as error:
         what = f"cannot be made ({error.strerror})"
         raise UserError(what, where=str(place), remedy="check the path") from error
-    return [
-        _file(command, place / f"{stem}-scored.csv", name)
-        for stem, name in zip(stems, named, strict=True)
-    ]
+    return [_file(command, place / name, source) for name, source in zip(names, named, strict=True)]
 
 
-def write_scored(found: Detection, target: Target, *, label: str | None = None) -> tuple[str, ...]:
-    """Write the input with score, rank, flag and a label as 0 and 1; return the added names."""
-    import pandas as pd
-
-    frame, names = _scored_frame(found, label)
-    # an index column of the file stays the first column
-    has_index = frame.index.name is not None or not isinstance(frame.index, pd.RangeIndex)
-    if target == "-":
-        frame.to_csv(sys.stdout, index=has_index, lineterminator="\n")
-    elif target is not None:
-        _write(frame, target, index=has_index)
-    return names
-
-
-def _scored_frame(found: Detection, label: str | None) -> tuple["pd.DataFrame", tuple[str, ...]]:
-    """Return the input with score, rank and flag; a name that is taken gets an underscore."""
-    frame = found.table.frame.copy(deep=False)
-    if label is not None and found.table.label is not None:
-        frame[label] = found.table.label
-    taken = {str(column) for column in frame.columns}
-    names = []
-    for name, values in zip(_ADDED, (found.scores, found.ranks, found.flags), strict=True):
-        while name in taken:
-            name += "_"  # noqa: PLW2901 - until it is free
-        taken.add(name)
-        names.append(name)
-        frame[name] = values
-    return frame, tuple(names)
+def check_target(target: Target, table: "Table") -> None:
+    """Refuse, before the table is fitted, a target that cannot hold it."""
+    if isinstance(target, Path) and _ending(target) == ".xlsx":
+        formats.check_openpyxl()
+        formats.check_xlsx_size(table.n_rows, table.n_columns + len(_ADDED), str(target))
 
 
 def _file(command: str, path: Path, source: str | None) -> Path:
-    if path.suffix.lower() not in _ENDINGS:
-        raise BadParameter(command, "--output", "a .csv or .parquet file, or -", str(path))
+    if _ending(path) not in _ENDINGS:
+        raise BadParameter(command, "--output", _LEGAL, str(path))
     if path.is_dir():
         raise UserError("is a folder", where=str(path), remedy="name a file in it")
     if not path.parent.is_dir():
@@ -130,22 +105,133 @@ def _file(command: str, path: Path, source: str | None) -> Path:
     return path
 
 
-def _stem(name: str) -> str:
-    path = Path(name)
-    return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
+def _ending(path: PurePath) -> str:
+    """Return the ending of a name in lower case, as .csv or .csv.gz."""
+    last = path.suffix.lower()
+    return f"{path.with_suffix('').suffix.lower()}.gz" if last == ".gz" else last
 
 
-def _write(frame: "pd.DataFrame", path: Path, *, index: bool) -> None:
+def _scored_name(source: str) -> str:
+    """Name the scored table after its source, in the same format if that can be written."""
+    path = PurePath("stdin.csv" if source == "-" else source)
+    ending = _ending(path)
+    stem = path.name[: len(path.name) - len(ending)]
+    return f"{stem}-scored{ending if ending in _ENDINGS else '.csv'}"
+
+
+# how to write
+
+
+def write_scored(found: Detection, target: Target, choice: Choice | None = None) -> tuple[str, ...]:
+    """Write the user's table with score, rank and flag; return the names of the added columns.
+
+    Delimited text is copied byte for byte if the target is delimited text too.
+    """
+    names = _added_names(found.table)
+    write = partial(_write_to, found, target, names, (choice or Choice()).rows_of(found))
+    if target == "-":
+        sys.stdout.flush()
+        write(sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    elif target is not None:
+        _replace(target, write)
+    return names
+
+
+def scored_cells(
+    found: Detection, rows: "npt.NDArray[np.intp] | None" = None, *, as_text: bool = False
+) -> Any:
+    """Return the user's cells with score, rank and flag: an Arrow table or a frame.
+
+    Text of a file becomes numbers where no digit is lost, unless `as_text`; then scores have the
+    decimal mark of the file.
+    """
+    original, frame = found.table.original, found.table.frame
+    if original is None:
+        cells: Any = frame if found.table.label is None else frame.assign(label=found.table.label)
+    else:
+        cells = original.read() if as_text else original.read_numbers()
+    scores: Any = found.scores
+    if as_text and original is not None and original.raw is not None:
+        scores = [_score_text(score, original.raw.decimal) for score in scores.tolist()]
+    values = (scores, found.ranks, found.flags)
+    added = dict(zip(_added_names(found.table), values, strict=True))
+    if hasattr(cells, "append_column"):
+        for name, column in added.items():
+            cells = cells.append_column(name, [column])
+        return cells if rows is None else cells.take(rows)
+    cells = cells.assign(**added)
+    return cells if rows is None else cells.iloc[rows]
+
+
+def _added_names(table: "Table") -> tuple[str, ...]:
+    """Name the added columns; a name that is taken gets an underscore."""
+    own = table.frame.columns if table.original is None else table.original.names
+    taken = {str(column) for column in own}
+    names = []
+    for name in _ADDED:
+        while name in taken:
+            name += "_"  # noqa: PLW2901 - until it is free
+        taken.add(name)
+        names.append(name)
+    return tuple(names)
+
+
+def _write_to(
+    found: Detection,
+    target: Target,
+    names: Sequence[str],
+    rows: "npt.NDArray[np.intp] | None",
+    stream: BinaryIO,
+) -> None:
+    ending = ".csv" if target == "-" else _ending(Path(str(target))).removesuffix(".gz")
+    original = found.table.original
+    if original is None or original.raw is None:
+        formats.WRITERS[ending](scored_cells(found, rows), stream)
+    elif target == "-" or _keeps_delimiter(original, ending):
+        scores, ranks, flags = found.scores.tolist(), found.ranks.tolist(), found.flags.tolist()
+        mark = original.raw.decimal
+
+        def cells(row: int) -> tuple[str, str, str]:
+            return _score_text(scores[row], mark), str(ranks[row]), str(flags[row])
+
+        original.raw.write(stream, names, cells, rows)
+    elif ending in (".csv", ".tsv"):
+        delimiter, header = "," if ending == ".csv" else "\t", original.raw.header
+        text = scored_cells(found, rows, as_text=True)
+        formats.write_csv(text, stream, delimiter=delimiter, header=header)
+    else:
+        formats.WRITERS[ending](scored_cells(found, rows), stream)
+
+
+def _score_text(score: float, decimal: str) -> str:
+    return repr(score).replace(".", decimal)
+
+
+def _keeps_delimiter(original: "Original", ending: str) -> bool:
+    """Whether a text is copied: if the target ends like it, or the delimiter suits the ending."""
+    assert original.raw is not None  # noqa: S101 - for the type checker
+    source, delimiter = original.raw.source, original.raw.delimiter
+    if ending == ".tsv":
+        return delimiter == "\t"
+    if ending == ".csv":
+        return source.suffix == ".csv" or delimiter not in ("\t", " ")
+    return formats.WRITERS[ending] in (formats.write_csv, formats.write_tsv)
+
+
+def _replace(path: Path, write: Callable[[BinaryIO], None]) -> None:
     """Write to a new file and rename it: no half-written file is left."""
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
-        if path.suffix.lower() == ".parquet":
-            frame.to_parquet(fresh, index=index)
-        else:
-            frame.to_csv(fresh, index=index, lineterminator="\n")
+        with ExitStack() as stack:
+            stream: Any = stack.enter_context(fresh.open("xb"))
+            if _ending(path).endswith(".gz"):
+                packed = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
+                stream = stack.enter_context(packed)
+            write(stream)
         fresh.replace(path)
     except OSError as error:
-        what = f"cannot be written ({error.strerror})"
+        what = f"cannot be written ({error.strerror or error})"
         raise UserError(what, where=str(path), remedy="check the path") from error
     finally:
         fresh.unlink(missing_ok=True)

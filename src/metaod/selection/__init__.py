@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from metaod.selection._explanation import family_names
 from metaod.selection._select import Selection, select
-from metaod.selection._threshold import check_contamination
+from metaod.selection._threshold import TOO_MANY_TIES, check_contamination
 from metaod.selection._trust import table_notes
 
 if TYPE_CHECKING:
     from metaod.selection._estimator import MetaOD, load
 
 __all__ = [
+    "TOO_MANY_TIES",
     "MetaOD",
     "Selection",
     "check_contamination",

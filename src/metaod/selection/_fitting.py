@@ -20,6 +20,7 @@ from metaod.models import (
 )
 from metaod.selection._select import Selection
 from metaod.selection._threshold import (
+    TOO_MANY_TIES,
     Contamination,
     check_contamination,
     estimated_share,
@@ -200,7 +201,7 @@ def _finish(
     if 2 * n_flagged < n_meant:
         notes.append(
             f"{n_flagged} of {len(scores)} rows are flagged instead of {n_meant} ({found:.1%}): "
-            "too many rows share the score at the threshold."
+            f"{TOO_MANY_TIES}."
         )
     return Fitted(detector, X, scores, threshold, seed, tuple(notes))
 

@@ -12,6 +12,8 @@ Contamination = float | Literal["auto"]
 USUAL_SHARE = 0.1
 """The usual share of outliers; also the median of the labelled datasets that MetaOD knows."""
 
+TOO_MANY_TIES = "too many rows share the score at the threshold"
+
 _FEWEST, _MOST = 0.005, 0.5
 
 

@@ -1,5 +1,6 @@
 """Read a file or frame, decide what each column is, and turn the table into a finite matrix."""
 
+from metaod.tables._original import Original
 from metaod.tables._preparation import Preparation, prepare
 from metaod.tables._reading import read_table, untyped_table
 from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
@@ -8,6 +9,7 @@ from metaod.tables.examples import load_example
 
 __all__ = [
     "ColumnRecord",
+    "Original",
     "Preparation",
     "PreparationRecord",
     "PreparedTable",

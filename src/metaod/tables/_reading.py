@@ -1,6 +1,8 @@
 """Read a table: choose the reader of its format, convert its options, separate the label."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -11,6 +13,7 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.tables._column_types import ColumnTyper, mask_missing
 from metaod.tables._file_kinds import choose_reader
+from metaod.tables._original import Original
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._names import index_by_unnamed
@@ -100,7 +103,10 @@ def read_table(
         return _finish(read_memory(source, options), options, type(source).__name__, path=None)
     reader = choose_reader(opened)
     _check_options(options, reader.kind, reader.options)
-    return _finish(reader.read(opened, options), options, opened.name, path=opened.name)
+    content = reader.read(opened, options)
+    table = _finish(content, options, opened.name, path=opened.name)
+    again = partial(reader.read, opened, options)
+    return replace(table, original=Original.of(content, again, options.label))
 
 
 def untyped_table(source: Any) -> Table:

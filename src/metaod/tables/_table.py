@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.tables._original import Original
+
 
 @dataclass(frozen=True)
 class Table:
@@ -24,6 +26,8 @@ class Table:
         Warnings of the reader.
     typed : bool
         Whether the columns have their final types, as after `read_table`: text is not parsed.
+    original : Original or None
+        All columns as the file has them, to write them again.
     """
 
     frame: pd.DataFrame
@@ -31,6 +35,7 @@ class Table:
     source: str = "table"
     warnings: tuple[str, ...] = ()
     typed: bool = False
+    original: Original | None = None
 
     @property
     def n_rows(self) -> int:

@@ -1,7 +1,8 @@
 """The bundled example: made-up readings of machines in three plants."""
 
+import io
 from dataclasses import replace
-from importlib.resources import as_file, files
+from importlib.resources import files
 
 from metaod.tables._reading import read_table
 from metaod.tables._table import Table
@@ -15,5 +16,5 @@ def load_example() -> Table:
     >>> load_example()
     Table('machines.csv': 600 rows × 12 columns, 24 labelled outliers)
     """
-    with as_file(files(__name__).joinpath("machines.csv")) as path:
-        return replace(read_table(path, label="fault"), source=path.name)
+    text = io.BytesIO(files(__name__).joinpath("machines.csv").read_bytes())
+    return replace(read_table(text, label="fault"), source="machines.csv")

@@ -11,6 +11,7 @@ import pandas as pd
 
 from metaod.errors import BadParameter
 from metaod.tables._column_types import row_number
+from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._source import Source
 
 
@@ -70,6 +71,8 @@ class Content:
     decimal: str = "."
     declares_types: bool = False
     may_hold_index: bool = False  # a first column without a name is the row index
+    raw: RawText | None = None  # of delimited text: its records as the file has them
+    read_cells: Callable[[], Any] | None = None  # an Arrow table with more digits than the frame
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ class Source:
     path: Path | None = None
     data: bytes = b""  # if path is None: from a pipe, or decompressed
     encoding: str | None = None  # of data from a text stream
+    packed: Path | None = None  # the gzip file that data was decompressed from
 
     def open(self) -> BinaryIO:
         if self.path is None:
@@ -119,7 +120,7 @@ def _decompressed(source: Source, max_bytes: int) -> Source:
     if not data:
         raise BadFile(source.name, "is empty once decompressed", remedy="check how it was written")
     suffix = path.with_suffix("").suffix.lower() if source.suffix else ""
-    return replace(source, suffix=suffix, path=None, data=data)
+    return replace(source, suffix=suffix, path=None, data=data, packed=source.path)
 
 
 def _read_limited(read: Callable[[int], bytes], name: str, max_bytes: int) -> bytes:
@@ -213,6 +214,7 @@ class Utf8Text:
     source: Source
     n_quotes: int
     warnings: tuple[str, ...] = ()
+    encoding: str = "utf-8"  # of the text before it was converted
 
 
 def head_text(head: bytes) -> str | None:
@@ -235,7 +237,7 @@ def as_utf8(source: Source, encoding: str | None) -> Utf8Text:
         marked = (name for name, marks in _BYTE_ORDER_MARKS.items() if head.startswith(marks))
         encoding = next(marked, None)
     if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
-        return _scan_utf8(_decode(source, encoding))
+        return replace(_scan_utf8(_decode(source, encoding)), encoding=encoding)
     with suppress(UnicodeDecodeError):
         return _scan_utf8(source)
     try:
@@ -258,7 +260,7 @@ def as_utf8(source: Source, encoding: str | None) -> Utf8Text:
         f"line {line} is not UTF-8: the file was read as {encoding} "
         "(set encoding=..., --encoding, if letters look wrong)"
     )
-    return replace(_scan_utf8(decoded), warnings=(warning,))
+    return replace(_scan_utf8(decoded), warnings=(warning,), encoding=encoding)
 
 
 def _scan_utf8(source: Source) -> Utf8Text:

@@ -19,6 +19,7 @@ from metaod.errors import BadFile
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._dialect import Dialect, collapse_blanks, detect_dialect
+from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
 from metaod.tables.readers._source import Source, as_utf8, head_text, library_errors
 from metaod.tables.readers.parquet import frame_from_arrow
@@ -31,7 +32,8 @@ _END = "\ufdd0"
 
 def _read(source: Source, options: ReadOptions) -> Content:
     missing = MISSING_WORDS.union(options.na)
-    text = as_utf8(source, source.encoding or options.encoding)
+    raw = source
+    text = as_utf8(raw, raw.encoding or options.encoding)
     source = text.source
     dialect = detect_dialect(source, options, missing)
     if dialect.delimiter == " ":
@@ -55,6 +57,16 @@ def _read(source: Source, options: ReadOptions) -> Content:
         line_of=line_of,
         decimal=dialect.decimal,
         may_hold_index=True,
+        raw=RawText(
+            raw,
+            text.encoding,
+            dialect.delimiter,
+            dialect.decimal,
+            dialect.names,
+            dialect.header,
+            dialect.skip_lines,
+            n_rows=len(frame),
+        ),
     )
 
 

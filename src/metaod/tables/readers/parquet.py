@@ -1,5 +1,6 @@
 """Parquet files, and Arrow tables as frames of float64, int64, bool, datetime64 and text."""
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -27,7 +28,15 @@ def _read(source: Source, options: ReadOptions) -> Content:
         frame, warnings = frame_from_arrow(table, source.name)
         index_columns = (table.schema.pandas_metadata or {}).get("index_columns", [])
         frame = _restore_index(frame, index_columns)
-    return Content(frame, tuple(warnings), declares_types=True)
+    cells = partial(_read_cells, source)
+    return Content(frame, tuple(warnings), declares_types=True, read_cells=cells)
+
+
+def _read_cells(source: Source) -> Any:
+    import pyarrow.parquet  # noqa: PLC0415 - slow to import
+
+    with library_errors(source.name, "Parquet"), source.open() as stream:
+        return pyarrow.parquet.ParquetFile(stream).read()
 
 
 def _check_size(metadata: Any, source: str, max_bytes: int) -> None:

@@ -1,0 +1,133 @@
+"""The result of ``metaod detect``, and how it is shown on the screen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from metaod.cli.screen import counted, grid, visible
+from metaod.cli.select import print_notes, print_pick, print_warnings
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from rich.console import Console
+
+    from metaod.selection import Selection
+    from metaod.tables import PreparationRecord, Table
+
+_LONGEST_CELL = 16  # characters of a cell on the screen
+_GUTTER = 3  # between two columns of a grid
+_SCREEN = 80
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """A table, the scores of its rows, and the selection unless the pick was a saved one."""
+
+    table: "Table"
+    scores: "npt.NDArray[np.float64]"
+    threshold: float
+    weights: dict[str, float]
+    notes: tuple[str, ...]
+    record: "PreparationRecord"
+    selection: "Selection | None" = None
+    top_n: int | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the pick may be unreliable."""
+        return () if self.selection is None else self.selection.trust.warnings
+
+    @cached_property
+    def flags(self) -> "npt.NDArray[np.int64]":
+        """1 for outliers, 0 for the other rows."""
+        if self.top_n is None:
+            return (self.scores > self.threshold).astype("int64")
+        return (self.order.argsort() < self.top_n).astype("int64")
+
+    @cached_property
+    def order(self) -> "npt.NDArray[np.intp]":
+        """Places of the rows, the most outlying first; equal scores as in the table."""
+        return (-self.scores).argsort(kind="stable")
+
+    @cached_property
+    def ranks(self) -> "npt.NDArray[np.int64]":
+        """1 for the most outlying row; equal scores share the smallest of their ranks."""
+        ordered = -self.scores[self.order]
+        return ordered.searchsorted(-self.scores, side="left").astype("int64") + 1
+
+
+def print_detection(
+    out: "Console", found: Detection, top: int, *, verbose: bool, is_written: bool
+) -> None:
+    """Print the pick, the warnings, how many rows are flagged, and the most outlying ones."""
+    size = f"{counted(found.table.n_rows, 'row')} × {counted(found.table.n_columns, 'column')}"
+    out.print(f"{visible(found.table.source)}: {size}", style="bold")
+    heading = "saved pick" if found.selection is None else "pick"
+    print_pick(out, tuple(found.weights), heading, verbose=verbose)
+    warnings = found.warnings
+    print_warnings(out, warnings)
+    print_notes(out, (*found.table.warnings, *found.notes), warnings)
+    n_flagged = int(found.flags.sum())
+    n_rows = len(found.flags)
+    out.print(
+        f"flagged: {n_flagged} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%}), "
+        f"score above {found.threshold:.4g}"
+    )
+    if top:
+        out.print(_top_rows(found, top, out.width if out.is_terminal else _SCREEN))
+    hidden = n_flagged - top
+    if top and hidden > 0:
+        hint = "" if is_written else "; -o FILE writes all rows"
+        out.print(f"... and {counted(hidden, 'more flagged row')}{hint}")
+
+
+def _top_rows(found: Detection, top: int, width: int) -> Any:
+    """Return the most outlying rows, with as many columns as fit: first those in use."""
+    places = found.order[:top]
+    own = [("rank", [str(found.ranks[place]) for place in places])]
+    # rows are counted from 1, without the header
+    own.append(("row", [str(place + 1) for place in places]))
+    own.append(("score", [f"{found.scores[place]:.4g}" for place in places]))
+    own.append(("flag", ["yes" if found.flags[place] else "" for place in places]))
+    room = width - sum(_width(*column) for column in own)
+    frame, used = (
+        found.table.frame,
+        {column.name for column in found.record.columns if column.is_used},
+    )
+    names = sorted(frame.columns, key=lambda name: name not in used)
+    shown: list[tuple[str, list[str]]] = []
+    for name in names:
+        column = _short(str(name)), [_cell(value) for value in frame[name].iloc[places]]
+        is_last = len(shown) + 1 == len(names)
+        room -= _width(*column)
+        if room < (0 if is_last else _width("...", [])):
+            shown.append(("...", ["..."] * len(places)))
+            break
+        shown.append(column)
+    listing = grid(*(name for name, _ in (*own, *shown)), right=("rank", "row", "score"))
+    for row in zip(*(cells for _, cells in (*own, *shown)), strict=True):
+        listing.add_row(*row)
+    return listing
+
+
+def _width(name: str, cells: Sequence[str]) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, (name, *cells))) + _GUTTER
+
+
+def _cell(value: Any) -> str:
+    import pandas as pd
+
+    if pd.isna(value):
+        return ""
+    shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+    # a date without a time of day
+    shown = shown.removesuffix(" 00:00:00") if isinstance(value, pd.Timestamp) else shown
+    return _short(shown)
+
+
+def _short(text: str) -> str:
+    return visible(text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…")

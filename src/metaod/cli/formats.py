@@ -1,0 +1,206 @@
+"""File formats that scored tables are written in: by their endings, one function each."""
+
+import csv
+import datetime as dt
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+from metaod.errors import MissingExtra, UserError
+
+_BATCH = 2**14
+_EXACT = 10**15  # larger whole numbers are not all exact as doubles
+_XLSX_ROWS, _XLSX_COLUMNS, _XLSX_CHARACTERS = 2**20, 2**14, 2**15 - 1
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")  # as Excel escapes them, and CR
+
+Write = Callable[[Any, BinaryIO], None]
+"""Writes an Arrow table or a frame to a binary stream."""
+
+
+def write_csv(cells: Any, stream: BinaryIO, *, delimiter: str = ",", header: bool = True) -> None:
+    """Write UTF-8 with quotes where they are needed."""
+    text = io.TextIOWrapper(stream, "utf-8", newline="")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    if header:
+        writer.writerow(_names(cells))
+    for row in _rows(cells):
+        writer.writerow([_text(value) for value in row])
+    text.flush()
+    text.detach()  # the caller closes the stream
+
+
+def write_tsv(cells: Any, stream: BinaryIO) -> None:
+    """Write as CSV, with tabs."""
+    write_csv(cells, stream, delimiter="\t")
+
+
+def write_jsonl(cells: Any, stream: BinaryIO) -> None:
+    """Write one JSON object a line."""
+    stream.writelines(
+        json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        for row in json_rows(cells)
+    )
+
+
+def write_parquet(cells: Any, stream: BinaryIO) -> None:
+    """Write Parquet; columns of mixed values as text."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not isinstance(cells, pa.Table):
+        columns = {str(name): _arrow_column(cells[name]) for name in cells.columns}
+        cells = pa.table(columns)
+    pq.write_table(cells, stream)
+
+
+def write_xlsx(cells: Any, stream: BinaryIO) -> None:
+    """Write a workbook of one sheet; needs openpyxl."""
+    check_openpyxl()
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("scored")
+
+    def cell(value: Any) -> Any:
+        value = _xlsx_value(value)
+        if not isinstance(value, str):
+            return value
+        made = WriteOnlyCell(sheet, value)
+        made.data_type = "s"  # text that begins with = is no formula
+        return made
+
+    try:
+        sheet.append([cell(name) for name in _names(cells)])
+        for row in _rows(_without_rounding(cells)):
+            sheet.append([cell(value) for value in row])
+    finally:
+        sheet.close()
+    book.save(stream)
+
+
+WRITERS: dict[str, Write] = {
+    ".csv": write_csv,
+    ".tsv": write_tsv,
+    ".xlsx": write_xlsx,
+    ".parquet": write_parquet,
+    ".jsonl": write_jsonl,
+    # of delimited text that is copied; tables of other formats go there as CSV
+    **dict.fromkeys((".txt", ".dat", ".data", ".psv"), write_csv),
+    ".tab": write_tsv,
+}
+NOT_COMPRESSED = (".xlsx", ".parquet")
+"""Formats that are compressed by themselves; others are also written with gzip, as .csv.gz."""
+
+
+def check_openpyxl() -> None:
+    """Raise MissingExtra if workbooks cannot be written."""
+    try:
+        import openpyxl  # noqa: F401 - an extra
+    except ImportError as error:
+        needed_for = "writing XLSX workbooks"
+        raise MissingExtra("openpyxl", extra="excel", needed_for=needed_for) from error
+
+
+def check_xlsx_size(n_rows: int, n_columns: int, where: str) -> None:
+    """Refuse a table that no sheet can hold."""
+    if n_rows >= _XLSX_ROWS or n_columns > _XLSX_COLUMNS:
+        what = f"a sheet holds at most {_XLSX_ROWS - 1:,} rows and {_XLSX_COLUMNS:,} columns"
+        raise UserError(what, where=where, remedy="write .csv or .parquet")
+
+
+def json_rows(cells: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rows as objects of values that JSON can hold."""
+    names = _names(cells)
+    for row in _rows(_without_rounding(cells)):
+        yield dict(zip(names, map(_json_value, row), strict=True))
+
+
+# values
+
+
+def _names(cells: Any) -> list[str]:
+    return [str(name) for name in getattr(cells, "column_names", cells.columns)]
+
+
+def _rows(cells: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of an Arrow table or a frame; None for what is missing."""
+    if hasattr(cells, "to_batches"):
+        for batch in cells.to_batches(max_chunksize=_BATCH):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        return
+    for start in range(0, len(cells), _BATCH):
+        part = cells.iloc[start : start + _BATCH]
+        columns = (part.iloc[:, place] for place in range(part.shape[1]))
+        plain = [column.astype(object).where(column.notna(), None).tolist() for column in columns]
+        yield from zip(*plain, strict=True)
+
+
+def _text(value: Any) -> str:
+    """Write a value as text: floats with all their digits, days without a time."""
+    if value is None:
+        return ""
+    if isinstance(value, dt.datetime):
+        return value.isoformat(sep=" ").removesuffix(" 00:00:00")
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    return repr(value) if type(value) is float else str(value)
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return _text(value)
+
+
+def _xlsx_value(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, dt.datetime) and value.tzinfo is None and value.year > 1900:
+        return value
+    text = _NOT_IN_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", _text(value))
+    if len(text) > _XLSX_CHARACTERS:
+        what = f"a cell of a workbook holds at most {_XLSX_CHARACTERS:,} characters"
+        raise UserError(what, where="--output", remedy="write .csv or .parquet")
+    return text
+
+
+def _without_rounding(cells: Any) -> Any:
+    """Turn columns of whole numbers and decimals into text if doubles would round them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not isinstance(cells, pa.Table):
+        wide = [
+            name
+            for name in cells.columns
+            if cells[name].dtype.kind in "iu" and cells[name].abs().max() >= _EXACT
+        ]
+        return cells.assign(**{name: cells[name].astype(str) for name in wide})
+    for place, name in enumerate(cells.column_names):
+        column = cells.column(place)
+        if pa.types.is_decimal(column.type):
+            is_exact = column.type.precision <= 15
+            column = column.cast(pa.float64() if is_exact else pa.string())
+        elif pa.types.is_integer(column.type):
+            extremes = pc.min_max(column).as_py()
+            if max(-(extremes["min"] or 0), extremes["max"] or 0) >= _EXACT:
+                column = column.cast(pa.string())
+        cells = cells.set_column(place, name, column)
+    return cells
+
+
+def _arrow_column(column: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.array([None if value is None else _text(value) for value in column], pa.string())

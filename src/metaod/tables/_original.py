@@ -1,0 +1,117 @@
+"""The cells of a table as its file has them, before columns are typed; to be written again."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metaod.tables._text_values import MISSING_WORDS
+from metaod.tables.readers._raw_text import RawText
+from metaod.tables.readers._reader import Content
+
+_BATCH = 2**16
+_EXACT_DIGITS = 15  # every number of that many digits is a double of its own
+_WHOLE = r"^ *(?:0|-?[1-9][0-9]*) *$"
+_NUMBER = r"^ *-?(?:0|[1-9][0-9]*)(?:{mark}[0-9]+)?(?:[eE][+-]?[0-9]+)? *$"
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """The cells of a file; it is read again when they are wanted.
+
+    Parameters
+    ----------
+    names : tuple of str
+        All columns, the label and the row index included.
+    raw : RawText or None
+        Of delimited text: its records, which can be copied byte for byte.
+    read : callable
+        Reads the cells, all columns: an Arrow table or a frame. Those of delimited text are text.
+    """
+
+    names: tuple[str, ...]
+    raw: RawText | None
+    read: Callable[[], Any]
+
+    @classmethod
+    def of(
+        cls, content: Content, read_again: Callable[[], Content], label: str | None
+    ) -> "Original":
+        """Describe a content that was just read, without keeping it."""
+        if content.raw is not None:
+            return cls(content.raw.names, content.raw, partial(_text_cells, content.raw))
+        frame = content.frame
+        names = [str(name) for name in (*frame.index.names, *frame.columns) if name is not None]
+        has_label_array = content.label_values is not None and label is not None
+        if has_label_array:
+            names.append(str(label))
+        if content.read_cells is not None:
+            return cls(tuple(names), None, content.read_cells)
+        array_name = label if has_label_array else None
+        return cls(tuple(names), None, partial(_frame_cells, read_again, array_name))
+
+    def read_numbers(self) -> Any:
+        """Read the cells; columns of text become numbers if that loses no digit.
+
+        They stay text with leading zeros, with whole numbers of more than 15 digits, and with
+        anything but plain numbers and words for missing values. Empty cells are null.
+        """
+        cells = self.read()
+        if self.raw is None:
+            return cells
+        numbers = [_as_numbers(column, self.raw.decimal) for column in cells.columns]
+        return pa.table(numbers, names=cells.column_names)
+
+
+def _text_cells(raw: RawText) -> Any:
+    schema = pa.schema([(name, pa.string()) for name in raw.names])
+    rows = raw.rows()
+    batches = []
+    while batch := list(islice(rows, _BATCH)):
+        columns = [pa.array(column, pa.string()) for column in zip(*batch, strict=True)]
+        batches.append(pa.record_batch(columns, schema=schema))
+    return pa.Table.from_batches(batches, schema)
+
+
+def _frame_cells(read_again: Callable[[], Content], array_name: str | None) -> pd.DataFrame:
+    content = read_again()
+    frame = content.frame
+    if not isinstance(frame.index, pd.RangeIndex):
+        frame = frame.reset_index()
+    return frame if array_name is None else frame.assign(**{array_name: content.label_values})
+
+
+def _as_numbers(column: Any, decimal: str) -> Any:
+    """Convert text to int64 or float64 if every cell is a plain number that they hold exactly."""
+    column = pc.if_else(pc.equal(column, ""), None, column)
+    missing = pc.is_in(column, value_set=pa.array(sorted(MISSING_WORDS)))
+    present = pc.if_else(missing, None, column)
+    if present.null_count == len(column):
+        return column
+    if _all_match(present, _WHOLE):
+        trimmed = pc.utf8_trim(present, " ")
+        is_short = pc.max(pc.utf8_length(trimmed)).as_py() <= _EXACT_DIGITS
+        return trimmed.cast(pa.int64()) if is_short else column
+    if not _all_match(present, _NUMBER.format(mark=re.escape(decimal))):
+        return column
+    texts = pc.utf8_trim(pc.replace_substring(present, decimal, "."), " ")
+    numbers = texts.cast(pa.float64())
+    long = pc.greater(pc.utf8_length(texts), _EXACT_DIGITS)
+    doubtful = zip(texts.filter(long).to_pylist(), numbers.filter(long).to_pylist(), strict=True)
+    if not np.isfinite(numbers.drop_null().to_numpy()).all():
+        return column
+    if any(Decimal(text) != Decimal(repr(number)) for text, number in doubtful):
+        return column
+    return numbers
+
+
+def _all_match(column: Any, pattern: str) -> bool:
+    return pc.all(pc.match_substring_regex(column, pattern)).as_py() is True

@@ -1,0 +1,284 @@
+"""The records of a delimited text as its file has them, to be written again byte for byte.
+
+The file is read anew, so that its text is not kept beside the typed columns. A quote opens a field
+only at its start, as in pyarrow and in Python's ``csv``.
+"""
+
+import codecs
+import gzip
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.errors import BadFile
+from metaod.tables.readers._source import Source, library_errors
+
+_CHUNK = 2**20
+_BYTE_ORDERS = {
+    "utf-16": {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"},
+    "utf-32": {codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be"},
+}
+_HEADER, _NO_ROW = -1, -2  # instead of a row's number: the names; a blank line, a title or a total
+
+Order = npt.NDArray[np.intp]
+
+
+class _Record(NamedTuple):
+    row: int
+    body: bytes
+    end: bytes
+
+
+@dataclass(frozen=True)
+class RawText:
+    """A delimited text in its file, and which of its records are rows.
+
+    Lines before the first record and records after the last row are no part of the table.
+    """
+
+    source: Source  # as it is, not yet decompressed or decoded
+    encoding: str
+    delimiter: str  # a blank stands for runs of blanks
+    decimal: str
+    names: tuple[str, ...]  # of all columns, the label and the row index included
+    header: bool
+    skip_lines: int
+    n_rows: int
+
+    def __post_init__(self) -> None:
+        if self.source.packed is not None:  # it is decompressed again
+            object.__setattr__(self, "source", replace(self.source, data=b""))
+
+    def rows(self) -> Iterator[list[str]]:
+        """Yield the fields of every row as text."""
+        encoding = self.encoding if self._is_transparent else "utf-8"
+        for record in self._records():
+            if record.row >= 0:
+                yield _split(record.body.decode(encoding), self.delimiter)
+
+    def write(
+        self,
+        stream: BinaryIO,
+        names: Sequence[str],
+        cells: Callable[[int], Sequence[str]],
+        order: Order | None = None,
+    ) -> None:
+        """Write the text with further cells in every row, and their names if it has names.
+
+        Parameters
+        ----------
+        stream : binary file
+            Where to write.
+        names : sequence of str
+            Names of the further columns.
+        cells : callable
+            Returns the further cells of a row, counted from 0.
+        order : array of int, optional
+            The rows to write, in this order; lines below the first row that are no rows are then
+            left out. By default the whole text.
+        """
+        stream.write(self._mark)
+        if order is not None and np.any(np.diff(order) <= 0):
+            self._write_in_order(stream, names, cells, order)
+            return
+        wanted = None if order is None else np.zeros(self.n_rows, dtype=np.bool_)
+        if wanted is not None:
+            wanted[order] = True
+        has_rows = False
+        for row, body, end in self._records():
+            if row >= 0:
+                has_rows = True
+                if wanted is None or wanted[row]:
+                    further = self._further(cells(row))
+                    stream.write(self._encoded(body) + further + self._encoded(end))
+            elif row == _HEADER:
+                stream.write(self._encoded(body) + self._further(names) + self._encoded(end))
+            elif wanted is None or not has_rows:
+                stream.write(self._encoded(body + end))
+
+    def _write_in_order(
+        self,
+        stream: BinaryIO,
+        names: Sequence[str],
+        cells: Callable[[int], Sequence[str]],
+        order: Order,
+    ) -> None:
+        """Copy the rows to a temporary file and write them from there: they may exceed memory."""
+        starts = np.zeros(self.n_rows, dtype=np.int64)
+        sizes = np.zeros(self.n_rows, dtype=np.int64)
+        usual_end = b""
+        with tempfile.TemporaryFile() as rows:
+            place = 0
+            for row, body, end in self._records():
+                usual_end = usual_end or end
+                if row >= 0:
+                    starts[row], sizes[row] = place, len(body)
+                    place += rows.write(body)
+                elif row == _HEADER:
+                    stream.write(self._encoded(body) + self._further(names) + self._encoded(end))
+                elif place == 0:
+                    stream.write(self._encoded(body + end))
+            end = self._encoded(usual_end or b"\n")
+            for row in order.tolist():
+                rows.seek(starts[row])
+                body = rows.read(sizes[row])
+                stream.write(self._encoded(body) + self._further(cells(row)) + end)
+
+    def _further(self, cells: Sequence[str]) -> bytes:
+        quoted = (f'"{cell}"' if self.delimiter in cell else cell for cell in cells)
+        text = "".join(f"{self.delimiter}{cell}" for cell in quoted)
+        return self._encoded(text.encode())
+
+    # records
+
+    def _records(self) -> Iterator[_Record]:
+        """Yield every line and every record, in the text's encoding or in UTF-8."""
+        delimiter = self.delimiter.encode()
+        blanks = b" \t" if delimiter == b" " else b""
+        row = _HEADER if self.header else 0
+        n_lines = 0
+        pending = b""
+        is_open = False
+        for line in _lines(self._chunks()):
+            n_lines += 1
+            if n_lines <= self.skip_lines:
+                yield _Record(_NO_ROW, *_without_end(line))
+                continue
+            if is_open or b'"' in line:
+                spaced = line.replace(b"\t", b" ") if blanks else line
+                is_open = _leaves_open(spaced, delimiter, is_open)
+                pending += line
+                if is_open:
+                    continue
+                line, pending = pending, b""  # noqa: PLW2901 - a record of several lines
+            body, end = _without_end(line)
+            if row >= self.n_rows or not body.strip(blanks):
+                yield _Record(_NO_ROW, body, end)
+                continue
+            yield _Record(row, body, end)
+            row += 1
+        if row < self.n_rows or pending:
+            what = "has changed since it was read"
+            raise BadFile(self.source.name, what, remedy="run the command again")
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Yield the text without its byte-order mark, in its encoding or in UTF-8."""
+        with library_errors(self.source.name, "gzip"), self._open() as stream:
+            stream.read(len(self._mark))
+            decode = None
+            if not self._is_transparent:
+                decode = codecs.getincrementaldecoder(self._codec)().decode
+            while chunk := stream.read(_CHUNK):
+                yield chunk if decode is None else decode(chunk).encode()
+
+    def _open(self) -> BinaryIO:
+        if self.source.packed is not None:
+            return gzip.open(self.source.packed)  # type: ignore[return-value]  # a binary file
+        return self.source.open()
+
+    # encoding
+
+    @cached_property
+    def _is_transparent(self) -> bool:
+        """Whether ASCII characters are the same bytes as in ASCII, wherever they stand."""
+        try:
+            return bytes(range(128)).decode(self.encoding) == bytes(range(128)).decode("ascii")
+        except UnicodeError:
+            return False
+
+    @cached_property
+    def _mark(self) -> bytes:
+        """The bytes of the byte-order mark, if the text begins with one."""
+        with self._open() as stream:
+            head = stream.read(4)
+        name = codecs.lookup(self.encoding).name
+        if name in _BYTE_ORDERS:
+            return next((mark for mark in _BYTE_ORDERS[name] if head.startswith(mark)), b"")
+        mark = "\ufeff".encode(self.encoding, errors="ignore")
+        return mark if mark and head.startswith(mark) else b""
+
+    @cached_property
+    def _codec(self) -> str:
+        """The encoding, of UTF-16 and UTF-32 with the byte order of the text."""
+        name = codecs.lookup(self.encoding).name
+        if name not in _BYTE_ORDERS:
+            return name
+        native = f"{name}-{'le' if sys.byteorder == 'little' else 'be'}"
+        return _BYTE_ORDERS[name].get(self._mark, native)
+
+    def _encoded(self, text: bytes) -> bytes:
+        return text if self._is_transparent else text.decode().encode(self._codec)
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for chunk in chunks:
+        lines = (rest + chunk).splitlines(keepends=True)
+        rest = lines.pop() if lines else b""  # may go on, or be \r before \n
+        yield from lines
+    if rest:
+        yield rest
+
+
+def _without_end(line: bytes) -> tuple[bytes, bytes]:
+    body = line.removesuffix(b"\n").removesuffix(b"\r")
+    return body, line[len(body) :]
+
+
+def _leaves_open(line: bytes, delimiter: bytes, is_open: bool) -> bool:
+    """Whether a quoted field goes on after the line; `is_open` says so of the line before."""
+    place = 0
+    while True:
+        if is_open:
+            quote = line.find(b'"', place)
+            if quote < 0:
+                return True
+            if line[quote + 1 : quote + 2] == b'"':
+                place = quote + 2
+                continue
+            # what follows the closing quote belongs to the field
+            end = line.find(delimiter, quote + 1)
+            if end < 0:
+                return False
+            place, is_open = end + 1, False
+        if line.startswith(b'"', place):
+            place, is_open = place + 1, True
+            continue
+        opening = line.find(delimiter + b'"', place)
+        if opening < 0:
+            return False
+        place, is_open = opening + 2, True
+
+
+def _split(record: str, delimiter: str) -> list[str]:
+    """Split a record into fields; as Python's ``csv``, but with fields of any length."""
+    if delimiter == " ":
+        record = record.strip(" \t")
+    if '"' not in record:
+        return record.split(None if delimiter == " " else delimiter)
+    between = re.compile("[ \t]+" if delimiter == " " else re.escape(delimiter))
+    fields: list[str] = []
+    place = 0
+    while True:
+        field = ""
+        if record.startswith('"', place):
+            place += 1
+            while (quote := record.find('"', place)) >= 0:
+                field += record[place:quote]
+                place = quote + 1
+                if not record.startswith('"', place):
+                    break
+                field += '"'
+                place += 1
+        end = between.search(record, place)
+        if end is None:
+            return [*fields, field + record[place:]]
+        fields.append(field + record[place : end.start()])
+        place = end.end()
