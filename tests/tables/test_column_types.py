@@ -3,6 +3,7 @@
 import csv
 import datetime as dt
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ def from_csv(values):
     text = io.StringIO(newline="")
     rows = [("" if value is None else value, row) for row, value in enumerate(values)]
     csv.writer(text).writerows([("v", "w"), *rows])
-    return read_table(io.StringIO(text.getvalue()), delimiter=",", decimal=".", header=True)
+    return read_table(io.StringIO(text.getvalue()), delimiter=",", header=True)
 
 
 def from_sheet(values):
@@ -61,7 +62,9 @@ def outcome(source, values):
     try:
         prepared = prepare(source(values))
     except UserError as error:
-        return error.what[error.what.index("'") :]  # without the place
+        return re.sub(
+            r"\((.*?)(?:line|row) .*?\) ?(are|is|and|,)", r"(\1) \2", error.what
+        )  # no place
     return [name.replace("x1", "v") for name in prepared.names], prepared.X.tolist()
 
 
@@ -110,7 +113,7 @@ def test_times_of_day_have_the_same_seconds_from_every_source():
         ([*NUMBERS, "n.a."], "'n.a.' is not a number, as 40 of this column's 41 values are"),
         ([*MONTHS, "soon"], "'soon' is not a date, as 36 of this column's 37 values are"),
         ([*DAYS, "2024-02-30"], "'2024-02-30' is not a date, as 30 of this column's 31 values"),
-        ([*NUMBERS, "1.000,5"], "'1.000,5' is a number with thousands separators"),
+        ([*NUMBERS, "1.000,5"], "'1.000,5' is a number in another notation than 40 of this"),
     ],
     ids=["number", "month", "date", "thousands"],
 )
@@ -118,8 +121,8 @@ def test_times_of_day_have_the_same_seconds_from_every_source():
 def test_a_mistake_is_the_same_error_from_every_source(source, values, told):
     with pytest.raises(UserError, match=r"column '(v|x1)'") as caught:
         prepare(source(values))
-    assert told in str(caught.value)
-    assert "take the column as text" in str(caught.value)
+    assert told in re.sub(r" \((line|row) .*?\)+ is", " is", str(caught.value))
+    assert "bad_values='missing'" in str(caught.value)
 
 
 def test_the_error_in_a_frame_names_the_row_and_what_to_do():
@@ -127,10 +130,12 @@ def test_the_error_in_a_frame_names_the_row_and_what_to_do():
     with pytest.raises(BadColumn) as caught:
         Preparation().fit(frame)
     assert str(caught.value) == (
-        "column 'v': row 40 (index 'r40'): 'n.a.' is not a number, as 40 of this column's 41 "
-        "values are; mend it, name it as missing: metaod.read_table(table, na='n.a.'), or take "
-        "the column as text: metaod.read_table(table, text='v')"
+        "column 'v': 'n.a.' (row 40 (index 'r40')) is not a number, as 40 of this column's 41 "
+        "values are; mend them, or take all such values as missing: metaod.read_table(table, "
+        "bad_values='missing'), or their columns as text: bad_values='text'; na= and text= settle "
+        "single ones"
     )
+    assert prepare(read_table(frame, bad_values="missing")).record.columns[0].n_missing == 1
     assert prepare(read_table(frame, na="n.a.")).record.columns[0].n_missing == 1
     assert prepare(read_table(frame, text="v")).record.columns[0].kind == "identifier"
 

@@ -30,15 +30,47 @@ def test_a_value_that_is_no_date_among_dates_is_named(value):
         read(lines(*DAYS, value))
     error = caught.value
     assert (error.line, error.column) == (101, "v")
-    assert f"{value!r} is not a date, as 99 of this column's 100 values are" in str(error)
-    assert f"--na {value!r}" in str(error)
-    assert "--text 'v'" in str(error)
+    assert f"{value!r} (line 101) is not a date, as 99 of this column's 100 values" in str(error)
+    assert "--bad-values missing" in str(error)
 
 
 def test_what_the_error_recommends_works():
     text = lines(*DAYS, "unknown date")
     assert read(text, na="unknown date").frame["v"].dtype.kind == "M"
     assert read(text, text="v").frame["v"].tolist() == [*DAYS, "unknown date"]
+    missing = read(text, bad_values="missing")
+    assert missing.frame["v"].isna().tolist() == [False] * 99 + [True]
+    assert missing.warnings == (
+        "column 'v': 1 value that is not a date was taken as missing: 'unknown date'",
+    )
+    kept = read(text, bad_values="text")
+    assert kept.frame["v"].tolist() == [*DAYS, "unknown date"]
+    assert "taken as text" in kept.warnings[0]
+
+
+def test_the_values_of_all_columns_are_named_at_once():
+    rows = [f"{row}.5,${row}.00,{day}" for row, day in enumerate(DAYS)]
+    rows += ["n.v.,$1.00,soon", "n.v.,unknown,soon", "1.5,$1,later"]
+    text = "\n".join(["a,b,c", *rows]) + "\n"
+    with pytest.raises(BadFile) as caught:
+        read(text)
+    assert str(caught.value).startswith(
+        "<StringIO>: 3 columns hold values that cannot be read: column 'a': 'n.v.' (2 times, first "
+        "in line 101) is not a number, as 100 of this column's 102 values are; column 'b': "
+        "'unknown' (line 102) is not a number, as 101 of this column's 102 values are; column 'c': "
+        "'soon' (2 times, first in line 101) and 'later' (line 103) are not dates, as 99 of this "
+        "column's 102 values are; mend them, or take all such values as missing: bad_values='missing' "
+        "(--bad-values missing)"
+    )
+    frame = read(text, bad_values="missing").frame
+    assert [column.dtype.kind for _, column in frame.items()] == ["f", "f", "M"]
+    assert frame.isna().sum().tolist() == [2, 1, 3]
+
+
+def test_mixed_decimal_marks_are_named():
+    values = [f'"{row},5"' for row in range(60)] + [f"{row}.5" for row in range(40)]
+    with pytest.raises(BadFile, match=r"'0\.5' \(line 62\).* are numbers in another notation than"):
+        read(lines(*values))
 
 
 def test_dates_and_words_are_text_with_a_warning():
@@ -59,7 +91,7 @@ def test_dates_with_blanks_around_missing_ones_are_no_mistake():
 
 @pytest.mark.parametrize("dates", [DAYS, [dt.date.fromisoformat(day) for day in DAYS]])
 def test_a_word_among_dates_in_memory_is_named(dates):
-    with pytest.raises(BadColumn, match=r"'v': row 100: 'unknown' is not a date, as 99 of"):
+    with pytest.raises(BadColumn, match=r"'v': 'unknown' \(row 100\) is not a date, as 99 of"):
         read_table({"v": [*dates, "unknown"]})
 
 

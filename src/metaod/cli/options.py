@@ -51,6 +51,24 @@ READING: Group = {  # of metaod.read_table
         show_default=False,
     ),
     "text": _reading(list[str] | None, "Read this column as text; repeatable.", metavar="COLUMN"),
+    "dayfirst": _reading(
+        bool | None,
+        "Whether dates such as 03/04/2024 begin with the day, if their column does not tell.",
+        "--dayfirst/--monthfirst",
+        show_default=False,
+    ),
+    "bad_values": _reading(
+        str | None,
+        "Values that are no numbers or dates in a column of these: error (the default), missing, "
+        "or text: their column is taken as text.",
+        metavar="KIND",
+    ),
+    "skip_rows": _reading(
+        int | None, "Lines above the table; titles are detected by default.", metavar="N", min=0
+    ),
+    "skip_footer": _reading(
+        int | None, "Rows below the table, such as totals.", metavar="N", min=0
+    ),
     "sheet": _reading(
         str | None, "Sheet of an XLSX workbook: its name, or its number from 0.", metavar="NAME"
     ),

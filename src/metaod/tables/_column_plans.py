@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,8 @@ from metaod.errors import BadParameter
 from metaod.tables._column_types import ColumnTyper
 from metaod.tables._column_values import NumberKind, Numbers, read_column
 from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkMissing, OneHot
-from metaod.tables._objects import Labels, row_name
+from metaod.tables._notations import Notation
+from metaod.tables._objects import Labels
 from metaod.tables._record import Action, ColumnKind, ColumnRecord, listed
 
 _ACTIONS: dict[NumberKind, Action] = {
@@ -70,6 +70,7 @@ class ColumnPlan:
     encoder: Encoder
     note: str = ""
     narrower: "ColumnPlan | None" = None  # with fewer outputs, if the matrix would be too wide
+    notation: Notation | None = None  # of numbers, dates or durations that are text
 
     @property
     def n_outputs(self) -> int:
@@ -77,14 +78,13 @@ class ColumnPlan:
 
 
 def plan_column(
-    series: "pd.Series[Any]", rules: PlanRules, missing: frozenset[str], warnings: list[str]
+    series: "pd.Series[Any]", rules: PlanRules, missing: frozenset[str], typer: ColumnTyper
 ) -> ColumnPlan:
     """Plan a column. Without words for `missing` text its type is decided: text is not parsed."""
     name = str(series.name)
     column, reason = read_column(series, missing), ""
     if missing and isinstance(column, Labels) and not column.declared:
-        typer = ColumnTyper(missing, name_row=partial(row_name, series.index))
-        typed, what = typer.type_labels(name, column, warnings)
+        typed, what = typer.type_labels(name, column)
         if typed is not None:
             column, reason = read_column(typed, missing), f"its text is all {what}"
     if isinstance(column, Numbers):
@@ -92,6 +92,8 @@ def plan_column(
         plan = replace(_plan_numbers(name, column, rules, reason), note=column.note)
     else:
         plan = _plan_labels(name, column, rules)
+    if name in typer.written:
+        plan = replace(plan, notation=typer.written[name].notation)
     if isinstance(plan.encoder, Drop):
         # counted as in later rows: the same rows always get the same record
         counts = plan.encoder.encode(series, np.empty((len(series), 0)), missing)
@@ -145,11 +147,9 @@ def _plan_labels(name: str, column: Labels, rules: PlanRules) -> ColumnPlan:
         return _unused(record, "empty", "no value in any row", n_rows, rules)
     if len(texts) == 1:
         return _unused(record, "constant", _same_value(record), n_rows, rules)
-    measured = not column.declared and looks_measured(texts, counts)
-    note = _LOOKS_MEASURED if measured else ""
     if len(texts) >= rules.distinct_share * n_shown:
         why = f"{len(texts):,} distinct texts in {n_shown:,} rows"
-        return replace(_unused(record, "identifier", why, n_rows, rules), note=note)
+        return _unused(record, "identifier", why, n_rows, rules)
     order = sorted(range(len(texts)), key=texts.__getitem__)
     encoder = Frequency(
         categories=tuple(texts[position] for position in order),
@@ -158,10 +158,10 @@ def _plan_labels(name: str, column: Labels, rules: PlanRules) -> ColumnPlan:
         marks_missing=rules.are_many(n_missing, n_rows),
     )
     if len(texts) <= rules.max_categories:
-        narrower = replace(_plan_frequency(record, encoder, n_rows, rules), note=note)
+        narrower = _plan_frequency(record, encoder, n_rows, rules)
         return ColumnPlan(record, OneHot(encoder.categories, n_missing > 0), narrower=narrower)
     kind: ColumnKind = "category" if column.declared else "text"
-    return replace(_plan_frequency(replace(record, kind=kind), encoder, n_rows, rules), note=note)
+    return _plan_frequency(replace(record, kind=kind), encoder, n_rows, rules)
 
 
 def _plan_frequency(
@@ -188,34 +188,6 @@ def _unused(
         record = replace(record, kind=kind, action="indicator only", reason=reason)
         return ColumnPlan(record, MarkMissing())
     return ColumnPlan(replace(record, kind=kind, action="dropped", reason=reason), Drop())
-
-
-# Text that a person reads as dates, times or amounts, and a program can only guess at.
-
-_LOOKS_MEASURED = (
-    "its text looks like dates or amounts, and is taken as names (write dates as YYYY-MM-DD, "
-    "times as HH:MM and numbers plainly, as 1234.5, to have them used)"
-)
-_CURRENCY = "[$€£¥₹]"
-_DATE = (
-    r"(?:\d{4}([./-])\d{1,2}\1\d{1,2}|\d{1,2}([./-])\d{1,2}\2(?:\d{4}|\d{2}))"
-    r"(?:[T ,]+[\d:.]+(?:\s?[AaPp][Mm])?(?:Z|[+-][\d:]+)?)?"
-)
-_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[AaPp][Mm])?"
-_GROUPS = r"(?:[.,'\u2019\u00a0\u202f ]\d{3})*"
-_AMOUNT = (
-    rf"[+-]?\s?{_CURRENCY}?\s?[+-]?(?:\d{{1,3}}{_GROUPS}|\d+)(?:[.,]\d+)?(?:[eE][+-]?\d+)?"
-    rf"\s?(?:%|{_CURRENCY})?"
-)
-_MEASURED = re.compile(rf"\s*(?:{_DATE}|{_TIME}|{_AMOUNT})\s*", re.ASCII)
-# postcodes, article and account numbers: digits that are names
-_CODE = re.compile(r"\s*[+-]?(?:0\d+|\d{16,})\s*", re.ASCII)
-
-
-def looks_measured(texts: Sequence[str], counts: npt.NDArray[np.integer]) -> bool:
-    """Whether most rows of a column look like dates, times or amounts; `counts` is rows a text."""
-    looks = [bool(_MEASURED.fullmatch(text)) and not _CODE.fullmatch(text) for text in texts]
-    return bool(counts[looks].sum() > counts.sum() / 2)
 
 
 # boundaries inside camelCase and before the last capital of an acronym: userId, IDNumber

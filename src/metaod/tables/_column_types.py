@@ -1,26 +1,37 @@
 """Decide the types of columns of text or Python objects, for the readers and the preparation.
 
-Text becomes numbers, truth values, dates or times of day if every value is one. If nearly every
-value is a number or a date, the others count as mistakes, and an error names the first.
+Text becomes numbers, truth values, dates or durations if every value is one, all in one notation.
+If nearly every value is a number or a date, the others count as mistakes: they are an error, which
+names those of all columns, or missing, or their columns stay text.
 """
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadColumn, BadFile, UserError
-from metaod.tables._objects import Labels, is_text, read_objects, rounding_of, seconds_in, spread
+from metaod.tables._mistakes import Mistake, mistakes_error
+from metaod.tables._notations import Found, Hints, Notation, find_notation, same_quantity
+from metaod.tables._number_notation import NumberNotation
+from metaod.tables._objects import (
+    Labels,
+    is_text,
+    read_objects,
+    rounding_of,
+    seconds_in,
+    series_of,
+    spread,
+)
+from metaod.tables._record import listed
 from metaod.tables._text_values import (
     CODE,
     DATE,
-    OTHER_DECIMAL_MARK,
-    OTHER_NOTATION,
     WHOLE,
     TextKind,
     is_missing,
@@ -29,13 +40,18 @@ from metaod.tables._text_values import (
     parse_number,
     parse_time,
     parse_truth,
-    shorten,
     text_kind,
 )
+from metaod.tables._time_notations import DateNotation
+
+BadValues = Literal["error", "missing", "text"]
+_Typed: TypeAlias = "tuple[pd.Series[Any] | None, str]"
 
 _NEARLY_ALL = 0.9
 _CODE = re.compile(CODE)
 _FULL_DATE = re.compile(DATE)
+_PLAIN_KINDS = {"number", "boolean", "date", "time"}
+_FIRST_TEXTS = 20
 
 
 def row_number(row: int) -> str:
@@ -50,45 +66,93 @@ def rounding_warning(column: str, why: str) -> str:
 
 
 @dataclass(frozen=True)
+class Written:
+    """The text of a column that was read, and its notation: another one may apply to later rows."""
+
+    labels: Labels
+    notation: Notation
+
+
+@dataclass
 class ColumnTyper:
-    """Decides the types of the columns of one table.
+    """Decides the types of the columns of one table, and collects what is to be said of them.
 
     `name_row` names a row, counted from 0, and `line_of` returns its line in a file. If the source
     `declared` its types, text is not read as truth values and nothing counts as a mistake.
     """
 
     missing: frozenset[str]
-    decimal: str = "."
+    hints: Hints = field(default_factory=Hints)
+    bad_values: BadValues = "error"
     source: str | None = None
     name_row: Callable[[int], str] = row_number
     line_of: Callable[[int], int] | None = None
     declared: bool = False
+    footer: str = ""  # what an error says of the last rows
+    warnings: list[str] = field(default_factory=list)
+    written: dict[str, Written] = field(default_factory=dict)  # by column
+    mistakes: dict[str, Mistake] = field(default_factory=dict)
+    _rivals: dict[str, Notation] = field(default_factory=dict)
     _missing_numbers: frozenset[float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_missing_numbers", numbers_among(self.missing))
+        self._missing_numbers = numbers_among(self.missing)
 
-    def type_frame(
-        self, frame: pd.DataFrame, as_text: Collection[str | None], warnings: list[str]
-    ) -> pd.DataFrame:
+    def type_frame(self, frame: pd.DataFrame, as_text: Collection[str | None]) -> pd.DataFrame:
         typed = frame.copy(deep=False)
-        for name in frame.columns:
+        names = list(frame.columns)
+        for name in chain(names, self.columns_to_repeat(names)):
             column = frame[name]
-            series = self.type_series(column, name in as_text, warnings)
+            series = self.type_series(column, name in as_text)
             if series is not column:
                 typed[name] = series
+        self.report()
         return typed
 
-    def type_series(
-        self, series: "pd.Series[Any]", as_text: bool, warnings: list[str]
-    ) -> "pd.Series[Any]":
+    def columns_to_repeat(self, names: Iterable[str]) -> Iterable[str]:
+        """Yield, once all columns are typed, those that can be read in the light of the others.
+
+        A column that can be read in two ways is read as the others, which cannot, are.
+        """
+        settled = [item.notation for name, item in self.written.items() if name not in self._rivals]
+        orders = {item.order for item in settled if isinstance(item, DateNotation)}
+        marks = {
+            item.decimal
+            for item in settled
+            if isinstance(item, NumberNotation) and (item.decimal == "," or item.thousands)
+        }
+        if self.hints.dayfirst is None and ("dmy" in orders) != ("mdy" in orders):
+            self.hints = replace(self.hints, dayfirst="dmy" in orders)
+        if not self.hints.is_decimal_given and len(marks) == 1:
+            self.hints = replace(self.hints, decimal=marks.pop())
+        yield from [name for name in names if name in self._rivals]
+
+    def report(self) -> None:
+        """Raise an error for the mistakes of all columns, or add warnings of what was read."""
+        if self.mistakes:
+            raise mistakes_error(
+                list(self.mistakes.values()), self.source, self.name_row, self.line_of, self.footer
+            )
+        by_notation: dict[Notation, list[str]] = {}
+        for name, item in self.written.items():
+            if name in self._rivals:
+                self.warnings.append(_rival_warning(name, item, self._rivals[name]))
+            elif name:
+                by_notation.setdefault(item.notation, []).append(name)
+        for notation, names in by_notation.items():
+            columns = (
+                f"column {names[0]!r} was" if len(names) == 1 else f"columns {listed(names)} were"
+            )
+            self.warnings.append(f"{columns} read as {notation.words()}")
+
+    def type_series(self, series: "pd.Series[Any]", as_text: bool) -> "pd.Series[Any]":
         if is_text(series.dtype):
             labels = Labels.from_text(series)
         elif series.dtype == object:
             read, rounded = read_objects(series, self.name_row, as_text=as_text)
             if isinstance(read, pd.Series):
                 if rounded:
-                    warnings.append(rounding_warning(str(series.name), rounded))
+                    self.warnings.append(rounding_warning(str(series.name), rounded))
                 return _in_seconds(read)
             labels = read
         else:
@@ -97,63 +161,117 @@ class ColumnTyper:
         keeps_words = as_text and self.source is None
         kept = labels if keeps_words else labels.without(self.missing, self._missing_numbers)
         if not as_text or not kept.texts:
-            typed, _ = self.type_labels(str(series.name), kept, warnings)
+            typed, _ = self.type_labels(str(series.name), kept)
             if typed is not None:
                 return _in_seconds(typed).set_axis(series.index)
         if is_text(series.dtype) and kept is labels:
             return series
         return kept.to_series().set_axis(series.index)
 
-    def type_labels(
-        self, name: str, labels: Labels, warnings: list[str]
-    ) -> "tuple[pd.Series[Any] | None, str]":
-        """Read labels as numbers, truth values, dates or times of day and name which; else None."""
+    def type_labels(self, name: str, labels: Labels) -> _Typed:
+        """Read labels as numbers, truth values, dates or durations and name which; else None."""
         if labels.texts and parse_date(labels.texts[0]):
             stamps = list(map(parse_date, labels.texts))  # parsed once where all are dates
             if None not in stamps:
                 dates = spread(np.array(stamps, dtype="M8[us]"), "NaT", labels.codes)
                 return pd.Series(dates), "dates"
-        kinds = [text_kind(text, self.decimal) for text in labels.texts]
-        rows = np.bincount(labels.codes[labels.codes >= 0], minlength=len(kinds)).tolist()
-        counts: Counter[TextKind] = Counter()
-        for kind, n_rows in zip(kinds, rows, strict=True):
-            counts[kind] += n_rows
-        total = counts.total()
-        if counts["number"] == total:
-            return self._type_numbers(name, labels, warnings)
-        may_be_truth = counts["boolean"] and not self.declared
+        rows = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.texts))
+        first = {text_kind(text, self.hints.decimal) for text in labels.texts[:_FIRST_TEXTS]}
+        looks_plain = first <= _PLAIN_KINDS
+        found = None if looks_plain else find_notation(labels.texts, rows, self.hints)
+        if found is not None and found.fits.all():
+            return self._type_found(name, labels, found)
+        kinds = [text_kind(text, self.hints.decimal) for text in labels.texts]
+        if (plain := self._type_plain(name, labels, set(kinds))) is not None:
+            return plain
+        if looks_plain:
+            found = find_notation(labels.texts, rows, self.hints)
+        if found is not None and (found.codes or found.fits.all()):
+            return self._type_found(name, labels, found)
+        if self.declared:
+            return None, "text"
+        return self._type_mixture(name, labels, kinds, rows, found)
+
+    def _type_plain(self, name: str, labels: Labels, kinds: set[TextKind]) -> "_Typed | None":
+        """Convert a column of plain numbers, truth values or times of day."""
+        if kinds <= {"number"}:
+            return self._type_numbers(name, labels)
+        may_be_truth = "boolean" in kinds and not self.declared
         if may_be_truth and all(parse_truth(text) is not None for text in labels.texts):
             truths = np.array([parse_truth(text) for text in labels.texts], dtype=object)
             has_gaps = bool((labels.codes < 0).any())
             dtype = "boolean" if has_gaps else "bool"
             return pd.Series(spread(truths, None, labels.codes), dtype=dtype), "true and false"
-        if counts["time"] == total:
+        if kinds == {"time"}:
             seconds = np.array([parse_time(text) for text in labels.texts], dtype=np.float64)
             spans = np.rint(seconds * 1e9).astype("m8[ns]")
             return pd.Series(spread(spans, "NaT", labels.codes)), "times of day"
-        if self.declared:
-            return None, "text"
-        numeric = counts["number"] + counts["number in another notation"]
-        if numeric >= _NEARLY_ALL * total:
-            raise self._mistake(name, labels, kinds, "number", counts["number"])
-        if counts["date"] >= _NEARLY_ALL * total:
-            raise self._mistake(name, labels, kinds, "date", counts["date"])
-        if max(numeric, counts["date"]) > (1 - _NEARLY_ALL) * total:
-            warnings.append(_mixture_warning(name, counts["number"], counts["date"], total))
-        return None, "text"
+        return None
 
-    def _type_numbers(
-        self, name: str, labels: Labels, warnings: list[str]
-    ) -> "tuple[pd.Series[Any] | None, str]":
+    def _type_found(self, name: str, labels: Labels, found: Found) -> _Typed:
+        """Convert a column that is written in one notation, unless it holds codes."""
+        if found.codes:
+            if name:
+                self.warnings.append(f"column {name!r} is taken as text: {found.codes}")
+            return None, "text"
+        self.written[name] = Written(labels, found.notation)
+        self._rivals.pop(name, None)
+        is_settled = (
+            self.hints.dayfirst is not None
+            if isinstance(found.notation, DateNotation)
+            else self.hints.is_decimal_given
+        )
+        if found.rival is not None and not is_settled:
+            self._rivals[name] = found.rival
+        return series_of(labels, found.values), found.notation.words()
+
+    def _type_mixture(
+        self,
+        name: str,
+        labels: Labels,
+        kinds: list[TextKind],
+        rows: npt.NDArray[np.integer],
+        found: Found | None,
+    ) -> _Typed:
+        """Decide on a column of which only some texts are numbers or dates."""
+        total = int(rows.sum())
+        plain = {kind: np.array([own == kind for own in kinds]) for kind in ("number", "date")}
+        options = [(f"{kind}s", fits) for kind, fits in plain.items()]
+        if found is not None:
+            options.append((found.notation.tag, found.fits))
+        what, fits = max(options, key=lambda option: int(rows[option[1]].sum()))
+        alike = int(rows[fits].sum())
+        numeric = int(
+            rows[[kind in ("number", "number in another notation") for kind in kinds]].sum()
+        )
+        is_guess = found is not None and found.fits is fits and not _is_sure(found.notation)
+        if is_guess or max(alike, numeric) < _NEARLY_ALL * total:
+            n_plain = {f"{kind}s": int(rows[own].sum()) for kind, own in plain.items()}
+            counts = (
+                n_plain if is_guess and alike < _NEARLY_ALL * total else {**n_plain, what: alike}
+            )
+            if max(numeric, *counts.values()) > (1 - _NEARLY_ALL) * total:
+                self.warnings.append(_mixture_warning(name, counts, total))
+            return None, "text"
+        mistake = Mistake(name, labels, fits, what)
+        if self.bad_values == "error":
+            self.mistakes[name] = mistake
+            return None, "text"
+        self.warnings.append(f"column {name!r}: {mistake.handled(self.bad_values)}")
+        if self.bad_values == "text":
+            return None, "text"
+        return self.type_labels(name, mistake.readable())
+
+    def _type_numbers(self, name: str, labels: Labels) -> _Typed:
         texts = [text.strip() for text in labels.texts]
-        values = [parse_number(text, self.decimal) for text in texts]
+        values = [parse_number(text, self.hints.decimal) for text in texts]
         series = pd.Series(spread(np.array(values, dtype=np.float64), np.nan, labels.codes))
         if not texts or not all(map(WHOLE.fullmatch, texts)):
             return series, "numbers"
         code = next(filter(_CODE.fullmatch, texts), None)
         if code is not None:
             if name:  # a column without a name becomes the rows' index
-                warnings.append(
+                self.warnings.append(
                     f"column {name!r} is taken as text: whole numbers with leading zeros, as "
                     f"{code!r}, name things (write them without the zeros if they are quantities)"
                 )
@@ -168,49 +286,10 @@ class ColumnTyper:
         has_gaps = bool((labels.codes < 0).any())
         rounded = rounding_of(min(whole), max(whole), has_gaps=has_gaps)
         if rounded:
-            warnings.append(rounding_warning(name, rounded))
+            self.warnings.append(rounding_warning(name, rounded))
         if has_gaps or rounded:
             return series, "numbers"
         return pd.Series(np.array(whole, dtype=np.int64)[labels.codes]), "numbers"
-
-    def _mistake(
-        self,
-        name: str,
-        labels: Labels,
-        kinds: list[TextKind],
-        kind: Literal["number", "date"],
-        n_alike: int,
-    ) -> UserError:
-        other = spread(np.array([found != kind for found in kinds]), False, labels.codes)
-        row = int(np.argmax(other))
-        value = labels.texts[labels.codes[row]]
-        shown = shorten(value)
-        as_text = f"take the column as text: {self._option('text', name)}"
-        mark = OTHER_DECIMAL_MARK.fullmatch(value.strip())
-        if kind == "number" and mark and self.line_of is not None:
-            what = f"{shown!r} is a number with another decimal mark"
-            remedy = (
-                f"say decimal={mark[1]!r} (--decimal {mark[1]}), or remove it if it groups "
-                f"thousands, or {as_text}"
-            )
-        elif kind == "number" and OTHER_NOTATION.fullmatch(value.strip()):
-            notation = "another decimal mark" if mark else "thousands separators"
-            what = f"{shown!r} is a number with {notation}"
-            remedy = f"write the numbers plainly, as 1234.5, or {as_text}"
-        else:
-            total = int((labels.codes >= 0).sum())
-            what = (
-                f"{shown!r} is not a {kind}, as {n_alike:,} of this column's {total:,} values are"
-            )
-            remedy = f"mend it, name it as missing: {self._option('na', shown)}, or {as_text}"
-        if self.source is None or self.line_of is None:
-            return BadColumn(name, f"{self.name_row(row)}: {what}", remedy=remedy, path=self.source)
-        return BadFile(self.source, what, line=self.line_of(row), column=name, remedy=remedy)
-
-    def _option(self, option: str, value: str) -> str:
-        if self.source is None:
-            return f"metaod.read_table(table, {option}={value!r})"
-        return f"{option}={value!r} (--{option} {value!r})"
 
 
 def _in_seconds(series: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -219,13 +298,32 @@ def _in_seconds(series: "pd.Series[Any]") -> "pd.Series[Any]":
     return pd.Series(seconds_in(series.to_numpy()), index=series.index, name=series.name)
 
 
-def _mixture_warning(column: str, n_numbers: int, n_dates: int, total: int) -> str:
-    kinds = {"numbers": n_numbers, "dates": n_dates}
-    counts = [
-        f"{count:,} of its {total:,} values are {kind}" for kind, count in kinds.items() if count
+def _is_sure(notation: Notation) -> bool:
+    """Whether texts in this notation cannot be names, as '5 hours' beside '6 or more hours'."""
+    return notation.tag != "durations" and same_quantity(notation)
+
+
+def _rival_warning(name: str, item: Written, rival: Notation) -> str:
+    example = item.labels.texts[0].strip()
+    if isinstance(item.notation, DateNotation):
+        other = (
+            "dayfirst=True, --dayfirst"
+            if item.notation.order == "mdy"
+            else ("dayfirst=False, --monthfirst")
+        )
+        remedy = f"{other}, if {example!r} is to be read the other way"
+    else:
+        mark = rival.decimal if isinstance(rival, NumberNotation) else ","
+        remedy = f"decimal={mark!r}, --decimal {mark}, if {example!r} is to be read the other way"
+    return f"column {name!r} was read as {item.notation.words()}, which is not certain ({remedy})"
+
+
+def _mixture_warning(column: str, counts: dict[str, int], total: int) -> str:
+    parts = [
+        f"{count:,} of its {total:,} values are {kind}" for kind, count in counts.items() if count
     ]
-    others = ", the others words" if n_numbers + n_dates < total else ""
-    return f"column {column!r} is taken as text: {' and '.join(counts)}{others}"
+    others = ", the others words" if sum(counts.values()) < total else ""
+    return f"column {column!r} is taken as text: {' and '.join(parts)}{others}"
 
 
 def mask_missing(frame: pd.DataFrame, na: Iterable[str], warnings: list[str]) -> pd.DataFrame:

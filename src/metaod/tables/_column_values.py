@@ -10,12 +10,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, UserError
+from metaod.tables._notations import Notation
 from metaod.tables._objects import (
     Labels,
     is_text,
     read_objects,
     row_name,
     seconds_in,
+    series_of,
     spread,
     text_of,
 )
@@ -80,6 +82,30 @@ def read_as(series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str])
     if not fits.all():
         _refuse(series, int(np.argmin(fits)), kind)
     return column
+
+
+def read_in_notation(
+    series: "pd.Series[Any]", notation: Notation, missing: frozenset[str]
+) -> "pd.Series[Any]":
+    """Read the text of a column in a notation decided before; other types stay as they are."""
+    column = read_column(series, missing)
+    if not isinstance(column, Labels) or column.declared:
+        return series
+    values, fits = notation.parse(column.texts)
+    if values.dtype.kind == "M":
+        for place in np.flatnonzero(~fits):  # ISO dates can stand beside other dates
+            stamp = parse_date(column.texts[place])
+            if stamp is not None:
+                values[place], fits[place] = stamp, True
+    fails = spread(~fits, False, column.codes)
+    if fails.any():
+        row = int(np.argmax(fails))
+        what = (
+            f"held {notation.words()} when the preparation was fitted, and "
+            f"{row_name(series.index, row)} holds {shorten(repr(text_of(series.iloc[row])))}"
+        )
+        raise BadColumn(series.name, what, remedy="mend the value or fit again")
+    return pd.Series(series_of(column, values).to_numpy(), index=series.index, name=series.name)
 
 
 def _parse(text: str, kind: NumberKind) -> Any:

@@ -78,6 +78,15 @@ def spread(values: Any, missing: Any, codes: npt.NDArray[np.intp]) -> npt.NDArra
     return np.append(values, np.array([missing], dtype=values.dtype))[codes]
 
 
+def series_of(labels: Labels, values: npt.NDArray[Any]) -> "pd.Series[Any]":
+    """Return the values of the labels' texts as a column; whole numbers with gaps as floats."""
+    if values.dtype.kind in "Mm":
+        return pd.Series(spread(values, "NaT", labels.codes))
+    if values.dtype.kind == "i" and not (labels.codes < 0).any():
+        return pd.Series(values[labels.codes])
+    return pd.Series(spread(values.astype(np.float64), np.nan, labels.codes))
+
+
 def is_text(dtype: object) -> bool:
     return isinstance(dtype, pd.StringDtype) or (
         isinstance(dtype, pd.ArrowDtype) and dtype.kind == "U"

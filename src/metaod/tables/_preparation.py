@@ -2,7 +2,9 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from inspect import signature
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +19,11 @@ from metaod.tables._column_plans import (
     name_outputs,
     plan_column,
 )
+from metaod.tables._column_types import ColumnTyper, Written
+from metaod.tables._column_values import read_in_notation
 from metaod.tables._encoders import Counts
+from metaod.tables._notations import same_quantity
+from metaod.tables._objects import row_name
 from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
 from metaod.tables._saved_plans import plan_from_dict, plan_to_dict, read_count, read_texts
 from metaod.tables._table import Table
@@ -25,7 +31,8 @@ from metaod.tables._text_values import MISSING_WORDS
 
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 
-_VERSION = 1
+_VERSION = 2
+_READABLE_VERSIONS = (1, 2)  # 1 has no notations
 _GIBIBYTE = 2**30
 
 
@@ -110,14 +117,17 @@ class Preparation:
         if len(frame) == 1:
             remedy = "give the rows to compare it with"
             raise UserError("the table has only one row", where=source, remedy=remedy)
-        warnings: list[str] = []
-        planned = [
-            plan_column(frame.iloc[:, position], rules, _missing_words(table), warnings)
-            for position in range(frame.shape[1])
-        ]
-        limited, messages = limit_width(planned, self.max_columns)
+        typer = ColumnTyper(
+            MISSING_WORDS, name_row=partial(row_name, frame.index), written=_written(table)
+        )
+        planned: dict[str, ColumnPlan] = {}
+        for name in chain(frame.columns, typer.columns_to_repeat(frame.columns)):
+            planned[name] = plan_column(frame[name], rules, _missing_words(table), typer)
+        if _missing_words(table):
+            typer.report()
+        limited, messages = limit_width(planned.values(), self.max_columns)
         plans = name_outputs(limited)
-        messages += [f"{warning[0].upper()}{warning[1:]}." for warning in warnings]
+        messages += [f"{warning[0].upper()}{warning[1:]}." for warning in typer.warnings]
         messages += [_column_note(plan.record.name, plan.note) for plan in plans if plan.note]
         if not any(plan.record.outputs for plan in plans):
             raise UserError(
@@ -159,6 +169,7 @@ class Preparation:
             counts = Counts()
             if plan.record.name in positions:  # an unused column may be absent
                 column = frame.iloc[:, positions[plan.record.name]]
+                column = _as_fitted(column, plan, _written(table), missing)
                 counts = plan.encoder.encode(column, X[:, start:stop], missing)
             found = asdict(counts)
             note = found.pop("note")
@@ -192,7 +203,7 @@ class Preparation:
     def from_dict(cls, saved: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` wrote; raise UserError if it is something else."""
         try:
-            if saved["preparation"] != _VERSION:
+            if saved["preparation"] not in _READABLE_VERSIONS:
                 raise ValueError(f"version {saved['preparation']!r} is not known")
             preparation = cls(**saved["parameters"])
             preparation._rules()
@@ -278,6 +289,33 @@ def prepare(table: Preparable, **options: Any) -> PreparedTable:
             remedy = f"Parameters are: {', '.join(legal)}"
             raise BadParameter("prepare", name, "left out", value, remedy=remedy)
     return Preparation(**options).fit_transform(table)
+
+
+def _written(table: object) -> dict[str, Written]:
+    """Return the columns of a read table that were read in some notation."""
+    return dict(table.written) if isinstance(table, Table) else {}
+
+
+def _as_fitted(
+    column: "pd.Series[Any]",
+    plan: ColumnPlan,
+    written: Mapping[str, Written],
+    missing: frozenset[str],
+) -> "pd.Series[Any]":
+    """Read the text of a column in the notation of the fitted rows, if they had one."""
+    if not plan.record.is_used:
+        return column
+    own = written.get(plan.record.name)
+    if own is not None and len(own.labels.codes) == len(column):
+        if own.notation == plan.notation:
+            return column
+        if plan.notation is None and same_quantity(own.notation):
+            return column
+        text = own.labels.to_series().to_numpy()
+        column = pd.Series(text, index=column.index, name=column.name, dtype=object)
+    if plan.notation is None:
+        return column
+    return read_in_notation(column, plan.notation, missing)
 
 
 def _missing_words(table: object) -> frozenset[str]:

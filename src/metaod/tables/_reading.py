@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, BadParameter
-from metaod.tables._column_types import ColumnTyper, mask_missing
+from metaod.tables._column_types import BadValues, ColumnTyper, mask_missing
 from metaod.tables._file_kinds import choose_reader
+from metaod.tables._notations import Hints
 from metaod.tables._original import Original
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
@@ -21,7 +22,7 @@ from metaod.tables.readers._reader import Content, ReadOptions, as_column_names,
 from metaod.tables.readers._source import open_path, open_stream
 from metaod.tables.readers.memory import read_memory
 
-_COMMON_OPTIONS = frozenset({"label", "na", "text", "max_bytes"})
+_COMMON_OPTIONS = frozenset({"label", "na", "text", "dayfirst", "bad_values", "max_bytes"})
 
 
 def read_table(
@@ -34,6 +35,10 @@ def read_table(
     na: str | float | Iterable[str | float] = (),
     header: bool | None = None,
     text: Iterable[str] = (),
+    dayfirst: bool | None = None,
+    bad_values: BadValues = "error",
+    skip_rows: int | None = None,
+    skip_footer: int = 0,
     sheet: str | int | None = None,
     variable: str | None = None,
     max_bytes: int = 8 * 2**30,
@@ -52,7 +57,8 @@ def read_table(
         outlier, as in scikit-learn), false/true, no/yes, n/y, n/o, inlier/outlier,
         normal/anomaly, normal/outlier or normal/abnormal.
     delimiter, encoding, decimal : str, optional
-        Of delimited text; detected by default. A delimiter of ``" "`` is any run of blanks.
+        Of delimited text; detected by default. A delimiter of ``" "`` is any run of blanks. The
+        decimal mark also counts in the text of sheets and of tables in memory.
     na : str, number or iterable of them
         Missing values, beside the usual words in text (empty, NA, NaN, null, None, ?, - and
         similar). Numbers are compared by value: ``"-999"`` is also -999.0.
@@ -61,8 +67,20 @@ def read_table(
         or only words. Columns without names are ``x1``, ``x2``, ...
     text : str or iterable of str
         Columns to read as text.
+    dayfirst : bool, optional
+        Whether dates such as 03/04/2024 begin with the day, if their column does not tell: True
+        for 3 April, False for March 4.
+    bad_values : {'error', 'missing', 'text'}
+        What to do where nearly all values of a column are numbers or dates and some are not: an
+        error names these values of all columns (the default), they are taken as missing, or their
+        columns as text.
+    skip_rows : int, optional
+        Lines above the table, of delimited text and sheets. By default lines of a title are
+        detected.
+    skip_footer : int
+        Rows below the table, such as totals, of delimited text and sheets.
     sheet : str or int, optional
-        Sheet of a workbook, by name or counted from 0; the first by default.
+        Sheet of a workbook, by name or counted from 0; by default the first with a table.
     variable : str, optional
         Array of a MATLAB, HDF5 or NPZ file; by default ``X`` or the only matrix of numbers.
     max_bytes : int
@@ -90,6 +108,10 @@ def read_table(
         na=as_missing_words(na),
         header=header,
         text=as_column_names(text),
+        dayfirst=dayfirst,
+        bad_values=bad_values,
+        skip_rows=skip_rows,
+        skip_footer=skip_footer,
         sheet=sheet,
         variable=variable,
         max_bytes=max_bytes,
@@ -99,7 +121,7 @@ def read_table(
     elif callable(getattr(source, "read", None)):  # a frame's column named read is not callable
         opened = open_stream(source, max_bytes)
     else:
-        _check_options(options, "a table in memory", frozenset())
+        _check_options(options, "a table in memory", frozenset({"decimal"}))
         return _finish(read_memory(source, options), options, type(source).__name__, path=None)
     reader = choose_reader(opened)
     _check_options(options, reader.kind, reader.options)
@@ -122,16 +144,20 @@ def _check_options(options: ReadOptions, kind: str, takes: frozenset[str]) -> No
 
 def _finish(content: Content, options: ReadOptions, source: str, path: str | None) -> Table:
     """Apply the options that every format takes, and refuse an empty table."""
-    warnings = list(content.warnings)
     typer = ColumnTyper(
         missing=frozenset(options.na).union(() if content.declares_types else MISSING_WORDS),
-        decimal=content.decimal,
+        hints=Hints(
+            options.decimal or content.decimal, options.decimal is not None, options.dayfirst
+        ),
+        bad_values=options.bad_values,
         source=path,
         name_row=content.locate,
         line_of=content.line_of,
         declared=content.declares_types,
+        warnings=list(content.warnings),
     )
-    frame = typer.type_frame(content.frame, {*options.text, options.label}, warnings)
+    frame = typer.type_frame(content.frame, {*options.text, options.label})
+    warnings = typer.warnings
     if content.may_hold_index:
         frame = index_by_unnamed(frame, warnings)
     if options.na:
@@ -154,7 +180,8 @@ def _finish(content: Content, options: ReadOptions, source: str, path: str | Non
         raise BadFile(path or source, "holds no rows", remedy="check how it was made")
     if frame.shape[1] == 0:
         raise BadFile(path or source, "holds no columns", remedy="a table needs at least one")
-    return Table(frame, label, source, tuple(warnings), typed=True)
+    written = {name: item for name, item in typer.written.items() if name in frame.columns}
+    return Table(frame, label, source, tuple(warnings), typed=True, written=written)
 
 
 def _no_column(name: str, frame: pd.DataFrame, path: str | None) -> BadColumn:

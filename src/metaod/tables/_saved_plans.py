@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast, get_args
 from metaod.tables._column_plans import ColumnPlan
 from metaod.tables._column_values import NumberKind
 from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkMissing, OneHot
+from metaod.tables._notations import notation_from_dict, notation_to_dict
 from metaod.tables._record import Action, ColumnKind, ColumnRecord
 
 _T = TypeVar("_T")
@@ -15,13 +16,19 @@ _T = TypeVar("_T")
 
 def plan_to_dict(plan: ColumnPlan) -> dict[str, Any]:
     encoder = {"encoder": plan.encoder.tag, **asdict(cast("Any", plan.encoder))}
-    return {"record": asdict(plan.record), "note": plan.note, "encoder": encoder}
+    return {
+        "record": asdict(plan.record),
+        "note": plan.note,
+        "encoder": encoder,
+        "notation": notation_to_dict(plan.notation),
+    }
 
 
 def plan_from_dict(saved: Mapping[str, Any]) -> ColumnPlan:
     """Read a column plan; raise KeyError, TypeError or ValueError for any other dict."""
     record, encoder = _read_record(saved["record"]), _read_encoder(saved["encoder"])
-    plan = ColumnPlan(record, encoder, _read(saved["note"], str))
+    notation = notation_from_dict(saved.get("notation"))
+    plan = ColumnPlan(record, encoder, _read(saved["note"], str), notation=notation)
     if len(record.outputs) != plan.n_outputs:
         raise ValueError(f"column {record.name!r} should have {plan.n_outputs} outputs")
     return plan

@@ -1,12 +1,14 @@
 """A table as read: its columns, an optional label and its source."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.tables._column_types import Written
 from metaod.tables._original import Original
 
 
@@ -28,6 +30,9 @@ class Table:
         Whether the columns have their final types, as after `read_table`: text is not parsed.
     original : Original or None
         All columns as the file has them, to write them again.
+    written : mapping of str to Written
+        Columns whose text was read in some notation, as $1,234.50 or 18.03.2024: their text and
+        notation. A fitted preparation reads later rows in its own notation.
     """
 
     frame: pd.DataFrame
@@ -36,6 +41,7 @@ class Table:
     warnings: tuple[str, ...] = ()
     typed: bool = False
     original: Original | None = None
+    written: Mapping[str, Written] = field(default_factory=dict, repr=False)
 
     @property
     def n_rows(self) -> int:

@@ -250,7 +250,7 @@ def test_a_word_among_numbers():
     lines = ["a,b"] + [f"{i},{i}" for i in range(50)]
     lines[30] = '5,"oops"'
     with pytest.raises(
-        BadFile, match="'oops' is not a number, as 49 of this column's 50"
+        BadFile, match=r"'oops' \(line \d+\) is not a number, as 49 of this column's 50"
     ) as caught:
         read("\n".join(lines))
     assert (caught.value.line, caught.value.column) == (31, "b")

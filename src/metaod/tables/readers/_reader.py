@@ -3,14 +3,14 @@
 import codecs
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter
-from metaod.tables._column_types import row_number
+from metaod.tables._column_types import BadValues, row_number
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._source import Source
 
@@ -26,6 +26,10 @@ class ReadOptions:
     na: tuple[str, ...] = ()
     header: bool | None = None
     text: tuple[str, ...] = ()
+    dayfirst: bool | None = None
+    bad_values: BadValues = "error"
+    skip_rows: int | None = None
+    skip_footer: int = 0
     sheet: str | int | None = None
     variable: str | None = None
     max_bytes: int = 8 * 2**30
@@ -34,6 +38,14 @@ class ReadOptions:
         for name in ("label", "delimiter", "encoding", "variable"):
             self._require(name, isinstance(getattr(self, name), str | None), "a str or None")
         self._require("header", isinstance(self.header, bool | None), "True, False or None")
+        self._require("dayfirst", isinstance(self.dayfirst, bool | None), "True, False or None")
+        legal_values = get_args(BadValues)
+        self._require("bad_values", self.bad_values in legal_values, legal_values)
+        for name in ("skip_rows", "skip_footer"):
+            value = getattr(self, name)
+            is_legal = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            is_default = name == "skip_rows" and value is None
+            self._require(name, is_legal or is_default, "an int in the range [0, inf)")
         is_sheet = isinstance(self.sheet, str | int | None) and not isinstance(self.sheet, bool)
         self._require("sheet", is_sheet, "a str, an int or None")
         is_count = isinstance(self.max_bytes, int) and not isinstance(self.max_bytes, bool)
