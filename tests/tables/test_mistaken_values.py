@@ -59,8 +59,8 @@ def test_the_values_of_all_columns_are_named_at_once():
         "in line 101) is not a number, as 100 of this column's 102 values are; column 'b': "
         "'unknown' (line 102) is not a number, as 101 of this column's 102 values are; column 'c': "
         "'soon' (2 times, first in line 101) and 'later' (line 103) are not dates, as 99 of this "
-        "column's 102 values are; mend them, or take all such values as missing: bad_values='missing' "
-        "(--bad-values missing)"
+        "column's 102 values are; mend them, or take all such values as missing: "
+        "bad_values='missing' (--bad-values missing)"
     )
     frame = read(text, bad_values="missing").frame
     assert [column.dtype.kind for _, column in frame.items()] == ["f", "f", "M"]

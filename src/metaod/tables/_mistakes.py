@@ -42,6 +42,9 @@ class Mistake:
             shown.append(f"{len(distinct) - _MOST_VALUES:,} other values")
         values = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
         total = int((codes >= 0).sum())
+        if not self.fits.any():  # all have the other mark
+            verb = "has" if len(shown) == 1 else "have"
+            return f"{values} {verb} another decimal mark than decimal= (--decimal) says"
         alike = f"{total - len(bad):,} of this column's {total:,} values are"
         is_one = len(shown) == 1
         if self.what == "numbers" and self._are_other_numbers():

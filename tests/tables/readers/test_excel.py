@@ -94,7 +94,7 @@ def test_a_word_among_numbers_of_a_sheet():
     rows = [["a"], *[[i] for i in range(30)]]
     rows[20] = ["oops"]
     rows.insert(3, [])
-    with pytest.raises(BadColumn, match="row 22: 'oops' is not a number"):
+    with pytest.raises(BadColumn, match=r"'oops' \(row 22\) is not a number"):
         read(book(("S", rows)))
     assert read(book(("S", rows)), na="oops").frame["a"].isna().sum() == 1
     assert read(book(("S", rows)), text="a").frame["a"][19] == "oops"

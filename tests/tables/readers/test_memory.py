@@ -109,7 +109,7 @@ def test_columns_of_objects_are_converted():
     assert table.frame["a"].dtype == np.float64
     assert list(table.index) == [7, 8, 9]
     column = pd.Series([*range(50), "oops"], dtype=object)
-    with pytest.raises(BadColumn, match="'a': row 51: 'oops' is not a number"):
+    with pytest.raises(BadColumn, match=r"'a': 'oops' \(row 51\) is not a number"):
         read_table(pd.DataFrame({"a": column}))
     assert read_table(pd.DataFrame({"a": column}), na="oops").frame["a"].isna().sum() == 1
 
