@@ -1,6 +1,10 @@
 """``metaod build`` and ``metaod db``."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from io import StringIO
 
@@ -145,3 +149,47 @@ def test_mistakes_are_one_line(capsys, tmp_path, data, store, arguments, says):
     assert code == 2
     assert says.format(**places) in err.splitlines()[-1]
     assert err.splitlines()[-1].startswith("metaod: error: ")
+
+
+INTERRUPTED = """
+import os, sys
+import metaod.history
+from metaod.cli import db, main, progress
+
+class Steps(progress.Steps):
+    def on_step(self, what, done, total):
+        os.kill(os.getpid(), int(sys.argv[1]))
+
+db.Steps = Steps
+metaod.history.shipped_folder = lambda: sys.argv[2]
+main.main(["db", "init", "--store", "my.db", "--shipped"])
+"""
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory, store):
+    folder = tmp_path_factory.mktemp("exported")
+    with redirect_stdout(StringIO()), pytest.raises(SystemExit):
+        command.main(["db", "export", str(folder), "--store", str(store)])
+    return folder
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_init_that_is_interrupted_leaves_no_file(tmp_path, exported, how):
+    line = [sys.executable, "-c", INTERRUPTED, str(int(how)), str(exported)]
+    result = subprocess.run(line, cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    codes = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
+    assert result.returncode == codes[how], result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_init_with_the_shipped_matrix_shows_progress(capsys, tmp_path, monkeypatch, exported):
+    monkeypatch.setattr("metaod.history.shipped_folder", lambda: exported)
+    code, out, err = call(capsys, "db", "init", "--store", tmp_path / "new.db", "--shipped")
+    assert code == 0, err
+    assert "2 datasets" in out
+    assert err == "datasets: 2/2\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.db"]
+    facts = json.loads(good(capsys, "db", "info", "--store", tmp_path / "new.db", "--json"))
+    assert facts["datasets"] == 2

@@ -1,5 +1,7 @@
 """The command: exit codes, one-line errors, and no heavy imports at start."""
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -133,6 +135,103 @@ def test_output_cut_short_by_its_reader_is_no_error():
     )  # fmt: skip
     assert result.stderr == ""
     assert result.stdout.splitlines()[-1] == "0"
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="shells and signals of POSIX")
+
+
+@pytest.fixture
+def with_pipes(tmp_path, monkeypatch):
+    """Change to a folder with a table and two named pipes."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a,b\n1,2\n3,5\n5,1\n")
+    for name in ("pipe", "pipe.csv"):
+        os.mkfifo(name)
+
+
+@posix
+@pytest.mark.usefixtures("with_pipes")
+@pytest.mark.parametrize(
+    ("line", "code", "says"),
+    [
+        ("inspect - <&-", 2, "standard input is closed; name a file"),
+        ("inspect - </dev/zero", 2, "standard input is a device"),
+        ("inspect - </dev/null", 2, "is empty"),
+        ("inspect - <t.csv >&-", 0, ""),
+        ("inspect /dev/stdin <t.csv 2>&-", 0, ""),
+        ("inspect <(cat t.csv) <&-", 0, ""),
+    ],
+)
+def test_standard_streams(line, code, says):
+    result = subprocess.run(
+        f"{sys.executable} -m metaod {line}", shell=True, executable="/bin/bash",
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert result.returncode == code, result.stderr
+    assert says in result.stderr
+    assert len(result.stderr.splitlines()) == (code == 2)
+
+
+@posix
+@pytest.mark.usefixtures("with_pipes")
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("inspect /dev/zero", "is a device, not a file"),
+        ("detect t.csv --apply pipe", "pipe: is a named pipe, not a file; name a file"),
+        ("detect t.csv --apply /dev/zero", "/dev/zero: is a device, not a file"),
+        ("detect t.csv --apply .", "is a folder"),
+        ("detect t.csv --save pipe", "is a named pipe"),
+        ("detect t.csv --save /dev/full", "is a device"),
+        ("detect t.csv -o pipe.csv", "is a named pipe"),
+        ("detect t.csv --learner pipe", "learner"),
+        ("detect t.csv --learner /dev/zero", "learner"),
+        ("db info --store pipe", "is a named pipe"),
+        ("db info --store /dev/zero", "is a device"),
+        ("db init --store pipe", "exists already"),
+        ("db relatives --store my.db --also pipe", "is a named pipe"),
+        ("train --store my.db --out pipe", "is a named pipe"),
+        ("evaluate poc --testbed pipe --store my.db --out out", "pipe: is a named pipe"),
+        ("build --store new.db --data pipe", "pipe"),
+    ],
+)
+def test_paths_that_are_not_what_is_meant(capsys, line, says):
+    code, _, err = called(capsys, *line.split())
+    assert code == 2
+    assert says in err
+    assert len(err.splitlines()) == 1
+    assert Path("pipe").is_fifo()
+    assert Path("pipe.csv").is_fifo()
+
+
+@posix
+def test_a_signal_that_ends_the_process_removes_unfinished_files(capsys, monkeypatch, tmp_path):
+    unfinished = tmp_path / "t.new"
+
+    def working(**_):
+        unfinished.touch()
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            unfinished.unlink()
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(command, "app", working)
+    try:
+        assert called(capsys)[0] == 143
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert not unfinished.exists()
+
+
+def test_too_little_memory_is_a_user_error(capsys, monkeypatch):
+    def large(**_):
+        raise MemoryError
+
+    monkeypatch.setattr(command, "app", large)
+    code, _, err = called(capsys)
+    assert code == 2
+    assert "the memory does not suffice; give fewer rows" in err
 
 
 def test_completion_is_offered():

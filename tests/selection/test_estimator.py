@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from made_selection import MODELS, made_select, selecting
@@ -260,3 +262,15 @@ def test_scores_of_new_rows_do_not_depend_on_the_rows_beside_them():
     batch = pd.concat([digits, frame[frame["ward"] == "A"].head(1)]).assign(a=lambda t: t.a + 0.1)
     alone = [float(model.score_samples(batch.iloc[[row]])[0]) for row in range(len(batch))]
     np.testing.assert_allclose(model.score_samples(batch), alone)
+
+
+@pytest.mark.parametrize("name", ["read", "columns", "tocsr", "column_names", "shape"])
+@pytest.mark.parametrize("make", [pd.DataFrame, dict, pl.DataFrame, pa.table, "records", "array"])
+def test_a_column_may_have_the_name_of_an_attribute(make, name):
+    columns = {name: X[:, 0].tolist(), "b": X[:, 1].tolist()}
+    frame = pd.DataFrame(columns)
+    given = {"records": frame.to_dict("records"), "array": frame.to_records(index=False)}
+    table = given[make] if isinstance(make, str) else make(columns)
+    model = MetaOD().fit(table)
+    assert list(model.feature_names_in_) == [name, "b"]
+    assert model.predict(table).shape == (len(X),)

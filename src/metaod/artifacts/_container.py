@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadFile, UserError
+from metaod.tables import check_plain_file
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -58,9 +59,8 @@ def check_target(path: "str | PathLike[str]") -> Path:
     """Return the path of a file to write; refuse an existing file that is no artifact."""
     target = Path(path).expanduser()
     where = str(target)
+    check_plain_file(target)
     try:
-        if target.is_dir():
-            raise UserError("is a folder", where=where, remedy="name a file")
         if not target.parent.is_dir():
             what = f"there is no folder {target.parent}"
             raise UserError(what, where=where, remedy="make it first")
@@ -168,7 +168,8 @@ def read_container(path: "str | PathLike[str]") -> tuple[dict[str, Any], Arrays]
 
 @contextmanager
 def _opened(path: "str | PathLike[str]") -> Iterator[zipfile.ZipFile]:
-    where = Path(path)
+    where = Path(path).expanduser()
+    check_plain_file(where)
     try:
         if where.stat().st_size > _MAX_BYTES:
             raise _damaged(where, "is larger than any artifact")

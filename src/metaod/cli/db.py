@@ -17,6 +17,7 @@ from metaod.cli.build import (
     list_folders,
     make_budget,
 )
+from metaod.cli.progress import Steps
 from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import BadFile, BadParameter, UserError
 
@@ -51,13 +52,20 @@ def init(
     path = StoreLocation.parse(store).path
     if path is not None and path.exists():
         raise UserError("exists already", where=store, remedy="name another file")
-    with Store(store, create=True) as opened:
+    if path is not None and not path.parent.is_dir():
+        raise UserError("its folder does not exist", where=store, remedy="make it first")
+    # filled in memory: a command that is interrupted, or killed, leaves no file
+    with Store("sqlite://" if path is not None and shipped else store, create=True) as opened:
         if opened.datasets():
             raise UserError("exists already", where=store, remedy="name another store")
-        if shipped:
-            _print_merge(import_parquet(opened, shipped_folder()))
-        else:
+        if not shipped:
             console().print(f"{store}: an empty store")
+            return
+        with Steps() as progress:
+            report = import_parquet(opened, shipped_folder(), progress=progress.on_step)
+        if path is not None:
+            opened.write_file(path)
+    _print_merge(report)
 
 
 @app.command()
@@ -158,6 +166,9 @@ def relatives(
 def _read_pairs(path: Path) -> list[tuple[str, str, str]]:
     import csv
 
+    from metaod.tables import check_plain_file
+
+    check_plain_file(path)
     remedy = "write a CSV file with the header one,other,reason"
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -278,8 +289,10 @@ def import_(
     """
     from metaod.store import Store, import_parquet
 
-    with Store(store, create=True) as opened:
-        report = import_parquet(opened, folder, prefer=_check_prefer(prefer))
+    with Store(store, create=True) as opened, Steps() as progress:
+        report = import_parquet(
+            opened, folder, prefer=_check_prefer(prefer), progress=progress.on_step
+        )
     _print_merge(report)
 
 

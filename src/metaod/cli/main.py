@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import sys
 import traceback
 from typing import Annotated, NoReturn
@@ -18,12 +19,22 @@ from metaod.cli.evaluate import evaluate
 from metaod.cli.info import info
 from metaod.cli.inspect import inspect
 from metaod.cli.models import models
+from metaod.cli.screen import message, prepare_streams, visible
 from metaod.cli.select import select
 from metaod.cli.testbed import app as testbed_app
 from metaod.cli.train import learners, train
 from metaod.errors import UserError
 
-USER_ERROR, DEFECT, INTERRUPTED = 2, 1, 130
+USER_ERROR, DEFECT, INTERRUPTED, STOPPED = 2, 1, 130, 143
+
+
+class _Stopped(BaseException):
+    """SIGTERM was received."""
+
+
+def _stop(*_: object) -> NoReturn:
+    raise _Stopped
+
 
 # the base of all errors about options and arguments, wherever typer keeps it
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -71,14 +82,15 @@ def options(
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
-    """Run the command; exit with 0, 1 (a defect in metaod), 2 (an error of the user) or 130."""
+    """Run the command; exit with 0, 1 (a defect), 2 (an error of the user), 130 or 143."""
+    prepare_streams()
+    signal.signal(signal.SIGTERM, _stop)  # as for Ctrl-C, unfinished files are removed
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments  # accepted anywhere, also after the sub-command
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
         code = app(args=arguments, prog_name="metaod", standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except _UsageError as error:
         if not str(error):  # a group without a command has printed its help
             sys.exit(USER_ERROR)
@@ -87,6 +99,11 @@ def main(argv: list[str] | None = None) -> NoReturn:
         _fail(str(error), USER_ERROR, debug=debug)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", INTERRUPTED, debug=debug)
+    except _Stopped:
+        _fail("stopped by a signal", STOPPED, debug=debug)
+    except MemoryError:
+        what = "the memory does not suffice; give fewer rows or columns, or use a larger machine"
+        _fail(what, USER_ERROR, debug=debug)
     except BrokenPipeError:
         # the output was closed (`| head`): no error, and no message at shutdown
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -108,12 +125,12 @@ def _defect(error: Exception) -> str:
 def _usage_line(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "metaod"
-    message = error.format_message() if hasattr(error, "format_message") else str(error)
-    return f"{message.rstrip('.')}; see '{command} --help'"
+    what = error.format_message() if hasattr(error, "format_message") else str(error)
+    return f"{what.rstrip('.')}; see '{command} --help'"
 
 
-def _fail(message: str, code: int, *, debug: bool) -> NoReturn:
+def _fail(what: str, code: int, *, debug: bool) -> NoReturn:
     if debug:
         traceback.print_exc()
-    print("metaod: error: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201 - an error is one line
+    message(visible("metaod: error: " + " ".join(what.split())))
     sys.exit(code)

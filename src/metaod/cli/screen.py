@@ -1,6 +1,9 @@
 """Print: the console, grids, JSON, and messages to standard error."""
 
+import codecs
+import io
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -25,8 +28,33 @@ DataDir = Annotated[
 _LONG_SECONDS = 3.0
 
 
+# for terminals that lack a character; any other is shown as ?
+_PLAIN = {"×": "x", "·": "-", "–": "-", "…": "...", "±": "+-", "≠": "!=", "→": "->", "²": "^2"}
+
+
+def prepare_streams() -> None:
+    """Make printing safe: no closed stream, and no error for a character that cannot be shown."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller (>&-): what is printed is lost
+            setattr(sys, name, io.StringIO())
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="metaod-plain")
+
+
+def _replace_unknown(error: UnicodeError) -> tuple[str, int]:
+    """Handle an encoding error, as :func:`codecs.register_error` describes."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    unknown = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character, "?") for character in unknown), error.end
+
+
+codecs.register_error("metaod-plain", _replace_unknown)
+
+
 def console(*, stderr: bool = False) -> "Console":
-    """Return a console, 200 columns wide for a pipe; markup and emoji codes are plain text."""
+    """Return a console, as wide as the terminal, COLUMNS or else 200; markup is plain text."""
     from rich.console import Console
 
     class Screen(Console):
@@ -34,7 +62,8 @@ def console(*, stderr: bool = False) -> "Console":
             raise BrokenPipeError  # handled in main(); rich would exit with 1
 
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    width = shutil.get_terminal_size().columns if is_terminal else 200
+    given = is_terminal or os.environ.get("COLUMNS", "").isdecimal()
+    width = shutil.get_terminal_size().columns if given else 200
     return Screen(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
@@ -69,7 +98,9 @@ def grid(*headings: str, right: tuple[str, ...] = ()) -> "Grid":
 
 def print_json(data: Any) -> None:
     """Print JSON to standard output."""
-    typer.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    plain = not encoding.lower().startswith("utf")  # then others are written as \\u0000
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=plain, allow_nan=False))
 
 
 def message(text: str) -> None:

@@ -90,10 +90,11 @@ def check_target(target: Target, table: "Table") -> None:
 
 
 def _file(command: str, path: Path, source: str | None) -> Path:
+    from metaod.tables import check_plain_file
+
     if _ending(path) not in _ENDINGS:
         raise BadParameter(command, "--output", _LEGAL, str(path))
-    if path.is_dir():
-        raise UserError("is a folder", where=str(path), remedy="name a file in it")
+    check_plain_file(path, remedy="name a file, or - for a pipe")
     if not path.parent.is_dir():
         what = f"there is no folder {path.parent}"
         raise UserError(what, where=str(path), remedy="make it first")

@@ -19,7 +19,7 @@ from metaod.selection._saved import SavedPick
 from metaod.selection._select import Selection, check_seed, make_selection
 from metaod.selection._threshold import Contamination, check_contamination
 from metaod.selection._trust import table_notes
-from metaod.tables import Preparation, PreparedTable, Table, read_table, untyped_table
+from metaod.tables import Preparation, PreparedTable, Table, is_file, read_table, untyped_table
 
 
 class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not annotated
@@ -187,7 +187,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             return read_table(array) if reset else untyped_table(array)
         table = _as_table(X, typed=reset)
         # the names of a sparse matrix's columns are the reader's
-        named = table.frame.to_numpy() if hasattr(X, "tocsr") else table.frame
+        named = table.frame.to_numpy() if hasattr(type(X), "tocsr") else table.frame
         validate_data(self, named, reset=reset, skip_check_array=True)
         return table
 
@@ -212,15 +212,18 @@ def _as_table(X: Any, *, typed: bool) -> Table:
         return X
     if isinstance(X, PreparedTable):
         return Table(pd.DataFrame(X.X, index=X.index, columns=list(X.names)), source=X.source)
-    is_file = isinstance(X, str | PathLike) or callable(getattr(X, "read", None))
-    return read_table(X) if typed or is_file else untyped_table(X)
+    return read_table(X) if typed or is_file(X) else untyped_table(X)
 
 
 def _is_plain(X: Any) -> bool:
     """Whether X is an array or a list of rows: no frame, no file, no sparse matrix."""
-    return not isinstance(X, Table | PreparedTable | str | PathLike | Mapping) and not any(
-        hasattr(X, name) for name in ("columns", "read", "tocsr", "column_names")
-    )
+    if isinstance(X, list | tuple):
+        return not (X and all(isinstance(row, Mapping) for row in X))
+    if isinstance(X, np.ndarray):
+        return X.dtype.names is None
+    # of the type: a column may have any name
+    named = any(hasattr(type(X), name) for name in ("columns", "tocsr", "column_names"))
+    return not (isinstance(X, Table | PreparedTable | Mapping) or named or is_file(X))
 
 
 def _seed(random_state: Any) -> int:

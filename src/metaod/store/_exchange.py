@@ -38,6 +38,7 @@ from sqlalchemy import Connection, select
 
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.history import Evaluation, Sketch
+from metaod.learners import Progress
 from metaod.models import CellState, Mode, ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
@@ -236,7 +237,11 @@ def _sha256(path: Path) -> str:
 
 
 def import_parquet(
-    store: Store, folder: str | PathLike[str], *, prefer: Prefer = "target"
+    store: Store,
+    folder: str | PathLike[str],
+    *,
+    prefer: Prefer = "target",
+    progress: Progress | None = None,
 ) -> MergeReport:
     """Merge files that :func:`export_parquet` wrote into a store.
 
@@ -251,8 +256,10 @@ def import_parquet(
         The folder of the files.
     prefer : {"target", "source"}, default="target"
         Whose values are kept in a conflict; see :func:`~metaod.store.merge`.
+    progress : callable, optional
+        Called with what is imported, how many are done, and how many there are.
     """
-    return merge_source(store, _ExportedStore(Path(folder)), prefer)
+    return merge_source(store, _ExportedStore(Path(folder)), prefer, progress)
 
 
 _Record = TypeVar("_Record")

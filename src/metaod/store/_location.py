@@ -21,6 +21,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.store._locking import file_lock
 from metaod.store._schema import make_tables
+from metaod.tables import check_plain_file
 
 APPLICATION_ID = 0x4D654F44
 """The number in a SQLite file's header that marks a store: ``MeOD``."""
@@ -174,6 +175,26 @@ def create_file(path: Path, timeout: float) -> None:
         new.replace(path)
 
 
+def write_file(path: Path, connection: sqlite3.Connection) -> None:
+    """Write a store in memory to a new file: under another name, which is then changed."""
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.commit()
+    content = connection.serialize()
+    with file_lock(path.with_name(path.name + ".lock"), str(path)):
+        if file_exists(path):
+            raise UserError("exists already", where=str(path), remedy="name another file")
+        new = path.with_name(path.name + ".new")
+        try:
+            new.write_bytes(content)
+            new.replace(path)
+        except OSError as error:
+            what = f"cannot be written ({error.strerror})"
+            remedy = "name another folder, or free some space"
+            raise UserError(what, where=str(path), remedy=remedy) from error
+        finally:
+            new.unlink(missing_ok=True)
+
+
 def check_file(path: Path, *, read_only: bool) -> None:
     """Refuse a file that is not a store, or that cannot be written although it must be."""
     if not file_exists(path):
@@ -188,8 +209,7 @@ def check_file(path: Path, *, read_only: bool) -> None:
 
 
 def _check_header(path: Path) -> None:
-    if path.is_dir():
-        raise BadFile(path, "is a folder, not a store", remedy=_OTHER_FILE)
+    check_plain_file(path, remedy=_OTHER_FILE)
     if path.stat().st_size == 0:
         raise BadFile(path, "is an empty file, not a store", remedy=f"delete it, or {_OTHER_FILE}")
     # Read by SQLite: opening and closing the file here would release the locks of another

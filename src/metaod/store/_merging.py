@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, Evaluation, Sketch
+from metaod.learners import Progress
 from metaod.store import _rows as rows
 from metaod.store._records import (
     Cell,
@@ -140,7 +141,9 @@ def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeRe
         return merge_source(target, _StoreSource(connection), prefer)
 
 
-def merge_source(target: Store, source: Source, prefer: Prefer) -> MergeReport:
+def merge_source(
+    target: Store, source: Source, prefer: Prefer, progress: Progress | None = None
+) -> MergeReport:
     if prefer not in ("target", "source"):
         raise BadParameter("merge", "prefer", ("target", "source"), prefer)
     report = MergeReport()
@@ -148,9 +151,11 @@ def merge_source(target: Store, source: Source, prefer: Prefer) -> MergeReport:
         _merge_datasets(connection, source, report)
         _merge_models(connection, source.models, report)
         keys, models = rows.dataset_keys(connection), rows.model_keys(connection)
-        for dataset, content in source.contents():
+        for done, (dataset, content) in enumerate(source.contents(), start=1):
             merger = _DatasetMerger(connection, dataset, keys[dataset], models, report, prefer)
             merger.merge(content)
+            if progress is not None:
+                progress("datasets", done, len(source.datasets))
     return report
 
 

@@ -12,7 +12,13 @@ from metaod.history import Evaluation, Sketch
 from metaod.models import ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
-from metaod.store._location import StoreLocation, check_file, create_file, file_exists
+from metaod.store._location import (
+    StoreLocation,
+    check_file,
+    create_file,
+    file_exists,
+    write_file,
+)
 from metaod.store._locking import file_lock, lock_row, unlock_row
 from metaod.store._records import (
     Cell,
@@ -107,6 +113,21 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({str(self)!r})"
+
+    def write_file(self, path: str | PathLike[str]) -> None:
+        """Write a store in memory to a new file; the file is complete or absent.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, which must not exist.
+        """
+        target = StoreLocation.parse(path).path
+        if target is None or not self.location.is_sqlite or self.location.path is not None:
+            legal = "the path of a file, for a store in memory"
+            raise BadParameter("Store.write_file", "path", legal, str(path))
+        with self.reading() as connection:
+            write_file(target, connection.connection.driver_connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -20,7 +20,7 @@ from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._names import index_by_unnamed
 from metaod.tables.readers._reader import Content, ReadOptions, as_column_names, as_missing_words
 from metaod.tables.readers._source import open_path, open_stream
-from metaod.tables.readers.memory import read_memory
+from metaod.tables.readers.memory import is_in_memory, read_memory
 
 _COMMON_OPTIONS = frozenset({"label", "na", "text", "dayfirst", "bad_values", "max_bytes"})
 
@@ -118,7 +118,7 @@ def read_table(
     )
     if isinstance(source, str | PathLike):
         opened = open_path(source, max_bytes)
-    elif callable(getattr(source, "read", None)):  # a frame's column named read is not callable
+    elif is_file(source):
         opened = open_stream(source, max_bytes)
     else:
         _check_options(options, "a table in memory", frozenset({"decimal"}))
@@ -129,6 +129,13 @@ def read_table(
     table = _finish(content, options, opened.name, path=opened.name)
     again = partial(reader.read, opened, options)
     return replace(table, original=Original.of(content, again, options.label))
+
+
+def is_file(source: object) -> bool:
+    """Whether :func:`read_table` reads an object as a file: a path, or what has a method `read`."""
+    if isinstance(source, str | PathLike):
+        return True
+    return not is_in_memory(source) and callable(getattr(source, "read", None))
 
 
 def untyped_table(source: Any) -> Table:

@@ -14,7 +14,28 @@ from hypothesis.extra import numpy as npst
 from pandas.testing import assert_frame_equal
 
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
-from metaod.tables import read_table
+from metaod.tables import is_file, read_table
+
+# A column may have the name of any attribute by which a file, array or frame is recognised.
+ATTRIBUTES = ("read", "columns", "shape", "dtype", "tocsr", "column_names", "__array__", "values")
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_columns_with_names_of_attributes(make, name):
+    values = {name: [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0]}
+    source = make(values)
+    assert list(read_table(source).frame) == [name, "b"]
+    assert not is_file(source)
+
+
+def test_a_frame_with_a_method_read_is_a_frame():
+    class Frame(pd.DataFrame):
+        def read(self, size):
+            raise AssertionError
+
+    assert read_table(Frame({"a": [1, 2]})).frame["a"].tolist() == [1, 2]
+
 
 # arrays
 

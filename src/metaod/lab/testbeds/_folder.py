@@ -15,6 +15,7 @@ import pandas as pd
 from metaod.errors import BadFile, UserError
 from metaod.lab._catalogue import shape_text
 from metaod.lab.childsets._recipe import Recipe
+from metaod.tables import check_plain_file
 
 _MANIFEST = "manifest.json"
 _FORMAT = 1
@@ -159,6 +160,7 @@ def read_manifest(path: "str | PathLike[str]") -> Manifest:
     if path.is_dir():
         path = path / _MANIFEST
     remedy = "make the testbed with: metaod testbed poc|st --out DIR"
+    check_plain_file(path, remedy=remedy)
     try:
         document = json.loads(path.read_text("utf-8"))
     except OSError as error:

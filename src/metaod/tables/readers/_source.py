@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import io
+import os
 import stat
 import sys
 import zipfile
@@ -18,6 +19,7 @@ from metaod.errors import BadFile, UserError
 
 DEFLATE_RATIO = 1032  # deflate cannot shrink data to less than one part in this many
 
+_STDIN = "<stdin>"
 _CHUNK = 2**22
 _BYTE_ORDER_MARKS = {  # UTF-32 first: its little-endian mark begins with that of UTF-16
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
@@ -58,7 +60,7 @@ def open_path(path: "str | PathLike[Any]", max_bytes: int) -> Source:
     """Open a file, or standard input if the path is ``'-'``."""
     name = fsdecode(path)
     if name == "-":
-        return open_stream(sys.stdin.buffer, max_bytes, name="<stdin>")
+        return open_stream(_standard_input(), max_bytes, name=_STDIN)
     if not name:
         raise BadFile("''", "the path is empty", remedy="name a file, or '-' for a pipe")
     with suppress(RuntimeError):  # no home folder is known: ~ is part of the name
@@ -70,12 +72,40 @@ def open_path(path: "str | PathLike[Any]", max_bytes: int) -> Source:
                 return open_stream(stream, max_bytes, name=name)
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
-    if stat.S_ISDIR(status.st_mode):
-        raise BadFile(name, "is a folder", remedy="name a file inside it")
-    if not stat.S_ISREG(status.st_mode):
-        raise BadFile(name, "is a device, not a file", remedy="name a file, or '-' for a pipe")
+    _refuse_special(name, status.st_mode, remedy="name a file, or '-' for a pipe")
     check_bytes(name, "holds", status.st_size, max_bytes)
     return _decompressed(Source(name, PurePath(name).suffix.lower(), Path(name)), max_bytes)
+
+
+def check_plain_file(path: "str | PathLike[str]", *, remedy: str = "name a file") -> None:
+    """Refuse a folder, device, named pipe or socket; a path of nothing, or of a file, is fine.
+
+    Reading a device may never end, and opening a named pipe waits for another program.
+    """
+    with suppress(OSError, ValueError):  # what opens the file explains these
+        _refuse_special(fsdecode(path), Path(path).stat().st_mode, remedy=remedy)
+
+
+def _refuse_special(name: str, mode: int, *, remedy: str) -> None:
+    if stat.S_ISDIR(mode):
+        raise BadFile(name, "is a folder", remedy="name a file inside it")
+    if not stat.S_ISREG(mode):
+        kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+        kind = kinds.get(stat.S_IFMT(mode), "a device")
+        raise BadFile(name, f"is {kind}, not a file", remedy=remedy)
+
+
+def _standard_input() -> BinaryIO:
+    """Return standard input; refuse one that is closed, or a device that never ends."""
+    remedy = "name a file, or pipe the table into the command"
+    if sys.stdin is None or sys.stdin.closed:
+        raise BadFile(_STDIN, "standard input is closed", remedy=remedy)
+    stream = sys.stdin.buffer
+    with suppress(OSError, ValueError):  # a stream without a file, as in tests
+        mode = os.fstat(stream.fileno()).st_mode
+        if stat.S_ISCHR(mode) and not stream.isatty() and stream.read(1):
+            raise BadFile(_STDIN, "standard input is a device", remedy=remedy)
+    return stream
 
 
 def open_stream(stream: Any, max_bytes: int, *, name: str | None = None) -> Source:

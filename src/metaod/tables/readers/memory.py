@@ -23,6 +23,17 @@ _LEGAL = (
 )
 
 
+def is_in_memory(source: object) -> bool:
+    """Whether an object is a table and no file, judged by its type.
+
+    Attributes of the object itself say nothing: a frame may have a column named ``read``.
+    """
+    if isinstance(source, pd.DataFrame | pd.Series | Mapping | list | tuple | np.ndarray):
+        return True
+    protocols = ("__arrow_c_stream__", "__dataframe__", "__array__", "tocsr")
+    return any(hasattr(type(source), name) for name in protocols)
+
+
 def read_memory(source: object, options: ReadOptions) -> Content:
     """Convert an object to a table; the index and row order of a frame are kept."""
     import scipy.sparse  # noqa: PLC0415 - slow to import
@@ -34,13 +45,13 @@ def read_memory(source: object, options: ReadOptions) -> Content:
     if scipy.sparse.issparse(source):
         dense = densify(source, options.max_bytes, f"the {type(source).__name__}")
         return _from_array(dense)
-    if hasattr(source, "__arrow_c_stream__"):
+    if hasattr(type(source), "__arrow_c_stream__"):
         return _from_arrow(source)
     if isinstance(source, Mapping):
         return _from_columns({str(name): column for name, column in source.items()})
     if isinstance(source, list | tuple):
         return _from_rows(source)
-    if hasattr(source, "__array__"):
+    if hasattr(type(source), "__array__"):
         return _from_array(np.asanyarray(source))
     raise BadParameter("read_table", "source", _LEGAL, source)
 
