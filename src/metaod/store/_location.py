@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, NullPool, StaticPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -175,7 +176,7 @@ def create_file(path: Path, timeout: float) -> None:
         new.replace(path)
 
 
-def write_file(path: Path, connection: sqlite3.Connection) -> None:
+def write_file(path: Path, connection: Any) -> None:
     """Write a store in memory to a new file: under another name, which is then changed."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.commit()
