@@ -36,7 +36,7 @@ def prepare_streams() -> None:
     """Make printing safe: no closed stream, and no error for a character that cannot be shown."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller (>&-): what is printed is lost
-            setattr(sys, name, io.StringIO())
+            setattr(sys, name, io.TextIOWrapper(io.BytesIO(), "utf-8"))
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="metaod-plain")
