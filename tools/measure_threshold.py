@@ -1,14 +1,16 @@
 """Compare ways to set a threshold on scores, on labelled datasets; print a Markdown table.
 
-python tools/measure_threshold.py FOLDER
+python tools/measure_threshold.py FOLDER SCORES
 
 FOLDER holds labelled datasets (see metaod.history.iter_folder). Datasets of the final origins
-are left out, as are those of more than 10,000 rows or 100 columns.
+are left out, as are those of more than 10,000 rows or 100 columns. SCORES is a folder where the
+models' scores are kept, as `metaod build` does beside a store; what it lacks is computed.
 """
 
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +19,9 @@ from scipy import stats
 
 from metaod.history import average_precision, final_origins, iter_folder, shipped_datasets
 from metaod.history._references import AverageScores
-from metaod.models import COMMITTEE, ModelSpec, average_of, score_models
-from metaod.selection._threshold import USUAL_SHARE, estimated_share
+from metaod.models import COMMITTEE, CellState, ModelSpec, Scored, average_of, score_models
+from metaod.selection._threshold import USUAL_SHARE, clear_gap, estimated_share
+from metaod.store import ScoreCache
 
 Scores = npt.NDArray[np.float64]
 Share = Callable[[Scores], float]
@@ -44,7 +47,7 @@ class Case:
     y: npt.NDArray[np.int8]
 
 
-def cases(folder: str) -> Iterator[Case]:
+def cases(folder: str, kept: ScoreCache) -> Iterator[Case]:
     """Score the models on the datasets of a folder."""
     origins = shipped_datasets().set_index("name")["origin"]
     for entry in iter_folder(folder):
@@ -55,8 +58,19 @@ def cases(folder: str) -> Iterator[Case]:
             continue
         dataset = entry.load()
         averaging = AverageScores(MODELS, 1)
-        for scored in score_models(dataset.X, sorted(averaging.members), trials=1):
-            averaging.add(scored)
+        members = {member.id: member for member in averaging.members}
+        scores = kept.read(dataset.fingerprint)
+        missing = [member for name, member in members.items() if (name, 0) not in scores]
+        if missing:
+            scored = score_models(dataset.X, sorted(missing), trials=1)
+            new = {(s.spec.id, 0): s.scores for s in scored if s.scores is not None}
+            kept.write(dataset.fingerprint, {key: v.astype(np.float32) for key, v in new.items()})
+            scores |= new
+        for name, member in members.items():
+            own = scores.get((name, 0))
+            state = CellState.FAILED if own is None else CellState.OK
+            values = None if own is None else own.astype(np.float64)
+            averaging.add(Scored(member, 0, state, values, 0.0))
         for scored in averaging.scored():
             if scored.scores is not None:
                 yield Case(origin, scored.scores, dataset.y)
@@ -150,6 +164,12 @@ def _held(share: Share, weight: float) -> Share:
 
 _BEYOND_ONE = above(lambda scores: float(scores.mean() + scores.std()))
 
+
+def _gap_share(scores: Scores) -> float | None:
+    n_above = clear_gap(scores)
+    return None if n_above is None else n_above / len(scores)
+
+
 WAYS: dict[str, Share] = {
     "fixed 10 %": lambda _: 0.1,
     "fixed 5 %": lambda _: 0.05,
@@ -173,6 +193,7 @@ WAYS: dict[str, Share] = {
     "two groups, half way to 10 %": _held(above(_two_groups), 0.5),
     "mean + 1 sd, a quarter from 10 %": _held(_BEYOND_ONE, 0.25),
     "**auto**: mean + 1 sd, half way to 10 %": estimated_share,
+    "clear gap, else auto": lambda scores: _gap_share(scores) or estimated_share(scores),
 }
 
 
@@ -197,7 +218,7 @@ def measured(found: list[Case]) -> pd.DataFrame:
 
 def main() -> None:
     """Score, measure, print."""
-    found = list(cases(sys.argv[1]))
+    found = list(cases(sys.argv[1], ScoreCache(Path(sys.argv[2]))))
     table = measured(found)
     by_origin = table.groupby(["way", "origin"])[["f1", "error", "share"]].mean()
     where_works = table[table["works"]].groupby("way")["f1"].mean()
@@ -218,6 +239,25 @@ def main() -> None:
             cells += [f"{own[column].mean():.4f}", f"{low:+.4f} to {high:+.4f}"]
         cells += [f"{own['share'].mean():.1%}", f"{where_works[name]:.3f}"]
         print("| " + " | ".join(cells) + " |")
+    print(f"\n{_gaps(found)}")
+
+
+def _gaps(found: list[Case]) -> str:
+    """Compare the rows above clear gaps with those that auto flags, as means over origins."""
+    rows = []
+    for case in found:
+        n_above = clear_gap(case.scores)
+        if n_above is None:
+            continue
+        falling = np.sort(case.scores)[::-1]
+        above = case.scores >= falling[n_above - 1]
+        flagged = case.scores > np.quantile(case.scores, 1 - estimated_share(case.scores))
+        y = case.y == 1
+        rows.append((case.origin, y[above].mean(), y[flagged].mean(), f1(above, y), f1(flagged, y)))
+    columns = ["origin", "above", "flagged", "f1 above", "f1 flagged"]
+    by_origin = pd.DataFrame(rows, columns=columns).groupby("origin").mean()
+    means = ", ".join(f"{name} {value:.3f}" for name, value in by_origin.mean().items())
+    return f"Clear gaps: {len(rows)} cases of {len(by_origin)} origins; share of outliers: {means}."
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 
 import numpy as np
@@ -52,6 +53,7 @@ def test_the_screen_shows_the_pick_the_count_and_the_top_rows(call, table):
     assert MODELS[0] not in out
     assert "warning: the table is made up" in out
     assert "flagged: 1 of 41 rows (2.4%)" in out
+    assert re.search(r"clear gap: rank 1 scores [\d.]+, rank 2 [\d.]+$", out, re.MULTILINE)
     first = next(line.split() for line in out.splitlines() if line.split()[:1] == ["1"])
     assert first[1] == "41"
     assert first[3:] == ["yes", "900", "black", "40"]
@@ -269,6 +271,14 @@ def test_a_percentage_is_a_share(call, table):
     assert call(table, "--contamination", "10%").out == call(table, "--contamination", "0.1").out
 
 
+def test_the_screen_tells_how_clear_the_gap_is(call, table, tmp_path):
+    assert "; --top-n 1 flags the rows above it" in call(table, "--contamination", "20%").out
+    smooth = np.random.default_rng(0).normal(size=(200, 2))
+    pd.DataFrame(smooth, columns=["a", "b"]).to_csv(tmp_path / "smooth.csv", index=False)
+    out = call(tmp_path / "smooth.csv").out
+    assert "no clear gap: scores fall off smoothly" in out
+
+
 def test_exactly_the_highest_scores_are_flagged(call, table, tmp_path):
     out = call(table, "--top-n", "3", "-o", tmp_path / "s.csv", "--save", tmp_path / "p.mod").out
     assert "flagged: 3 of 41 rows" in out
@@ -296,6 +306,8 @@ def test_json_holds_the_pick_and_the_flagged_rows(call, table, tmp_path):
     assert (found["n_rows"], found["n_columns"], found["n_flagged"]) == (41, 3, 2)
     assert found["pick"] == {MODELS[0]: 1.0}
     assert "the table is made up" in found["warnings"]
+    assert found["gap"]["n_above"] == 1
+    assert found["gap"]["above"] == found["flagged"][0]["score"]
     assert found["flagged"][0]["row"] == 41
     assert found["flagged"][0]["rank"] == 1
     assert found["flagged"][0]["score"] > found["threshold"]

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from metaod.errors import BadParameter
 from metaod.selection import check_contamination
-from metaod.selection._threshold import USUAL_SHARE, estimated_share, threshold_of
+from metaod.selection._threshold import USUAL_SHARE, clear_gap, estimated_share, threshold_of
 
 RNG = np.random.default_rng(0)
 FINITE = st.floats(-1e200, 1e200, allow_nan=False, allow_subnormal=False)
@@ -63,6 +63,29 @@ def test_the_unit_of_the_scores_does_not_matter(scores, factor):
 def test_illegal_shares_are_refused(value):
     with pytest.raises(BadParameter, match="'auto' or a number in the range"):
         check_contamination(value)
+
+
+@pytest.mark.parametrize("n_above", [1, 3, 12, 50])
+def test_a_clear_gap_is_found_below_the_rows_that_stand_out(n_above):
+    scores = np.concatenate([RNG.normal(0, 1, 400), RNG.normal(20, 0.5, n_above)])
+    assert clear_gap(RNG.permutation(scores)) == n_above
+
+
+@pytest.mark.parametrize("draw", [RNG.exponential, RNG.standard_normal, RNG.random])
+@pytest.mark.parametrize("size", [40, 200, 1000])
+def test_smooth_tails_have_no_clear_gap(draw, size):
+    found = [clear_gap(draw(size=size)) is not None for _ in range(200)]
+    assert np.mean(found) <= 0.03
+
+
+@given(arrays(np.float64, st.integers(1, 60), elements=FINITE))
+@settings(derandomize=True, deadline=None, max_examples=60)
+def test_a_gap_is_found_or_not_for_all_scores(scores):
+    n_above = clear_gap(scores)
+    if n_above is not None:
+        falling = np.sort(scores)[::-1]
+        assert 1 <= n_above <= len(scores) / 4
+        assert falling[n_above - 1] > falling[n_above]
 
 
 def test_numpy_numbers_are_shares():

@@ -202,7 +202,10 @@ def _found(
         model.selection_,
         top_n,
     )
-    return found if top_n is None else replace(found, notes=_with_ties(found, top_n))
+    if top_n is None:
+        return found
+    threshold = float(found.scores[found.order[top_n - 1 : top_n + 1]].mean())
+    return replace(found, notes=_with_ties(found, top_n), threshold=threshold)
 
 
 def _with_ties(found: Detection, top_n: int) -> tuple[str, ...]:
@@ -284,6 +287,9 @@ def _document(found: Detection) -> dict[str, Any]:
         "warnings": list(found.warnings),
         "notes": [*found.table.warnings, *found.notes],
         "threshold": found.threshold,
+        "gap": dict(zip(("n_above", "above", "below"), found.gap, strict=True))
+        if found.gap
+        else None,
         "n_flagged": len(order),
         "flagged": rows,
     }

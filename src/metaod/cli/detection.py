@@ -47,6 +47,17 @@ class Detection:
         return (self.order.argsort() < self.top_n).astype("int64")
 
     @cached_property
+    def gap(self) -> tuple[int, float, float] | None:
+        """Rows above a clear gap in the scores, and the scores at its ends; or None."""
+        from metaod.selection import clear_gap
+
+        n_above = clear_gap(self.scores)
+        if n_above is None:
+            return None
+        above, below = self.scores[self.order[n_above - 1 : n_above + 1]].tolist()
+        return n_above, above, below
+
+    @cached_property
     def order(self) -> "npt.NDArray[np.intp]":
         """Places of the rows, the most outlying first; equal scores as in the table."""
         return (-self.scores).argsort(kind="stable")
@@ -71,16 +82,29 @@ def print_detection(
     print_notes(out, (*found.table.warnings, *found.notes), warnings)
     n_flagged = int(found.flags.sum())
     n_rows = len(found.flags)
+    limit = f"score above {found.threshold:.4g}"
+    if found.top_n is not None:
+        limit = f"score {found.scores[found.order[found.top_n - 1]]:.4g} or more"
     out.print(
-        f"flagged: {n_flagged} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%}), "
-        f"score above {found.threshold:.4g}"
+        f"flagged: {n_flagged} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%}), {limit}"
     )
+    if found.selection is not None:
+        out.print(_about_gap(found))
     if top:
         out.print(_top_rows(found, top, out.width if out.is_terminal else _SCREEN))
     hidden = n_flagged - top
     if top and hidden > 0:
         hint = "" if is_written else "; -o FILE writes all rows"
         out.print(f"... and {counted(hidden, 'more flagged row')}{hint}")
+
+
+def _about_gap(found: Detection) -> str:
+    """Say whether the scores tell how many rows stand out."""
+    if found.gap is None:
+        return "no clear gap: scores fall off smoothly, so the number of flags is a convention"
+    n_above, above, below = found.gap
+    hint = "" if n_above == found.flags.sum() else f"; --top-n {n_above} flags the rows above it"
+    return f"clear gap: rank {n_above} scores {above:.4g}, rank {n_above + 1} {below:.4g}{hint}"
 
 
 def _top_rows(found: Detection, top: int, width: int) -> Any:
@@ -92,10 +116,8 @@ def _top_rows(found: Detection, top: int, width: int) -> Any:
     own.append(("score", [f"{found.scores[place]:.4g}" for place in places]))
     own.append(("flag", ["yes" if found.flags[place] else "" for place in places]))
     room = width - sum(_width(*column) for column in own)
-    frame, used = (
-        found.table.frame,
-        {column.name for column in found.record.columns if column.is_used},
-    )
+    frame = found.table.frame
+    used = {column.name for column in found.record.columns if column.is_used}
     names = sorted(frame.columns, key=lambda name: name not in used)
     shown: list[tuple[str, list[str]]] = []
     for name in names:
@@ -130,4 +152,5 @@ def _cell(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    return visible(text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…")
+    shown = visible(text[: _LONGEST_CELL + 1])
+    return shown if len(shown) <= _LONGEST_CELL else shown[: _LONGEST_CELL - 1] + "…"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from metaod.selection._explanation import family_names
 from metaod.selection._select import Selection, select
-from metaod.selection._threshold import TOO_MANY_TIES, check_contamination
+from metaod.selection._threshold import TOO_MANY_TIES, check_contamination, clear_gap
 from metaod.selection._trust import table_notes
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ __all__ = [
     "MetaOD",
     "Selection",
     "check_contamination",
+    "clear_gap",
     "family_names",
     "load",
     "select",

@@ -15,6 +15,8 @@ USUAL_SHARE = 0.1
 TOO_MANY_TIES = "too many rows share the score at the threshold"
 
 _FEWEST, _MOST = 0.005, 0.5
+_CLEAR_FALL = 0.25
+_CHANCE = 0.001  # of a gap in a smooth tail that is taken as clear
 
 
 def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
@@ -46,6 +48,37 @@ def estimated_share(scores: Scores) -> float:
     scaled = scores / largest if largest > 1e100 else scores
     beyond = float(np.mean(scaled > scaled.mean() + scaled.std()))
     return float(np.sqrt(USUAL_SHARE * np.clip(beyond, _FEWEST, _MOST)))
+
+
+def clear_gap(scores: Scores) -> int | None:
+    """Return how many rows lie above a clear gap in the upper quarter of the scores, or None.
+
+    A gap is clear if the score falls by a quarter of its height above the median or more, and if
+    so large a gap is improbable in a smooth tail: if scores fall off exponentially, the k-th gap
+    times k has the same distribution for every k (Rényi).
+
+    Examples
+    --------
+    >>> clear_gap(np.array([*range(100), 180, 200.0]))
+    2
+    >>> clear_gap(np.arange(100.0)) is None
+    True
+    """
+    falling = np.sort(scores / max(1.0, float(np.abs(scores).max(initial=0.0))))[::-1]
+    n_gaps = len(falling) // 4
+    if n_gaps < 2:
+        return None
+    gaps = falling[:n_gaps] - falling[1 : n_gaps + 1]
+    heights = falling[:n_gaps] - np.median(falling)
+    spacings = gaps * np.arange(1, n_gaps + 1)
+    usual = (spacings.sum() - spacings) / (n_gaps - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        falls = np.where(heights > 0, gaps / heights, 0.0)
+        ratios = np.where(gaps > 0, spacings / usual, 0.0)
+    # an exponential spacing over the mean of the others has an F distribution; Bonferroni
+    chances = n_gaps * (1 + ratios / (n_gaps - 1)) ** -(n_gaps - 1.0)
+    is_clear = (falls >= _CLEAR_FALL) & (chances <= _CHANCE)
+    return int(np.where(is_clear, falls, 0.0).argmax()) + 1 if is_clear.any() else None
 
 
 def threshold_of(scores: Scores, share: float) -> float:

@@ -96,10 +96,9 @@ class RawText:
             if row >= 0:
                 has_rows = True
                 if wanted is None or wanted[row]:
-                    further = self._further(cells(row))
-                    stream.write(self._encoded(body) + further + self._encoded(end))
+                    stream.write(self._encoded(body + self._further(cells(row)) + end))
             elif row == _HEADER:
-                stream.write(self._encoded(body) + self._further(names) + self._encoded(end))
+                stream.write(self._encoded(body + self._further(names) + end))
             elif wanted is None or not has_rows:
                 stream.write(self._encoded(body + end))
 
@@ -122,19 +121,21 @@ class RawText:
                     starts[row], sizes[row] = place, len(body)
                     place += rows.write(body)
                 elif row == _HEADER:
-                    stream.write(self._encoded(body) + self._further(names) + self._encoded(end))
+                    stream.write(self._encoded(body + self._further(names) + end))
                 elif place == 0:
                     stream.write(self._encoded(body + end))
-            end = self._encoded(usual_end or b"\n")
+            end = usual_end or b"\n"
             for row in order.tolist():
                 rows.seek(starts[row])
                 body = rows.read(sizes[row])
-                stream.write(self._encoded(body) + self._further(cells(row)) + end)
+                stream.write(self._encoded(body + self._further(cells(row)) + end))
 
     def _further(self, cells: Sequence[str]) -> bytes:
-        quoted = (f'"{cell}"' if self.delimiter in cell else cell for cell in cells)
-        text = "".join(f"{self.delimiter}{cell}" for cell in quoted)
-        return self._encoded(text.encode())
+        text = self.delimiter.join(("", *cells))
+        if text.count(self.delimiter) > len(cells):
+            quoted = (f'"{cell}"' if self.delimiter in cell else cell for cell in cells)
+            text = self.delimiter.join(("", *quoted))
+        return text.encode()
 
     # records
 
