@@ -13,6 +13,7 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.tables._column_types import BadValues, ColumnTyper, mask_missing
 from metaod.tables._file_kinds import choose_reader
+from metaod.tables._footers import Footer, find_footer
 from metaod.tables._notations import Hints
 from metaod.tables._original import Original
 from metaod.tables._table import Table
@@ -38,7 +39,7 @@ def read_table(
     dayfirst: bool | None = None,
     bad_values: BadValues = "error",
     skip_rows: int | None = None,
-    skip_footer: int = 0,
+    skip_footer: int | None = None,
     sheet: str | int | None = None,
     variable: str | None = None,
     max_bytes: int = 8 * 2**30,
@@ -75,10 +76,11 @@ def read_table(
         error names these values of all columns (the default), they are taken as missing, or their
         columns as text.
     skip_rows : int, optional
-        Lines above the table, of delimited text and sheets. By default lines of a title are
-        detected.
-    skip_footer : int
-        Rows below the table, such as totals, of delimited text and sheets.
+        Lines above the table, of delimited text and sheets. By default, lines of a title are
+        detected and passed over, with a warning.
+    skip_footer : int, optional
+        Rows below the table, of delimited text and sheets. By default, a last row that begins
+        with a word such as Total and holds sums of the rows above is left out, with a warning.
     sheet : str or int, optional
         Sheet of a workbook, by name or counted from 0; by default the first with a table.
     variable : str, optional
@@ -126,7 +128,15 @@ def read_table(
     reader = choose_reader(opened)
     _check_options(options, reader.kind, reader.options)
     content = reader.read(opened, options)
-    table = _finish(content, options, opened.name, path=opened.name)
+    footer = None
+    if "skip_footer" in reader.options and options.skip_footer is None:
+        footer = find_footer(content.frame, content.decimal)
+    if footer is not None and footer.is_sure:
+        options = replace(options, skip_footer=footer.n_rows)
+        content = reader.read(opened, options)
+        content = replace(content, warnings=(*content.warnings, footer.left_out()))
+        footer = None
+    table = _finish(content, options, opened.name, path=opened.name, footer=footer)
     again = partial(reader.read, opened, options)
     return replace(table, original=Original.of(content, again, options.label))
 
@@ -149,7 +159,13 @@ def _check_options(options: ReadOptions, kind: str, takes: frozenset[str]) -> No
             raise BadParameter("read_table", name, f"left out for {kind}", getattr(options, name))
 
 
-def _finish(content: Content, options: ReadOptions, source: str, path: str | None) -> Table:
+def _finish(
+    content: Content,
+    options: ReadOptions,
+    source: str,
+    path: str | None,
+    footer: Footer | None = None,
+) -> Table:
     """Apply the options that every format takes, and refuse an empty table."""
     typer = ColumnTyper(
         missing=frozenset(options.na).union(() if content.declares_types else MISSING_WORDS),
@@ -161,7 +177,8 @@ def _finish(content: Content, options: ReadOptions, source: str, path: str | Non
         name_row=content.locate,
         line_of=content.line_of,
         declared=content.declares_types,
-        warnings=list(content.warnings),
+        warnings=[*content.warnings, *([footer.offered()] if footer else [])],
+        footer=footer.offered() if footer else "",
     )
     frame = typer.type_frame(content.frame, {*options.text, options.label})
     warnings = typer.warnings

@@ -55,12 +55,53 @@ def test_sheets():
     data = book(("One", [["a"], [1]]), ("Two", [["b"], [2]]))
     table = read(data)
     assert list(table.frame) == ["a"]
-    assert "of 2 sheets the first, 'One'" in table.warnings[0]
+    assert "of 2 sheets ('One', 'Two') 'One' was read" in table.warnings[0]
     assert list(read(data, sheet="Two").frame) == ["b"]
     assert list(read(data, sheet=1).frame) == ["b"]
     for sheet in ("Three", 2, -1):
         with pytest.raises(BadParameter, match="'One', 'Two'"):
             read(data, sheet=sheet)
+
+
+COVERS = [
+    [],
+    [["Annual report"]],
+    [["Annual report"], [], ["by", "me"], ["on", dt.date(2024, 1, 2)]],
+    [["About these data"], ["a paragraph of text"], ["another one"], ["and a last one"]],
+]
+
+
+@pytest.mark.parametrize("cover", COVERS)
+def test_a_cover_sheet_is_passed_over(cover):
+    data = book(("Cover", cover), ("Data", [["a", "b"], [1, 2], [3, 4]]), ("Notes", [["x"]]))
+    table = read(data)
+    assert table.frame.to_dict("list") == {"a": [1, 3], "b": [2, 4]}
+    [warning] = table.warnings
+    assert warning == (
+        "of 3 sheets ('Cover', 'Data', 'Notes') 'Data' was read, as no table begins in 'Cover' "
+        "(sheet=NAME, --sheet NAME, for another)"
+    )
+
+
+def test_a_sheet_of_text_is_a_table():
+    rows = [["name", "city"], *[[f"n{row}", "Rome"] for row in range(6)]]
+    assert list(read(book(("A", rows), ("B", [["a"], [1], [2]]))).frame) == ["name", "city"]
+
+
+def test_titles_and_totals_of_a_sheet():
+    rows = [["Sales"], ["made", "today"], [], ["city", "n", "price", "day"]]
+    rows += [["Rome", 1, "1,50", "18.03.2024"], ["Bonn", 2, "2,50", "19.03.2024"]]
+    rows += [["Oslo", 4, "0,25", "20.03.2024"], ["Total", 7, "4,25"]]
+    table = read(book(("S", rows)))
+    assert table.frame["n"].tolist() == [1, 2, 4]
+    assert table.frame["price"].tolist() == [1.5, 2.5, 0.25]
+    assert table.frame["day"].dtype.kind == "M"
+    assert "the first 3 lines were passed over as a title: 'Sales'" in table.warnings[0]
+    assert "the last row begins with 'Total', and was left out" in table.warnings[1]
+    assert len(read(book(("S", rows)), skip_footer=0, bad_values="text").frame) == 4
+    assert len(read(book(("S", rows)), skip_rows=3, skip_footer=2).frame) == 2
+    with pytest.raises(BadFile, match="no rows between those that are skipped"):
+        read(book(("S", rows)), skip_rows=8)
 
 
 def test_blank_rows_and_columns_are_left_out():

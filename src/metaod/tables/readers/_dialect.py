@@ -7,19 +7,21 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import dropwhile, zip_longest
 
 from metaod.errors import BadFile
 from metaod.tables._text_values import CODE, NUMBER
 from metaod.tables.readers._names import check_names, default_names, has_header
 from metaod.tables.readers._reader import ReadOptions, is_delimiter
 from metaod.tables.readers._source import Source
+from metaod.tables.readers._titles import count_titles, title_warning
 
 # in order of preference where several fit: commas also stand inside numbers
 _DELIMITERS = "\t;|,"
 _HEAD_BYTES = 2**20
 _HEAD_RECORDS = 1000
 _SEPARATOR_LINE = re.compile(r"sep=(.)(?:\r\n|\r|\n)", re.IGNORECASE)
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 _BLANK_LINES = re.compile(r"(?:\r\n|\r|\n)*")
 _BLANK_LINES_OF_BLANKS = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 _DECIMALS = {mark: re.compile(rf"\s*[+-]?[0-9]*[{mark}][0-9]+\s*") for mark in ".,"}
@@ -55,6 +57,9 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
     if separator and is_delimiter(separator[1]):
         delimiter = delimiter or separator[1]
         skip_lines, text = 1, text[separator.end() :]
+    if options.skip_rows:
+        text = _LINE.sub("", text, count=options.skip_rows)
+        skip_lines += options.skip_rows
     if delimiter is None:
         candidates = "\t" if source.suffix in (".tsv", ".tab") else _DELIMITERS
         candidates = "".join(mark for mark in candidates if mark != options.decimal)
@@ -71,6 +76,13 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
         what = "the first record does not end"
         raise BadFile(source.name, what, line=skip_lines + 1, remedy=remedy)
     _refuse_comment(source, records, skip_lines)
+    n_titles, title = 0, None
+    if options.skip_rows is None and options.header is not False and delimiter != " ":
+        n_titles = count_titles(records, missing)
+    if n_titles:
+        n_lines = _lines_before(text, delimiter, n_titles)
+        title = title_warning(records[:n_titles], skip_lines + n_lines)
+        skip_lines, records = skip_lines + n_lines, records[n_titles:]
 
     header, header_warning = options.header, None
     if header is None:
@@ -92,7 +104,7 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
         header,
         skip_lines,
         _code_columns(names, data),
-        warnings=tuple(warning for warning in (header_warning, decimal_warning) if warning),
+        warnings=tuple(filter(None, (title, header_warning, decimal_warning))),
     )
 
 
@@ -138,6 +150,17 @@ def _split_records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
     return records if whole else records[:-1]
 
 
+def _lines_before(text: str, delimiter: str, n_records: int) -> int:
+    """Return how many lines the first records and the blank lines below them take."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    n_lines = 0
+    for record in reader:
+        if record and n_records == 0:
+            return n_lines
+        n_lines, n_records = reader.line_num, n_records - bool(record)
+    return n_lines
+
+
 def _detect_delimiter(text: str, candidates: str, whole: bool) -> str:
     fits = {mark: _fit(_split_records(text, mark, whole)) for mark in candidates}
     best = max(candidates, key=lambda mark: fits[mark])  # the first of equals
@@ -152,9 +175,12 @@ def _fit(records: Sequence[Sequence[str]]) -> tuple[bool, float]:
     """Return whether a delimiter fits the first record, and what share of all it fits."""
     [(width, count)] = Counter(map(len, records)).most_common(1) or [(1, 0)]
     share = count / max(1, len(records))
-    if width == 1 or share <= 0.5:
-        return False, 0.0
-    return len(records[0]) == width, share
+    if width > 1 and share > 0.5:
+        return len(records[0]) == width, share
+    # below lines of a title, which are shorter
+    table = list(dropwhile(lambda record: len(record) < 2, records))
+    is_table = len(table) >= 3 and len(set(map(len, table))) == 1
+    return False, share / 2 if is_table else 0.0
 
 
 def _detect_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
@@ -191,5 +217,5 @@ def _refuse_comment(source: Source, records: Sequence[Sequence[str]], skip_lines
         are_numbers = len(record) == 1 and all(map(_NUMBER.fullmatch, words))
         widths.add(len(words) if are_numbers else len(record))
     if records[0][0].startswith("#") and rest and len(records[0]) not in widths:
-        remedy = "comment lines are not read: remove them"
+        remedy = "comment lines are not read: remove them, or set skip_rows (--skip-rows)"
         raise BadFile(source.name, "begins with a comment", line=skip_lines + 1, remedy=remedy)

@@ -4,13 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+import numpy as np
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile
+from metaod.tables._notations import Hints, Notation, find_notation
 from metaod.tables._text_values import BOOLEANS, DATE, NUMBER
 
 _VALUE = re.compile(rf"{NUMBER['.']}|{NUMBER[',']}|{DATE}")
 _ROWS_TO_CHECK = 200
+_COLUMNS_TO_READ = 100  # in some notation, which takes a millisecond each
 
 
 def default_names(n_columns: int) -> tuple[str, ...]:
@@ -35,7 +38,14 @@ def has_header(
         below = [row[column] for row in rest[:_ROWS_TO_CHECK] if column < len(row)]
         present = [field for field in below if _as_text(field) not in missing]
         n_values = sum(_is_value(field) for field in present)
-        if word and present and n_values >= 0.9 * len(present):
+        if not word or not present:
+            continue
+        if n_values >= 0.9 * len(present):
+            return True, None
+        notation = _notation_of(present) if column < _COLUMNS_TO_READ else None
+        if notation is not None and notation.parse([_as_text(first[column])])[1][0]:
+            is_word[column] = False
+        elif notation is not None:
             return True, None
     if is_word[0] or _as_text(first[0]) == "":
         is_word = is_word[1:]
@@ -93,6 +103,13 @@ def _as_text(field: object) -> str:
 def _is_value(field: object) -> bool:
     text = _as_text(field)
     return bool(_VALUE.fullmatch(text)) or text.lower() in BOOLEANS
+
+
+def _notation_of(fields: Sequence[object]) -> Notation | None:
+    """Return the notation in which all fields of a column are written, if there is one."""
+    texts = list(dict.fromkeys(map(_as_text, fields)))
+    found = find_notation(texts, np.ones(len(texts), dtype=np.intp), Hints())
+    return found.notation if found is not None and found.fits.all() and not found.codes else None
 
 
 def _counts_from_zero(first: Sequence[object]) -> bool:

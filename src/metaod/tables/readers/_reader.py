@@ -29,7 +29,7 @@ class ReadOptions:
     dayfirst: bool | None = None
     bad_values: BadValues = "error"
     skip_rows: int | None = None
-    skip_footer: int = 0
+    skip_footer: int | None = None
     sheet: str | int | None = None
     variable: str | None = None
     max_bytes: int = 8 * 2**30
@@ -44,8 +44,7 @@ class ReadOptions:
         for name in ("skip_rows", "skip_footer"):
             value = getattr(self, name)
             is_legal = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-            is_default = name == "skip_rows" and value is None
-            self._require(name, is_legal or is_default, "an int in the range [0, inf)")
+            self._require(name, is_legal or value is None, "an int in the range [0, inf) or None")
         is_sheet = isinstance(self.sheet, str | int | None) and not isinstance(self.sheet, bool)
         self._require("sheet", is_sheet, "a str, an int or None")
         is_count = isinstance(self.max_bytes, int) and not isinstance(self.max_bytes, bool)

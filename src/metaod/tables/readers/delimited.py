@@ -6,9 +6,10 @@ text. Codes that begin further down are read as numbers: finding them takes a se
 
 import csv
 import io
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ _BLOCK_BYTES = 2**20
 _LARGEST_BLOCK = 2**31 - 1
 # A line after the last; a record that contains it was never closed. A Unicode noncharacter.
 _END = "\ufdd0"
+_MOST_FOOTERS = 10
 
 
 def _read(source: Source, options: ReadOptions) -> Content:
@@ -39,13 +41,15 @@ def _read(source: Source, options: ReadOptions) -> Content:
     if dialect.delimiter == " ":
         with source.open() as stream:
             source = replace(source, path=None, data=collapse_blanks(stream.read()))
+    if options.skip_footer:
+        source = _without_last_lines(source, options.skip_footer)
     as_text = {name for name in (*options.text, options.label) if name is not None}
     types = {name: pa.string() for name in (*as_text, *dialect.code_columns)}
     table = _parse(source, dialect, missing, types)
     if text.n_quotes % 2 or _last_field_has_line_end(table):
         _check_records(source, dialect)  # pyarrow accepts a quote that is left open
     warnings = [*text.warnings, *dialect.warnings]
-    line_of = partial(_line_of_row, source, dialect)
+    line_of = _Lines(source, dialect).line_of
     for name, column in zip(dialect.names, table.columns, strict=True):
         if _has_rounded_integers(name, column, source, dialect):
             warnings.append(rounding_warning(name, "beyond 64 bits"))
@@ -105,6 +109,17 @@ def _parse(
         block_bytes = min(16 * block_bytes, _LARGEST_BLOCK)
 
 
+def _without_last_lines(source: Source, n_lines: int) -> Source:
+    """Return a text without its last lines; blank ones are not counted."""
+    with source.open() as stream:
+        data = stream.read().rstrip()
+    for _ in range(n_lines):
+        data = data[: max(data.rfind(b"\n"), data.rfind(b"\r")) + 1].rstrip()
+    if not data:
+        raise BadFile(source.name, f"has no more than {n_lines} lines", remedy="skip fewer")
+    return replace(source, path=None, data=data + b"\n")
+
+
 def _last_field_has_line_end(table: Any) -> bool:
     last = table.column(-1)
     if len(last) == 0 or not pa.types.is_string(last.type):
@@ -128,7 +143,7 @@ READER = Reader(
     (".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data"),
     lambda _, head: head_text(head) is not None and not head.startswith(b"PK\x03\x04"),
     _read,
-    options=frozenset({"delimiter", "encoding", "decimal", "header"}),
+    options=frozenset({"delimiter", "encoding", "decimal", "header", "skip_rows", "skip_footer"}),
 )
 
 
@@ -146,24 +161,31 @@ def _check_records(source: Source, dialect: Dialect) -> None:
     """Raise :class:`BadFile` at the first record with an open quote or a wrong width."""
     width = len(dialect.names)
     ragged: BadFile | None = None
-    for record in _records(source, dialect):
+    records = _records(source, dialect)
+    for record in records:
         if any(field.endswith(_END) for field in record.fields) and record.fields != [_END]:
             what = "a quote is opened in this record and never closed"
             remedy = 'close it, or write a quote inside a field as ""'
             raise BadFile(source.name, what, line=record.first_line, remedy=remedy)
         if ragged is None and len(record.fields) != width and record.fields != [_END]:
-            ragged = _ragged_error(source, dialect, record)
+            ragged = _ragged_error(source, dialect, record, _n_short_below(records, width))
             if record.last_line == record.first_line:
                 break  # no open quote can have caused it
     if ragged is not None:
         raise ragged
 
 
-def _line_of_row(source: Source, dialect: Dialect, row: int) -> int:
-    for number, record in enumerate(_records(source, dialect)):
-        if number == row + dialect.header:
-            return record.first_line
-    raise AssertionError("the row was read from this text")
+class _Lines:
+    """The lines at which rows begin, found by one pass for any number of rows."""
+
+    def __init__(self, source: Source, dialect: Dialect) -> None:
+        self._records = islice(_records(source, dialect), int(dialect.header), None)
+        self._lines = array("q")
+
+    def line_of(self, row: int) -> int:
+        while len(self._lines) <= row:
+            self._lines.append(next(self._records).first_line)
+        return self._lines[row]
 
 
 def _records(source: Source, dialect: Dialect) -> Iterator[_Record]:
@@ -188,12 +210,29 @@ def _records(source: Source, dialect: Dialect) -> Iterator[_Record]:
             raise BadFile(source.name, what, line=last_line + 1, remedy=remedy) from error
 
 
-def _ragged_error(source: Source, dialect: Dialect, record: _Record) -> BadFile:
+def _n_short_below(records: Iterator[_Record], width: int) -> int | None:
+    """Return how many short records follow up to the end of the text; None if others do."""
+    n_short = 0
+    for record in records:
+        if record.fields == [_END]:
+            break
+        if len(record.fields) >= width or n_short == _MOST_FOOTERS:
+            return None
+        n_short += 1
+    return n_short
+
+
+def _ragged_error(
+    source: Source, dialect: Dialect, record: _Record, n_short_below: int | None
+) -> BadFile:
     found, width = len(record.fields), len(dialect.names)
     expected = "the header has" if dialect.header else "the first line has"
     remedy = "mend the line, or quote fields that contain the delimiter"
     if record.fields[0].startswith("#"):
         remedy = "comment lines are not read: remove them"
+    elif found < width and n_short_below is not None and record.first_line > 2:
+        n_rows = 1 + n_short_below
+        remedy = f"set skip_footer={n_rows} (--skip-footer {n_rows}) if the table ends above it"
     elif dialect.delimiter == "," and (width, found) == (1, 2):
         remedy = "if the comma is a decimal mark, set decimal=',' (--decimal ,)"
     elif dialect.header and found == width + 1 and record.first_line == dialect.skip_lines + 2:

@@ -1,12 +1,15 @@
 """XLSX workbooks; needs the extra ``excel``."""
 
+import datetime as dt
 import warnings
 import zipfile
+from itertools import zip_longest
 from typing import Any
 
 import pandas as pd
 
 from metaod.errors import BadFile, BadParameter, MissingExtra
+from metaod.tables._record import listed
 from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._names import check_names, default_names, has_header
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
@@ -18,8 +21,12 @@ from metaod.tables.readers._source import (
     library_errors,
     zip_members,
 )
+from metaod.tables.readers._titles import count_titles, title_warning
 
 _MAX_ROWS = 2**20  # of the format; openpyxl would pad a tiny file up to any row that it names
+
+_ROWS_TO_CHECK = 200
+_FULL_ROWS = 5  # of text make a table
 
 _Row = tuple[int, tuple[Any, ...]]  # its number in the sheet, and its cells
 
@@ -28,6 +35,18 @@ def _read(source: Source, options: ReadOptions) -> Content:
     """Read the rows and columns of a sheet that are not blank; formulas as their saved values."""
     rows, messages = _read_rows(source, options)
     missing = MISSING_WORDS.union(options.na)
+    rows = [(number, cells) for number, cells in rows if number > (options.skip_rows or 0)]
+    rows = rows[: max(0, len(rows) - (options.skip_footer or 0))]
+    if not rows:
+        what = "has no rows between those that are skipped"
+        raise BadFile(source.name, what, remedy="skip fewer (--skip-rows, --skip-footer)")
+    if options.skip_rows is None and options.header is not False:
+        beginning = zip(*zip_longest(*(cells for _, cells in rows[:_ROWS_TO_CHECK])), strict=True)
+        n_titles = count_titles(list(beginning), missing)
+        if n_titles:
+            titles = [cells for _, cells in rows[:n_titles]]
+            messages.append(title_warning(titles, rows[n_titles][0] - 1))
+            rows = rows[n_titles:]
     width = max(len(cells) for _, cells in rows)
     columns = [[cells[j] if j < len(cells) else None for _, cells in rows] for j in range(width)]
     used = [j for j in range(width) if any(cell is not None for cell in columns[j])]
@@ -71,8 +90,8 @@ def _read_rows(source: Source, options: ReadOptions) -> tuple[list[_Row], list[s
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
         sheet = _choose_sheet(book.worksheets, source.name, options.sheet)
         messages = []
-        if options.sheet is None and (n_sheets := len(book.worksheets)) > 1:
-            messages.append(f"of {n_sheets} sheets the first, {sheet.title!r}, was read")
+        if options.sheet is None and len(book.worksheets) > 1:
+            messages.append(_sheets_note([item.title for item in book.worksheets], sheet.title))
         sheet.reset_dimensions()  # the size that the sheet declares may be wrong
         rows: list[_Row] = []
         width = 0
@@ -96,7 +115,7 @@ def _choose_sheet(sheets: list[Any], source: str, wanted: str | int | None) -> A
     if not sheets:
         raise BadFile(source, "holds no sheet of cells", remedy="check how it was saved")
     if wanted is None:
-        return sheets[0]
+        return next(filter(_has_table, sheets), sheets[0]) if sheets[1:] else sheets[0]
     if isinstance(wanted, int) and 0 <= wanted < len(sheets):
         return sheets[wanted]
     if wanted in titles:
@@ -105,10 +124,32 @@ def _choose_sheet(sheets: list[Any], source: str, wanted: str | int | None) -> A
     raise BadParameter("read_table", "sheet", legal, wanted)
 
 
+def _has_table(sheet: Any) -> bool:
+    """Whether the beginning of a sheet holds a column of values, or many full rows of text."""
+    sheet.reset_dimensions()
+    beginning = sheet.iter_rows(values_only=True, max_row=_ROWS_TO_CHECK)
+    below = [cells for cells in beginning if any(cell is not None for cell in cells)][1:]
+    for column in zip_longest(*below):
+        n_values = sum(isinstance(cell, int | float | dt.date | dt.time) for cell in column)
+        if n_values > len(below) / 2:
+            return True
+    n_full = sum(all(cell is not None for cell in cells) and len(cells) > 1 for cells in below)
+    return n_full >= _FULL_ROWS
+
+
+def _sheets_note(titles: list[str], read: str) -> str:
+    place = titles.index(read)
+    over = f", as no table begins in {listed(titles[:place])}" if place else ""
+    return (
+        f"of {len(titles)} sheets ({listed(titles, most=10)}) {read!r} was read{over} (sheet=NAME, "
+        "--sheet NAME, for another)"
+    )
+
+
 READER = Reader(
     "an XLSX workbook",
     (".xlsx", ".xlsm"),
     lambda source, _: "xl/workbook.xml" in (zip_members(source) or ()),
     _read,
-    options=frozenset({"header", "sheet"}),
+    options=frozenset({"decimal", "header", "sheet", "skip_rows", "skip_footer"}),
 )

@@ -1,0 +1,136 @@
+"""Lines of a title above the header, and rows of totals and notes below the table."""
+
+import io
+
+import pytest
+
+from metaod.errors import BadFile, BadParameter
+from metaod.tables import read_table
+
+ROWS = "city;n;price\nRome;1;1,50\nBonn;2;2,50\nOslo;4;0,25\n"
+
+
+def read(text, **options):
+    return read_table(io.StringIO(text), **options)
+
+
+def values(table):
+    return table.frame.to_dict("list")
+
+
+EXPECTED = {"city": ["Rome", "Bonn", "Oslo"], "n": [1, 2, 4], "price": [1.5, 2.5, 0.25]}
+
+
+@pytest.mark.parametrize(
+    ("title", "n_lines"),
+    [
+        ("Sales report\n", 1),
+        ("Sales report;;\n", 1),
+        ("Sales report\n\nby: me;2024-01-02\n\n", 4),
+        ("\nSales report\r\n", 2),
+        ('"Sales\nreport"\n', 2),
+        ("Sales report, of 2024\nfor all cities\n", 2),
+    ],
+)
+def test_a_title_is_passed_over_with_a_warning(title, n_lines):
+    table = read(title + ROWS)
+    assert values(table) == EXPECTED
+    told = "the first line was" if n_lines == 1 else f"the first {n_lines} lines were"
+    assert table.warnings[0].startswith(f"{told} passed over as a title: 'Sales")
+    assert "--skip-rows 0" in table.warnings[0]
+    assert table.original.raw.skip_lines == n_lines
+    assert values(read(title + ROWS, skip_rows=n_lines)) == EXPECTED
+    assert read(title + ROWS, skip_rows=n_lines).warnings == ()
+
+
+def test_errors_below_a_title_name_the_line_of_the_file():
+    with pytest.raises(BadFile, match="line 5: 2 fields where the header has 3"):
+        read("Sales\n" + ROWS[:-1].replace("Oslo;4;0,25", "Oslo;4") + "\nRome;1;2\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,c\n1,2,3\n4,5,6\n",
+        "a,,c\nx,y,z\nx,y,z\n",
+        "1,,\n4,5,6\n7,8,9\n",
+        "name,city\nr1,Bob,Rome\nr2,Ann,Oslo\n",
+        "a\n1,5\n2,5\n3,5\n",
+    ],
+)
+def test_first_lines_that_are_no_title(text):
+    try:
+        warnings = read(text).warnings
+    except BadFile:
+        return
+    assert not any("title" in warning for warning in warnings)
+
+
+TOTALS = ["Total;7;4,25\n", "Gesamt:;7;4,25\n", "sum;7;\n", "Mean;2,33;1,417\n", "Totals;7;\n"]
+
+
+@pytest.mark.parametrize("total", TOTALS)
+def test_a_total_is_left_out_with_a_warning(total):
+    table = read(ROWS + total)
+    assert values(table) == EXPECTED
+    [warning] = table.warnings
+    assert "the last row begins with" in warning
+    assert "--skip-footer 0" in warning
+    assert table.original.raw.n_rows == 3
+    assert len(read(ROWS + total, skip_footer=0).frame) == 4
+
+
+@pytest.mark.parametrize("last", ["Total;8;5,25\n", "Sum;1;\n"])
+def test_what_may_be_a_total_is_only_told(last):
+    table = read(ROWS + last)
+    assert len(table.frame) == 4
+    assert "--skip-footer 1" in table.warnings[0]
+    assert values(read(ROWS + last, skip_footer=1)) == EXPECTED
+
+
+def test_a_word_that_is_also_above_is_no_total():
+    assert read("a;n\nTotal;1\nb;2\nTotal;3\n").warnings == ()
+
+
+def test_a_total_among_dates_is_offered_in_the_error():
+    days = "".join(f"{day:02d}.03.2024;{day};{day % 3}\n" for day in range(1, 29))
+    with pytest.raises(BadFile, match=r"'Total' \(line 30\).* skip_footer=1 \(--skip-footer 1\)"):
+        read(f"day;n;m\n{days}Total;1;2\n")
+    table = read(f"day;n;m\n{days}Total;406;28\n")
+    assert table.frame["day"].dtype.kind == "M"
+
+
+def test_short_lines_at_the_end_are_offered_to_be_left_out():
+    with pytest.raises(BadFile, match=r"set skip_footer=2 \(--skip-footer 2\)"):
+        read(ROWS + "\nSource: the office\nmade in 2024\n")
+    assert values(read(ROWS + "\nSource: the office\nmade in 2024\n", skip_footer=2)) == EXPECTED
+    noted = read("city;n;price;m\nRome;1;1,50;1\nBonn;2;2,50;2\nSource: the office;;;\n")
+    assert "--skip-footer 1" in noted.warnings[0]
+
+
+@pytest.mark.parametrize("option", ["skip_rows", "skip_footer"])
+@pytest.mark.parametrize("value", [-1, True, 1.5, "1"])
+def test_bad_counts(option, value):
+    with pytest.raises(BadParameter, match=option):
+        read(ROWS, **{option: value})
+
+
+def test_more_lines_than_there_are():
+    with pytest.raises(BadFile, match="has no more than 9 lines"):
+        read(ROWS, skip_footer=9)
+    with pytest.raises(BadFile):
+        read(ROWS, skip_rows=9)
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("day,price\n18.03.2024,$5\n19.03.2024,$6\n", True),
+        ("Berlin,18.03.2024\nParis,19.03.2024\nRome,20.03.2024\n", False),
+        ("product,Mar-24,Apr-24\napple,5,6\npear,7,8\n", True),
+        ("product,18.03.2024\napple,5\npear,7\n", True),
+        ("12 kg,x\n13 kg,y\n", False),
+    ],
+)
+def test_headers_above_notations(text, header):
+    assert (list(read(text).frame) != ["x1", "x2"]) == header
