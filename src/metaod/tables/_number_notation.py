@@ -264,7 +264,7 @@ def are_codes(texts: Sequence[str], notation: NumberNotation) -> str:
     if all(text[0] == "(" or text[-1] == "-" for text in plain) and not any(
         set(text) & set(".,' ") for text in plain
     ):
-        return "all stand in parentheses or before a minus sign"
+        return "its numbers stand in parentheses or before a minus sign, as in lists and ranges"
     if notation.thousands not in (".", " "):
         return ""
     n_groups = {text.count(notation.thousands) for text in plain}

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, zip_longest
+from itertools import zip_longest
 
 from metaod.errors import BadFile
 from metaod.tables._text_values import CODE, NUMBER
@@ -63,7 +63,7 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
     if delimiter is None:
         candidates = "\t" if source.suffix in (".tsv", ".tab") else _DELIMITERS
         candidates = "".join(mark for mark in candidates if mark != options.decimal)
-        delimiter = _detect_delimiter(text, candidates, whole)
+        delimiter = _detect_delimiter(text, candidates, whole, missing)
     blank_lines = _BLANK_LINES_OF_BLANKS if delimiter == " " else _BLANK_LINES
     if blank := blank_lines.match(text):
         skip_lines += len(blank[0].splitlines())
@@ -161,11 +161,15 @@ def _lines_before(text: str, delimiter: str, n_records: int) -> int:
     return n_lines
 
 
-def _detect_delimiter(text: str, candidates: str, whole: bool) -> str:
-    fits = {mark: _fit(_split_records(text, mark, whole)) for mark in candidates}
+def _detect_delimiter(text: str, candidates: str, whole: bool, missing: Collection[str]) -> str:
+    records = {mark: _split_records(text, mark, whole) for mark in candidates}
+    fits = {mark: _fit(records[mark]) for mark in candidates}
     best = max(candidates, key=lambda mark: fits[mark])  # the first of equals
-    if fits[best] >= (True, 0.0):
+    if fits[best] == (True, 1.0):
         return best
+    titled = [mark for mark in candidates if _fits_below_titles(records[mark], missing)]
+    if titled or fits[best] >= (True, 0.0):
+        return titled[0] if titled else best
     if len(candidates) > 1 and _fit(_split_records(text, " ", whole)) == (True, 1.0):
         return " "
     return best if fits[best] > (False, 0.0) else candidates[-1]
@@ -175,12 +179,15 @@ def _fit(records: Sequence[Sequence[str]]) -> tuple[bool, float]:
     """Return whether a delimiter fits the first record, and what share of all it fits."""
     [(width, count)] = Counter(map(len, records)).most_common(1) or [(1, 0)]
     share = count / max(1, len(records))
-    if width > 1 and share > 0.5:
-        return len(records[0]) == width, share
-    # below lines of a title, which are shorter
-    table = list(dropwhile(lambda record: len(record) < 2, records))
-    is_table = len(table) >= 3 and len(set(map(len, table))) == 1
-    return False, share / 2 if is_table else 0.0
+    if width == 1 or share <= 0.5:
+        return False, 0.0
+    return len(records[0]) == width, share
+
+
+def _fits_below_titles(records: Sequence[Sequence[str]], missing: Collection[str]) -> bool:
+    n_titles = count_titles(records, missing)
+    widths = [len(record) for record in records[n_titles:]]
+    return n_titles > 0 and widths.count(widths[0]) > len(widths) / 2
 
 
 def _detect_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
