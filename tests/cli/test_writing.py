@@ -204,6 +204,14 @@ def test_an_interrupted_write_leaves_nothing(source, tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.csv", "t.csv"]
 
 
+def test_a_file_that_was_changed_meanwhile_is_refused(source, tmp_path):
+    found = found_in(source)
+    source.write_text(source.read_text().replace("00123", "999123"), newline="")
+    with pytest.raises(UserError, match="was changed while the rows were scored"):
+        write_scored(found, tmp_path / "s.csv")
+    assert not (tmp_path / "s.csv").exists()
+
+
 def test_files_in_a_folder_keep_their_formats(tmp_path):
     files = ["a.tsv", "b.csv.gz", "c.xlsx", "d.mat", "e.parquet"]
     targets = targets_of("c", [str(tmp_path / name) for name in files], f"{tmp_path / 'out'}/")

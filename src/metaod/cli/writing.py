@@ -129,6 +129,8 @@ def write_scored(found: Detection, target: Target, choice: Choice | None = None)
     Delimited text is copied byte for byte if the target is delimited text too.
     """
     names = _added_names(found.table)
+    if found.table.original is not None:
+        found.table.original.check_unchanged()
     write = partial(_write_to, found, target, names, (choice or Choice()).rows_of(found))
     if target == "-":
         sys.stdout.flush()

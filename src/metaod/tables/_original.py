@@ -13,9 +13,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metaod.errors import BadFile
 from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Content
+from metaod.tables.readers._source import Source
 
 _BATCH = 2**16
 _EXACT_DIGITS = 15  # every number of that many digits is a double of its own
@@ -35,28 +37,45 @@ class Original:
         Of delimited text: its records, which can be copied byte for byte.
     read : callable
         Reads the cells, all columns: an Arrow table or a frame. Those of delimited text are text.
+    source : Source
+        The file.
+    stamp : tuple of int or None
+        Its size and time.
     """
 
     names: tuple[str, ...]
     raw: RawText | None
     read: Callable[[], Any]
+    source: Source
+    stamp: tuple[int, int] | None
 
     @classmethod
     def of(
-        cls, content: Content, read_again: Callable[[], Content], label: str | None
+        cls,
+        content: Content,
+        source: Source,
+        read_again: Callable[[], Content],
+        label: str | None,
     ) -> "Original":
         """Describe a content that was just read, without keeping it."""
         if content.raw is not None:
-            return cls(content.raw.names, content.raw, partial(_text_cells, content.raw))
+            raw = content.raw
+            return cls(raw.names, raw, partial(_text_cells, raw), raw.source, raw.source.stamp)
         frame = content.frame
         names = [str(name) for name in (*frame.index.names, *frame.columns) if name is not None]
         has_label_array = content.label_values is not None and label is not None
         if has_label_array:
             names.append(str(label))
-        if content.read_cells is not None:
-            return cls(tuple(names), None, content.read_cells)
-        array_name = label if has_label_array else None
-        return cls(tuple(names), None, partial(_frame_cells, read_again, array_name))
+        read = content.read_cells
+        if read is None:
+            read = partial(_frame_cells, read_again, label if has_label_array else None)
+        return cls(tuple(names), None, read, source, source.stamp)
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that was changed after it was read: its rows are no longer those."""
+        if self.source.stamp != self.stamp:
+            what = "was changed while the rows were scored"
+            raise BadFile(self.source.name, what, remedy="run the command again")
 
     def read_numbers(self) -> Any:
         """Read the cells; columns of text become numbers if that loses no digit.

@@ -138,7 +138,7 @@ def read_table(
         footer = None
     table = _finish(content, options, opened.name, path=opened.name, footer=footer)
     again = partial(reader.read, opened, options)
-    return replace(table, original=Original.of(content, again, options.label))
+    return replace(table, original=Original.of(content, opened, again, options.label))
 
 
 def is_file(source: object) -> bool:

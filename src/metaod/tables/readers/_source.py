@@ -51,6 +51,18 @@ class Source:
     def size(self) -> int:
         return len(self.data) if self.path is None else self.path.stat().st_size
 
+    @property
+    def stamp(self) -> tuple[int, int] | None:
+        """Size and time of the file, which tell whether it was changed; None without a file."""
+        path = self.path or self.packed
+        if path is None:
+            return None
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise _unreadable(self.name, error) from error
+        return status.st_size, status.st_mtime_ns
+
     def head(self, n_bytes: int) -> bytes:
         with self.open() as stream:
             return stream.read(n_bytes)
