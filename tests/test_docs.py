@@ -1,9 +1,11 @@
 """What is written for people, kept whole: no placeholder, no dead link, no path of a machine."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from made_commands import problem_with, words_of
 
 from metaod.testing.learners import check_learner
 
@@ -34,6 +36,50 @@ def test_pages_are_whole(page):
         assert place.exists(), target
         if anchor and place.suffix == ".md":
             assert anchor in anchors(place), target
+
+
+def commands(text):
+    """Lines of code blocks, and code within lines, that call metaod or a tool."""
+    code, rest = [], re.sub(r"\\\n\s*", " ", text)
+    for block in re.findall(r"^```(?:console|sh|bash)?\n(.*?)^```", rest, re.DOTALL | re.MULTILINE):
+        code += block.splitlines()
+    code += re.findall(r"^ {4,}(\S.*)$", rest, re.MULTILINE)
+    code = [line for line in code if COMMAND.match(line.strip())]
+    code += re.findall(r"`((?:metaod |python tools/)[^`]+)`", rest)
+    return [line.strip().replace(".venv/bin/", "") for line in code]
+
+
+COMMAND = re.compile(r"(\$ )?(cat \S+ \| )?(\.venv/bin/)?(metaod|python3? tools/\S+)( |$)")
+
+
+def problem_with_tool(line):
+    """What is wrong with a line that runs a tool: the tool and its options exist."""
+    tool, *words = shlex.split(line, comments=True)[1:]
+    if not (ROOT / tool).is_file():
+        return f"there is no {tool}"
+    source = (ROOT / tool).read_text("utf-8")
+    lacking = [word for word in words if word.startswith("--") and f'"{word}"' not in source]
+    return f"{tool} has no option {lacking[0]}" if lacking else None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_in_pages_exist_and_have_their_options(page):
+    if page.name == "CHANGELOG.md":
+        return
+    for line in commands(page.read_text("utf-8")):
+        is_tool = line.startswith("python")
+        found = problem_with_tool(line) if is_tool else problem_with(words_of(line))
+        assert found is None, f"{line}: {found}"
+
+
+def test_wrong_commands_in_pages_are_found():
+    page = "Text\n\n    metaod detect t.csv --contaminatoin 1   # share\n\nand `metaod detct` or\n"
+    lines = commands(page + "`python tools/demo.py --nothing`, `python tools/none.py`.")
+    assert len(lines) == 4
+    assert problem_with(words_of(lines[0])) == "detect has no option --contaminatoin"
+    assert problem_with(words_of(lines[1])) == "there is no command 'detct'"
+    assert problem_with_tool(lines[2]) == "tools/demo.py has no option --nothing"
+    assert problem_with_tool(lines[3]) == "there is no tools/none.py"
 
 
 @pytest.mark.filterwarnings("ignore:All-NaN slice")

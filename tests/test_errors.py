@@ -39,6 +39,11 @@ def test_bad_parameter_has_scikit_learns_form():
     )
 
 
+def test_a_bad_option_is_called_one():
+    error = errors.BadParameter("metaod models", "--space", ("paper", "all"), "papr")
+    assert str(error).startswith("The '--space' option of metaod models must be one of {'paper'")
+
+
 def test_a_long_value_is_cut():
     assert len(str(errors.BadParameter("f", "x", "short", "y" * 10_000))) < 200
 

@@ -12,10 +12,10 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from pyod.utils.ad_engine import ADEngine
 from threadpoolctl import threadpool_limits
 
 from metaod.history import iter_folder, measure
+from metaod.selection import run_adengine
 from metaod.tables import prepare
 
 RANDOM = {"IForest", "LODA", "INNE", "CBLOF", "AutoEncoder", "VAE", "DeepSVDD"}
@@ -27,9 +27,7 @@ def run_engine(X: np.ndarray, y: np.ndarray) -> tuple[str, float]:
     """The detector that PyOD chose, and its mean AP."""
     reached = []
     for seed in range(TRIALS):
-        found = ADEngine(random_state=seed).detect(X)
-        name = str(found["plan"]["detector_name"])
-        scores = np.nan_to_num(np.asarray(found["scores_train"], dtype=np.float64))
+        name, scores = run_adengine(X, random_state=seed)
         reached.append(measure(y, scores).ap)
         if name not in RANDOM:
             break

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from metaod.lab import catalogue, load_dataset
     from metaod.metafeatures import extract
     from metaod.models import ModelSpec, model_space, register_family
-    from metaod.selection import MetaOD, Selection, load, select
+    from metaod.selection import MetaOD, Selection, compare, load, select
     from metaod.tables import Preparation, Table, load_example, prepare, read_table
 
 _HOMES = {
@@ -24,6 +24,7 @@ _HOMES = {
     "Selection": "metaod.selection",
     "Table": "metaod.tables",
     "catalogue": "metaod.lab",
+    "compare": "metaod.selection",
     "extract": "metaod.metafeatures",
     "fingerprint": "metaod.history",
     "load": "metaod.selection",
@@ -44,6 +45,7 @@ __all__ = [
     "Table",
     "__version__",
     "catalogue",
+    "compare",
     "extract",
     "fingerprint",
     "load",

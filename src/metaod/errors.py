@@ -144,14 +144,14 @@ class BadColumn(UserError):
 
 
 class BadParameter(UserError, ValueError):
-    """A parameter has a value outside its legal set; worded as scikit-learn words it.
+    """A parameter or option has a value outside its legal set; worded as scikit-learn words it.
 
     Parameters
     ----------
     owner : str
         The function, class or command whose parameter it is.
     name : str
-        The parameter.
+        The parameter; with leading dashes the option.
     legal : str or iterable
         The legal set: a phrase, or the values themselves.
     got : object
@@ -180,11 +180,12 @@ class BadParameter(UserError, ValueError):
         if not isinstance(legal, str):
             legal = "one of {" + ", ".join(repr(value) for value in legal) + "}"
         self.legal = legal
+        kind = "option" if name.startswith("-") else "parameter"
         shown = repr(got)
         if len(shown) > 80:
             shown = shown[:77] + "..."
         super().__init__(
-            f"The {name!r} parameter of {owner} must be {legal}. Got {shown} instead.",
+            f"The {name!r} {kind} of {owner} must be {legal}. Got {shown} instead.",
             remedy=remedy,
         )
 

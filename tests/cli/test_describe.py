@@ -71,7 +71,7 @@ def test_reading_options_and_the_seed_reach_their_places(call, tmp_path):
     first = json.loads(call(str(path), "--json", *options))
     assert first["rows"] == 40
     assert first["features"]["categorical_share"] == 0.5
-    again = json.loads(call(str(path), "--json", "--random-state", "3", *options))
+    again = json.loads(call(str(path), "--json", "--seed", "3", *options))
     assert first["features"]["iforest_score_mean"] != again["features"]["iforest_score_mean"]
 
 

@@ -236,18 +236,6 @@ def test_notes_describe_the_preparation(call, tmp_path):
     assert "not used" not in out
 
 
-@pytest.mark.parametrize("option", ["--max-seconds", "--exclude", "--learner", "--pick"])
-def test_errors_of_picking_name_the_command_and_the_option(call, table, monkeypatch, option):
-    name = option[2:].replace("-", "_")
-
-    def refuse(*_, **__):
-        raise BadParameter("select", name, "something else", "3")
-
-    monkeypatch.setattr(estimator, "make_selection", refuse)
-    with pytest.raises(BadParameter, match=f"'{option}' parameter of metaod detect"):
-        call(table, option, "3")
-
-
 def test_one_column_is_singular(call, tmp_path):
     FRAME[["height"]].to_csv(tmp_path / "t.csv", index=False)
     assert "41 rows × 1 column\n" in call(tmp_path / "t.csv").out

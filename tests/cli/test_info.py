@@ -59,5 +59,5 @@ def test_json(call, artifact):
 
 
 def test_no_such_learner(call):
-    with pytest.raises(UserError, match="'--learner' parameter of metaod info"):
+    with pytest.raises(UserError, match="'nobody'"):
         call("--learner", "nobody")

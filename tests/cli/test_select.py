@@ -89,7 +89,7 @@ def test_constraints_reach_the_selection(call, table):
 def test_an_illegal_pick_is_refused(capsys, table):
     app = typer.Typer(pretty_exceptions_enable=False)
     app.command()(select)
-    with pytest.raises(BadParameter, match="'--pick' parameter of metaod select"):
+    with pytest.raises(BadParameter, match="'ensemble', 'single', 'committee'"):
         app(args=[table, "--pick", "both"], standalone_mode=False)
 
 

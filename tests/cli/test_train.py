@@ -7,9 +7,9 @@ import pytest
 
 from metaod.artifacts import Artifact
 from metaod.cli import main as command
-from metaod.history import Evaluation
+from metaod.history import RECIPES, Evaluation
 from metaod.metafeatures import schema
-from metaod.models import CellState, Mode, ModelSpec
+from metaod.models import CellState, Mode, ModelSpec, average_of, model_space
 from metaod.store import DatasetRecord, MetaFeatureRecord, Store
 
 SPECS = [ModelSpec("HBOS", {"n_bins": bins}) for bins in (5, 10, 20)]
@@ -31,10 +31,10 @@ def refused(capsys, words, *arguments):
     return err
 
 
-def fill(path, *, schemas=("paper", "scores"), cells=True):
+def fill(path, *, schemas=("paper", "scores"), cells=True, specs=SPECS):
     rng = np.random.default_rng(0)
     with Store(str(path), create=True) as store:
-        store.add_models(SPECS)
+        store.add_models(specs)
         for number in range(8):
             fingerprint = f"fp1:{number:032x}"
             store.add_dataset(
@@ -44,7 +44,7 @@ def fill(path, *, schemas=("paper", "scores"), cells=True):
             evaluations = [
                 Evaluation(spec.id, 0, Mode.FAST, CellState.OK, *rng.uniform(size=3), 0.1, 0, "",
                            "1.0")
-                for spec in SPECS
+                for spec in specs
             ]  # fmt: skip
             vectors = [
                 MetaFeatureRecord(name, schema(name).version, schema(name).names,
@@ -67,7 +67,13 @@ def test_train_and_load(capsys, tmp_path, store):
     )
     assert code == 0, err
     assert err == ""
-    for words in ("global_best (GB)", "8 of 4 origins", "3, by ap", "schema paper 2", str(out)):
+    for words in (
+        "global_best (GB)",
+        "8 datasets of 4 origins",
+        "3 models, by ap",
+        "schema paper 2",
+        str(out),
+    ):
         assert words in screen
     artifact = Artifact.load(out)
     assert artifact.manifest.models == tuple(spec.id for spec in SPECS)
@@ -107,7 +113,7 @@ def test_parameters_are_set(capsys, tmp_path, store):
 @pytest.mark.parametrize(
     ("fits", "words", "calibrated"),
     [(0, "not calibrated", False), (2, "by 2 fits", True),
-     (5, "not calibrated: 4 origins are fewer than the 5 fits", False)],
+     (5, "not calibrated: 4 origins for 5 fits are too few", False)],
     ids=str,
 )  # fmt: skip
 def test_the_closing_says_whether_it_is_calibrated(
@@ -120,6 +126,60 @@ def test_the_closing_says_whether_it_is_calibrated(
     (line,) = [line for line in screen.splitlines() if line.strip().startswith("calibration")]
     assert line.split("calibration")[1].strip() == words
     assert (Artifact.load(out).calibration is not None) == calibrated
+
+
+EXTENDED = model_space("extended")[:4]
+AVERAGE = average_of(*EXTENDED[:2])
+MIXED = (*EXTENDED, AVERAGE, average_of(EXTENDED[0], SPECS[0]), *SPECS)
+
+
+@pytest.mark.parametrize(
+    ("options", "picked", "words"),
+    [
+        ((), MIXED, "7 models and 2 averages of them"),
+        (("--space", "extended"), (*EXTENDED, AVERAGE), "4 models and 1 average of them"),
+        (("--space", "extended", "--no-averages"), EXTENDED, "4 models, by ap"),
+        (("--no-averages",), (*EXTENDED, *SPECS), "7 models, by ap"),
+    ],
+    ids=str,
+)
+def test_a_space_limits_what_is_learned(capsys, tmp_path, options, picked, words):
+    path = fill(tmp_path / "mixed.db", specs=MIXED)
+    out = tmp_path / "my.metaod"
+    code, screen, err = call(
+        capsys, "train", "--store", path, "--learner", "global_best", "-o", out, *options
+    )
+    assert code == 0, err
+    assert set(Artifact.load(out).manifest.models) == {spec.id for spec in picked}
+    assert words in screen
+
+
+def test_the_default_learns_as_the_shipped_one_does(capsys, tmp_path):
+    path = fill(tmp_path / "mixed.db", specs=MIXED)
+    with Store(str(path)) as opened:
+        opened.add_dataset(
+            DatasetRecord("fp1:" + "f" * 32, "idle", "idle", 100, 5, 10,
+                          collection="made", source="generated", licence="CC0-1.0")
+        )  # fmt: skip
+    out = tmp_path / "my.metaod"
+    code, screen, err = call(
+        capsys, "train", "--store", path, "-o", out, "--calibrate", 0, "--set", "n_estimators=2"
+    )
+    assert code == 0, err
+    manifest = Artifact.load(out).manifest
+    assert manifest.learner == RECIPES["default"].learner
+    assert [part.name for part in manifest.schemas] == list(RECIPES["default"].schemas)
+    assert set(manifest.models) == {spec.id for spec in (*EXTENDED, AVERAGE)}
+    assert "8 datasets of 4 origins; the store has 1 more without these models" in screen
+
+
+def test_a_store_without_models_of_the_space_is_refused(capsys, tmp_path, store):
+    words = "holds no model of the space 'extended'; evaluate some with: metaod build --space"
+    refused(capsys, words, "train", "--store", store, "-o", tmp_path / "my.metaod")
+    path = fill(tmp_path / "averages.db", specs=(AVERAGE, average_of(*EXTENDED[1:3])))
+    words = "holds no single model"
+    refused(capsys, words, "train", "--store", path, "-o", tmp_path / "my.metaod",
+            "--learner", "global_best", "--no-averages")  # fmt: skip
 
 
 def bad_input(store, tmp_path):
@@ -143,8 +203,9 @@ def bad_input(store, tmp_path):
         "features": ([*base, "--learner", "supervised_surrogates", "--set", "max_features=5.0"],
                      "'max_features'"),
         "one fit": ([*best, "--calibrate", "1"], "0 for none, or 2 or more"),
-        "measure": ([*best, "--measure", "seconds"], "'measure'"),
+        "measure": ([*best, "--measure", "seconds"], "'--measure'"),
         "schema": ([*best, "--schema", "dreams"], "'dreams'"),
+        "space": ([*best, "--space", "outer"], "'outer'"),
         "schema twice": ([*best, "--schema", "paper", "--schema", "paper"], "different"),
         "origin": ([*best, "--exclude-origin", "origin9"], "'origin9'"),
         "all origins": (
@@ -163,7 +224,7 @@ def bad_input(store, tmp_path):
 
 
 CASES = ["learner", "parameter", "type", "fraction", "no value", "twice", "seed", "large seed",
-         "negative seed", "no trees", "features", "one fit", "measure", "schema",
+         "negative seed", "no trees", "features", "one fit", "measure", "schema", "space",
          "schema twice", "origin", "all origins", "no store", "no folder", "a folder",
          "the store", "another file"]  # fmt: skip
 

@@ -41,11 +41,24 @@ def test_without_constraints_everything_that_applies():
         (SPECS[0], MODELS[:1]),
         (["KNN", MODELS[0], SPECS[1]], [MODELS[0], MODELS[1], *MODELS[3:5]]),
         (("KNN(method=mean, n_neighbors=5)",), MODELS[4:5]),
+        (["knn", "hbos(N_BINS=10, alpha=0.1)"], [MODELS[1], *MODELS[3:5]]),
+        (["extended", "LODA"], [name for name in MODELS if name in EXTENDED or name == OUTSIDE]),
         ("all", [name for name in MODELS if name != OUTSIDE]),
         ("paper", [name for name in MODELS if name != OUTSIDE]),
         ("extended", [name for name in MODELS if name in EXTENDED]),
     ],
-    ids=["family", "id", "spec", "mixed", "spelt otherwise", "all", "paper", "extended"],
+    ids=[
+        "family",
+        "id",
+        "spec",
+        "mixed",
+        "spelt otherwise",
+        "any case",
+        "a space and a family",
+        "all",
+        "paper",
+        "extended",
+    ],
 )
 def test_space_and_exclude_are_complements(given, expected):
     names, found = kept(space=given)
@@ -67,12 +80,28 @@ def test_the_papers_models_are_the_papers():
 
 @pytest.mark.parametrize("parameter", ["space", "exclude"])
 @pytest.mark.parametrize(
-    "given", ["KNNN", ["KNN", "knn"], "KNN(n_neighbors=7)", 5, [None], "", "KNN(", ["paper"]]
+    "given", ["KNNN", ["KNN", "nearest"], "KNN(n_neighbors=7)", 5, [None], "", "KNN(", ["papers"]]
 )
 def test_unknown_names_are_refused(parameter, given):
     with pytest.raises(BadParameter) as caught:
         kept(**{parameter: given})
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("papr", "'paper'"), ("LODDA", "'LODA'"), ("KNN(n_neighbors=7)", "'KNN(n_neighbors=5"),
+     ("isolation trees of mine", "")],
+    ids=str,
+)  # fmt: skip
+def test_the_error_names_the_spaces_the_families_and_what_was_meant(given, meant):
+    with pytest.raises(BadParameter) as caught:
+        kept(space=given)
+    text = str(caught.value)
+    families = "ABOD, HBOS, IForest, KNN, LODA, LOF"
+    assert f"a space (paper, extended, all), a family ({families}) or the id of a model" in text
+    assert (f"Did you mean {meant}" in text) if meant else ("Did you mean" not in text)
+    assert "'metaod models --all' lists all" in text
 
 
 def test_what_does_not_apply_is_passed_over():

@@ -101,8 +101,6 @@ def build(
     """Compute what the store lacks; you can stop it at any moment and start it again.
 
     Every finished dataset is written at once. The same command continues where it stopped.
-
-    Examples:  metaod build --store my.db --data datasets/ --jobs 2
     """
     from metaod.models import CellState, Mode
     from metaod.store import BuildOptions, Store, make_executor

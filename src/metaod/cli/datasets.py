@@ -29,10 +29,7 @@ def list_(
     st: Annotated[bool, typer.Option("--st", help="Only the paper's ST testbed.")] = False,
     json: Json = False,
 ) -> None:
-    """List the catalogue.
-
-    Examples:  metaod datasets list --st  ·  metaod datasets list --collection dami --json
-    """
+    """List the catalogue."""
     from metaod.lab import catalogue
 
     known = catalogue()
@@ -53,10 +50,7 @@ def list_(
 
 @app.command()
 def show(names: Names, *, json: Json = False) -> None:
-    """Show the addresses, terms of use and fingerprints of sets.
-
-    Example:  metaod datasets show odds/wine
-    """
+    """Show the addresses, terms of use and fingerprints of sets."""
     from metaod.lab import catalogue
 
     known = catalogue()
@@ -81,8 +75,6 @@ def fetch(
     """Download sets into the cache and verify their content by fingerprint.
 
     Sets in --data-dir are verified there and not downloaded.
-
-    Examples:  metaod datasets fetch odds/wine  ·  metaod datasets fetch wine --data-dir ~/odds
     """
     from metaod.lab import catalogue, load_dataset
 

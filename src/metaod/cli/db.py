@@ -42,10 +42,7 @@ def init(
         bool, typer.Option("--shipped", help="Start from the matrix that ships with MetaOD.")
     ] = False,
 ) -> None:
-    """Create a store: empty, or with the shipped performance matrix.
-
-    Examples:  metaod db init --store my.db  ·  metaod db init --store my.db --shipped
-    """
+    """Create a store: empty, or with the shipped performance matrix."""
     from metaod.history import shipped_folder
     from metaod.store import Store, StoreLocation, import_parquet
 
@@ -70,10 +67,7 @@ def init(
 
 @app.command()
 def info(*, store: StoreOption, json: Json = False) -> None:
-    """Count what a store holds: datasets, models, cells by state.
-
-    Example:  metaod db info --store my.db
-    """
+    """Count what a store holds: datasets, models, cells by state."""
     from metaod.store import Store, summarise
 
     with Store(store, read_only=True) as opened:
@@ -86,10 +80,7 @@ def info(*, store: StoreOption, json: Json = False) -> None:
 
 @app.command()
 def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
-    """Add datasets to a store without evaluating models on them.
-
-    Example:  metaod db add --store my.db --data datasets/
-    """
+    """Add datasets to a store without evaluating models on them."""
     from metaod.store import Store, add_datasets, record_of
 
     entries = list_folders(data, label)
@@ -115,10 +106,7 @@ def relatives(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List datasets that share rows or columns, and the origins that they join.
-
-    Examples:  metaod db relatives --store my.db  ·  metaod db relatives --store my.db --join
-    """
+    """List datasets that share rows or columns, and the origins that they join."""
     from metaod.store import Store, datasets_without_sketch, join_relatives, stored_relatives
 
     by_hand = [] if also is None else _read_pairs(also)
@@ -185,10 +173,7 @@ def list_(
     what: Annotated[str, typer.Argument(help="datasets or models", metavar="WHAT")] = "datasets",
     json: Json = False,
 ) -> None:
-    """List a store's datasets, or its models.
-
-    Examples:  metaod db list --store my.db  ·  metaod db list models --store my.db --json
-    """
+    """List a store's datasets, or its models."""
     from metaod.store import Store
 
     if what not in ("datasets", "models"):
@@ -218,10 +203,7 @@ def show(
     top: Annotated[int, typer.Option(help="Best models to show.", min=1)] = 10,
     json: Json = False,
 ) -> None:
-    """Show the performance of the models on one dataset, the best first.
-
-    Example:  metaod db show odds/wine --store my.db
-    """
+    """Show the performance of the models on one dataset, the best first."""
     from metaod.models import CellState
     from metaod.store import Store
 
@@ -264,10 +246,7 @@ def export_(
         bool, typer.Option("--evaluations", help="Write every trial too, not the cells alone.")
     ] = False,
 ) -> None:
-    """Write a store's content as Parquet files.
-
-    Example:  metaod db export out/ --store my.db
-    """
+    """Write a store's content as Parquet files."""
     from metaod.store import Store, export_parquet
 
     with Store(store, read_only=True) as opened:
@@ -283,10 +262,7 @@ def import_(
     store: StoreOption,
     prefer: Preferred = "target",
 ) -> None:
-    """Merge exported Parquet files into a store, which is created if it does not exist.
-
-    Example:  metaod db import out/ --store my.db
-    """
+    """Merge exported Parquet files into a store, which is created if it does not exist."""
     from metaod.store import Store, import_parquet
 
     with Store(store, create=True) as opened, Steps() as progress:
@@ -303,10 +279,7 @@ def merge(
     store: StoreOption,
     prefer: Preferred = "target",
 ) -> None:
-    """Add what another store has and this one lacks, and report conflicts.
-
-    Example:  metaod db merge theirs.db --store mine.db
-    """
+    """Add what another store has and this one lacks, and report conflicts."""
     from metaod.store import Store
     from metaod.store import merge as merge_stores
 
@@ -327,10 +300,7 @@ def verify(
     max_seconds: MaxSeconds = 60.0,
     max_memory: MaxMemory = 2.0,
 ) -> None:
-    """Recompute a random sample of cells and compare; exit with code 2 if any differs.
-
-    Example:  metaod db verify --store my.db --data datasets/
-    """
+    """Recompute a random sample of cells and compare; exit with code 2 if any differs."""
     from metaod.models import Mode
     from metaod.store import Store, find_inconsistencies
     from metaod.store import verify as recompute

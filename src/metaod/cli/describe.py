@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.options import READING, Example, File, grouped_options, open_table
-from metaod.cli.screen import Json, console, grid, print_json, shape_of
+from metaod.cli.screen import Json, console, counted, grid, print_json, shape_of
 from metaod.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -24,19 +24,20 @@ def describe(
     example: Example = False,
     schema: Annotated[
         list[str] | None,
-        typer.Option(help="Meta-features: paper, scores; repeatable.", metavar="NAME"),
+        typer.Option(
+            help="A schema of meta-features: paper (the paper's; the default), scores (of the "
+            "landmarkers' scores); repeatable.",
+            metavar="NAME",
+        ),
     ] = None,
-    random_state: Annotated[
+    seed: Annotated[
         int, typer.Option(help="Seed of the random landmarkers.", metavar="N", min=0)
     ] = 0,
     reading: dict[str, Any],
     json: Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV: name, group, value.")] = False,
 ) -> None:
-    """Show the meta-features of a table, which the pick is based on.
-
-    Examples:  metaod describe table.csv  ·  metaod describe t.csv --schema scores --csv
-    """
+    """Show the meta-features of a table, which the pick is based on."""
     if json and csv:
         raise BadParameter("metaod describe", "--csv", "given without --json", "both")
     from metaod.metafeatures import extract
@@ -44,7 +45,7 @@ def describe(
 
     table = open_table("metaod describe", file, reading, example=example)
     prepared = prepare(table)
-    features = extract(prepared, schema or "paper", random_state=random_state)
+    features = extract(prepared, schema or "paper", random_state=seed)
     if json:
         print_json(_as_data(prepared, features))
     elif csv:
@@ -94,7 +95,8 @@ def _print(prepared: "PreparedTable", features: "MetaFeatures") -> None:
                 listing.add_row(statistic, *shown)
             out.print(listing)
     undefined = sum(math.isnan(value) for value in features.values)
-    out.print(f"\n{len(features)} features; {undefined} undefined for this table (-)")
+    count = counted(len(features), "feature")
+    out.print(f"\n{count}; {undefined} undefined for this table (-)")
 
 
 def _by_statistic(

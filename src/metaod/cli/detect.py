@@ -16,7 +16,7 @@ from metaod.cli.options import (
     Files,
     grouped_options,
     open_tables,
-    picking_errors,
+    picking_messages,
     selection_options,
 )
 from metaod.cli.screen import Json, console, message_if_long, print_json, visible
@@ -97,11 +97,6 @@ def detect(
 
     Exit codes: 0 scored, with or without outliers; 2 an error that you can
     correct; 1 a defect in metaod; 130 interrupted.
-
-    Examples:  metaod detect table.csv -o scored.csv  ·
-    metaod detect table.csv --top-n 20 --flagged-only --sort -o top.xlsx  ·
-    metaod detect jan.csv --save pick.mod  ·
-    metaod detect feb.csv --apply pick.mod -o feb.parquet
     """  # fmt: skip
     share = _share(contamination)
     choice = Choice(sort=sort, flagged_only=flagged_only)
@@ -122,7 +117,7 @@ def detect(
     documents = []
     for place, (table, target) in enumerate(zip(tables, targets, strict=True)):
         check_target(target, table)
-        with picking_errors(_COMMAND, picking["learner"]):
+        with picking_messages(picking["learner"]):
             found = (
                 _pick_and_score(table, picking, share, top_n, save)
                 if saved is None
@@ -157,9 +152,10 @@ def _pick_and_score(
     model = MetaOD(contamination=share, **selection_options(picking)).fit(table)
     if save is not None:
         model.save(save)
-    return _found(
+    found = _found(
         model, table, model.decision_scores_, model.notes_, model.preparation_.record_, top_n
     )
+    return _measured(found, model)
 
 
 def _load(path: str) -> "MetaOD":
@@ -181,7 +177,7 @@ def _score_with(model: "MetaOD", table: "Table", top_n: int | None) -> Detection
     notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
     if top_n is not None:
         _share_of(top_n, table)
-    return _found(model, table, scores, notes, prepared.record, top_n)
+    return _measured(_found(model, table, scores, notes, prepared.record, top_n), model, prepared.X)
 
 
 def _found(
@@ -206,6 +202,19 @@ def _found(
         return found
     threshold = float(found.scores[found.order[top_n - 1 : top_n + 1]].mean())
     return replace(found, notes=_with_ties(found, top_n), threshold=threshold)
+
+
+def _measured(found: Detection, model: "MetaOD", new: Any = None) -> Detection:
+    """Measure the scores on the label, if there is one, beside isolation forest."""
+    from metaod.selection import compare_with_forest
+
+    if found.table.label is None:
+        return found
+    try:
+        compared = compare_with_forest(model, found.table, found.scores, new=new)
+    except UserError as error:  # the label has one value alone
+        return replace(found, notes=(*found.notes, f"Not measured: {error.what}."))
+    return replace(found, compared=compared)
 
 
 def _with_ties(found: Detection, top_n: int) -> tuple[str, ...]:
@@ -290,6 +299,7 @@ def _document(found: Detection) -> dict[str, Any]:
         "gap": dict(zip(("n_above", "above", "below"), found.gap, strict=True))
         if found.gap
         else None,
+        "measured": [row.to_dict() for row in found.compared] or None,
         "n_flagged": len(order),
         "flagged": rows,
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from metaod.cli.compare import comparison_grid
 from metaod.cli.screen import counted, grid, visible
 from metaod.cli.select import print_notes, print_pick, print_warnings
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from rich.console import Console
 
-    from metaod.selection import Selection
+    from metaod.selection import Compared, Selection
     from metaod.tables import PreparationRecord, Table
 
 _LONGEST_CELL = 16  # characters of a cell on the screen
@@ -33,6 +34,7 @@ class Detection:
     record: "PreparationRecord"
     selection: "Selection | None" = None
     top_n: int | None = None
+    compared: "tuple[Compared, ...]" = ()  # on the label, if there is one
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -90,6 +92,8 @@ def print_detection(
     )
     if found.selection is not None:
         out.print(_about_gap(found))
+    if found.compared:
+        out.print(comparison_grid(found.compared))
     if top:
         out.print(_top_rows(found, top, out.width if out.is_terminal else _SCREEN))
     hidden = n_flagged - top

@@ -40,8 +40,6 @@ def evaluate(
     """Evaluate every method on a testbed and write all tables and figures.
 
     A stopped run continues where it stopped. Each of ST's protocols has its own folder.
-
-    Examples:  metaod evaluate poc --store t.db --testbed poc/ --out results/poc --jobs 2
     """
     from metaod.lab import run_evaluation
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from metaod.cli.options import Learner, picking_errors
+from metaod.cli.options import Learner, picking_messages
 from metaod.cli.screen import Json, console, grid, print_json, visible
 
 if TYPE_CHECKING:
@@ -27,14 +27,11 @@ _FIGURE_TITLES = {
 
 
 def info(learner: Learner = "default", *, json: Json = False) -> None:
-    """Show the learner, its training data and measured quality, and library versions.
-
-    Examples:  metaod info  ·  metaod info --learner mine.metaod --json
-    """
+    """Show the learner, its training data and measured quality, and library versions."""
     from metaod.artifacts import library_versions
     from metaod.history import find_artifact
 
-    with picking_errors("metaod info", learner):
+    with picking_messages(learner):
         artifact = find_artifact(learner)
     versions = library_versions()
     if json:

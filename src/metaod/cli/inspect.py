@@ -24,10 +24,7 @@ def inspect(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show a table's columns, their types, and what preparation will do to each.
-
-    Examples:  metaod inspect table.csv  ·  metaod inspect t.csv --label fraud --decimal ,
-    """
+    """Show a table's columns, their types, and what preparation will do to each."""
     from metaod.tables import prepare
 
     table = open_table("metaod inspect", file, reading, example=example)

@@ -11,19 +11,22 @@ import typer
 
 from metaod._version import __version__
 from metaod.cli.build import build
+from metaod.cli.compare import compare
 from metaod.cli.datasets import app as datasets_app
 from metaod.cli.db import app as db_app
 from metaod.cli.describe import describe
 from metaod.cli.detect import detect
 from metaod.cli.evaluate import evaluate
+from metaod.cli.examples import add_examples
 from metaod.cli.info import info
 from metaod.cli.inspect import inspect
 from metaod.cli.models import models
+from metaod.cli.option_errors import named_by_option
 from metaod.cli.screen import message, prepare_streams, visible
 from metaod.cli.select import select
 from metaod.cli.testbed import app as testbed_app
 from metaod.cli.train import learners, train
-from metaod.errors import UserError
+from metaod.errors import BadParameter, UserError
 
 USER_ERROR, DEFECT, INTERRUPTED, STOPPED = 2, 1, 130, 143
 
@@ -42,16 +45,12 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 app = typer.Typer(
     name="metaod",
     help="Pick an outlier detector and its hyperparameters for a table without labels.",
-    epilog=(
-        "Examples: metaod detect table.csv -o scored.csv  ·  metaod select table.csv  ·  "
-        "metaod models --family LOF"
-    ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _ONLINE, _OFFLINE, _RESEARCH = "Find outliers", "Extend the database", "Evaluate"
-for command in (detect, select, inspect, describe, models, info):
+for command in (detect, select, compare, inspect, describe, models, info):
     app.command(rich_help_panel=_ONLINE)(command)
 app.add_typer(datasets_app, name="datasets", rich_help_panel=_OFFLINE)
 for command in (build, learners, train):
@@ -59,6 +58,7 @@ for command in (build, learners, train):
 app.add_typer(db_app, name="db", rich_help_panel=_OFFLINE)
 app.add_typer(testbed_app, name="testbed", rich_help_panel=_RESEARCH)
 app.command(rich_help_panel=_RESEARCH)(evaluate)
+add_examples(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -95,6 +95,9 @@ def main(argv: list[str] | None = None) -> NoReturn:
         if not str(error):  # a group without a command has printed its help
             sys.exit(USER_ERROR)
         _fail(_usage_line(error), USER_ERROR, debug=debug)
+    except BadParameter as error:
+        given = named_by_option(error, typer.main.get_command(app), arguments)
+        _fail(str(given), USER_ERROR, debug=debug)
     except UserError as error:
         _fail(str(error), USER_ERROR, debug=debug)
     except (KeyboardInterrupt, typer.Abort):

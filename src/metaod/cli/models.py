@@ -1,34 +1,39 @@
-"""``metaod models``: the model space as a table."""
+"""``metaod models``: the models that a learner picks from, or those of a space."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.screen import Json, console, grid, print_json
+from metaod.cli.options import Learner, picking_messages
+from metaod.cli.screen import Json, console, counted, grid, print_json
 from metaod.errors import BadParameter
 
 if TYPE_CHECKING:
     from metaod.models import ModelSpec
 
+_COMMAND = "metaod models"
+
 
 def models(
     *,
     space: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="Model space: paper (the paper's 302), extended (more families and scalings), "
-            "or all.",
+            help="A model space instead: paper (the paper's 302), extended (more families and "
+            "scalings), or all.",
             metavar="NAME",
         ),
-    ] = "paper",
+    ] = None,
+    learner: Learner = "default",
     family: Annotated[
-        list[str] | None, typer.Option(help="Only this detector; repeatable.", metavar="NAME")
+        list[str] | None, typer.Option(help="Only this family; repeatable.", metavar="NAME")
     ] = None,
     random: Annotated[
         bool | None,
         typer.Option(
             "--random/--deterministic",
-            help="Only models that need a seed, or none.",
+            help="Only models that need a seed, or only those that need none.",
             show_default=False,
         ),
     ] = None,
@@ -47,20 +52,18 @@ def models(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List the models that MetaOD picks from.
+    """List the models that the default learner picks from, or those of a model space.
 
     Without options: one line per family. With a filter, --all or --limit: the models.
-
-    Examples:  metaod models  ·  metaod models --family LOF  ·  metaod models --rows 40 --all
+    ZAverage is the mean of two or more models' scores.
     """
-    from metaod.models import SPACES, model_space
-
-    if space not in SPACES:
-        raise BadParameter("metaod models", "--space", SPACES, space)
+    listed = _listed(space, learner)
+    wanted = _named(family, listed)
     chosen = [
         spec
-        for spec in model_space(space, detectors=_named(family, space))
-        if random is None or spec.is_random == random
+        for spec in listed
+        if (wanted is None or spec.detector in wanted)
+        and (random is None or spec.is_random == random)
     ]
     shown = chosen[:limit]
     if json:
@@ -71,18 +74,33 @@ def models(
         _print_families(chosen)
 
 
-def _named(family: list[str] | None, space: str) -> list[str] | None:
-    """Return the names of families in their usual spelling; case does not matter."""
-    from metaod.models import model_space
+def _listed(space: str | None, learner: str) -> "list[ModelSpec]":
+    from metaod.history import find_artifact
+    from metaod.models import SPACES, ModelSpec, model_space, registered_families
 
+    if space is None:
+        with picking_messages(learner):
+            artifact = find_artifact(learner)
+        # families in their usual order, averages last
+        ordered = {name: place for place, name in enumerate(registered_families())}
+        specs = map(ModelSpec.parse, artifact.manifest.models)
+        return sorted(specs, key=lambda spec: ordered.get(spec.detector, len(ordered)))
+    if learner != "default":
+        raise BadParameter(_COMMAND, "--learner", "left out with --space", learner)
+    if space not in SPACES:
+        raise BadParameter(_COMMAND, "--space", SPACES, space)
+    return list(model_space(space))
+
+
+def _named(family: list[str] | None, listed: "list[ModelSpec]") -> list[str] | None:
+    """Return the names of families in their usual spelling; case does not matter."""
     if not family:
         return None
-    known = {name.lower(): name for name in dict.fromkeys(s.detector for s in model_space(space))}
+    known = {spec.detector.lower(): spec.detector for spec in listed}
     for name in family:
         if name.lower() not in known:
-            remedy = None if space == "all" else "Use --space all for the families of every space"
-            legal = list(known.values())
-            raise BadParameter("metaod models", "--family", legal, name, remedy=remedy)
+            remedy = "--space all has the families of every space"
+            raise BadParameter(_COMMAND, "--family", list(known.values()), name, remedy=remedy)
     return [known[name.lower()] for name in family]
 
 
@@ -93,6 +111,8 @@ def _as_data(spec: "ModelSpec", rows: int | None, columns: int) -> dict[str, Any
 
 
 def _print_models(shown: "list[ModelSpec]", total: int, rows: int | None, columns: int) -> None:
+    from metaod.models import member_ids
+
     table = grid("model", "random", "note")
     for spec in shown:
         same = spec.equivalence
@@ -100,32 +120,54 @@ def _print_models(shown: "list[ModelSpec]", total: int, rows: int | None, column
         reason = None if rows is None else spec.why_not(rows, columns)
         if reason is not None:
             note = f"does not apply: {reason}"
-        table.add_row(spec.id, "yes" if spec.is_random else "no", note)
+        table.add_row(" +\n".join(member_ids(spec.id)), "yes" if spec.is_random else "no", note)
     console().print(table)
-    more = f" of {total}" if len(shown) < total else ""
-    console().print(f"{len(shown)}{more} models")
+    of = f"{len(shown)} of " if len(shown) < total else ""
+    console().print(of + counted(total, "model"))
 
 
 def _print_families(chosen: "list[ModelSpec]") -> None:
+    from metaod.models import is_average
+
     table = grid("family", "models", "random", "hyperparameters", right=("models",))
     for name in dict.fromkeys(spec.detector for spec in chosen):
         alike = [spec for spec in chosen if spec.detector == name]
-        is_random = "yes" if alike[0].is_random else "no"
-        table.add_row(name, str(len(alike)), is_random, _values_in(alike) or "-")
+        random = {spec.is_random for spec in alike}
+        is_random = "some" if len(random) > 1 else "yes" if random == {True} else "no"
+        described = _members_in(alike) if is_average(alike[0]) else _values_in(alike)
+        table.add_row(name, str(len(alike)), is_random, described or "-")
     console().print(table)
-    remedy = "--family NAME lists the models of one family, --all every model"
-    console().print(f"{len(chosen)} models; {remedy}")
+    n_averages = sum(map(is_average, chosen))
+    averages = f" and {counted(n_averages, 'average')} of them" if n_averages else ""
+    count = counted(len(chosen) - n_averages, "model") + averages
+    console().print(f"{count}; --family NAME lists one family, --all lists every model")
+
+
+def _members_in(averages: "list[ModelSpec]") -> str:
+    """Describe averages by how many members they have."""
+    sizes = sorted({len(average.members) for average in averages})
+    members = {member for average in averages for member in average.members}
+    several = ", ".join(map(str, sizes[:-1])) + " or " if len(sizes) > 1 else ""
+    return f"the mean of {several}{sizes[-1]} of {len(members)} models"
 
 
 def _values_in(specs: "list[ModelSpec]") -> str:
     """List the values of each hyperparameter in a family, one hyperparameter a line."""
     from metaod.models import DEFAULT_SCALING
 
-    values: dict[str, dict[str, None]] = {name: {} for name in specs[0].family.grid}
+    values: dict[str, dict[Any, None]] = {name: {} for name in specs[0].family.grid}
     for spec in specs:
         for name, value in spec.params:
-            values.setdefault(name, {})[str(value)] = None
+            values.setdefault(name, {})[value] = None
         values.setdefault("scaling", {})[spec.scaling] = None
     if list(values["scaling"]) == [DEFAULT_SCALING]:
         del values["scaling"]  # the default is not part of a model's id
-    return "\n".join(f"{name}: {', '.join(options)}" for name, options in values.items())
+    return "\n".join(
+        f"{name}: {', '.join(map(str, _sorted(options)))}" for name, options in values.items()
+    )
+
+
+def _sorted(values: Iterable[Any]) -> list[Any]:
+    """Sort numbers; other values keep their order."""
+    listed = list(values)
+    return sorted(listed) if all(isinstance(value, int | float) for value in listed) else listed

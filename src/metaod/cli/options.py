@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.screen import message, message_if_long
-from metaod.errors import BadFile, BadParameter, UserError
+from metaod.errors import BadFile, UserError
 
 if TYPE_CHECKING:
     from metaod.tables import Table
@@ -174,18 +174,11 @@ def selection_options(picking: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def picking_errors(command: str, learner: str) -> Iterator[None]:
-    """Name the command and its option in errors of picking, and print a message if it is slow."""
+def picking_messages(learner: str) -> Iterator[None]:
+    """Say that a learner is trained first, and that picking is slow if it is."""
     from metaod.history import will_train
 
     if will_train(learner):
         message(f"training {learner} on the shipped performance matrix (once; it is cached)")
-    try:
-        with message_if_long("working; the first run after installation compiles for a minute"):
-            yield
-    except BadParameter as error:
-        if error.owner not in ("select", "MetaOD"):
-            raise
-        name = "seed" if error.name == "random_state" else error.name.replace("_", "-")
-        legal, got, remedy = error.legal, error.got, error.remedy
-        raise BadParameter(command, f"--{name}", legal, got, remedy=remedy) from error
+    with message_if_long("working; the first run after installation compiles for a minute"):
+        yield

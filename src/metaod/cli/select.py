@@ -13,7 +13,7 @@ from metaod.cli.options import (
     Files,
     grouped_options,
     open_tables,
-    picking_errors,
+    picking_messages,
     selection_options,
 )
 from metaod.cli.screen import Json, console, counted, grid, print_json, shape_of, visible
@@ -50,15 +50,13 @@ def select(
 
     Exit codes: 0 picked; 2 an error that you can correct; 1 a defect in
     metaod; 130 interrupted.
-
-    Examples:  metaod select table.csv  ·  metaod select t.csv --exclude ABOD
     """
     from metaod.selection import select as select_for
 
     tables = open_tables(_COMMAND, files, reading, example=example)
     found = []
     for place, table in enumerate(tables):
-        with picking_errors(_COMMAND, picking["learner"]):
+        with picking_messages(picking["learner"]):
             selection = select_for(table, **selection_options(picking))
         if json:
             found.append(selection.to_dict(top=top))

@@ -43,10 +43,7 @@ def poc(
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Make POC: five siblings of each of 20 mothersets, in five folds.
-
-    Example:  metaod testbed poc --mothersets mothersets/ --out poc/
-    """
+    """Make POC: five siblings of each of 20 mothersets, in five folds."""
     from metaod.lab import build_poc
 
     if data is not None and not data.expanduser().is_dir():
@@ -76,10 +73,7 @@ def st(
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Make ST: the sets of ODDS and DAMI by fingerprint, and one childset of each motherset.
-
-    Example:  metaod testbed st --mothersets mothersets/ --data datasets/ --out st/
-    """
+    """Make ST: the sets of ODDS and DAMI by fingerprint, and one childset of each motherset."""
     from metaod.lab import build_st
 
     manifest = build_st(
@@ -131,10 +125,7 @@ def childsets(
     replicates: Annotated[int, typer.Option(help="Siblings to draw.", min=1, max=9999)] = 5,
     seed: Seed = 0,
 ) -> None:
-    """Draw childsets with known properties from labelled tables.
-
-    Example:  metaod testbed childsets wine.csv --target quality --frequency 0.05 --out wine/
-    """
+    """Draw childsets with known properties from labelled tables."""
     from metaod.lab import Recipe, build_childsets, read_mothersets
 
     levels = {"difficulty": difficulty, "clusteredness": clusteredness}

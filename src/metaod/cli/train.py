@@ -1,5 +1,6 @@
 """``metaod train``: fit a learner on a store; ``metaod learners``: list the learners."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,17 +9,14 @@ import typer
 
 from metaod.cli.build import StoreOption
 from metaod.cli.progress import Steps
-from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.cli.screen import Json, console, counted, grid, print_json, visible
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
 
 
 def learners(*, json: Json = False) -> None:
-    """List the learners that `metaod train --learner` takes.
-
-    Examples:  metaod learners  ·  metaod learners --json
-    """
+    """List the learners that `metaod train --learner` takes."""
     from metaod.learners import learner_classes
 
     kinds = learner_classes()
@@ -44,10 +42,29 @@ def learners(*, json: Json = False) -> None:
 def train(
     *,
     store: StoreOption,
-    out: Annotated[Path, typer.Option(help="The artifact to write.", metavar="FILE")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The artifact to write.", metavar="FILE")
+    ],
     learner: Annotated[
-        str, typer.Option(help="The learner; 'metaod learners' lists them.", metavar="NAME")
-    ] = "metaod",
+        str,
+        typer.Option(
+            help="The learner; 'metaod learners' lists them. default: as the shipped default, "
+            "which learns the space extended with its averages from both schemas.",
+            metavar="NAME",
+        ),
+    ] = "default",
+    space: Annotated[
+        str | None,
+        typer.Option(
+            help="Learn only the models of this space and averages of them: paper, extended or "
+            "all. By default every model of the store.",
+            metavar="NAME",
+        ),
+    ] = None,
+    averages: Annotated[
+        bool,
+        typer.Option("--averages/--no-averages", help="Whether averages may be picked."),
+    ] = True,
     schema: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,13 +98,19 @@ def train(
 ) -> None:
     """Fit a learner on the evaluations of a store and write it to one file.
 
-    Examples:  metaod train --store my.db --learner metaod --out my.metaod
+    'metaod detect --learner FILE' then picks with it.
     """
     from metaod.artifacts import check_target
+    from metaod.history import RECIPES
     from metaod.history import train as run_training
     from metaod.learners import learner_class, make_learner, read_parameters
     from metaod.store import Store, training_data
 
+    schemas: Sequence[str] = schema or ("paper",)
+    if learner == "default":
+        recipe = RECIPES[learner]
+        learner, space = recipe.learner, space or recipe.space
+        schemas = schema or recipe.schemas
     kind = learner_class(learner)
     parameters = read_parameters(kind, set_ or ())
     if seed is not None and "random_state" in {item.name for item in fields(kind)}:
@@ -95,25 +118,38 @@ def train(
     made = make_learner(learner, **parameters)
     target = check_target(out)
     with Store(store, read_only=True) as opened:
-        data = training_data(opened, schema or ("paper",), measure=measure)
+        data = training_data(opened, schemas, measure=measure, space=space, averages=averages)
+        n_stored = len(opened.datasets())
+    n_unused = n_stored - len(data.P)
     if exclude_origin:
         data = data.without(exclude_origin)
     with Steps(lines=False) as progress:
         artifact = run_training(data, made, calibrate=calibrate, progress=progress.on_step)
     artifact.save(target)
-    _print_artifact(artifact, target, calibrate)
+    _print_artifact(artifact, target, calibrate, n_unused)
 
 
-def _print_artifact(artifact: "Artifact", path: Path, calibrate: int) -> None:
+def _print_artifact(artifact: "Artifact", path: Path, calibrate: int, n_unused: int) -> None:
+    from metaod.models import member_ids
+
     manifest = artifact.manifest
     schemas = " + ".join(f"{part.name} {part.version}" for part in manifest.schemas)
+    origins = counted(manifest.n_origins, "origin")
+    datasets = f"{counted(len(manifest.datasets), 'dataset')} of {origins}"
+    if n_unused:
+        datasets += f"; the store has {n_unused} more without these models or meta-features"
+    n_averages = sum(len(member_ids(name)) > 1 for name in manifest.models)
+    models = counted(len(manifest.models) - n_averages, "model")
+    if n_averages:
+        models += f" and {counted(n_averages, 'average')} of them"
+    features = counted(len(artifact.learner.features_), "meta-feature")
     table = grid("", "")
     table.show_header = False
     for name, text in (
         ("learner", f"{manifest.learner} ({artifact.learner.title})"),
-        ("datasets", f"{len(manifest.datasets)} of {manifest.n_origins} origins"),
-        ("meta-features", f"{len(artifact.learner.features_)}, schema {schemas}"),
-        ("models", f"{len(manifest.models)}, by {manifest.measure}"),
+        ("trained on", datasets),
+        ("picks from", f"{models}, by {manifest.measure}"),
+        ("looks at", f"{features}, schema {schemas}"),
         ("calibration", _calibration(artifact, calibrate)),
         ("file", f"{visible(str(path))}, {_size(path.stat().st_size)}"),
     ):
@@ -125,7 +161,7 @@ def _calibration(artifact: "Artifact", asked: int) -> str:
     if artifact.calibration is not None:
         return f"by {asked} fits"
     n_origins = artifact.manifest.n_origins
-    few = f": {n_origins} origins are fewer than the {asked} fits" if asked else ""
+    few = f": {counted(n_origins, 'origin')} for {asked} fits are too few" if asked else ""
     return f"not calibrated{few}"
 
 

@@ -2,6 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
+from metaod.selection._comparison import (
+    Compared,
+    checked_label,
+    compare,
+    compare_with_forest,
+    mean_measures,
+    run_adengine,
+)
 from metaod.selection._explanation import family_names
 from metaod.selection._select import Selection, select
 from metaod.selection._threshold import TOO_MANY_TIES, check_contamination, clear_gap
@@ -12,12 +20,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TOO_MANY_TIES",
+    "Compared",
     "MetaOD",
     "Selection",
     "check_contamination",
+    "checked_label",
     "clear_gap",
+    "compare",
+    "compare_with_forest",
     "family_names",
     "load",
+    "mean_measures",
+    "run_adengine",
     "select",
     "table_notes",
 ]

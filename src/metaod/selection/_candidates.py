@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any, Literal, get_args
 
@@ -28,7 +30,7 @@ PICKS: tuple[Pick, ...] = get_args(Pick)
 MAX_BYTES, TABLE_COPIES = 2.0 * 2**30, 4.0
 
 _NOT_IN_SPACE = "not in the space"
-_NOT_SINGLE = "an average, but pick='single'"
+_NOT_SINGLE = "an average, and you asked for a single model"
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Constraints:
 def check_pick(value: Any, *, owner: str = "MetaOD") -> None:
     """Refuse what is not a kind of pick; None means "ensemble"."""
     if value is not None and not (isinstance(value, str) and value in PICKS):
-        raise BadParameter(owner, "pick", f"one of {PICKS}, or None", value)
+        raise BadParameter(owner, "pick", PICKS, value)
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Candidates:
         if not costs:
             reasons = _main_reasons(passed_over, too_costly, constraints.max_seconds)
             where = f"a table of {shape[0]} rows and {shape[1]} columns"
-            remedy = "loosen max_seconds, max_bytes, exclude, space or pick, or give other rows"
+            remedy = "allow more time, more memory or more models"
             raise UserError(f"no model is left to pick from: {reasons}", where=where, remedy=remedy)
         return cls(costs, passed_over)
 
@@ -124,26 +126,45 @@ def _is_in(spec: ModelSpec, names: set[str]) -> bool:
 
 
 def _named(given: Models | None, parameter: str, known: set[str], owner: str) -> set[str] | None:
+    """Return the ids and families that the items name; an item may also be a model space."""
     if given is None:
         return None
-    if isinstance(given, str) and given in SPACES:
-        return {spec.id for spec in model_space(given)}
-    legal = "families or models that can be picked (see 'metaod models')"
     if isinstance(given, str | ModelSpec):
         given = [given]
     elif not isinstance(given, Iterable):
-        raise BadParameter(owner, parameter, legal, given)
-    names = set()
+        raise _not_named(given, parameter, known, owner)
+    # excluding a family that the learner cannot pick anyway is no mistake
+    harmless = set(registered_families()) if parameter == "exclude" else set()
+    spelling = {name.lower(): name for name in known | harmless}
+    names: set[str] = set()
     for item in given:
         name = item.id if isinstance(item, ModelSpec) else str(item)
+        if name in SPACES:
+            names.update(spec.id for spec in model_space(name))
+            continue
+        name = spelling.get(name.lower(), name)
         if name not in known and "(" in name:
-            name = ModelSpec.parse(name).id
-        # excluding a family that the learner cannot pick anyway is no mistake
-        harmless = parameter == "exclude" and name in registered_families()
-        if name not in known and not harmless:
-            raise BadParameter(owner, parameter, legal, name)
+            with suppress(BadParameter):  # of text that is no id
+                name = ModelSpec.parse(name).id
+        if name not in known | harmless:
+            raise _not_named(name, parameter, known, owner)
         names.add(name)
     return names
+
+
+def _not_named(given: object, parameter: str, known: set[str], owner: str) -> BadParameter:
+    families = sorted((name for name in known if "(" not in name), key=str.lower)
+    spaces = ", ".join(SPACES)
+    legal = f"a space ({spaces}), a family ({', '.join(families)}) or the id of a model"
+    spelling = {name.lower(): name for name in (*SPACES, *known)}
+    text = str(given).lower()
+    family, parenthesis, _ = text.partition("(")  # of an id: its family's first
+    alike = [name for name in spelling if parenthesis and name.startswith(f"{family}(")]
+    close = get_close_matches(text, alike or spelling, n=1)
+    meant = f"Did you mean '{spelling[close[0]]}'? " if close else ""
+    return BadParameter(
+        owner, parameter, legal, given, remedy=f"{meant}'metaod models --all' lists all"
+    )
 
 
 def _main_reasons(

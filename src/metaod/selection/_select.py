@@ -200,7 +200,7 @@ def make_selection(
     constraints.check(owner)
     random_state = check_seed(random_state, owner=owner)
     if constraints.pick == "committee" and learner != "default":
-        legal = "left out with pick='committee', which asks no learner"
+        legal = "left out with the committee, which uses no learner"
         raise BadParameter(owner, "learner", legal, learner)
     artifact = find_artifact(learner, owner=owner)
     prepared = _prepared(X)
@@ -280,7 +280,7 @@ def _warnings(space: Any, known: set[str], seconds: float) -> list[str]:
             )
     if seconds > _LONG_SECONDS:
         expected = f"fitting the pick is expected to take about {seconds:.3g} s"
-        found.append(f"{expected}; set max_seconds to limit it")
+        found.append(f"{expected}; set a limit of time to pick a quicker model")
     return found
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, Table, func, select
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, REFERENCE, TrainingData
 from metaod.metafeatures import SCHEMAS
-from metaod.models import CellState, Mode
+from metaod.models import CellState, Mode, member_ids, model_space
 from metaod.store import _rows as rows
 from metaod.store import _schema as tables
 from metaod.store._store import Store
@@ -175,7 +175,12 @@ def cells_frame(store: Store, *, mode: Mode | None = None) -> pd.DataFrame:
 
 
 def training_data(
-    store: Store, schemas: Sequence[str] = ("paper",), *, measure: str = "ap"
+    store: Store,
+    schemas: Sequence[str] = ("paper",),
+    *,
+    measure: str = "ap",
+    space: str | None = None,
+    averages: bool = True,
 ) -> TrainingData:
     """Read training data for learners; datasets without performance or meta-features are left out.
 
@@ -187,6 +192,10 @@ def training_data(
         Schemas of the meta-features, in the newest version that every dataset has.
     measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
         The measure in P.
+    space : {"paper", "extended", "all"}, optional
+        Only the models of this space and averages of them; by default every model of the store.
+    averages : bool, default=True
+        Whether averages are in P too.
     """
     if measure not in MEASURES:
         raise BadParameter("TrainingData", "measure", MEASURES, measure)
@@ -195,7 +204,7 @@ def training_data(
             raise BadParameter("TrainingData", "schemas", SCHEMAS, name)
     if len(set(schemas)) != len(schemas):
         raise BadParameter("TrainingData", "schemas", "different schemas", list(schemas))
-    P = performance_matrix(store, measure)
+    P = performance_matrix(store, measure, models=_models_of(store, space, averages=averages))
     if not P.notna().to_numpy().any():
         remedy = "evaluate models on labelled datasets with: metaod build"
         raise UserError("holds no performance yet", where=str(store), remedy=remedy)
@@ -206,6 +215,27 @@ def training_data(
     metafeatures = {name: _metafeatures(store, name) for name in schemas}
     datasets = datasets_frame(store).set_index("fingerprint")
     return TrainingData.from_frames(P, metafeatures, datasets, reference=reference, measure=measure)
+
+
+def _models_of(store: Store, space: str | None, *, averages: bool) -> list[str]:
+    """Return the ids of the store's models in a space, without the reference models."""
+    held = [record.id for record in store.models() if not record.is_reference]
+    if space is None and averages:
+        return held
+    inside = None if space is None else {spec.id for spec in model_space(space)}
+    chosen = [
+        name
+        for name in held
+        if (averages or len(member_ids(name)) == 1)
+        and (inside is None or inside.issuperset(member_ids(name)))
+    ]
+    if held and not chosen:
+        what = (
+            "holds no single model" if space is None else f"holds no model of the space {space!r}"
+        )
+        remedy = f"evaluate some with: metaod build --space {space or 'extended'}"
+        raise UserError(what, where=str(store), remedy=remedy)
+    return chosen
 
 
 def _metafeatures(store: Store, name: str) -> pd.DataFrame:

@@ -1,0 +1,114 @@
+"""``metaod compare``: the pick beside isolation forest and ADEngine, on labelled tables."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metaod.cli.options import (
+    PICKING,
+    READING,
+    Example,
+    Files,
+    grouped_options,
+    open_tables,
+    picking_messages,
+    selection_options,
+)
+from metaod.cli.screen import Json, console, counted, grid, print_json, visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    from metaod.selection import Compared
+    from metaod.tables import Table
+
+_COMMAND = "metaod compare"
+_NUMBERS = ("AP", "ROC AUC", "P at n")
+
+
+@grouped_options(picking=PICKING, reading=READING)
+def compare(
+    files: Files = None,
+    *,
+    example: Example = False,
+    trials: Annotated[
+        int,
+        typer.Option(help="Trials with other seeds; the figures are means.", metavar="N", min=1),
+    ] = 1,
+    picking: dict[str, Any],
+    reading: dict[str, Any],
+    json: Json = False,
+) -> None:
+    """Measure the pick beside isolation forest and PyOD's ADEngine, on labelled tables.
+
+    Name the label column with --label. All three methods score the same
+    prepared table, and the label only measures them: average precision (AP),
+    ROC AUC, and precision at n, the share of outliers among the n top rows of a
+    table with n outliers.
+    """
+    from metaod.selection import checked_label
+    from metaod.selection import compare as measure_methods
+
+    options = selection_options(picking)
+    compared: list[tuple[Table, tuple[Compared, ...]]] = []
+    out = console()
+    for place, table in enumerate(open_tables(_COMMAND, files, reading, example=example)):
+        checked_label(table)
+        with picking_messages(picking["learner"]):
+            rows = measure_methods(table, trials=trials, **options)
+        compared.append((table, rows))
+        if not json:
+            if place:
+                out.print()
+            _print(out, table, rows)
+    if json:
+        found = [_as_data(table, rows, trials) for table, rows in compared]
+        print_json(found if len(found) > 1 else found[0])
+    elif len(compared) > 1:
+        _print_means(out, [rows for _, rows in compared])
+
+
+def _as_data(table: "Table", rows: "Sequence[Compared]", trials: int) -> dict[str, Any]:
+    outliers = 0 if table.label is None else int(table.label.sum())
+    size = {"rows": table.n_rows, "columns": table.n_columns, "outliers": outliers}
+    methods = [row.to_dict() for row in rows]
+    return {"source": table.source, **size, "trials": trials, "methods": methods}
+
+
+def _print(out: "Console", table: "Table", rows: "Sequence[Compared]") -> None:
+    size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
+    outliers = 0 if table.label is None else int(table.label.sum())
+    share = f"{counted(outliers, 'outlier')} ({outliers / table.n_rows:.1%})"
+    out.print(f"{visible(table.source)}: {size}, {share}", style="bold")
+    out.print(comparison_grid(rows))
+
+
+def comparison_grid(rows: "Sequence[Compared]") -> "Grid":
+    """Return the measures of several methods as a table for the screen."""
+    timed = ("seconds",) if any(row.seconds is not None for row in rows) else ()
+    listing = grid("method", *_NUMBERS, *timed, "model", right=(*_NUMBERS, *timed))
+    for row in rows:
+        found = "---" if row.measures is None else (f"{value:.3f}" for value in row.measures)
+        seconds = ["-" if row.seconds is None else f"{row.seconds:.2g}" for _ in timed]
+        listing.add_row(row.method, *found, *seconds, visible(row.note or row.model))
+    return listing
+
+
+def _print_means(out: "Console", tables: "Sequence[Sequence[Compared]]") -> None:
+    """Print the mean over the tables on which every method has measures."""
+    from metaod.selection import mean_measures
+
+    whole = [rows for rows in tables if all(row.measures is not None for row in rows)]
+    if not whole:
+        return
+    of = counted(len(whole), "table") if len(whole) == len(tables) else (
+        f"the {len(whole)} of {len(tables)} tables that every method scored"
+    )  # fmt: skip
+    out.print(f"\nmean of {of}", style="bold")
+    listing = grid("method", *_NUMBERS, right=_NUMBERS)
+    for rows in zip(*whole, strict=True):
+        found = mean_measures(row.measures for row in rows if row.measures is not None)
+        listing.add_row(rows[0].method, *(f"{value:.3f}" for value in found))
+    out.print(listing)

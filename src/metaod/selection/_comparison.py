@@ -1,0 +1,209 @@
+"""How well a pick ranks labelled outliers, beside isolation forest and PyOD's ADEngine."""
+
+import time
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.errors import BadParameter, UserError
+from metaod.history import MEASURES, Measures, measure
+from metaod.models import Matrix, Scores
+from metaod.selection._explanation import family_names
+from metaod.tables import Table, read_table
+
+if TYPE_CHECKING:
+    from metaod.selection._estimator import MetaOD
+
+PICK, FOREST, ENGINE = "MetaOD's pick", "isolation forest", "PyOD's ADEngine"
+"""The names of the compared methods."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How well one method ranks the labelled outliers of a table.
+
+    Parameters
+    ----------
+    method : str
+        ``MetaOD's pick``, ``isolation forest`` (PyOD's, with its default settings) or
+        ``PyOD's ADEngine``.
+    measures : Measures or None
+        The means over the trials; None if the method gave no scores.
+    model : str
+        The families of the pick, or the detector that ADEngine chose; trials may differ.
+    seconds : float or None
+        Mean time of a trial, to pick and to score; None if it was not measured.
+    note : str
+        Why there are no measures.
+    """
+
+    method: str
+    measures: Measures | None
+    model: str = ""
+    seconds: float | None = None
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to plain data; measures that are missing are None."""
+        found = dict.fromkeys(MEASURES) if self.measures is None else self.measures._asdict()
+        rest = {"seconds": self.seconds, "model": self.model, "note": self.note}
+        return {"method": self.method, **found, **rest}
+
+
+def compare(
+    X: Any, *, label: str | None = None, trials: int = 1, random_state: int = 0, **options: Any
+) -> tuple[Compared, ...]:
+    """Measure the pick, isolation forest and PyOD's ADEngine on a labelled table.
+
+    The label is used to measure and for nothing else. All three score the same prepared matrix.
+
+    Parameters
+    ----------
+    X : Table or what else :func:`metaod.read_table` takes
+        The table.
+    label : str, optional
+        Its label column; not needed for a Table that has a label.
+    trials : int, default=1
+        Trials with different seeds, whose measures are averaged.
+    random_state : int, default=0
+        Seed of the first trial; the next trials count on from it.
+    **options
+        Options of :class:`metaod.MetaOD`, such as ``learner`` and ``pick``.
+
+    Examples
+    --------
+    >>> import metaod
+    >>> [row.method for row in compare(metaod.load_example())]
+    ["MetaOD's pick", 'isolation forest', "PyOD's ADEngine"]
+    """
+    from metaod.selection._estimator import MetaOD  # noqa: PLC0415 - needs scikit-learn
+
+    if trials < 1:
+        raise BadParameter("compare", "trials", "at least 1", trials)
+    table = X if isinstance(X, Table) else read_table(X, label=label)
+    y = checked_label(table)
+    picks, forests, engines = [], [], []
+    for seed in range(random_state, random_state + trials):
+        start = time.perf_counter()
+        fitted = MetaOD(random_state=seed, **options).fit(table).fitted_
+        seconds = time.perf_counter() - start
+        model = family_names(tuple(fitted.weights))
+        picks.append(Compared(PICK, measure(y, fitted.scores), model, seconds))
+        forests.append(compare_forest(fitted.X, y, random_state=seed))
+        engines.append(_compare_engine(fitted.X, y, seed))
+    return tuple(map(_mean, (picks, forests, engines)))
+
+
+def compare_with_forest(
+    model: "MetaOD", table: Table, scores: Scores, *, new: Matrix | None = None
+) -> tuple[Compared, Compared]:
+    """Measure the scores of a fitted pick beside isolation forest, on the table's label.
+
+    Parameters
+    ----------
+    model : MetaOD
+        The fitted pick.
+    table : Table
+        The table that was scored, with a label.
+    scores : ndarray of float
+        The scores of its rows.
+    new : ndarray of float, optional
+        The prepared rows, if they are not those that the pick was fitted to; the forest is fitted
+        to the same rows as the pick.
+    """
+    y = checked_label(table)
+    fitted = model.fitted_
+    pick = Compared(PICK, measure(y, scores), family_names(tuple(fitted.weights)))
+    forest = compare_forest(fitted.X, y, new=new, random_state=fitted.seed)
+    return pick, replace(forest, seconds=None)
+
+
+def checked_label(table: Table) -> npt.NDArray[np.int8]:
+    """Return the label of a table, which must have outliers and inliers."""
+    if table.label is None:
+        remedy = "name the column that marks outliers with --label (in Python: label=)"
+        raise UserError("the table has no label", where=table.source, remedy=remedy)
+    n_outliers = int(table.label.sum())
+    if n_outliers in (0, table.n_rows):
+        kind = "an outlier" if n_outliers else "an inlier"
+        what = f"the label marks every row as {kind}"
+        remedy = "a comparison needs outliers and inliers"
+        raise UserError(what, where=table.source, remedy=remedy)
+    return table.label
+
+
+def compare_forest(
+    X: Matrix, y: npt.NDArray[np.int8], *, new: Matrix | None = None, random_state: int = 0
+) -> Compared:
+    """Measure PyOD's default isolation forest, fitted to X, on X or on new rows.
+
+    Parameters
+    ----------
+    X : ndarray of float
+        The prepared table.
+    y : ndarray of {0, 1}
+        The label of the rows that are scored; both values must occur.
+    new : ndarray of float, optional
+        New rows to score instead of X.
+    random_state : int, default=0
+        Seed of the forest.
+    """
+    from pyod.models.iforest import IForest  # noqa: PLC0415 - slow to import
+
+    start = time.perf_counter()
+    forest = IForest(random_state=random_state).fit(X)
+    scores: Scores = forest.decision_scores_ if new is None else forest.decision_function(new)
+    return Compared(FOREST, measure(y, scores), "IForest", time.perf_counter() - start)
+
+
+def run_adengine(X: Matrix, *, random_state: int = 0) -> tuple[str, Scores]:
+    """Return the detector that PyOD's ADEngine chooses for a prepared table, and its scores.
+
+    It is called as a user calls it: ``ADEngine().detect(X)`` profiles, plans and runs.
+
+    Parameters
+    ----------
+    X : ndarray of float
+        The prepared table.
+    random_state : int, default=0
+        Seed of the detector.
+    """
+    from pyod.utils.ad_engine import ADEngine  # noqa: PLC0415 - slow, and not in every PyOD
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = ADEngine(random_state=random_state).detect(X)
+    scores = np.nan_to_num(np.asarray(found["scores_train"], dtype=np.float64))
+    return str(found["plan"]["detector_name"]), scores
+
+
+def _compare_engine(X: Matrix, y: npt.NDArray[np.int8], seed: int) -> Compared:
+    start = time.perf_counter()
+    try:
+        detector, scores = run_adengine(X, random_state=seed)
+    except ImportError:
+        return Compared(ENGINE, None, note=f"PyOD {version('pyod')} has no ADEngine")
+    except Exception as error:  # of another package: no reason to stop
+        return Compared(ENGINE, None, note=f"failed: {type(error).__name__}: {error}")
+    return Compared(ENGINE, measure(y, scores), detector, time.perf_counter() - start)
+
+
+def _mean(trials: Sequence[Compared]) -> Compared:
+    """Average the trials of one method; without measures if one trial has none."""
+    failed = next((trial for trial in trials if trial.measures is None), None)
+    if failed is not None:
+        return failed
+    found = mean_measures(trial.measures for trial in trials if trial.measures is not None)
+    models = " or ".join(dict.fromkeys(trial.model for trial in trials))
+    seconds = float(np.mean([trial.seconds or 0.0 for trial in trials]))
+    return Compared(trials[0].method, found, models, seconds)
+
+
+def mean_measures(found: Iterable[Measures]) -> Measures:
+    """Average each measure."""
+    return Measures(*np.mean(list(found), axis=0).tolist())

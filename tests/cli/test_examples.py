@@ -1,0 +1,52 @@
+"""The examples in the help: every option has one, and every one of them is accepted."""
+
+import pytest
+from made_commands import COMMANDS, ROOT, parse, words_of
+
+from metaod.cli.examples import EXAMPLES
+from metaod.cli.main import app
+from metaod.metafeatures import SCHEMAS
+
+
+def lines(name):
+    return (words_of(example.format(name)) for example in EXAMPLES[name])
+
+
+def test_every_command_has_examples():
+    assert set(EXAMPLES) == {"", *COMMANDS}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_is_accepted(name):
+    for words in lines(name):
+        assert " ".join(words).startswith(name)
+        parse(words)
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_every_option_has_an_example(name):
+    used = {word.partition("=")[0] for words in lines(name) for word in words}
+    for option in (COMMANDS[name] if name else ROOT).params:
+        flags = {*option.opts, *option.secondary_opts}
+        if option.param_type_name == "option" and "--help" not in flags:
+            has_own = any(f"{flag} " in f"{option.help} " for flag in flags)
+            assert flags & used or has_own, f"metaod {name}: no example of {option.opts[0]}"
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_ends_with_the_examples_in_80_columns(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        app(args=[*name.split(), "--help"], prog_name="metaod")
+    out = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert max(map(len, out)) <= 80
+    end = [line.strip() for line in out[out.index(" Examples:") + 1 :] if line]
+    shown = "\n".join(EXAMPLES[name]).format(*[name] * 99).splitlines()
+    assert end == [line.strip() for line in shown]
+
+
+@pytest.mark.parametrize("name", ["describe", "build", "train"])
+def test_the_help_lists_every_schema(name):
+    (option,) = [option for option in COMMANDS[name].params if option.name == "schema"]
+    for schema in SCHEMAS:
+        assert schema in option.help

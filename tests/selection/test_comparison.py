@@ -1,0 +1,109 @@
+"""The pick beside isolation forest and ADEngine on labelled tables."""
+
+import sys
+
+import numpy as np
+import pytest
+from made_selecting import artifact, table
+from pyod.models.iforest import IForest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from metaod.errors import BadParameter, UserError
+from metaod.history import Measures
+from metaod.selection import MetaOD, compare, compare_with_forest, run_adengine
+from metaod.selection import _comparison as comparison
+from metaod.selection._comparison import compare_forest
+from metaod.tables import Table, prepare, read_table
+
+LEARNER = artifact("global_best")
+
+
+def labelled(n_rows=80, seed=0):
+    X = table(n_rows, seed=seed)
+    found = read_table(X)
+    y = np.zeros(n_rows, dtype=np.int8)
+    y[: n_rows // 20] = 1
+    return Table(found.frame, y, "made", typed=True)
+
+
+def test_each_method_is_measured_on_its_own_scores():
+    made = labelled()
+    pick, forest, engine = compare(made, learner=LEARNER, random_state=3)
+    model = MetaOD(LEARNER, random_state=3).fit(made)
+    X = prepare(made).X
+    own = {
+        pick: model.decision_scores_,
+        forest: IForest(random_state=3).fit(X).decision_scores_,
+        engine: run_adengine(X, random_state=3)[1],
+    }
+    for row, scores in own.items():
+        assert row.measures.ap == pytest.approx(average_precision_score(made.label, scores))
+        assert row.measures.roc_auc == pytest.approx(roc_auc_score(made.label, scores))
+    assert engine.model == run_adengine(X)[0]
+    assert [row.method for row in (pick, forest, engine)] == [
+        "MetaOD's pick", "isolation forest", "PyOD's ADEngine",
+    ]  # fmt: skip
+
+
+def test_the_label_decides_nothing():
+    made = labelled()
+    other = Table(made.frame, made.label[::-1].copy(), made.source, typed=True)
+    pick, *_ = compare(made, learner=LEARNER)
+    opposite, *_ = compare(other, learner=LEARNER)
+    assert pick.model == opposite.model
+    assert pick.measures != opposite.measures
+
+
+def test_trials_are_averaged():
+    made = labelled()
+    seeds = [compare_forest(prepare(made).X, made.label, random_state=k).measures for k in (5, 6)]
+    _, forest, _ = compare(made, learner=LEARNER, trials=2, random_state=5)
+    assert forest.measures == pytest.approx(np.mean(seeds, axis=0))
+    assert isinstance(forest.measures, Measures)
+
+
+def test_new_rows_are_scored_by_a_forest_of_the_first_table():
+    first, new = labelled(), labelled(seed=1)
+    X, later = prepare(first).X, prepare(new).X
+    found = compare_forest(X, new.label, new=later).measures
+    assert found != compare_forest(later, new.label).measures
+    with pytest.raises(BadParameter):  # as many labels as rows that are scored
+        compare_forest(X, new.label[:-1], new=later)
+
+
+def test_a_fitted_pick_is_measured_beside_a_forest():
+    made = labelled()
+    model = MetaOD(LEARNER, random_state=3).fit(made)
+    pick, forest = compare_with_forest(model, made, model.decision_scores_)
+    expected, reference, _ = compare(made, learner=LEARNER, random_state=3)
+    assert (pick.measures, forest.measures) == (expected.measures, reference.measures)
+
+
+def test_an_older_pyod_is_named_in_the_row(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyod.utils.ad_engine", None)
+    pick, forest, engine = compare(labelled(), learner=LEARNER)
+    assert pick.measures is not None
+    assert forest.measures is not None
+    assert engine.measures is None
+    assert engine.note.endswith("has no ADEngine")
+    assert engine.to_dict()["ap"] is None
+
+
+def test_a_failure_of_the_engine_is_named_in_the_row(monkeypatch):
+    def fails(X, *, random_state):
+        raise ValueError("too wide")
+
+    monkeypatch.setattr(comparison, "run_adengine", fails)
+    *_, engine = compare(labelled(), learner=LEARNER, trials=2)
+    assert engine.note == "failed: ValueError: too wide"
+
+
+def test_a_table_without_outliers_or_without_a_label_is_refused():
+    made = labelled()
+    with pytest.raises(UserError, match="no label; name the column that marks outliers"):
+        compare(made.frame, learner=LEARNER)
+    for label, words in ((np.zeros(80), "every row as an inlier"), (np.ones(80), "an outlier")):
+        with pytest.raises(UserError, match=words):
+            compare(Table(made.frame, label.astype(np.int8), "made"), learner=LEARNER)
+    with pytest.raises(BadParameter, match="'trials'"):
+        compare(made, trials=0)
