@@ -373,7 +373,7 @@ def messages_of(values):
     [
         ("{:02d}.01.2024", "dates written day.month.year"),
         ("01/{:02d}/24", "dates written month/day/year"),
-        ("{}%", "numbers with '%', as shares of 1"),
+        ("{}%", "numbers with '%' (as shares of 1)"),
         ("$1.{}", "numbers with the currency '$'"),
         ("1 {:03d} €", "numbers with the currency '€' and thousands separated by ' '"),
         ("9:{:02d}", "durations written h:mm or h:mm:ss, in seconds"),

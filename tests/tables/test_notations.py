@@ -21,6 +21,7 @@ from metaod.tables._notations import (
     notation_from_dict,
     notation_to_dict,
 )
+from metaod.tables._number_notation import FEW
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)
 
@@ -185,7 +186,7 @@ def test_what_was_read_is_told_once_per_notation():
     frame = pd.DataFrame({"a": ["$1", "$2"], "b": ["$3", "$4"], "c": ["5%", "6%"]})
     assert read_table(frame).warnings == (
         "columns 'a', 'b' were read as numbers with the currency '$'",
-        "column 'c' was read as numbers with '%', as shares of 1",
+        "column 'c' was read as numbers with '%' (as shares of 1)",
     )
 
 
@@ -289,6 +290,13 @@ def test_later_dates_are_read_as_the_fitted_ones():
     ]  # fmt: skip
 
 
+def test_another_reading_of_later_rows_is_told():
+    preparation = fitted(["14/03/2024", "15/03/2024", "16/04/2024"])
+    table = read_table(later(["01/02/2024", "03/04/2024"]))
+    [message] = preparation.transform(table).record.messages
+    assert message == ("Column 'v': read as dates written day/month/year, as the fitted rows were.")
+
+
 def test_later_numbers_are_read_as_the_fitted_ones():
     preparation = fitted(["1,5", "2,75", "0,125"])
     assert both_ways(preparation, ["1,234", "2,345"]) == [1.234, 2.345]
@@ -313,3 +321,24 @@ def test_other_units_in_later_rows_are_refused(first, then):
 def test_a_read_table_and_its_frame_are_prepared_alike():
     frame = later(["$1,000", "$2,000.50", "$3"])
     np.testing.assert_array_equal(prepare(read_table(frame)).X, prepare(frame).X)
+
+
+NOTATIONS = [
+    NumberNotation(".", ",", "$"), NumberNotation(",", ".", "EUR"), NumberNotation(".", "", "kg"),
+    NumberNotation(",", " ", "%"), NumberNotation(".", "'"), NumberNotation(".", ",", "₹"),
+    DateNotation("dmy", "."), DateNotation("mdy", "/"), DateNotation("ymd", "-"),
+]  # fmt: skip
+PIECES = ["1", "0", "12", "007", "1,234", "1.234", "2024", "31", ",", ".", "-", "+", "(", ")", " ",
+          "$", "EUR", "kg", "%", "'", "₹", "/", ":", "e3", "12:30", "\u2212"]  # fmt: skip
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(
+    st.sampled_from(NOTATIONS),
+    st.lists(st.lists(st.sampled_from(PIECES), max_size=6).map("".join), min_size=1, max_size=5),
+)
+def test_few_and_many_texts_are_read_alike(notation, texts):
+    values, fits = notation.parse(texts)
+    many_values, many_fits = notation.parse(texts * FEW)
+    np.testing.assert_array_equal(many_fits, np.tile(fits, FEW))
+    np.testing.assert_array_equal(many_values[: len(texts)][fits], values[fits])

@@ -46,6 +46,7 @@ _DASHES = ("-", "–", "—")
 _SIMILAR = str.maketrans(
     dict.fromkeys("\xa0\u202f\u2009\u2007", " ") | {"\u2019": "'", "\u2212": "-"}
 )
+FEW = 100  # texts that are read without Arrow, whose calls take longer
 _LONGEST = 60  # longer texts are not numbers
 _EXACT = 2**53  # larger whole numbers are rounded in floats
 _SHORTEST_PHONE = 9  # digits
@@ -121,13 +122,15 @@ class NumberNotation:
 
     def parse(self, texts: Sequence[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
         """Return the numbers, and which texts are numbers; int64 if all are whole."""
-        values, fits, is_whole = self._parse_usual(texts)
+        values, fits, is_whole = np.zeros(len(texts)), np.zeros(len(texts), dtype=bool), True
+        if len(texts) >= FEW:
+            values, fits, is_whole = self._parse_usual(texts)
         for place in np.flatnonzero(~fits).tolist():
             number = self._parse(texts[place])
             if number is not None:
                 values[place], fits[place] = number, True
                 is_whole = is_whole and type(number) is int
-        if is_whole and np.abs(values).max(initial=0) < _EXACT:
+        if is_whole and not self._shift and np.abs(values).max(initial=0) < _EXACT:
             return values.astype(np.int64), fits
         return values, fits
 
@@ -192,7 +195,7 @@ class NumberNotation:
         if self.is_currency:
             said.append(f"the currency {self.mark!r}")
         elif self.mark in _SHARES:
-            said.append(f"{self.mark!r}, as shares of 1")
+            said.append(f"{self.mark!r} (as shares of 1)")
         elif self.mark:
             said.append(f"the unit {self.mark!r}")
         if self.decimal == ",":

@@ -158,7 +158,7 @@ class Preparation:
         self._check_columns(positions)
         self._check_bytes(len(frame), source)
         X = np.empty((len(frame), len(self.names_)), dtype=np.float64)
-        missing = _missing_words(table)
+        missing, written = _missing_words(table), _written(table)
         records, messages = [], []
         unknown = sorted(set(positions) - set(known))
         if unknown:
@@ -169,7 +169,8 @@ class Preparation:
             counts = Counts()
             if plan.record.name in positions:  # an unused column may be absent
                 column = frame.iloc[:, positions[plan.record.name]]
-                column = _as_fitted(column, plan, _written(table), missing)
+                column, note = _as_fitted(column, plan, written, missing)
+                messages += [_column_note(plan.record.name, note)] if note else []
                 counts = plan.encoder.encode(column, X[:, start:stop], missing)
             found = asdict(counts)
             note = found.pop("note")
@@ -301,21 +302,21 @@ def _as_fitted(
     plan: ColumnPlan,
     written: Mapping[str, Written],
     missing: frozenset[str],
-) -> "pd.Series[Any]":
-    """Read the text of a column in the notation of the fitted rows, if they had one."""
-    if not plan.record.is_used:
-        return column
-    own = written.get(plan.record.name)
+) -> "tuple[pd.Series[Any], str]":
+    """Read the text of a column in the notation of the fitted rows, if they had one.
+
+    Also return a note if `read_table` has read it in another notation.
+    """
+    own, notation, note = written.get(plan.record.name), plan.notation, ""
+    if not plan.record.is_used or (own is None and notation is None):
+        return column, note
     if own is not None and len(own.labels.codes) == len(column):
-        if own.notation == plan.notation:
-            return column
-        if plan.notation is None and same_quantity(own.notation):
-            return column
+        if own.notation == notation or (notation is None and same_quantity(own.notation)):
+            return column, note
         text = own.labels.to_series().to_numpy()
         column = pd.Series(text, index=column.index, name=column.name, dtype=object)
-    if plan.notation is None:
-        return column
-    return read_in_notation(column, plan.notation, missing)
+        note = f"read as {notation.words()}, as the fitted rows were" if notation else ""
+    return (column if notation is None else read_in_notation(column, notation, missing)), note
 
 
 def _missing_words(table: object) -> frozenset[str]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metaod.tables._number_notation import arrow_texts, simplified
+from metaod.tables._number_notation import FEW, arrow_texts, simplified
 
 DateOrder = Literal["dmy", "mdy", "ymd", "my", "name"]
 DurationForm = Literal["h:m", "m:s", "am/pm", "parts", "iso"]
@@ -97,7 +97,7 @@ class DateNotation:
     ) -> tuple[npt.NDArray[np.datetime64], npt.NDArray[np.bool_]]:
         """Read dates with years of four digits, by Arrow: in Python a text takes longer."""
         stamps = np.zeros(len(texts), dtype="M8[us]")
-        if self.order not in ("dmy", "mdy", "ymd"):
+        if self.order not in ("dmy", "mdy", "ymd") or len(texts) < FEW:
             return stamps, np.zeros(len(texts), dtype=bool)
         digits = {"y": "{4}", "m": "{1,2}", "d": "{1,2}"}
         date = re.escape(self.separator).join(
@@ -174,13 +174,13 @@ def _clock_seconds(found: dict[str, str | None]) -> int | None:
     return hour * 3600 + int(found["minute"] or 0) * 60 + int(found["second"] or 0)
 
 
-_NUMERIC_DATE = re.compile(r"([0-9]{1,4})([./-])(?:([0-9]{1,2})\2)?([0-9]{1,4})(?![0-9./-])")
+_NUMERIC_DATE = re.compile(r"[0-9]{1,4}([./-])(?:[0-9]{1,2}\1[0-9]{1,4}|[0-9]{4})(?![0-9./-])")
 
 
 def date_notations(sample: Sequence[str]) -> list[DateNotation]:
     """Return the notations of dates in which texts like the sample may be written."""
     found = [_NUMERIC_DATE.match(simplified(text)) for text in sample]
-    separators = [match[2] for match in found if match]
+    separators = [match[1] for match in found if match]
     if 2 * len(separators) < len(sample):
         return [DateNotation("name")]
     separator = max(set(separators), key=separators.count)
