@@ -67,6 +67,16 @@ def test_the_values_of_all_columns_are_named_at_once():
     assert frame.isna().sum().tolist() == [2, 1, 3]
 
 
+def test_words_beside_units_and_durations_are_told_and_can_be_missing():
+    for values in ([f"{row} rooms" for row in range(30)], [f"{row}h 30m" for row in range(30)]):
+        table = read(lines(*values, "none at all"))
+        assert table.frame["v"].tolist() == [*values, "none at all"]
+        assert "30 of its 31 values are" in table.warnings[0]
+        assert "--bad-values missing" in table.warnings[0]
+        column = read(lines(*values, "none at all"), bad_values="missing").frame["v"]
+        assert column.isna().tolist() == [False] * 30 + [True]
+
+
 def test_mixed_decimal_marks_are_named():
     values = [f'"{row},5"' for row in range(60)] + [f"{row}.5" for row in range(40)]
     with pytest.raises(BadFile, match=r"'0\.5' \(line 62\).* are numbers in another notation than"):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.tables._mistakes import Mistake, mistakes_error
-from metaod.tables._notations import Found, Hints, Notation, find_notation, same_quantity
+from metaod.tables._notations import Found, Hints, Notation, find_notation
 from metaod.tables._number_notation import NumberNotation
 from metaod.tables._objects import (
     Labels,
@@ -244,23 +244,27 @@ class ColumnTyper:
         numeric = int(
             rows[[kind in ("number", "number in another notation") for kind in kinds]].sum()
         )
-        is_guess = found is not None and found.fits is fits and not _is_sure(found.notation)
-        if is_guess or max(alike, numeric) < _NEARLY_ALL * total:
-            n_plain = {f"{kind}s": int(rows[own].sum()) for kind, own in plain.items()}
-            counts = (
-                n_plain if is_guess and alike < _NEARLY_ALL * total else {**n_plain, what: alike}
-            )
+        is_guess = found is not None and found.fits is fits and not found.notation.is_sure
+        are_most = max(alike, numeric) >= _NEARLY_ALL * total
+        if not are_most or (is_guess and self.bad_values == "error"):
+            counts = {f"{kind}s": int(rows[own].sum()) for kind, own in plain.items()}
+            counts |= {what: alike} if are_most or not is_guess else {}
             if max(numeric, *counts.values()) > (1 - _NEARLY_ALL) * total:
-                self.warnings.append(_mixture_warning(name, counts, total))
+                remedy = " (--bad-values missing takes these as missing)" if are_most else ""
+                self._warn(_mixture_warning(name, counts, total) + remedy)
             return None, "text"
         mistake = Mistake(name, labels, fits, what)
         if self.bad_values == "error":
             self.mistakes[name] = mistake
             return None, "text"
-        self.warnings.append(f"column {name!r}: {mistake.handled(self.bad_values)}")
+        self._warn(f"column {name!r}: {mistake.handled(self.bad_values)}")
         if self.bad_values == "text":
             return None, "text"
         return self.type_labels(name, mistake.readable())
+
+    def _warn(self, warning: str) -> None:
+        if warning not in self.warnings:  # a column that is repeated
+            self.warnings.append(warning)
 
     def _type_numbers(self, name: str, labels: Labels) -> _Typed:
         texts = [text.strip() for text in labels.texts]
@@ -296,11 +300,6 @@ def _in_seconds(series: "pd.Series[Any]") -> "pd.Series[Any]":
     if series.dtype.kind != "m":
         return series
     return pd.Series(seconds_in(series.to_numpy()), index=series.index, name=series.name)
-
-
-def _is_sure(notation: Notation) -> bool:
-    """Whether texts in this notation cannot be names, as '5 hours' beside '6 or more hours'."""
-    return notation.tag != "durations" and same_quantity(notation)
 
 
 def _rival_warning(name: str, item: Written, rival: Notation) -> str:

@@ -92,6 +92,11 @@ class NumberNotation:
     def _shift(self) -> int:
         return _SHARES.get(self.mark, 0)
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether such texts cannot be names; some have words: '2 rooms' beside 'no room'."""
+        return not self.has_unit or self.mark in _SHARES
+
     @cached_property
     def is_currency(self) -> bool:
         return _CURRENCY.fullmatch(self.mark) is not None

@@ -74,6 +74,7 @@ class DateNotation:
     """How the dates of a column are written; a time of day may follow."""
 
     tag: ClassVar[str] = "dates"
+    is_sure: ClassVar[bool] = True
     order: DateOrder
     separator: str = ""
 
@@ -236,6 +237,7 @@ class DurationNotation:
     """How the durations or times of day of a column are written."""
 
     tag: ClassVar[str] = "durations"
+    is_sure: ClassVar[bool] = False  # such texts may be names: '5 hours' beside '6 or more hours'
     form: DurationForm
 
     def __post_init__(self) -> None:
