@@ -18,12 +18,13 @@ from metaod.cli.detect import detect
 from metaod.errors import BadParameter, UserError
 from metaod.models import ModelSpec, average_of
 from metaod.selection import _estimator as estimator
+from metaod.selection import load
 
 FRAME = pd.DataFrame(
     {
         "height": [*np.linspace(150, 190, 40).round(1), 900.0],
         "colour": ["red", "green"] * 20 + ["black"],
-        "score": range(41),
+        "score": [*(7 * row % 41 for row in range(40)), 40],
     }
 )
 
@@ -332,3 +333,24 @@ def test_a_wrong_file_for_apply_is_one_line(call, table):
         call(table, "--apply", table)
     with pytest.raises(BadParameter):
         call(table, "--contamination", "nan")
+
+
+def test_roles_of_columns_are_saved_and_refused_with_apply(call, table, tmp_path):
+    pick = tmp_path / "pick.mod"
+    out = call(table, "--ignore", "colour", "--id", "score", "--save", pick).out
+    heading = next(line.split() for line in out.splitlines() if line.split()[:1] == ["rank"])
+    assert heading == ["rank", "row", "score", "flag", "score", "height", "colour"]
+    assert "note: Columns that are not used: ignored: 'colour'; identifier: 'score'." in out
+    assert load(pick).ignore == ["colour"]
+    FRAME.drop(columns="colour").to_csv(tmp_path / "later.csv", index=False)
+    assert "saved pick" in call(tmp_path / "later.csv", "--apply", pick).out
+    with pytest.raises(BadParameter, match=r"'--ignore' .* left out with --apply"):
+        call(table, "--apply", pick, "--ignore", "colour")
+
+
+def test_our_own_output_can_be_scored_again(call, table, tmp_path):
+    call(table, "-o", tmp_path / "first.csv")
+    out = call(tmp_path / "first.csv", "-o", tmp_path / "second.csv").out
+    assert "note: Columns of an earlier output of metaod are not used: 'score_'" in out
+    first, second = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("first", "second"))
+    np.testing.assert_array_equal(first["score_"], second["score__"])

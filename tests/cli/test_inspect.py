@@ -26,7 +26,7 @@ def test_the_example_shows_every_kind_of_column(capsys):
         "identifier",
         "one-hot",
         "share of rows",
-        "days",
+        "--time 'date'",
         "constant",
         "median",
     ):
@@ -100,3 +100,22 @@ def test_options_that_the_example_would_ignore_are_refused(capsys, extra):
     code, _, err = call(capsys, "--example", *extra)
     assert code == 2
     assert "--example" in err
+
+
+def test_roles_of_columns_are_shown(capsys):
+    arguments = ("--example", "--id", "operator", "--ignore", "plant", "--time", "date")
+    code, out, _ = call(capsys, *arguments)
+    assert code == 0
+    roles = {line.split()[0]: line for line in out.splitlines() if line.split()[1:]}
+    assert "named in 'id'" in roles["operator"]
+    assert " ignored " in roles["plant"]
+    assert "days since 1970-01-01" in roles["date"]
+    data = json.loads(call(capsys, *arguments, "--json")[1])
+    given = {column["name"]: column["role"] for column in data["record"]["columns"]}
+    assert (given["operator"], given["plant"], given["power_kw"]) == ("id", "ignored", "used")
+
+
+def test_an_unknown_column_is_one_line_with_close_names(capsys):
+    code, out, err = call(capsys, "--example", "--ignore", "power")
+    assert (code, out) == (2, "")
+    assert err.endswith("close names are: 'power_kw'\n")

@@ -44,7 +44,7 @@ def test_a_mixed_table():
     levels = np.log([len(colours), len(cities)])
     expected = [2 / 5, 1 / 5, 1 / 5, 1 / 5, 21 / (6 * N), 1 / 6, 21 / N,
                 levels.mean(), levels.max(), rare.mean()]  # fmt: skip
-    np.testing.assert_allclose(kinds(frame), expected, rtol=1e-12)
+    np.testing.assert_allclose(kinds(prepare(frame, time="day")), expected, rtol=1e-12)
     assert 0 < rare.mean() < 1
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metaod.errors import BadParameter, UserError
 from metaod.models import SpecDetector
-from metaod.selection import MetaOD
+from metaod.selection import MetaOD, load
 from metaod.selection import _estimator as estimator
 from metaod.selection._candidates import Constraints
 from metaod.selection._fitting import fit_selection
@@ -274,3 +274,44 @@ def test_a_column_may_have_the_name_of_an_attribute(make, name):
     model = MetaOD().fit(table)
     assert list(model.feature_names_in_) == [name, "b"]
     assert model.predict(table).shape == (len(X),)
+
+
+# roles of columns
+
+
+def test_roles_survive_clone_and_reach_the_preparation():
+    roles = {"ignore": ["member"], "category": ("age",)}
+    model = clone(MetaOD(**roles)).fit(MIXED)
+    assert {name: model.get_params()[name] for name in roles} == roles
+    kinds = {column.name: column.kind for column in model.preparation_.record_.columns}
+    assert kinds == {"age": "category", "sex": "category", "member": "ignored"}
+    model.set_params(ignore=None, category=None).fit(MIXED)
+    assert model.preparation_.record_.columns[0].kind == "numeric"
+
+
+def test_a_saved_pick_keeps_the_roles(tmp_path):
+    model = MetaOD(ignore="member", id="sex").fit(MIXED)
+    model.save(tmp_path / "pick.mod")
+    loaded = load(tmp_path / "pick.mod")
+    assert (loaded.ignore, loaded.id, loaded.only) == (["member"], ["sex"], None)
+    np.testing.assert_array_equal(loaded.predict(MIXED), model.predict(MIXED))
+
+
+# frames and arrays
+
+
+def test_an_array_after_a_frame_is_taken_by_position_with_a_warning():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = MetaOD().fit(frame)
+    expected = model.score_samples(frame)
+    for rows in (X, X.tolist(), scipy.sparse.csr_matrix(X)):
+        with pytest.warns(UserWarning, match="X does not have valid feature names, but MetaOD"):
+            np.testing.assert_array_equal(model.score_samples(rows), expected)
+
+
+def test_a_frame_after_an_array_is_taken_by_position_with_a_warning():
+    model = MetaOD().fit(X)
+    expected = model.score_samples(X)
+    with pytest.warns(UserWarning, match="X has feature names, but MetaOD was fitted without"):
+        got = model.score_samples(pd.DataFrame(X, columns=["a", "b", "c"]))
+    np.testing.assert_array_equal(got, expected)

@@ -259,7 +259,7 @@ def test_text_that_merely_resembles_numbers_stays_text(values):
     ],
 )
 def test_text_that_is_all_iso_dates_is_dates(text, days):
-    prepared, record = record_of([text, "2000-01-01", None, "2001-01-01"])
+    prepared, record = record_of([text, "2000-01-01", None, "2001-01-01"], time="v")
     assert (record.kind, record.action) == ("date", "days since 1970-01-01")
     assert prepared.X[0, 0] == days
 
@@ -335,7 +335,7 @@ def test_the_record_reads_as_sentences_and_as_json():
             "seen": pd.to_datetime(["2020-01-01", None, "2020-01-03", "2020-01-05"]),
         }
     )
-    prepared = prepare(frame)
+    prepared = prepare(frame, time="seen")
     age, town, seen = prepared.record.sentences()
     assert age == (
         "'age' (numeric) was kept as it is; 1 missing value filled with the median (31) "
@@ -382,7 +382,8 @@ def messages_of(values):
 def test_text_in_a_notation_is_read_and_reported(form, told):
     values = [form.format(number) for number in range(1, 31)]
     assert messages_of(values) == (f"Column 'v' was read as {told}.",)
-    prepared = prepare(pd.DataFrame({"v": values, "other": np.arange(30.0)}))
+    roles = {"time": "v"} if told.startswith("dates") else {"only": ["v", "other"]}
+    prepared = prepare(pd.DataFrame({"v": values, "other": np.arange(30.0)}), **roles)
     assert prepared.names == ("v", "other")
     assert (np.diff(prepared.X[:, 0]) > 0).all() or form == "$1.{}"
 

@@ -258,9 +258,9 @@ def test_other_values_are_no_notation(saved):
 # later rows
 
 
-def fitted(values):
+def fitted(values, **roles):
     frame = pd.DataFrame({"v": values, "w": np.arange(float(len(values)))})
-    return Preparation.from_dict(Preparation().fit(frame).to_dict())
+    return Preparation.from_dict(Preparation(**roles).fit(frame).to_dict())
 
 
 def later(values):
@@ -281,7 +281,7 @@ def days(text):
 
 
 def test_later_dates_are_read_as_the_fitted_ones():
-    preparation = fitted(["14/03/2024", "15/03/2024", "16/04/2024"])
+    preparation = fitted(["14/03/2024", "15/03/2024", "16/04/2024"], time="v")
     assert both_ways(preparation, ["01/02/2024", "03/04/2024"]) == [
         days("2024-02-01"), days("2024-04-03"),
     ]  # fmt: skip
@@ -312,7 +312,7 @@ def test_later_numbers_are_read_as_the_fitted_ones():
     ],
 )
 def test_other_units_in_later_rows_are_refused(first, then):
-    preparation = fitted(first)
+    preparation = fitted(first, time="v" if "/" in first[0] else None)
     for table in (later(then), read_table(later(then))):
         with pytest.raises(BadColumn, match="when the preparation was fitted"):
             preparation.transform(table)

@@ -35,7 +35,7 @@ def frame():
 
 @pytest.fixture
 def fitted(frame):
-    return Preparation().fit(frame)
+    return Preparation(time=["seen"]).fit(frame)
 
 
 def test_the_fitted_rows_come_out_as_they_did(frame):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.options import (
+    COLUMNS,
     PICKING,
     READING,
     Example,
@@ -28,7 +29,7 @@ _COMMAND = "metaod compare"
 _NUMBERS = ("AP", "ROC AUC", "P at n")
 
 
-@grouped_options(picking=PICKING, reading=READING)
+@grouped_options(picking=PICKING, columns=COLUMNS, reading=READING)
 def compare(
     files: Files = None,
     *,
@@ -38,6 +39,7 @@ def compare(
         typer.Option(help="Trials with other seeds; the figures are means.", metavar="N", min=1),
     ] = 1,
     picking: dict[str, Any],
+    columns: dict[str, Any],
     reading: dict[str, Any],
     json: Json = False,
 ) -> None:
@@ -51,7 +53,7 @@ def compare(
     from metaod.selection import checked_label
     from metaod.selection import compare as measure_methods
 
-    options = selection_options(picking)
+    options = {**selection_options(picking), **columns}
     compared: list[tuple[Table, tuple[Compared, ...]]] = []
     out = console()
     for place, table in enumerate(open_tables(_COMMAND, files, reading, example=example)):

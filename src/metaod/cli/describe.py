@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.options import READING, Example, File, grouped_options, open_table
+from metaod.cli.options import COLUMNS, READING, Example, File, grouped_options, open_table
 from metaod.cli.screen import Json, console, counted, grid, print_json, shape_of
 from metaod.errors import BadParameter
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SUMMARIES = ("min", "max", "mean", "std", "skewness", "kurtosis")
 
 
-@grouped_options(reading=READING)
+@grouped_options(columns=COLUMNS, reading=READING)
 def describe(
     file: File = None,
     *,
@@ -33,6 +33,7 @@ def describe(
     seed: Annotated[
         int, typer.Option(help="Seed of the random landmarkers.", metavar="N", min=0)
     ] = 0,
+    columns: dict[str, Any],
     reading: dict[str, Any],
     json: Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV: name, group, value.")] = False,
@@ -44,7 +45,7 @@ def describe(
     from metaod.tables import prepare
 
     table = open_table("metaod describe", file, reading, example=example)
-    prepared = prepare(table)
+    prepared = prepare(table, **columns)
     features = extract(prepared, schema or "paper", random_state=seed)
     if json:
         print_json(_as_data(prepared, features))

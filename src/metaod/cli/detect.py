@@ -10,6 +10,7 @@ import typer
 from metaod.cli.detection import Detection, print_detection
 from metaod.cli.formats import json_rows
 from metaod.cli.options import (
+    COLUMNS,
     PICKING,
     READING,
     Example,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _COMMAND = "metaod detect"
 
 
-@grouped_options(picking=PICKING, reading=READING)
+@grouped_options(picking=PICKING, columns=COLUMNS, reading=READING)
 def detect(
     files: Files = None,
     *,
@@ -84,6 +85,7 @@ def detect(
     verbose: Verbose = False,
     json: Json = False,
     picking: dict[str, Any],
+    columns: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
     """Find the outliers of a table without labels: pick a model, fit it, score every row.
@@ -102,9 +104,9 @@ def detect(
     choice = Choice(sort=sort, flagged_only=flagged_only)
     _refuse_together(contamination, top_n, output, choice, json=json)
     if apply is not None:
-        defaults = {name: default for name, (_, default) in PICKING.items()}
+        defaults = {name: default for name, (_, default) in {**PICKING, **COLUMNS}.items()}
         _refuse_with_apply(
-            {**picking, "save": save, "contamination": share},
+            {**picking, **columns, "save": save, "contamination": share},
             {**defaults, "save": None, "contamination": "auto"},
         )
     if save is not None and files and len(files) > 1:
@@ -114,12 +116,13 @@ def detect(
     targets = targets_of(_COMMAND, files, output)  # creates the folder, once all tables are found
     out = console(stderr=output == "-")
     saved = None if apply is None else _load(apply)
+    options = {**selection_options(picking), **columns}
     documents = []
     for place, (table, target) in enumerate(zip(tables, targets, strict=True)):
         check_target(target, table)
         with picking_messages(picking["learner"]):
             found = (
-                _pick_and_score(table, picking, share, top_n, save)
+                _pick_and_score(table, options, share, top_n, save)
                 if saved is None
                 else _score_with(saved, table, top_n)
             )
@@ -140,7 +143,7 @@ def detect(
 
 
 def _pick_and_score(
-    table: "Table", picking: dict[str, Any], share: Any, top_n: int | None, save: str | None
+    table: "Table", options: dict[str, Any], share: Any, top_n: int | None, save: str | None
 ) -> Detection:
     from metaod.artifacts import check_target
     from metaod.selection import MetaOD
@@ -149,7 +152,7 @@ def _pick_and_score(
         check_target(save)  # before anything that takes long
     if top_n is not None:
         share = _share_of(top_n, table)
-    model = MetaOD(contamination=share, **selection_options(picking)).fit(table)
+    model = MetaOD(contamination=share, **options).fit(table)
     if save is not None:
         model.save(save)
     found = _found(

@@ -112,7 +112,7 @@ def _about_gap(found: Detection) -> str:
 
 
 def _top_rows(found: Detection, top: int, width: int) -> Any:
-    """Return the most outlying rows, with as many columns as fit: first those in use."""
+    """Return the most outlying rows, with as many columns as fit: first ids and those in use."""
     places = found.order[:top]
     own = [("rank", [str(found.ranks[place]) for place in places])]
     # rows are counted from 1, without the header
@@ -121,8 +121,9 @@ def _top_rows(found: Detection, top: int, width: int) -> Any:
     own.append(("flag", ["yes" if found.flags[place] else "" for place in places]))
     room = width - sum(_width(*column) for column in own)
     frame = found.table.frame
-    used = {column.name for column in found.record.columns if column.is_used}
-    names = sorted(frame.columns, key=lambda name: name not in used)
+    places_of = {"id": 0, "used": 1}
+    order = {column.name: places_of.get(column.role, 2) for column in found.record.columns}
+    names = sorted(frame.columns, key=lambda name: order.get(str(name), 2))
     shown: list[tuple[str, list[str]]] = []
     for name in names:
         column = _short(str(name)), [_cell(value) for value in frame[name].iloc[places]]

@@ -14,6 +14,11 @@ _READING = (
     "metaod {} book.xlsx --sheet 2024 --header --max-bytes 1000000000",
     "metaod {} arrays.mat --variable X --label y",
 )
+_COLUMNS = (
+    "metaod {} orders.csv --id order --ignore comment --category zone",
+    "metaod {} orders.csv --only price --only weight",
+    "metaod {} people.csv --date 'last visit' --time born",
+)
 _PICKING = (
     "metaod {} table.csv --exclude KNN --exclude PCA --max-seconds 10",
     "metaod {} table.csv --space extended --pick single --seed 1",
@@ -39,6 +44,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "metaod detect jan.csv feb.csv -o scored/",
         "cat table.tsv | metaod detect - -o - | head",
         *_PICKING,
+        *_COLUMNS,
         *_READING,
     ),
     "select": (
@@ -46,6 +52,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "metaod select --example --top 3 --json",
         "metaod select table.csv --pick committee",
         *_PICKING,
+        *_COLUMNS,
         *_READING,
     ),
     "compare": (
@@ -53,17 +60,20 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "metaod compare --example --trials 5",
         "metaod compare jan.csv feb.csv --label fault --json",
         *_PICKING,
+        *_COLUMNS,
         *_READING,
     ),
     "inspect": (
         "metaod inspect table.csv",
         "metaod inspect --example --all --json",
+        *_COLUMNS,
         *_READING,
     ),
     "describe": (
         "metaod describe table.csv",
         "metaod describe --example --schema paper --schema scores --csv",
         "metaod describe table.csv --seed 1 --json",
+        *_COLUMNS,
         *_READING,
     ),
     "models": (

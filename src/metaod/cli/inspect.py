@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.options import READING, Example, File, grouped_options, open_table
+from metaod.cli.options import COLUMNS, READING, Example, File, grouped_options, open_table
 from metaod.cli.screen import Json, console, counted, grid, print_json, visible
 
 if TYPE_CHECKING:
@@ -13,22 +13,23 @@ if TYPE_CHECKING:
 _MOST_COLUMNS = 40
 
 
-@grouped_options(reading=READING)
+@grouped_options(columns=COLUMNS, reading=READING)
 def inspect(
     file: File = None,
     *,
     example: Example = False,
+    columns: dict[str, Any],
     reading: dict[str, Any],
     all_columns: Annotated[
         bool, typer.Option("--all", help=f"Show every column, not only the first {_MOST_COLUMNS}.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show a table's columns, their types, and what preparation will do to each."""
+    """Show a table's columns, their types and roles, and what preparation will do to each."""
     from metaod.tables import prepare
 
     table = open_table("metaod inspect", file, reading, example=example)
-    prepared = prepare(table)
+    prepared = prepare(table, **columns)
     if json:
         print_json(_as_data(table, prepared))
     else:
@@ -59,10 +60,10 @@ def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> No
         outliers = f"{int(table.label.sum())} outliers ({table.label.mean():.1%})"
         out.print(f"label (not used for picking): {outliers}")
     shown = prepared.record.columns[:most]
-    listing = grid("column", "type", "missing", "preparation", right=("missing",))
+    listing = grid("column", "type", "role", "missing", "preparation", right=("missing",))
     for column in shown:
         name, done = visible(column.name), visible(column.description())
-        listing.add_row(name, column.kind, str(column.n_missing or ""), done)
+        listing.add_row(name, column.kind, column.role, str(column.n_missing or ""), done)
     out.print(listing)
     hidden = len(prepared.record.columns) - len(shown)
     if hidden:

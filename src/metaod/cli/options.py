@@ -30,6 +30,7 @@ def _option(kind: Any, text: str, *flags: str, default: Any = None, **settings: 
 
 
 _reading = functools.partial(_option, rich_help_panel="Reading the table")
+_columns = functools.partial(_option, rich_help_panel="Columns", metavar="COLUMN")
 _picking = functools.partial(_option, rich_help_panel="Picking the model")
 
 READING: Group = {  # of metaod.read_table
@@ -75,6 +76,26 @@ READING: Group = {  # of metaod.read_table
     "variable": _reading(str | None, "Array to take from a .mat or .npz file.", metavar="NAME"),
     "max_bytes": _reading(
         int | None, "Most memory that the file may take; 8 GiB by default.", metavar="N", min=1
+    ),
+}
+
+COLUMNS: Group = {  # of metaod.Preparation
+    "ignore": _columns(list[str] | None, "Do not use this column; repeatable."),
+    "only": _columns(list[str] | None, "Use only this column; repeatable."),
+    "id": _columns(
+        list[str] | None, "This column names the rows: shown first and not used; repeatable."
+    ),
+    "category": _columns(
+        list[str] | None, "The numbers of this column are names, as codes are; repeatable."
+    ),
+    "date": _columns(
+        list[str] | None,
+        "This column holds dates, also as 20240131 or seconds since 1970; dates are not used; "
+        "repeatable.",
+    ),
+    "time": _columns(
+        list[str] | None,
+        "Use the time of this date column: rows of a later time are then unusual; repeatable.",
     ),
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.options import (
+    COLUMNS,
     PICKING,
     READING,
     Example,
@@ -33,13 +34,14 @@ _COMMAND = "metaod select"
 _OTHER_COLUMNS_WIDTH = 40  # of the ranking, beside the model
 
 
-@grouped_options(picking=PICKING, reading=READING)
+@grouped_options(picking=PICKING, columns=COLUMNS, reading=READING)
 def select(
     files: Files = None,
     *,
     example: Example = False,
     top: Annotated[int, typer.Option(help="Models to show.", metavar="N", min=1)] = 10,
     picking: dict[str, Any],
+    columns: dict[str, Any],
     reading: dict[str, Any],
     json: Json = False,
 ) -> None:
@@ -52,12 +54,13 @@ def select(
     metaod; 130 interrupted.
     """
     from metaod.selection import select as select_for
+    from metaod.tables import prepare
 
     tables = open_tables(_COMMAND, files, reading, example=example)
     found = []
     for place, table in enumerate(tables):
         with picking_messages(picking["learner"]):
-            selection = select_for(table, **selection_options(picking))
+            selection = select_for(prepare(table, **columns), **selection_options(picking))
         if json:
             found.append(selection.to_dict(top=top))
             continue

@@ -1,6 +1,7 @@
 """``MetaOD``: pick, fit and score, as a scikit-learn outlier detector."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any, Self
 
@@ -19,7 +20,16 @@ from metaod.selection._saved import SavedPick
 from metaod.selection._select import Selection, check_seed, make_selection
 from metaod.selection._threshold import Contamination, check_contamination
 from metaod.selection._trust import table_notes
-from metaod.tables import Preparation, PreparedTable, Table, is_file, read_table, untyped_table
+from metaod.tables import (
+    ROLE_NAMES,
+    Names,
+    Preparation,
+    PreparedTable,
+    Table,
+    is_file,
+    read_table,
+    untyped_table,
+)
 
 
 class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not annotated
@@ -49,6 +59,10 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         Seed of the meta-features and of the detector.
     n_jobs : int or None, default=None
         Jobs of a detector that can use several; scores do not depend on it.
+    ignore, only, id, category, date, time : str or iterable of str, optional
+        Roles of columns, as in :class:`metaod.Preparation`: not used, alone used, naming the rows,
+        names written as numbers, dates, and dates whose time is used. An array's columns are called
+        x1, x2, ...
 
     Attributes
     ----------
@@ -95,6 +109,12 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         max_seconds: float | None = None,
         random_state: "int | np.random.RandomState | None" = 0,
         n_jobs: int | None = None,
+        ignore: Names = None,
+        only: Names = None,
+        id: Names = None,  # noqa: A002 - a role, as on the command line
+        category: Names = None,
+        date: Names = None,
+        time: Names = None,
     ) -> None:
         self.learner = learner
         self.pick = pick
@@ -104,6 +124,12 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.ignore = ignore
+        self.only = only
+        self.id = id
+        self.category = category
+        self.date = date
+        self.time = time
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Pick a model for the table and fit it.
@@ -118,7 +144,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         check_n_jobs(self.n_jobs, owner="MetaOD")
         seed = _seed(self.random_state)
         table = self._checked(X, reset=True)
-        preparation = Preparation()
+        preparation = Preparation(**{name: getattr(self, name) for name in ROLE_NAMES})
         prepared = preparation.fit_transform(table)
         constraints = Constraints(self.space, self.exclude, self.max_seconds, pick=self.pick)
         selection = make_selection(prepared, self.learner, constraints, seed, owner="MetaOD")
@@ -174,7 +200,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
                 "exclude": _model_names(self.exclude),
                 "space": _model_names(self.space),
                 "max_seconds": None if self.max_seconds is None else float(self.max_seconds),
-            },
+            },  # roles of columns are parameters of the preparation
         ).write(path)
 
     def _checked(self, X: Any, *, reset: bool) -> Table:
@@ -184,12 +210,19 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             checks = {"dtype": None, "ensure_all_finite": False}
             least = 2 if reset else 1
             array = validate_data(self, X, reset=reset, ensure_min_samples=least, **checks)
-            return read_table(array) if reset else untyped_table(array)
+            return read_table(array) if reset else self._by_position(untyped_table(array))
         table = _as_table(X, typed=reset)
         # the names of a sparse matrix's columns are the reader's
         named = table.frame.to_numpy() if hasattr(type(X), "tocsr") else table.frame
         validate_data(self, named, reset=reset, skip_check_array=True)
-        return table
+        return table if reset else self._by_position(table)
+
+    def _by_position(self, table: Table) -> Table:
+        """Give a table the fitted names if one of both has none: scikit-learn has warned of it."""
+        fitted = [column.name for column in self.preparation_.record_.columns]
+        if set(map(str, table.frame.columns)) == set(fitted):
+            return table
+        return replace(table, frame=table.frame.set_axis(fitted, axis=1))
 
     def _set_fitted(
         self, selection: Selection | None, preparation: Preparation, fitted: Fitted
@@ -258,7 +291,8 @@ def load(path: "str | PathLike[str]") -> MetaOD:
         The file.
     """
     saved = SavedPick.read(path)
-    model = MetaOD(**saved.parameters, random_state=saved.fitted.seed)
+    roles = {name: getattr(saved.preparation, name) for name in ROLE_NAMES}
+    model = MetaOD(**saved.parameters, **roles, random_state=saved.fitted.seed)
     model.n_features_in_ = len(saved.preparation.record_.columns)
     if saved.feature_names:
         model.feature_names_in_ = np.array(saved.feature_names, dtype=object)

@@ -11,11 +11,18 @@ import pandas as pd
 
 from metaod.errors import BadParameter
 from metaod.tables._column_types import ColumnTyper
-from metaod.tables._column_values import NumberKind, Numbers, read_column
+from metaod.tables._column_values import (
+    NumberKind,
+    Numbers,
+    read_as,
+    read_as_labels,
+    read_column,
+)
 from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkMissing, OneHot
 from metaod.tables._notations import Notation
 from metaod.tables._objects import Labels
 from metaod.tables._record import Action, ColumnKind, ColumnRecord, listed
+from metaod.tables._roles import Roles
 
 _ACTIONS: dict[NumberKind, Action] = {
     "numeric": "kept",
@@ -78,31 +85,52 @@ class ColumnPlan:
 
 
 def plan_column(
-    series: "pd.Series[Any]", rules: PlanRules, missing: frozenset[str], typer: ColumnTyper
+    series: "pd.Series[Any]",
+    rules: PlanRules,
+    roles: Roles,
+    missing: frozenset[str],
+    typer: ColumnTyper,
 ) -> ColumnPlan:
     """Plan a column. Without words for `missing` text its type is decided: text is not parsed."""
     name = str(series.name)
+    role = roles.role_of(name)
+    if role in ("ignore", "id"):
+        return leave_out(series, "identifier" if role == "id" else "ignored", roles.reason(name))
     column, reason = read_column(series, missing), ""
-    if missing and isinstance(column, Labels) and not column.declared:
+    if role == "category":
+        column = replace(read_as_labels(series, missing), declared=True)
+    elif missing and isinstance(column, Labels) and not column.declared:
         typed, what = typer.type_labels(name, column)
         if typed is not None:
             column, reason = read_column(typed, missing), f"its text is all {what}"
+    if role in ("date", "time") and (isinstance(column, Labels) or column.kind != "date"):
+        column = read_as(series, "date", missing, why=f"is named in {role!r}")
     if isinstance(column, Numbers):
         # an unused column keeps its note: it may be constant through rounding
-        plan = replace(_plan_numbers(name, column, rules, reason), note=column.note)
+        plan = replace(_plan_numbers(name, column, rules, roles, reason), note=column.note)
     else:
         plan = _plan_labels(name, column, rules)
     if name in typer.written:
         plan = replace(plan, notation=typer.written[name].notation)
-    if isinstance(plan.encoder, Drop):
-        # counted as in later rows: the same rows always get the same record
-        counts = plan.encoder.encode(series, np.empty((len(series), 0)), missing)
-        record = replace(plan.record, n_missing=counts.n_missing, n_infinite=counts.n_infinite)
-        plan = replace(plan, record=record)
-    return plan
+    return _counted(plan, series) if isinstance(plan.encoder, Drop) else plan
 
 
-def _plan_numbers(name: str, column: Numbers, rules: PlanRules, reason: str) -> ColumnPlan:
+def leave_out(series: "pd.Series[Any]", kind: ColumnKind, reason: str) -> ColumnPlan:
+    """Plan not to use a column, not even its gaps."""
+    record = ColumnRecord(str(series.name), kind, "dropped", reason=reason)
+    return _counted(ColumnPlan(record, Drop()), series)
+
+
+def _counted(plan: ColumnPlan, series: "pd.Series[Any]") -> ColumnPlan:
+    # counted as in later rows: the same rows always get the same record
+    counts = plan.encoder.encode(series, np.empty((len(series), 0)), frozenset())
+    record = replace(plan.record, n_missing=counts.n_missing, n_infinite=counts.n_infinite)
+    return replace(plan, record=record)
+
+
+def _plan_numbers(
+    name: str, column: Numbers, rules: PlanRules, roles: Roles, reason: str
+) -> ColumnPlan:
     values = column.values
     finite = np.isfinite(values)
     n_bad = len(values) - int(finite.sum())
@@ -115,9 +143,17 @@ def _plan_numbers(name: str, column: Numbers, rules: PlanRules, reason: str) -> 
         return _unused(record, "empty", "no finite value in any row", len(values), rules)
     if shown.min() == shown.max():
         return _unused(record, "constant", _same_value(record), len(values), rules)
-    if column.whole and names_identifier(name) and pd.unique(shown).size == shown.size:
-        why = "its name says so and all its values are distinct"
-        return _unused(record, "identifier", why, len(values), rules)
+    if column.whole and name not in roles.only:
+        why = ""
+        if names_identifier(name) and pd.unique(shown).size == shown.size:
+            why = "its name says so and all its values are distinct"
+        elif n_bad == 0 and counts_rows(values):
+            why = "its values number the rows"
+        if why:
+            return _unused(record, "identifier", why, len(values), rules)
+    if column.kind == "date" and name not in roles.time:
+        why = f"dates are not used unless named in 'time' (--time {name!r})"
+        return _unused(record, "date", why, len(values), rules)
     if column.kind == "boolean":
         fill = float(shown.mean() > 0.5)
         marks = n_missing > 0  # a category of its own
@@ -215,6 +251,30 @@ def names_identifier(name: str) -> bool:
     """
     words = [word.lower() for word in _NOT_LETTERS.split(_WORD_STARTS.sub(" ", name)) if word]
     return bool(words) and (words[-1] in _LAST_WORDS or " ".join(words) in _WHOLE_NAMES)
+
+
+_FEWEST_NUMBERED = 20  # rows
+_NEARLY_A_LINE = 0.98  # the squared correlation of a sorted normal variable with its ranks is 0.955
+
+
+def counts_rows(values: npt.NDArray[np.float64]) -> bool:
+    """Whether whole numbers count the rows of the file: numbers of orders, lines or seconds.
+
+    They rise or fall with every row, and nearly evenly, or mostly by the same step. A table that is
+    sorted by a measurement differs: its values are dense in the middle and sparse at the ends.
+
+    >>> counts_rows(np.arange(1000.0, 1100.0)), counts_rows(np.arange(30.0) ** 3)
+    (True, False)
+    """
+    if len(values) < _FEWEST_NUMBERED:
+        return False
+    steps = np.diff(values)
+    if not ((steps > 0).all() or (steps < 0).all()):
+        return False
+    if np.unique(steps, return_counts=True)[1].max() > len(steps) / 2:
+        return True
+    correlation = np.corrcoef(values, np.arange(len(values)))[0, 1]
+    return bool(correlation**2 > _NEARLY_A_LINE)
 
 
 def limit_width(

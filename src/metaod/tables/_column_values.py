@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, UserError
+from metaod.tables._dates import days_in_numbers
 from metaod.tables._notations import Notation
 from metaod.tables._objects import (
     Labels,
@@ -63,24 +64,33 @@ def read_column(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | 
         raise BadColumn(series.name, what, remedy=remedy) from error
 
 
-def read_as(series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str]) -> Numbers:
-    """Read a column as numbers of a kind decided before, parsing text where necessary."""
+def read_as(
+    series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str], *, why: str = ""
+) -> Numbers:
+    """Read a column as numbers of a kind decided before, parsing text where necessary.
+
+    Errors say `why` it should hold them; by default, because the preparation was fitted with them.
+    """
+    why = why or f"held {_PARSERS[kind][0]} when the preparation was fitted"
     column = read_column(series, missing)
     if isinstance(column, Labels):
         parsed = [_parse(text, kind) for text in column.texts]
         fails = spread(np.array([value is None for value in parsed], bool), False, column.codes)
         if fails.any():
-            _refuse(series, int(np.argmax(fails)), kind)
+            _refuse(series, int(np.argmax(fails)), why)
         values = np.array(parsed, dtype="M8[us]" if kind == "date" else np.float64)
         values = _days(values) if kind == "date" else values
         return Numbers(kind, spread(values, np.nan, column.codes))
     if column.kind == kind or (column.kind, kind) in _COMPATIBLE:
         return column
     fits = np.isnan(column.values)
+    if (column.kind, kind) == ("numeric", "date"):
+        column = Numbers("date", days_in_numbers(column.values))
+        fits |= ~np.isnan(column.values)
     if (column.kind, kind) == ("numeric", "boolean"):
         fits |= (column.values == 0) | (column.values == 1)
     if not fits.all():
-        _refuse(series, int(np.argmin(fits)), kind)
+        _refuse(series, int(np.argmin(fits)), why)
     return column
 
 
@@ -217,9 +227,8 @@ def _days(stamps: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
     return np.asarray(whole.astype(np.int64) + rest, dtype=np.float64)
 
 
-def _refuse(series: "pd.Series[Any]", row: int, kind: NumberKind) -> NoReturn:
+def _refuse(series: "pd.Series[Any]", row: int, why: str) -> NoReturn:
     what = (
-        f"held {_PARSERS[kind][0]} when the preparation was fitted, and "
-        f"{row_name(series.index, row)} holds {shorten(repr(text_of(series.iloc[row])))}"
+        f"{why}, and {row_name(series.index, row)} holds {shorten(repr(text_of(series.iloc[row])))}"
     )
     raise BadColumn(series.name, what, remedy="mend the value or fit again")

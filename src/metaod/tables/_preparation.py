@@ -15,6 +15,7 @@ from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.tables._column_plans import (
     ColumnPlan,
     PlanRules,
+    leave_out,
     limit_width,
     name_outputs,
     plan_column,
@@ -25,6 +26,7 @@ from metaod.tables._encoders import Counts
 from metaod.tables._notations import same_quantity
 from metaod.tables._objects import row_name
 from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
+from metaod.tables._roles import ROLE_NAMES, Names, Roles, earlier_output
 from metaod.tables._saved_plans import plan_from_dict, plan_to_dict, read_count, read_texts
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
@@ -40,13 +42,14 @@ class Preparation:
     """Turns a table into a finite float matrix, and later rows in the same way.
 
     Numbers are kept, booleans become 0 and 1. Text and categories become one column of 0 and 1
-    per category if they have few, else the share of rows with the same value. Dates become days
-    since 1970-01-01 (UTC if no zone is given), durations seconds. Text in a frame or array that
-    spells only numbers, truth values, ISO dates or times of day (HH:MM) is read as these; in a
-    table from `read_table` this is already done.
+    per category if they have few, else the share of rows with the same value. Durations become
+    seconds. Text in a frame or array that spells only numbers, truth values, ISO dates or times of
+    day (HH:MM) is read as these; in a table from `read_table` this is already done.
 
     Columns without a value, constants, text that is nearly all distinct, and integers that are
-    all distinct in a column named as an identifier are dropped. Missing and infinite numbers
+    all distinct in a column named as an identifier or that count the rows are dropped, and so are
+    dates: later rows have later dates. The columns score, rank and flag of an earlier output are
+    dropped too, unless they are named in `only`. Missing and infinite numbers
     become the column's median, and a column of 0 and 1 marks them if they are many; missing text
     and booleans are a separate category. Nothing is scaled: models do that.
 
@@ -65,6 +68,20 @@ class Preparation:
         Missing and infinite values are many if they are more than this share of the rows.
     distinct_share : float, default=0.95
         Text is an identifier if its distinct values are at least this share of those present.
+    ignore : str or iterable of str, optional
+        Columns that are not used.
+    only : str or iterable of str, optional
+        The columns that may be used; all others are not.
+    id : str or iterable of str, optional
+        Columns that name the rows. They are not used; outputs show them first.
+    category : str or iterable of str, optional
+        Columns whose values are names, although they look like numbers or dates.
+    date : str or iterable of str, optional
+        Columns that hold dates although they look like numbers: years, 20240131, days of Excel,
+        or seconds or milliseconds since 1970. Dates are not used unless named in `time`.
+    time : str or iterable of str, optional
+        Date columns to use, as days since 1970-01-01 (UTC if no zone is given). Rows of a later
+        time than the first table's then look unusual.
 
     Attributes
     ----------
@@ -97,12 +114,24 @@ class Preparation:
         max_bytes: int | None = 8 * _GIBIBYTE,
         indicator_share: float = 0.05,
         distinct_share: float = 0.95,
+        ignore: Names = None,
+        only: Names = None,
+        id: Names = None,  # noqa: A002 - a role, as on the command line
+        category: Names = None,
+        date: Names = None,
+        time: Names = None,
     ) -> None:
         self.max_categories = max_categories
         self.max_columns = max_columns
         self.max_bytes = max_bytes
         self.indicator_share = indicator_share
         self.distinct_share = distinct_share
+        self.ignore = ignore
+        self.only = only
+        self.id = id
+        self.category = category
+        self.date = date
+        self.time = time
 
     def fit(self, table: Preparable) -> Self:
         """Plan how every column is encoded.
@@ -112,21 +141,33 @@ class Preparation:
         table : Table, pandas.DataFrame or numpy.ndarray
             Two rows or more. An array's columns are called x1, x2, ...
         """
-        rules = self._rules()
+        rules, roles = self._rules(), self._roles()
         frame, source = _as_frame(table)
+        roles.check_names(list(frame.columns), source)
         if len(frame) == 1:
             remedy = "give the rows to compare it with"
             raise UserError("the table has only one row", where=source, remedy=remedy)
         typer = ColumnTyper(
             MISSING_WORDS, name_row=partial(row_name, frame.index), written=_written(table)
         )
+        missing = _missing_words(table)
+        earlier = [name for name in earlier_output(frame) if roles.may_leave_out(name)]
         planned: dict[str, ColumnPlan] = {}
         for name in chain(frame.columns, typer.columns_to_repeat(frame.columns)):
-            planned[name] = plan_column(frame[name], rules, _missing_words(table), typer)
-        if _missing_words(table):
+            planned[name] = (
+                leave_out(frame[name], "ignored", "written by metaod before")
+                if name in earlier
+                else plan_column(frame[name], rules, roles, missing, typer)
+            )
+        if missing:
             typer.report()
         limited, messages = limit_width(planned.values(), self.max_columns)
         plans = name_outputs(limited)
+        if earlier:
+            messages.append(
+                f"Columns of an earlier output of metaod are not used: {listed(earlier)} "
+                "(name them in 'only' to use them)."
+            )
         messages += [f"{warning[0].upper()}{warning[1:]}." for warning in typer.warnings]
         messages += [_column_note(plan.record.name, plan.note) for plan in plans if plan.note]
         if not any(plan.record.outputs for plan in plans):
@@ -188,12 +229,13 @@ class Preparation:
     def to_dict(self) -> dict[str, Any]:
         """Write the fitted preparation as plain values, for JSON; floats are kept exactly."""
         self._check_fitted()
+        roles = {name: list(named) or None for name, named in asdict(self._roles()).items()}
         return {
             "preparation": _VERSION,
             "parameters": {
                 # JSON does not know numpy's numbers, which are legal parameters
                 name: value.item() if isinstance(value, np.generic) else value
-                for name, value in self._parameters().items()
+                for name, value in (self._parameters() | roles).items()
             },
             "n_rows": self.record_.n_rows,
             "messages": list(self.record_.messages),
@@ -208,6 +250,7 @@ class Preparation:
                 raise ValueError(f"version {saved['preparation']!r} is not known")
             preparation = cls(**saved["parameters"])
             preparation._rules()
+            preparation._roles()
             plans = [plan_from_dict(plan) for plan in saved["columns"]]
             n_rows, messages = read_count(saved["n_rows"]), read_texts(saved["messages"])
             if n_rows == 0 or not any(plan.record.outputs for plan in plans):
@@ -221,7 +264,12 @@ class Preparation:
         return preparation
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
+        changed = {
+            name: value
+            for name, value in self._parameters().items()
+            if name not in ROLE_NAMES or value is not None
+        }
+        given = ", ".join(f"{name}={value!r}" for name, value in changed.items())
         return f"Preparation({given})"
 
     def _parameters(self) -> dict[str, Any]:
@@ -229,7 +277,11 @@ class Preparation:
 
     def _rules(self) -> PlanRules:
         # checked by fit and not by __init__, as in scikit-learn
-        return PlanRules(**self._parameters())
+        given = self._parameters()
+        return PlanRules(**{name: given[name] for name in given if name not in ROLE_NAMES})
+
+    def _roles(self) -> Roles:
+        return Roles.of({name: getattr(self, name) for name in ROLE_NAMES})
 
     def _set_fitted(
         self, plans: Sequence[ColumnPlan], n_rows: int, messages: Sequence[str]

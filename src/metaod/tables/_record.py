@@ -11,7 +11,8 @@ import pandas as pd
 
 # fmt: off
 ColumnKind = Literal[
-    "numeric", "boolean", "category", "text", "date", "duration", "identifier", "constant", "empty"
+    "numeric", "boolean", "category", "text", "date", "duration", "identifier", "constant", "empty",
+    "ignored",
 ]
 Action = Literal[
     "kept", "0 and 1", "days since 1970-01-01", "seconds", "one-hot", "frequency",
@@ -19,6 +20,7 @@ Action = Literal[
 ]
 # fmt: on
 
+NAMED_ID = "named in 'id'"  # a reason
 _ACTION_TEXTS: dict[str, str] = {
     "kept": "kept as it is",
     "0 and 1": "written as 0 and 1",
@@ -71,6 +73,17 @@ class ColumnRecord:
     def is_used(self) -> bool:
         """Whether the matrix contains the column's values, not only an indicator."""
         return self.action not in {"dropped", "indicator only"}
+
+    @property
+    def role(self) -> str:
+        """'used', 'gaps only', 'id' (named by the user), 'ignored' or 'not used'."""
+        if self.is_used:
+            return "used"
+        if self.action == "indicator only":
+            return "gaps only"
+        if self.reason == NAMED_ID:
+            return "id"
+        return "ignored" if self.kind == "ignored" else "not used"
 
     def sentence(self) -> str:
         """Describe the column in one sentence.
@@ -165,7 +178,7 @@ class PreparationRecord:
             "n_rows": self.n_rows,
             "categorical_share": self.categorical_share,
             "imputed_share": self.imputed_share,
-            "columns": [asdict(column) for column in self.columns],
+            "columns": [{**asdict(column), "role": column.role} for column in self.columns],
             "messages": list(self.messages),
         }
 

@@ -1,0 +1,158 @@
+"""The roles that a user gives to columns, and the columns of an earlier output of ours."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.errors import BadColumn, BadParameter, UserError
+from metaod.tables._record import NAMED_ID
+
+Role = Literal["ignore", "id", "category", "date", "time"]
+Names = str | Iterable[str] | None
+
+_EARLIER = re.compile(r"(score|rank|flag)(?:_+|[_.]?\d+)?", re.IGNORECASE)
+_MOST_EARLIER = 8  # columns of each name that are compared
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns that a user named, by role; `Preparation` documents the roles."""
+
+    ignore: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    id: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+    time: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: Mapping[str, Names], *, owner: str = "Preparation") -> "Roles":
+        """Check names as a user gives them: one, several or None."""
+        roles = cls(**{name: _names(owner, name, value) for name, value in given.items()})
+        taken: dict[str, str] = {}
+        for role in ("ignore", "id", "category", "date", "time"):
+            for column in dict.fromkeys(getattr(roles, role)):
+                other = taken.setdefault(column, role)
+                if other != role and {other, role} != {"date", "time"}:
+                    raise _conflict(column, other, role)
+        for column in roles.only:
+            if taken.get(column) in ("ignore", "id"):
+                raise _conflict(column, taken[column], "only")
+        return roles
+
+    def role_of(self, column: str) -> Role | None:
+        """Return the role of a column; if some are named in `only`, the others are ignored."""
+        found: Role
+        for found in ("ignore", "id"):
+            if column in getattr(self, found):
+                return found
+        if self.only and column not in self.only:
+            return "ignore"
+        for found in ("category", "time", "date"):
+            if column in getattr(self, found):
+                return found
+        return None
+
+    def may_leave_out(self, column: str) -> bool:
+        """Whether the user has not said what the column is for."""
+        return self.role_of(column) is None and column not in self.only
+
+    def reason(self, column: str) -> str:
+        """Say which of the user's names leaves a column out."""
+        if column in self.ignore:
+            return "named in 'ignore'"
+        return NAMED_ID if column in self.id else "not named in 'only'"
+
+    def check_names(self, columns: Sequence[str], source: str) -> None:
+        """Refuse names that no column has, all of them in one error."""
+        known = set(columns)
+        named = dict.fromkeys(name for role in fields(self) for name in getattr(self, role.name))
+        unknown = [name for name in named if name not in known]
+        if not unknown:
+            return
+        by_lower = {column.lower(): column for column in columns}
+        near = {
+            by_lower[found]: None
+            for name in unknown
+            for found in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+        }
+        shown = ", ".join(map(repr, columns[:20])) + (", ..." if len(columns) > 20 else "")
+        remedy = f"columns are: {shown}"
+        if near:
+            remedy = f"close names are: {', '.join(map(repr, near))}"
+        if len(unknown) == 1:
+            path = None if source == "table" else source
+            raise BadColumn(unknown[0], "is not in the table", path=path, remedy=remedy)
+        names = ", ".join(map(repr, unknown))
+        raise UserError(f"there are no columns {names}", where=source, remedy=remedy)
+
+
+ROLE_NAMES = tuple(role.name for role in fields(Roles))
+
+
+def _names(owner: str, role: str, given: Any) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Iterable) or isinstance(names, bytes | Mapping):
+        raise BadParameter(owner, role, "a column's name, an iterable of names or None", given)
+    return tuple(str(name) for name in names)
+
+
+def _conflict(column: str, first: str, second: str) -> BadColumn:
+    what = f"is named in both {first!r} and {second!r}"
+    return BadColumn(column, what, remedy="name it in one of them")
+
+
+def earlier_output(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Find the columns score, rank and flag of an earlier output, whatever their endings.
+
+    All three must be there and agree: higher scores have lower ranks, and the flagged rows are
+    those with the highest scores. Rows may have been removed or sorted since.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"a": [3, 4, 9], "score_": [0.1, 0.2, 7.0], "rank": [3, 2, 1]})
+    >>> earlier_output(frame.assign(flag=[0, 0, 1]))
+    ('score_', 'rank', 'flag')
+    """
+    found: dict[str, list[str]] = {"score": [], "rank": [], "flag": []}
+    for name in map(str, frame.columns):
+        match = _EARLIER.fullmatch(name)
+        if match and len(found[match[1].lower()]) < _MOST_EARLIER:
+            found[match[1].lower()].append(name)
+    if not all(found.values()):
+        return ()
+    values = {name: _numbers(frame[name]) for names in found.values() for name in names}
+    named: dict[str, None] = {}
+    for names in product(*found.values()):
+        if _agree(*(values[name] for name in names)):
+            named.update(dict.fromkeys(names))
+    return tuple(name for name in map(str, frame.columns) if name in named)
+
+
+def _numbers(series: "pd.Series[Any]") -> npt.NDArray[np.float64]:
+    numbers = pd.to_numeric(series, errors="coerce")
+    return np.asarray(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _agree(
+    score: npt.NDArray[np.float64], rank: npt.NDArray[np.float64], flag: npt.NDArray[np.float64]
+) -> bool:
+    # comparisons with NaN are False
+    legal = np.isfinite(score), rank >= 1, rank == np.floor(rank), (flag == 0) | (flag == 1)
+    if not all(test.all() for test in legal) or score.min() == score.max():
+        return False
+    order = np.lexsort((-score, rank))
+    flagged = flag == 1
+    ordered = bool((np.diff(score[order]) <= 0).all())
+    if not ordered or flagged.all() or not flagged.any():
+        return ordered
+    return bool(score[flagged].min() >= score[~flagged].max())
