@@ -325,7 +325,11 @@ def test_the_input_is_never_overwritten(call, table):
     before = table.read_bytes()
     with pytest.raises(UserError, match="the input itself"):
         call(table, "-o", table)
-    assert table.read_bytes() == before
+    other = table.with_name("t-scored.csv")
+    other.write_bytes(before)
+    with pytest.raises(UserError, match=r"t-scored\.csv: is the input itself"):
+        call(table, other, "-o", table.parent)
+    assert table.read_bytes() == other.read_bytes() == before
 
 
 def test_a_wrong_file_for_apply_is_one_line(call, table):

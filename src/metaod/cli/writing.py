@@ -61,7 +61,7 @@ def targets_of(command: str, files: Sequence[str] | None, output: str | None) ->
     place = Path(output).expanduser()
     is_folder = place.is_dir() or output.endswith(("/", os.sep))
     if len(named) == 1 and not is_folder:
-        return [_file(command, place, named[0])]
+        return [_file(command, place, named)]
     if place.exists() and not place.is_dir():
         raise UserError("is a file", where=str(place), remedy="give a folder for several tables")
     if not is_folder:
@@ -79,7 +79,7 @@ def targets_of(command: str, files: Sequence[str] | None, output: str | None) ->
     except OSError as error:
         what = f"cannot be made ({error.strerror})"
         raise UserError(what, where=str(place), remedy="check the path") from error
-    return [_file(command, place / name, source) for name, source in zip(names, named, strict=True)]
+    return [_file(command, place / name, named) for name in names]
 
 
 def check_target(target: Target, table: "Table") -> None:
@@ -89,7 +89,7 @@ def check_target(target: Target, table: "Table") -> None:
         formats.check_xlsx_size(table.n_rows, table.n_columns + len(_ADDED), str(target))
 
 
-def _file(command: str, path: Path, source: str | None) -> Path:
+def _file(command: str, path: Path, sources: Sequence[str | None]) -> Path:
     from metaod.tables import check_plain_file
 
     if _ending(path) not in _ENDINGS:
@@ -98,7 +98,8 @@ def _file(command: str, path: Path, source: str | None) -> Path:
     if not path.parent.is_dir():
         what = f"there is no folder {path.parent}"
         raise UserError(what, where=str(path), remedy="make it first")
-    if source not in (None, "-") and path.exists() and path.samefile(str(source)):
+    files = [Path(source).expanduser() for source in sources if source not in (None, "-")]
+    if path.exists() and any(file.exists() and path.samefile(file) for file in files):
         raise UserError("is the input itself", where=str(path), remedy="write to another file")
     if not os.access(path.parent, os.W_OK):  # the output is a new file in the folder first
         what = "its folder cannot be written"

@@ -153,6 +153,20 @@ def test_what_is_no_row_stays_as_it_is():
     assert chosen == b"sep=;\r\n\r\na;b;score;rank;flag\r\n3;4;s;r;f\r\n"
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_titles_and_totals_stay_as_they_are(encoding):
+    amounts = [*range(1, 30)]
+    title, names = "Sales\r\nmade in May\r\n\r\n", "name;amount"
+    rows = [f'"n{amount % 3}";{amount},00' for amount in amounts]
+    total = f"Total;{sum(amounts)}\r\n"
+    text = title + "\r\n".join([names, *rows, total])
+    table = read_table(io.BytesIO(text.encode(encoding)))
+    assert table.n_rows == len(rows)
+    after = written(table, lambda row: [f"s{row}", "r", "f"]).decode(encoding)
+    scored = [f"{row};s{place};r;f" for place, row in enumerate(rows)]
+    assert after == title + "\r\n".join([f"{names};score;rank;flag", *scored, total])
+
+
 def test_a_file_that_has_changed_is_refused(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n3,4\n")
