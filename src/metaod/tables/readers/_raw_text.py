@@ -260,11 +260,10 @@ def _leaves_open(line: bytes, delimiter: bytes, is_open: bool) -> bool:
 
 def _split(record: str, delimiter: str) -> list[str]:
     """Split a record into fields; as Python's ``csv``, but with fields of any length."""
-    if delimiter == " ":
-        record = record.strip(" \t")
-    if '"' not in record:
-        return record.split(None if delimiter == " " else delimiter)
+    if delimiter != " " and '"' not in record:
+        return record.split(delimiter)
     between = re.compile("[ \t]+" if delimiter == " " else re.escape(delimiter))
+    record = record.strip(" \t") if delimiter == " " else record
     fields: list[str] = []
     place = 0
     while True:
