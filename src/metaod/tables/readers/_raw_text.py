@@ -149,7 +149,7 @@ class RawText:
         is_open = False
         for line in _lines(self._chunks()):
             n_lines += 1
-            if n_lines <= self.skip_lines:
+            if n_lines <= self.skip_lines or row == self.n_rows:
                 yield _Record(_NO_ROW, *_without_end(line))
                 continue
             if is_open or b'"' in line:
@@ -160,12 +160,15 @@ class RawText:
                     continue
                 line, pending = pending, b""  # noqa: PLW2901 - a record of several lines
             body, end = _without_end(line)
-            if row >= self.n_rows or not body.strip(blanks):
+            if not body.strip(blanks):
                 yield _Record(_NO_ROW, body, end)
                 continue
             yield _Record(row, body, end)
             row += 1
-        if row < self.n_rows or pending:
+        if pending:
+            what = "a quote is opened in the last record and never closed"
+            raise BadFile(self.source.name, what, remedy="close it")
+        if row < self.n_rows:
             what = "has changed since it was read"
             raise BadFile(self.source.name, what, remedy="run the command again")
 
