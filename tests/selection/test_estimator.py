@@ -315,3 +315,15 @@ def test_a_frame_after_an_array_is_taken_by_position_with_a_warning():
     with pytest.warns(UserWarning, match="X has feature names, but MetaOD was fitted without"):
         got = model.score_samples(pd.DataFrame(X, columns=["a", "b", "c"]))
     np.testing.assert_array_equal(got, expected)
+
+
+def test_drift_is_a_warning_and_a_method():
+    model = MetaOD().fit(X[:76])
+    assert model.drift(X[:76]) == ()
+    moved = X[:76] + np.array([0, 50, 0])
+    with pytest.warns(UserWarning, match=r"drift in 'x2': 100.0% of the rows are outside .* to"):
+        model.predict(moved)
+    [drift] = model.drift(moved)
+    assert (drift.column, drift.kind, drift.n_rows) == ("x2", "range", 76)
+    with pytest.raises(NotFittedError):
+        MetaOD().drift(X)

@@ -55,6 +55,16 @@ def test_ignored_columns_and_ids_are_not_used(frame):
     )
 
 
+@pytest.mark.parametrize("role", ["ignore", "id"])
+def test_a_column_that_is_not_used_changes_nothing(frame, role):
+    odd = frame.assign(odd=np.where(np.arange(N) < 3, np.nan, GENERATOR.normal(size=N)))
+    fitted = Preparation(**{role: "odd"}).fit(odd)
+    without = Preparation().fit(frame)
+    assert fitted.names_ == without.names_
+    for later in (odd, odd.assign(odd=np.nan), odd.assign(odd="word"), frame):
+        np.testing.assert_array_equal(fitted.transform(later).X, without.transform(frame).X)
+
+
 def test_only_the_named_columns_are_used(frame):
     prepared = prepare(frame, only=["price", "zone"], category="zone")
     assert used(prepared) == {"price", "zone"}

@@ -1,7 +1,7 @@
 """``metaod detect``: pick a model for a table, fit it, and score every row."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -298,6 +298,7 @@ def _document(found: Detection) -> dict[str, Any]:
         "expected": None if found.selection is None else found.selection.trust.to_dict(),
         "warnings": list(found.warnings),
         "notes": [*found.table.warnings, *found.notes],
+        "drift": [asdict(drift) for drift in found.record.drift],
         "threshold": found.threshold,
         "gap": dict(zip(("n_above", "above", "below"), found.gap, strict=True))
         if found.gap

@@ -38,8 +38,9 @@ class Detection:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Why the pick may be unreliable."""
-        return () if self.selection is None else self.selection.trust.warnings
+        """Why the pick may be unreliable, and how new rows differ from those of a saved pick."""
+        own = () if self.selection is None else self.selection.trust.warnings
+        return (*own, *self.record.drift_warnings())
 
     @cached_property
     def flags(self) -> "npt.NDArray[np.int64]":

@@ -1,5 +1,6 @@
 """``MetaOD``: pick, fit and score, as a scikit-learn outlier detector."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike, fspath
@@ -22,6 +23,7 @@ from metaod.selection._threshold import Contamination, check_contamination
 from metaod.selection._trust import table_notes
 from metaod.tables import (
     ROLE_NAMES,
+    Drift,
     Names,
     Preparation,
     PreparedTable,
@@ -156,11 +158,28 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     def score_samples(self, X: Any) -> Scores:
         """Return minus the detector's scores of rows, each scored against the training table.
 
-        Lower is more outlying. A row of the training table has its training score.
+        Lower is more outlying. A row of the training table has its training score. There is a
+        warning if the rows differ from the training table as :meth:`drift` reports.
         """
-        check_is_fitted(self)
-        prepared = self.preparation_.transform(self._checked(X, reset=False))
+        prepared = self._prepared(X)
+        for warning in prepared.record.drift_warnings():
+            warnings.warn(warning, stacklevel=2)
         return -self.fitted_.score(prepared.X)
+
+    def drift(self, X: Any) -> tuple[Drift, ...]:
+        """Compare rows with the training table: usual ranges, unseen categories, missing values.
+
+        Returns
+        -------
+        tuple of Drift
+            Columns in which more rows are unusual than chance explains, the largest excess first.
+            Empty for rows of the same distribution, in all but 1 of 1,000 tables.
+        """
+        return self._prepared(X).record.drift
+
+    def _prepared(self, X: Any) -> PreparedTable:
+        check_is_fitted(self)
+        return self.preparation_.transform(self._checked(X, reset=False))
 
     def decision_function(self, X: Any) -> Scores:
         """Return ``score_samples`` less ``offset_``: negative for outliers."""

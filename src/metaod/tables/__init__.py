@@ -3,7 +3,7 @@
 from metaod.tables._original import Original
 from metaod.tables._preparation import Preparation, prepare
 from metaod.tables._reading import is_file, read_table, untyped_table
-from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
+from metaod.tables._record import ColumnRecord, Drift, PreparationRecord, PreparedTable, listed
 from metaod.tables._roles import ROLE_NAMES, Names
 from metaod.tables._table import Table
 from metaod.tables.examples import load_example
@@ -12,6 +12,7 @@ from metaod.tables.readers._source import check_plain_file
 __all__ = [
     "ROLE_NAMES",
     "ColumnRecord",
+    "Drift",
     "Names",
     "Original",
     "Preparation",

@@ -18,6 +18,7 @@ from metaod.tables._column_values import (
     read_as_labels,
     read_column,
 )
+from metaod.tables._drift import Usual
 from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkMissing, OneHot
 from metaod.tables._notations import Notation
 from metaod.tables._objects import Labels
@@ -78,6 +79,7 @@ class ColumnPlan:
     note: str = ""
     narrower: "ColumnPlan | None" = None  # with fewer outputs, if the matrix would be too wide
     notation: Notation | None = None  # of numbers, dates or durations that are text
+    usual: Usual | None = None  # values of the fitted rows, to compare new ones with
 
     @property
     def n_outputs(self) -> int:
@@ -108,8 +110,9 @@ def plan_column(
     if isinstance(column, Numbers):
         # an unused column keeps its note: it may be constant through rounding
         plan = replace(_plan_numbers(name, column, rules, roles, reason), note=column.note)
+        plan = replace(plan, usual=Usual.of_numbers(column.values))
     else:
-        plan = _plan_labels(name, column, rules)
+        plan = replace(_plan_labels(name, column, rules), usual=Usual.of_codes(column.codes))
     if name in typer.written:
         plan = replace(plan, notation=typer.written[name].notation)
     return _counted(plan, series) if isinstance(plan.encoder, Drop) else plan
@@ -294,7 +297,7 @@ def limit_width(
         if total <= max_columns:
             break
         total += narrower.n_outputs - n_outputs
-        kept[position] = narrower
+        kept[position] = replace(narrower, usual=kept[position].usual)
         changed.append(position)
     kept = [replace(plan, narrower=None) for plan in kept]
     if not changed:

@@ -22,6 +22,7 @@ from metaod.tables._column_plans import (
 )
 from metaod.tables._column_types import ColumnTyper, Written
 from metaod.tables._column_values import read_in_notation
+from metaod.tables._drift import find_drift
 from metaod.tables._encoders import Counts
 from metaod.tables._notations import same_quantity
 from metaod.tables._objects import row_name
@@ -220,6 +221,8 @@ class Preparation:
                 messages.append(_column_note(plan.record.name, note))
             start = stop
         record = PreparationRecord(len(frame), tuple(records), tuple(messages))
+        usual = [plan.usual for plan in self.columns_]
+        record = replace(record, drift=find_drift(usual, self.record_, record, X))
         return PreparedTable(X, self.names_, frame.index, record, source)
 
     def fit_transform(self, table: Preparable) -> PreparedTable:

@@ -122,13 +122,63 @@ class ColumnRecord:
 
     def _shown_fill(self) -> str:
         assert self.fill is not None  # noqa: S101 - for the type checker; the caller checks it
-        if self.kind == "date":
-            try:
-                stamp = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days=self.fill)
-            except OverflowError:  # a year beyond 9999
-                return f"day {self.fill:g}"
-            return f"{stamp:%Y-%m-%d}" if self.fill.is_integer() else f"{stamp:%Y-%m-%d %H:%M}"
-        return f"{self.fill:g}"
+        return date_text(self.fill) if self.kind == "date" else f"{self.fill:g}"
+
+
+def date_text(days: float) -> str:
+    """Write days since 1970-01-01 as a date."""
+    try:
+        stamp = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days=days)
+    except OverflowError:  # a year beyond 9999
+        return f"day {days:g}"
+    return f"{stamp:%Y-%m-%d}" if days.is_integer() else f"{stamp:%Y-%m-%d %H:%M}"
+
+
+DriftKind = Literal["range", "categories", "gaps"]
+_MOST_DRIFTS = 5  # that are described
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How a column of new rows differs from that of the fitted rows.
+
+    Parameters
+    ----------
+    column : str
+        The column.
+    kind : {"range", "categories", "gaps"}
+        Values outside the usual range, unseen categories, or missing and infinite values.
+    n_rows : int
+        The new rows concerned.
+    share : float
+        Their share of the new rows.
+    expected : float
+        The share that the fitted rows lead one to expect.
+    low, high : float, str or None
+        The usual range: that of the central 98 % of the fitted rows; text for dates.
+    """
+
+    column: str
+    kind: DriftKind
+    n_rows: int
+    share: float
+    expected: float
+    low: float | str | None = None
+    high: float | str | None = None
+
+    def sentence(self) -> str:
+        """Describe the drift.
+
+        Examples
+        --------
+        >>> print(Drift("price", "range", 70, 0.7, 0.02, low=1.5, high=99.0).sentence())
+        drift in 'price': 70.0% of the rows are outside 1.5 to 99 (expected: 2.0%)
+        """
+        what = {"categories": "have a value that is new", "gaps": "have no value"}.get(self.kind)
+        ends = [f"{end:g}" if isinstance(end, float) else str(end) for end in (self.low, self.high)]
+        shown = what or f"are outside {' to '.join(ends)}"
+        shares = f"{self.share:.1%} of the rows {shown} (expected: {self.expected:.1%})"
+        return f"drift in {self.column!r}: {shares}"
 
 
 @dataclass(frozen=True)
@@ -143,11 +193,14 @@ class PreparationRecord:
         One for every column that the preparation was fitted with, in the table's order.
     messages : tuple of str
         Messages about the table as a whole, and about columns that may surprise.
+    drift : tuple of Drift
+        How new rows differ from the fitted ones, the largest difference first.
     """
 
     n_rows: int
     columns: tuple[ColumnRecord, ...]
     messages: tuple[str, ...] = ()
+    drift: tuple[Drift, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -172,6 +225,15 @@ class PreparationRecord:
         """Return a sentence per column, then the messages."""
         return (*(column.sentence() for column in self.columns), *self.messages)
 
+    def drift_warnings(self) -> tuple[str, ...]:
+        """Describe the largest drifts, and say what to do."""
+        lines = [drift.sentence() for drift in self.drift[:_MOST_DRIFTS]]
+        if len(self.drift) > _MOST_DRIFTS:
+            lines.append(f"drift in {listed([d.column for d in self.drift[_MOST_DRIFTS:]])}")
+        if lines:
+            lines[-1] += "; fit again if such rows are normal now"
+        return tuple(lines)
+
     def to_dict(self) -> dict[str, Any]:
         """Write the record as plain values, for JSON."""
         return {
@@ -180,6 +242,7 @@ class PreparationRecord:
             "imputed_share": self.imputed_share,
             "columns": [{**asdict(column), "role": column.role} for column in self.columns],
             "messages": list(self.messages),
+            "drift": [asdict(drift) for drift in self.drift],
         }
 
     def __str__(self) -> str:

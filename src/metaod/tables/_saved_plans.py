@@ -7,11 +7,13 @@ from typing import Any, TypeVar, cast, get_args
 
 from metaod.tables._column_plans import ColumnPlan
 from metaod.tables._column_values import NumberKind
+from metaod.tables._drift import Usual
 from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkMissing, OneHot
 from metaod.tables._notations import notation_from_dict, notation_to_dict
 from metaod.tables._record import Action, ColumnKind, ColumnRecord
 
 _T = TypeVar("_T")
+_ENDS = ("low", "high")  # of the usual range
 
 
 def plan_to_dict(plan: ColumnPlan) -> dict[str, Any]:
@@ -21,6 +23,7 @@ def plan_to_dict(plan: ColumnPlan) -> dict[str, Any]:
         "note": plan.note,
         "encoder": encoder,
         "notation": notation_to_dict(plan.notation),
+        "usual": None if plan.usual is None else asdict(plan.usual),
     }
 
 
@@ -28,7 +31,8 @@ def plan_from_dict(saved: Mapping[str, Any]) -> ColumnPlan:
     """Read a column plan; raise KeyError, TypeError or ValueError for any other dict."""
     record, encoder = _read_record(saved["record"]), _read_encoder(saved["encoder"])
     notation = notation_from_dict(saved.get("notation"))
-    plan = ColumnPlan(record, encoder, _read(saved["note"], str), notation=notation)
+    usual = _read_usual(saved.get("usual"))
+    plan = ColumnPlan(record, encoder, _read(saved["note"], str), notation=notation, usual=usual)
     if len(record.outputs) != plan.n_outputs:
         raise ValueError(f"column {record.name!r} should have {plan.n_outputs} outputs")
     return plan
@@ -60,6 +64,13 @@ def _read_record(saved: Mapping[str, Any]) -> ColumnRecord:
         indicator=None if indicator is None else _read(indicator, str),
         reason=_read(saved["reason"], str),
     )
+
+
+def _read_usual(saved: Mapping[str, Any] | None) -> Usual | None:
+    if saved is None:  # a file of an earlier version
+        return None
+    low, high = (None if saved[end] is None else _read_number(saved[end]) for end in _ENDS)
+    return Usual(low, high, read_count(saved["n_outside"]), read_count(saved["n_alone"]))
 
 
 def _read_encoder(saved: Mapping[str, Any]) -> Encoder:

@@ -1,0 +1,56 @@
+"""New rows: later months of the same distribution are flagged as often, and drift is reported."""
+
+import json
+
+import pandas as pd
+import pytest
+from made_months import orders
+
+from metaod.cli import main as command
+
+MONTHS = {"jan": "2024-01", "feb": "2024-02", "aug": "2024-08"}
+
+
+def detect(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        command.main(["detect", *map(str, arguments)])
+    out = capsys.readouterr()
+    assert stop.value.code == 0, out.err
+    return out.out
+
+
+def test_later_months_are_flagged_at_the_same_rate(capsys, tmp_path):
+    for seed, (name, month) in enumerate(MONTHS.items()):
+        orders(month, seed).to_csv(tmp_path / f"{name}.csv", index=False)
+    pick, shares = tmp_path / "pick.mod", {}
+    detect(capsys, tmp_path / "jan.csv", "--save", pick, "-o", tmp_path / "jan-scored.csv")
+    for name in ("feb", "aug"):
+        scored = tmp_path / f"{name}-scored.csv"
+        out = detect(capsys, tmp_path / f"{name}.csv", "--apply", pick, "-o", scored)
+        assert "drift" not in out
+    for name in MONTHS:
+        shares[name] = pd.read_csv(tmp_path / f"{name}-scored.csv")["flag"].mean()
+    assert shares["feb"] == pytest.approx(shares["jan"], abs=0.03)
+    assert shares["aug"] == pytest.approx(shares["jan"], abs=0.03)
+
+
+def test_drift_is_a_warning_with_columns_and_shares(capsys, tmp_path):
+    orders("2024-01", 0).to_csv(tmp_path / "jan.csv", index=False)
+    moved = orders("2024-02", 1).assign(humidity=lambda frame: frame["humidity"] + 0.5)
+    moved.loc[:299, "plant"] = "Quito"
+    moved.loc[500:, "weight"] = None
+    moved.to_csv(tmp_path / "feb.csv", index=False)
+    pick = tmp_path / "pick.mod"
+    detect(capsys, tmp_path / "jan.csv", "--save", pick, "--pick", "committee")
+    out = detect(capsys, tmp_path / "feb.csv", "--apply", pick)
+    assert "warning: drift in 'weight': 50.0% of the rows have no value (expected: 0.0%)" in out
+    assert "warning: drift in 'plant': 30.0% of the rows have a value that is new" in out
+    assert "warning: drift in 'humidity'" in out
+    assert out.count("fit again if such rows are normal now") == 1
+    document = json.loads(detect(capsys, tmp_path / "feb.csv", "--apply", pick, "--json"))
+    found = {(drift["column"], drift["kind"]): drift for drift in document["drift"]}
+    assert found["weight", "gaps"]["share"] == 0.5
+    assert found["plant", "categories"]["n_rows"] == 300
+    assert found["humidity", "range"]["low"] < found["humidity", "range"]["high"] < 1
+    assert "price" not in {column for column, _ in found}
+    assert "ordered" not in {column for column, _ in found}
