@@ -216,6 +216,28 @@ def test_another_column_decides_the_order_of_dates_and_the_decimal_mark():
     assert read_table(numbers[["a"]], decimal=",").frame["a"].tolist() == [1.234, 2.345]
 
 
+def test_plain_numbers_may_have_thousands_where_other_columns_have_decimal_commas():
+    frame = pd.DataFrame({"a": ["1.234", "987"], "b": ["0,5", "1,75"]})
+    table = read_table(frame)
+    assert table.frame["a"].tolist() == [1234, 987]
+    assert any("'a'" in warning for warning in table.warnings)
+    assert prepare(frame).X[:, 0].tolist() == [1234, 987]
+    assert read_table(frame[["a"]]).frame["a"].tolist() == [1.234, 987]
+    assert read_table(frame[["a"]]).warnings == ()
+
+
+def test_rounded_whole_numbers_are_told():
+    assert "beyond 53 bits" in read([f"${2**53 + 1}", "$5"]).warnings[0]
+
+
+def test_declared_text_is_read_too(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"v": ["$1", "$2.50"], "w": ["5 kg", "none"]}).to_parquet(path)
+    table = read_table(path)
+    assert table.frame["v"].tolist() == [1, 2.5]
+    assert table.frame["w"].tolist() == ["5 kg", "none"]
+
+
 def test_the_first_of_every_month_tells_where_the_day_is():
     assert read(["01/03/2024", "01/04/2024"]).frame["v"].dt.month.tolist() == [3, 4]
 

@@ -52,6 +52,8 @@ _CODE = re.compile(CODE)
 _FULL_DATE = re.compile(DATE)
 _PLAIN_KINDS = {"number", "boolean", "date", "time"}
 _FIRST_TEXTS = 20
+_EXACT = 2**53
+_MAY_BE_GROUPED = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}\.[0-9]{3}|[0-9]{1,3})")
 
 
 def row_number(row: int) -> str:
@@ -93,6 +95,7 @@ class ColumnTyper:
     written: dict[str, Written] = field(default_factory=dict)  # by column
     mistakes: dict[str, Mistake] = field(default_factory=dict)
     _rivals: dict[str, Notation] = field(default_factory=dict)
+    _may_be_grouped: set[str] = field(default_factory=set)  # columns of numbers such as 1.234
     _missing_numbers: frozenset[float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -123,9 +126,11 @@ class ColumnTyper:
         }
         if self.hints.dayfirst is None and ("dmy" in orders) != ("mdy" in orders):
             self.hints = replace(self.hints, dayfirst="dmy" in orders)
+        repeated = set(self._rivals)
         if not self.hints.is_decimal_given and len(marks) == 1:
             self.hints = replace(self.hints, decimal=marks.pop())
-        yield from [name for name in names if name in self._rivals]
+            repeated |= self._may_be_grouped if self.hints.decimal == "," else set()
+        yield from [name for name in names if name in repeated]
 
     def report(self) -> None:
         """Raise an error for the mistakes of all columns, or add warnings of what was read."""
@@ -223,6 +228,8 @@ class ColumnTyper:
         )
         if found.rival is not None and not is_settled:
             self._rivals[name] = found.rival
+        if found.values.dtype.kind == "f" and np.abs(found.values).max() >= _EXACT:
+            self._warn(rounding_warning(name, "beyond 53 bits"))
         return series_of(labels, found.values), found.notation.words()
 
     def _type_mixture(
@@ -271,6 +278,8 @@ class ColumnTyper:
         values = [parse_number(text, self.hints.decimal) for text in texts]
         series = pd.Series(spread(np.array(values, dtype=np.float64), np.nan, labels.codes))
         if not texts or not all(map(WHOLE.fullmatch, texts)):
+            if self.hints.decimal == "." and all(map(_MAY_BE_GROUPED.fullmatch, texts)):
+                self._may_be_grouped.add(name)
             return series, "numbers"
         code = next(filter(_CODE.fullmatch, texts), None)
         if code is not None:

@@ -153,7 +153,8 @@ class NumberNotation:
         usual = rf"^-?{body} ?{mark}$"
         if self.is_currency:
             usual = rf"{usual}|^(?:-?(?:{mark} ?)?|{mark} ?-){body}$"
-        fits = pc.match_substring_regex(column, usual)
+        is_short = pc.less_equal(pc.utf8_length(column), _LONGEST)
+        fits = pc.and_(is_short, pc.match_substring_regex(column, usual))
         column = pc.if_else(fits, column, "0")
         for gone in (self.mark, self.thousands, " "):
             column = pc.replace_substring(column, gone, "") if gone else column

@@ -70,6 +70,13 @@ def test_numbers_with_thousands_separators(text, options, values):
     assert "thousands separated by" in table.warnings[-1]
 
 
+def test_amounts_tell_the_decimal_mark_of_plain_numbers():
+    table = read("n;price\n1.234;1.234,50 €\n2.500;0,75 €\n")
+    assert columns(table) == {"n": [1234, 2500], "price": [1234.5, 0.75]}
+    assert "column 'n' was read as numbers with a decimal ',' and thousands" in table.warnings[0]
+    assert columns(read("n;day\n1.234;18.03.2024\n2.500;19.03.2024\n"))["n"] == [1.234, 2.5]
+
+
 def test_the_other_decimal_mark_is_refused_if_one_is_given():
     with pytest.raises(BadFile, match=r"have another decimal mark than decimal= ") as caught:
         read("a;b\n1,5;x\n2,5;y\n", decimal=".")

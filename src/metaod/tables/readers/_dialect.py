@@ -24,11 +24,18 @@ _SEPARATOR_LINE = re.compile(r"sep=(.)(?:\r\n|\r|\n)", re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 _BLANK_LINES = re.compile(r"(?:\r\n|\r|\n)*")
 _BLANK_LINES_OF_BLANKS = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
-_DECIMALS = {mark: re.compile(rf"\s*[+-]?[0-9]*[{mark}][0-9]+\s*") for mark in ".,"}
+_DECIMALS = {
+    mark: re.compile(
+        r"\s*[(+-]?(?:[$€£¥₹]|[A-Z]{3})?\s?-?"
+        rf"(?:[0-9]{{1,3}}(?:[{group}'\u00a0\u202f ][0-9]{{3}})+|[0-9]*)[{mark}][0-9]+"
+        r"\s?(?:[$€£¥₹%]|[A-Za-z°²³/]{1,6})?[)-]?\s*"
+    )
+    for mark, group in (".,", ",.")
+}
 _CODE = re.compile(rf"\s*{CODE}\s*")
 _BEFORE_CODES = "0+- \t"
 _NUMBER = re.compile(NUMBER["."])
-_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3}|\.[0-9]{3})\s*")
 
 
 @dataclass(frozen=True)
@@ -194,13 +201,17 @@ def _detect_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[s
     if delimiter == ",":
         return ".", None
     fields = [field for record in records for field in record]
-    with_comma = [field for field in fields if _DECIMALS[","].fullmatch(field)]
-    with_point = sum(bool(_DECIMALS["."].fullmatch(field)) for field in fields)
-    if len(with_comma) <= with_point:
+    found = {mark: [field for field in fields if _DECIMALS[mark].fullmatch(field)] for mark in ".,"}
+    # three digits may be thousands, and count only if there is nothing else
+    sure = {
+        mark: [field for field in found[mark] if not _THOUSANDS.fullmatch(field)] for mark in ".,"
+    }
+    counted = sure if sure["."] or sure[","] else found
+    if len(counted[","]) <= len(counted["."]):
         return ".", None
-    if all(_THOUSANDS.fullmatch(field) for field in with_comma):
+    if not sure[","]:
         return ",", (
-            f"numbers such as {with_comma[0].strip()!r} were read with a decimal comma "
+            f"numbers such as {found[','][0].strip()!r} were read with a decimal comma "
             "(decimal='.', --decimal ., if the comma groups thousands)"
         )
     return ",", None
