@@ -313,7 +313,7 @@ def test_later_dates_are_read_as_the_fitted_ones():
 
 
 def test_another_reading_of_later_rows_is_told():
-    preparation = fitted(["14/03/2024", "15/03/2024", "16/04/2024"])
+    preparation = fitted(["14/03/2024", "15/03/2024", "16/04/2024"], time="v")
     table = read_table(later(["01/02/2024", "03/04/2024"]))
     [message] = preparation.transform(table).record.messages
     assert message == ("Column 'v': read as dates written day/month/year, as the fitted rows were.")
@@ -338,6 +338,13 @@ def test_other_units_in_later_rows_are_refused(first, then):
     for table in (later(then), read_table(later(then))):
         with pytest.raises(BadColumn, match="when the preparation was fitted"):
             preparation.transform(table)
+
+
+def test_a_named_category_keeps_its_texts():
+    preparation = fitted(["$1", "$2", "$1", "$2"], category="v")
+    frame = later(["$1", "$2"])
+    for table in (frame, read_table(frame)):
+        assert preparation.transform(table).record.columns[0].n_unseen == 0
 
 
 def test_a_read_table_and_its_frame_are_prepared_alike():

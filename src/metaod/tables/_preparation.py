@@ -366,7 +366,8 @@ def _as_fitted(
     if not plan.record.is_used or (own is None and notation is None):
         return column, note
     if own is not None and len(own.labels.codes) == len(column):
-        if own.notation == notation or (notation is None and same_quantity(own.notation)):
+        is_plain = notation is None and plan.record.kind not in ("category", "text")
+        if own.notation == notation or (is_plain and same_quantity(own.notation)):
             return column, note
         text = own.labels.to_series().to_numpy()
         column = pd.Series(text, index=column.index, name=column.name, dtype=object)
