@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from metaod.selection import Compared, Selection
     from metaod.tables import PreparationRecord, Table
 
-_LONGEST_CELL = 16  # characters of a cell on the screen
+_LONGEST_CELL = 20  # characters of a cell on the screen: 19-digit ids fit
 _GUTTER = 3  # between two columns of a grid
 _SCREEN = 80
 
