@@ -210,11 +210,11 @@ class Preparation:
             stop = start + len(plan.record.outputs)
             counts = Counts()
             if plan.record.name in positions:  # an unused column may be absent
-                column = frame.iloc[:, positions[plan.record.name]]
+                column = frame[plan.record.name]
                 column, note = _as_fitted(column, plan, written, missing)
                 messages += [_column_note(plan.record.name, note)] if note else []
                 counts = plan.encoder.encode(column, X[:, start:stop], missing)
-            found = asdict(counts)
+            found = dict(vars(counts))
             note = found.pop("note")
             records.append(replace(plan.record, **found))
             if note:

@@ -154,7 +154,7 @@ def test_rows_are_read_a_chunk_at_a_time(monkeypatch):
 
 def test_many_columns_in_a_small_sparse_file():
     declared = "".join(f"@attribute a{i} real\n" for i in range(1000))
-    with pytest.raises(BadFile, match="takes at least 1,600,000 bytes, more than the 1,000,000"):
+    with pytest.raises(BadFile, match="needs at least 6,400,000 bytes, more than the 1,000,000"):
         read(f"@relation r\n{declared}@data\n" + "{}\n" * 200, max_bytes=10**6)
 
 

@@ -1,5 +1,6 @@
 import io
 import struct
+import tracemalloc
 import zipfile
 import zlib
 
@@ -13,6 +14,7 @@ from sample_files import X, Y, hdf5, mat, mat73, npy, npz
 
 from metaod.errors import BadColumn, BadFile
 from metaod.tables import read_table
+from metaod.tables.readers import _source as source_file
 
 
 def read(data, **options):
@@ -284,7 +286,7 @@ def test_matlab_5_header_larger_than_the_file():
     data = bytearray(mat(X=np.arange(6.0).reshape(3, 2) / 3))
     at = data.index(struct.pack("<ii", 3, 2))
     data[at : at + 8] = struct.pack("<ii", 2**30, 20)
-    with pytest.raises(BadFile, match=r"takes 160\.0 GiB"):
+    with pytest.raises(BadFile, match=r"needs 640\.0 GiB"):
         read(bytes(data))
     data[at : at + 8] = struct.pack("<ii", 2**20, 20)
     with pytest.raises(BadFile, match="6 numbers where the shape is"):
@@ -343,7 +345,7 @@ def test_hdf5_shape_larger_than_the_file():
             file.create_dataset("X", shape=shape, dtype="f8", chunks=(1000, 2))
         return buffer.getvalue()
 
-    with pytest.raises(BadFile, match=r"\(1,000,000,000 × 20\) takes 149\.0 GiB"):
+    with pytest.raises(BadFile, match=r"\(1,000,000,000 × 20\) needs 596\.0 GiB"):
         read(file((10**9, 20)))
     with pytest.raises(BadFile, match="promises 160,000,000 bytes, but 0 bytes are stored"):
         read(file((10**6, 20)))
@@ -362,3 +364,43 @@ def test_structured_hdf5():
     records = pd.DataFrame({"a": [1, 2], "b": [1.5, 2.5]}).to_records(index=False)
     table = read(hdf5(t=records), variable="t")
     assert table.frame["b"].tolist() == [1.5, 2.5]
+
+
+def test_what_follows_the_values_of_a_matlab_variable_is_never_unpacked(tmp_path):
+    def element(kind, content):
+        return struct.pack("<II", kind, len(content)) + content + bytes(-len(content) % 8)
+
+    values = np.arange(8.0)
+    parts = [
+        element(6, struct.pack("<II", 6, 0)),
+        element(5, struct.pack("<ii", 4, 2)),
+        element(1, b"X"),
+        element(9, values.tobytes()),
+        bytes(2**26),
+    ]
+    packed = zlib.compress(element(14, b"".join(parts)))
+    header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
+    path = tmp_path / "t.mat"
+    path.write_bytes(header + struct.pack("<II", 15, len(packed)) + packed)
+    tracemalloc.start()
+    try:
+        frame = read_table(path).frame
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(frame.to_numpy(), values.reshape(2, 4).T)
+    assert peak < 2**24
+
+
+def test_archives_that_unpack_to_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr(source_file, "_SMALL_BYTES", 10**5)
+    zeros = np.zeros((20_000, 4))
+    contents = {
+        "t.npz": npz(compressed=True, X=zeros),
+        "t.mat": mat("5", compressed=True, X=zeros),
+        "t7.mat": mat73(X=zeros),
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(BadFile, match="times its size; if this is right, save it with less"):
+            read_table(tmp_path / name)

@@ -1,3 +1,4 @@
+import csv
 import io
 from encodings.aliases import aliases
 
@@ -8,6 +9,7 @@ from pandas.testing import assert_frame_equal
 
 from metaod.errors import BadFile, UserError
 from metaod.tables import read_table
+from metaod.tables.readers import delimited
 
 
 def read(content, **options):
@@ -368,3 +370,43 @@ def test_the_frame_is_as_pandas_reads_it():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"a": rng.normal(size=500), "b": rng.integers(0, 9, 500), "c": "word"})
     assert_frame_equal(read(frame.to_csv(index=False)).frame, frame)
+
+
+# long fields and wide tables
+
+
+def test_fields_of_any_length(tmp_path):
+    path = tmp_path / "t.csv"
+    for field in ("x" * 3_000_000, '"' + "x\n" * 1_500_000 + '"'):
+        path.write_text(f"a,b\n1,{field}\n2,y\n")
+        frame = read_table(path).frame
+        assert frame["a"].tolist() == [1, 2]
+        assert len(frame["b"][0]) == 3_000_000
+    assert csv.field_size_limit() == 131_072
+
+
+def test_a_long_quote_that_is_never_closed(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n1,2\n3,"' + "x\n" * 1_500_000)
+    with pytest.raises(BadFile, match="line 3: a quote is opened in this record and never closed"):
+        read_table(path)
+
+
+def test_a_long_first_line_is_no_header(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x" * 2_000_000 + "\n1\n2\n")
+    with pytest.raises(
+        BadFile, match="line 1, column 1: the column's name has 2,000,000 characters"
+    ):
+        read_table(path)
+
+
+@pytest.mark.parametrize("last", ["2.5", "7", "NA", "word", ""])
+def test_wide_tables_are_read_as_narrow_ones_are(tmp_path, monkeypatch, last):
+    path = tmp_path / "t.csv"
+    rows = [["1.5", "3", "w", "", "1.25"], *([["2.5", "4", "v", "1.5", "0.5"]] * 6)]
+    rows.append([last, last, last, last, last])
+    path.write_text("a,b,c,d,e\n" + "".join(",".join(row) + "\n" for row in rows))
+    narrow = read_table(path).frame
+    monkeypatch.setattr(delimited, "_MANY_COLUMNS", 1)
+    assert_frame_equal(read_table(path).frame, narrow)

@@ -182,7 +182,7 @@ def test_bombs_in_xlsx():
         read(bomb, max_bytes=10**5)
     wide = book(("S", [["a", "b"], [1, 2]]))
     wide = edited(wide, "xl/worksheets/sheet1.xml", b'r="B2"', b'r="XFD2"')
-    with pytest.raises(BadFile, match="takes at least 262,144 bytes"):
+    with pytest.raises(BadFile, match="needs at least 1,048,576 bytes"):
         read(wide, max_bytes=200_000)
 
 

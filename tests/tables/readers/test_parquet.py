@@ -113,3 +113,12 @@ def test_parquet_without_rows_or_columns():
         read(parquet(pa.table({"a": pa.array([], pa.float64())})))
     with pytest.raises(BadFile, match="no rows"):
         read(pd.DataFrame().to_parquet())
+
+
+def test_texts_that_are_stored_once_and_needed_in_every_row(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": ["x" * 10_000] * 5_000, "b": range(5_000)}).to_parquet(path)
+    assert path.stat().st_size < 50_000
+    with pytest.raises(BadFile, match="column 'a' needs 50,000,000 bytes, more than the 10,000,0"):
+        read_table(path, max_bytes=10**7)
+    assert read_table(path, max_bytes=10**9).frame["a"].str.len().eq(10_000).all()

@@ -7,11 +7,13 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sample_files import X, npy, npz
 
 from metaod.errors import BadFile
 from metaod.tables import read_table
+from metaod.tables.readers import _source as source_file
 
 CSV = b"a,b\n1,2\n3,4\n"
 
@@ -131,3 +133,32 @@ def test_files_larger_than_allowed(tmp_path):
         read_table(path, max_bytes=100)
     with pytest.raises(BadFile, match="more than the 100 bytes allowed"):
         read_table(io.BytesIO(CSV * 100), max_bytes=100)
+
+
+def test_gzip_that_promises_or_gives_too_much(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv.gz"
+    packed = gzip.compress(b"a,b\n" + b"1,2\n" * 500_000, mtime=0)
+    path.write_bytes(packed[:-4] + (2**31).to_bytes(4, "little"))
+    with pytest.raises(BadFile, match=r"unpacks to 2.0 GiB or more, .* if this is right, unpack"):
+        read_table(path)
+    monkeypatch.setattr(source_file, "_SMALL_BYTES", 10**6)
+    path.write_bytes(packed)
+    with pytest.raises(BadFile, match="times its size; if this is right, unpack it first"):
+        read_table(path)
+
+
+def test_memory_that_the_cells_need(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"1,2\n" * 10_000)
+    with pytest.raises(BadFile, match="10,000 lines of 2 fields need about 720,000 bytes, more"):
+        read_table(path, max_bytes=700_000)
+    assert read_table(path, max_bytes=720_000).n_rows == 10_000
+
+
+def test_more_columns_than_can_be_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(source_file, "_MOST_COLUMNS", 3)
+    for name, content in {"t.csv": b"1,2,3,4\n5,6,7,9\n", "t.npy": npy(np.ones((2, 4)))}.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(BadFile, match="holds 4 columns, more than the 3 that can be read"):
+            read_table(path)

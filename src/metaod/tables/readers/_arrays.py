@@ -12,7 +12,13 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile
 from metaod.tables.readers._names import default_names, unreadable_type
 from metaod.tables.readers._reader import Content, ReadOptions
-from metaod.tables.readers._source import check_bytes, damaged, library_errors
+from metaod.tables.readers._source import (
+    CELL_BYTES,
+    check_bytes,
+    check_width,
+    damaged,
+    library_errors,
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,7 @@ def read_chosen(
     """Read the table, and the label if it is another array, from a file of arrays."""
     chosen = _choose(arrays, source, options)
     check_size(arrays[chosen].shape, source, options.max_bytes, what=f"array {chosen!r}")
+    check_width(source, arrays[chosen].shape)
     array = load(chosen)
     if array.shape != arrays[chosen].shape:
         what = f"array {chosen!r} is not the {arrays[chosen]} that its header promises"
@@ -101,7 +108,7 @@ def check_size(
         raise BadFile(source, what, remedy="reshape it to rows × columns")
     if prod(shape) == 0:
         raise BadFile(source, f"{what} is empty ({shown})", remedy="check how it was written")
-    check_bytes(source, f"{what} ({shown}) takes", 8 * prod(shape), max_bytes)
+    check_bytes(source, f"{what} ({shown}) needs", CELL_BYTES * prod(shape), max_bytes)
 
 
 def densify(matrix: Any, max_bytes: int, source: str) -> npt.NDArray[Any]:

@@ -5,7 +5,8 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -19,6 +20,7 @@ from metaod.tables.readers._titles import count_titles, title_warning
 # in order of preference where several fit: commas also stand inside numbers
 _DELIMITERS = "\t;|,"
 _HEAD_BYTES = 2**20
+_LONGEST_HEAD = 2**28
 _HEAD_RECORDS = 1000
 _SEPARATOR_LINE = re.compile(r"sep=(.)(?:\r\n|\r|\n)", re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
@@ -129,16 +131,34 @@ def collapse_blanks(text: bytes) -> bytes:
 
 
 def _read_beginning(source: Source) -> tuple[str, bool]:
-    """Return the beginning, at least two lines, and whether it is the whole text."""
+    """Return the beginning, if possible two records, and whether it is the whole text."""
     n_bytes = _HEAD_BYTES
     while True:
         head = source.head(n_bytes)
         whole = len(head) < n_bytes
-        if whole or len(head.splitlines()) > 2:
+        outside_quotes = b"".join(head.split(b'"')[::2])
+        if whole or n_bytes >= _LONGEST_HEAD or len(outside_quotes.splitlines()) > 2:
             break
         n_bytes *= 8
     text = codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=whole)
     return text, whole
+
+
+_limits_before: list[int] = []
+
+
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Let the csv module, which stops at 128 KiB, read fields of any length."""
+    _limits_before.append(csv.field_size_limit(2**31 - 1))
+    try:
+        yield
+    finally:
+        # generators may end in another order than they began
+        before = min(_limits_before)
+        _limits_before.pop()
+        if not _limits_before:
+            csv.field_size_limit(before)
 
 
 def _split_records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
@@ -146,14 +166,12 @@ def _split_records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
     if delimiter == " ":
         text = collapse_blanks(text.encode()).decode()
     records: list[list[str]] = []
-    try:
+    with long_fields():
         for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
             if record:
                 records.append(record)
             if len(records) > _HEAD_RECORDS:
                 return records[:-1]
-    except csv.Error:  # a field is too long, most likely because a closing quote is missing
-        return records
     return records if whole else records[:-1]
 
 

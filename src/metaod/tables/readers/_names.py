@@ -14,6 +14,7 @@ from metaod.tables._text_values import BOOLEANS, DATE, NUMBER
 _VALUE = re.compile(rf"{NUMBER['.']}|{NUMBER[',']}|{DATE}")
 _ROWS_TO_CHECK = 200
 _COLUMNS_TO_READ = 100  # in some notation, which takes a millisecond each
+_LONGEST_NAME = 10**6
 
 
 def default_names(n_columns: int) -> tuple[str, ...]:
@@ -68,6 +69,10 @@ def check_names(
         if not name and (position > 0 or len(names) == 1):
             remedy = "name it, remove it, or set header=False (--no-header) if there are none"
             raise BadFile(source, "the column has no name", line=line, column=column, remedy=remedy)
+        if len(name) > _LONGEST_NAME:
+            what = f"the column's name has {len(name):,} characters"
+            remedy = "check the delimiter, or set header=False (--no-header) if it is no name"
+            raise BadFile(source, what, line=line, column=column, remedy=remedy)
         if name in column_of:
             what = f"the name {name!r} is already that of column {column_of[name]}"
             remedy = "rename it, or set header=False (--no-header) if these are not names"

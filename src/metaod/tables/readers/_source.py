@@ -19,6 +19,13 @@ from metaod.errors import BadFile, UserError
 
 DEFLATE_RATIO = 1032  # deflate cannot shrink data to less than one part in this many
 
+CELL_BYTES = 32
+"""Memory that a number of a table needs: as read, in a frame, prepared, and scaled by a model."""
+
+# what is packed more densely than real tables is refused, unless it is small once unpacked
+_MOST_EXPANSION, _SMALL_BYTES = 250, 2**27
+
+_MOST_COLUMNS = 100_000
 _STDIN = "<stdin>"
 _CHUNK = 2**22
 _BYTE_ORDER_MARKS = {  # UTF-32 first: its little-endian mark begins with that of UTF-16
@@ -158,18 +165,26 @@ def _decompressed(source: Source, max_bytes: int) -> Source:
         source.open() as packed,
         gzip.GzipFile(fileobj=packed) as stream,
     ):
-        data = _read_limited(stream.read, source.name, max_bytes)
+        packed.seek(-4, io.SEEK_END)  # where the size once unpacked is written
+        promised = int.from_bytes(packed.read(4), "little")
+        check_expansion(source.name, source.size, promised, "unpack it first")
+        packed.seek(0)
+        data = _read_limited(stream.read, source.name, max_bytes, n_packed=source.size)
     if not data:
         raise BadFile(source.name, "is empty once decompressed", remedy="check how it was written")
     suffix = path.with_suffix("").suffix.lower() if source.suffix else ""
     return replace(source, suffix=suffix, path=None, data=data, packed=source.path)
 
 
-def _read_limited(read: Callable[[int], bytes], name: str, max_bytes: int) -> bytes:
+def _read_limited(
+    read: Callable[[int], bytes], name: str, max_bytes: int, *, n_packed: int | None = None
+) -> bytes:
     buffer = io.BytesIO()
     while chunk := read(_CHUNK):
         buffer.write(chunk)
         check_bytes(name, "holds at least", buffer.tell(), max_bytes)
+        if n_packed is not None:
+            check_expansion(name, n_packed, buffer.tell(), "unpack it first")
     return buffer.getvalue()
 
 
@@ -202,6 +217,23 @@ def check_bytes(name: str, what: str, n_bytes: int, max_bytes: int) -> None:
         what = f"{what} {format_bytes(n_bytes)}, more than the {format_bytes(max_bytes)} allowed"
         remedy = "read a part of it, or raise max_bytes (--max-bytes) if there is enough memory"
         raise BadFile(name, what, remedy=remedy)
+
+
+def check_width(name: str, shape: tuple[int, ...]) -> None:
+    """Refuse a table with more columns than can be prepared in reasonable time."""
+    n_columns = shape[1] if len(shape) > 1 else 1
+    if n_columns > _MOST_COLUMNS:
+        what = f"holds {n_columns:,} columns, more than the {_MOST_COLUMNS:,} that can be read"
+        remedy = "transpose it if its rows are columns, or give fewer columns"
+        raise BadFile(name, what, remedy=remedy)
+
+
+def check_expansion(name: str, n_packed: int, n_unpacked: int, remedy: str) -> None:
+    """Refuse a file that would unpack to much more than a real table of its size."""
+    if n_unpacked > max(_SMALL_BYTES, _MOST_EXPANSION * n_packed):
+        size, times = format_bytes(n_unpacked), round(n_unpacked / max(1, n_packed))
+        what = f"unpacks to {size} or more, {times:,} times its size"
+        raise BadFile(name, what, remedy=f"if this is right, {remedy}")
 
 
 def format_bytes(n_bytes: int) -> str:
@@ -244,6 +276,7 @@ def check_zip(archive: zipfile.ZipFile, source: Source, max_bytes: int) -> None:
             promised, stored = format_bytes(member.file_size), format_bytes(member.compress_size)
             what = f"promises {promised} in {member.filename!r}, which holds {stored}"
             raise damaged(source.name, what)
+    check_expansion(source.name, source.size, total, "save it with less compression")
 
 
 # text
@@ -255,6 +288,7 @@ class Utf8Text:
 
     source: Source
     n_quotes: int
+    n_lines: int
     warnings: tuple[str, ...] = ()
     encoding: str = "utf-8"  # of the text before it was converted
 
@@ -322,7 +356,7 @@ def _scan_utf8(source: Source) -> Utf8Text:
         n_quotes += chunk.count(b'"')
         n_lines += _count_lines(chunk)
     decode(b"", final=True)
-    return Utf8Text(source, n_quotes)
+    return Utf8Text(source, n_quotes, n_lines)
 
 
 def _decode(source: Source, encoding: str) -> Source:

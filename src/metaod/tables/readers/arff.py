@@ -17,7 +17,14 @@ import pandas as pd
 from metaod.errors import BadFile
 from metaod.tables._text_values import shorten
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
-from metaod.tables.readers._source import Source, as_utf8, check_bytes, damaged, head_text
+from metaod.tables.readers._source import (
+    CELL_BYTES,
+    Source,
+    as_utf8,
+    check_bytes,
+    damaged,
+    head_text,
+)
 
 _VALUES_PER_CHUNK = 200_000
 
@@ -39,8 +46,8 @@ def _read(source: Source, options: ReadOptions) -> Content:
         while chunk := list(islice(rows, n_rows)):
             chunk_lines = [line for line, _ in chunk]
             line_of.extend(chunk_lines)
-            n_bytes = 8 * len(line_of) * len(columns)
-            check_bytes(source.name, "takes at least", n_bytes, options.max_bytes)
+            n_bytes = CELL_BYTES * len(line_of) * len(columns)
+            check_bytes(source.name, "needs at least", n_bytes, options.max_bytes)
             by_column = zip(*(row for _, row in chunk), strict=True)
             for column, values in zip(columns, by_column, strict=True):
                 column.add(values, chunk_lines)

@@ -14,8 +14,10 @@ from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._names import check_names, default_names, has_header
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
 from metaod.tables.readers._source import (
+    CELL_BYTES,
     Source,
     check_bytes,
+    check_expansion,
     check_zip,
     damaged,
     library_errors,
@@ -94,16 +96,19 @@ def _read_rows(source: Source, options: ReadOptions) -> tuple[list[_Row], list[s
             messages.append(_sheets_note([item.title for item in book.worksheets], sheet.title))
         sheet.reset_dimensions()  # the size that the sheet declares may be wrong
         rows: list[_Row] = []
-        width = 0
+        width = n_filled = 0
         all_rows = sheet.iter_rows(values_only=True, max_row=_MAX_ROWS + 1)
         for number, cells in enumerate(all_rows, start=1):
             if number > _MAX_ROWS:
                 what = f"sheet {sheet.title!r} names rows beyond {_MAX_ROWS:,}, the most possible"
                 raise damaged(source.name, what)
-            if any(cell is not None for cell in cells):
+            filled = len(cells) - cells.count(None)
+            if filled:
                 rows.append((number, cells))
-                width = max(width, len(cells))
-            check_bytes(source.name, "takes at least", 8 * len(rows) * width, options.max_bytes)
+                width, n_filled = max(width, len(cells)), n_filled + filled
+            n_bytes = CELL_BYTES * len(rows) * width
+            check_bytes(source.name, "needs at least", n_bytes, options.max_bytes)
+            check_expansion(source.name, CELL_BYTES * n_filled, n_bytes, "remove the empty columns")
     if not rows:
         what = f"sheet {sheet.title!r} is empty"
         raise BadFile(source.name, what, remedy="name another (--sheet)")

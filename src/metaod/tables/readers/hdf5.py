@@ -13,6 +13,7 @@ from metaod.tables.readers._source import (
     DEFLATE_RATIO,
     Source,
     check_bytes,
+    check_expansion,
     damaged,
     format_bytes,
     library_errors,
@@ -81,6 +82,7 @@ def _check_stored(dataset: Any, source: str, max_bytes: int) -> None:
     if promised > 2**20 and promised > DEFLATE_RATIO * stored:
         size = f"promises {format_bytes(promised)}, but {format_bytes(stored)} are stored"
         raise damaged(source, f"array {name!r} {size}")
+    check_expansion(source, stored, promised, "save it with less compression")
 
 
 def _load_sparse(group: Any, max_bytes: int, source: str) -> npt.NDArray[Any]:

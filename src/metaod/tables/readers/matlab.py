@@ -16,7 +16,12 @@ import numpy.typing as npt
 
 from metaod.tables.readers._arrays import ArrayInfo, densify, read_chosen
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
-from metaod.tables.readers._source import Source, library_errors
+from metaod.tables.readers._source import (
+    DEFLATE_RATIO,
+    Source,
+    check_expansion,
+    library_errors,
+)
 
 _OTHER_CLASSES = ("cell", "struct", "object", "char")
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -42,6 +47,7 @@ _STORED = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8", "i8", "u8")
 _NUMBER_TYPES = dict(zip((1, 2, 3, 4, 5, 6, 7, 9, 12, 13), _STORED, strict=True))
 _TEXT_TYPES = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _ENOUGH_FOR_HEADER = 4096
+_LESS = "save it with less compression"
 
 
 def _read5(stream: BinaryIO, source: Source, options: ReadOptions) -> Content:
@@ -57,9 +63,12 @@ def _read5(stream: BinaryIO, source: Source, options: ReadOptions) -> Content:
     def load(name: str) -> npt.NDArray[Any]:
         variable = variables[name]
         stream.seek(variable.position)
-        body = stream.read(variable.n_bytes)
+        body = memoryview(stream.read(variable.n_bytes))
         if variable.compressed:
-            body = zlib.decompressobj().decompress(body, options.max_bytes)[8:]
+            # no more than its shape needs: what follows the values is never read
+            most = min(options.max_bytes, _most_bytes(variable))
+            check_expansion(source.name, len(body), min(most, DEFLATE_RATIO * len(body)), _LESS)
+            body = memoryview(zlib.decompressobj().decompress(body, most))[8:]
         return _value(_Elements(body, variable.order), options.max_bytes, source.name)
 
     return read_chosen(arrays, load, source.name, options)
@@ -74,6 +83,13 @@ class _Variable:
     n_bytes: int
     compressed: bool
     order: str
+
+
+def _most_bytes(variable: _Variable) -> int:
+    """Return the most bytes that a variable of this shape and kind can take."""
+    per_value = {"char": 4, "cell": _ENOUGH_FOR_HEADER, "sparse": 16}.get(variable.kind, 8)
+    starts = 8 * max(variable.shape, default=0)  # of the columns of a sparse matrix
+    return per_value * prod(variable.shape) + starts + _ENOUGH_FOR_HEADER
 
 
 def _variables(stream: BinaryIO, size: int) -> Iterator[_Variable]:

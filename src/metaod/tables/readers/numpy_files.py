@@ -22,6 +22,7 @@ from metaod.tables.readers._arrays import (
 from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
 from metaod.tables.readers._source import (
     Source,
+    check_width,
     check_zip,
     damaged,
     format_bytes,
@@ -38,6 +39,7 @@ def _read_npy(source: Source, options: ReadOptions) -> Content:
         shape, dtype = _read_header(stream)
         _check_stored(source.name, "the array", shape, dtype, source.size - stream.tell())
         check_size(shape, source.name, options.max_bytes)
+        check_width(source.name, shape)
         stream.seek(0)
         array = _read_array(stream, source.name, "the array")
         return content_from_array(array, source.name)

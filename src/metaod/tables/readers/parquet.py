@@ -11,7 +11,13 @@ from metaod.tables._column_types import rounding_warning
 from metaod.tables._objects import rounding_of
 from metaod.tables.readers._names import check_unique, unreadable_type
 from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
-from metaod.tables.readers._source import Source, check_bytes, library_errors
+from metaod.tables.readers._source import (
+    CELL_BYTES,
+    Source,
+    check_bytes,
+    check_width,
+    library_errors,
+)
 
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -20,11 +26,14 @@ def _read(source: Source, options: ReadOptions) -> Content:
     import pyarrow.parquet  # noqa: PLC0415 - slow to import
 
     with library_errors(source.name, "Parquet"), source.open() as stream:
-        file = pyarrow.parquet.ParquetFile(stream)
-        _check_size(file.metadata, source.name, options.max_bytes)
-        table = file.read()
+        metadata = pyarrow.parquet.read_metadata(stream)
+        _check_size(metadata, source.name, options.max_bytes)
+        stream.seek(0)
+        repeated = _repeated_texts(metadata, options.max_bytes)
+        table = pyarrow.parquet.ParquetFile(stream, read_dictionary=repeated).read()
         table.validate(full=True)
         check_unique(table.column_names, source.name)
+        _check_texts(table, source.name, options.max_bytes)
         frame, warnings = frame_from_arrow(table, source.name)
         index_columns = (table.schema.pandas_metadata or {}).get("index_columns", [])
         frame = _restore_index(frame, index_columns)
@@ -41,9 +50,40 @@ def _read_cells(source: Source) -> Any:
 
 def _check_size(metadata: Any, source: str, max_bytes: int) -> None:
     rows, columns = metadata.num_rows, metadata.num_columns
+    check_width(source, (rows, columns))
     declared = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    what = f"promises {rows:,} rows × {columns:,} columns,"
-    check_bytes(source, what, max(8 * rows * columns, declared), max_bytes)
+    what = f"promises {rows:,} rows × {columns:,} columns, which need"
+    check_bytes(source, what, max(CELL_BYTES * rows * columns, declared), max_bytes)
+
+
+def _repeated_texts(metadata: Any, max_bytes: int) -> list[str]:
+    """Name the columns whose texts, stored once each, could need more memory than allowed."""
+    found = set()
+    for i in range(metadata.num_row_groups):
+        group = metadata.row_group(i)
+        for j in range(group.num_columns):
+            column = group.column(j)
+            is_text = column.physical_type == "BYTE_ARRAY"
+            if is_text and group.num_rows * column.total_uncompressed_size > max_bytes:
+                found.add(column.path_in_schema)
+    return sorted(found)
+
+
+def _check_texts(table: Any, source: str, max_bytes: int) -> None:
+    """Refuse texts that need more memory than allowed once each row has its own."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not pa.types.is_dictionary(column.type):
+            continue
+        n_bytes = 0
+        for chunk in column.chunks if _is_text_type(column.type.value_type) else ():
+            lengths = pc.binary_length(chunk.dictionary)
+            n_bytes += pc.sum(lengths.take(chunk.indices).cast(pa.int64())).as_py() or 0
+        check_bytes(source, f"column {name!r} needs", n_bytes, max_bytes)
+
+
+def _is_text_type(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind))
 
 
 def _restore_index(frame: pd.DataFrame, index_columns: list[Any]) -> pd.DataFrame:
