@@ -48,7 +48,7 @@ def test_otherwise_nothing_is_printed(monkeypatch, tty, seconds):
 @pytest.mark.parametrize("trains", [True, False])
 def test_training_a_learner_prints_a_message(monkeypatch, capsys, trains):
     monkeypatch.setattr("metaod.history.will_train", lambda learner: trains)
-    with options.picking_errors("metaod select", "isac"):
+    with options.picking_messages("isac"):
         pass
     captured = capsys.readouterr()
     assert captured.out == ""
