@@ -31,6 +31,17 @@ DISTRIBUTION = "metaod-next"
 """The name that ``pip install`` takes, for messages."""
 
 
+def counted(number: int, thing: str) -> str:
+    """Return the number with the noun, for messages.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1200 rows')
+    """
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 class MetaODError(Exception):
     """Base of every exception that MetaOD raises on purpose."""
 

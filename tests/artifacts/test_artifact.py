@@ -88,7 +88,7 @@ def test_bad_targets_are_refused(tmp_path):
     for path, word in (
         (tmp_path, "is a folder"),
         (tmp_path / "none" / "a", "there is no folder"),
-        (other, "no artifact"),
+        (other, "not an artifact"),
         (tmp_path / ("x" * 300), "cannot be written"),
         (tmp_path / "a\x00b", "cannot be written"),
     ):

@@ -96,7 +96,7 @@ def test_init_and_add(capsys, tmp_path, data):
     path = tmp_path / "new.db"
     good(capsys, "db", "init", "--store", path)
     assert "2 datasets added" in good(capsys, "db", "add", "--store", path, "--data", data)
-    assert "0 datasets added, 2 were there" in good(
+    assert "0 datasets added, 2 were in the store already" in good(
         capsys, "db", "add", "--store", path, "--data", data
     )
 
@@ -118,7 +118,7 @@ def test_relatives(capsys, tmp_path, data):
     (tmp_path / "pairs.csv").write_text("one,other,reason\none,two,the same sensor\n")
     more = ["--join", "--also", tmp_path / "pairs.csv"]
     shown = good(capsys, "db", "relatives", "--store", path, *more)
-    assert "1 pairs, 0 of different origins" in shown
+    assert "1 pair, 0 of different origins" in shown
     assert "the same sensor" in shown
 
 

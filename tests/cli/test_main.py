@@ -231,7 +231,7 @@ def test_too_little_memory_is_a_user_error(capsys, monkeypatch):
     monkeypatch.setattr(command, "app", large)
     code, _, err = called(capsys)
     assert code == 2
-    assert "the memory does not suffice; give fewer rows" in err
+    assert "there is not enough memory; give fewer rows" in err
 
 
 def test_completion_is_offered():

@@ -1,10 +1,15 @@
 """Errors of functions, in the words of the command line."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 import typer
 
+import metaod
 from metaod.cli import main as command
-from metaod.cli.option_errors import _OPTIONS, named_by_option
+from metaod.cli.option_errors import _OPTIONS, named_by_option, without_parameters
 from metaod.errors import BadParameter
 
 ROOT = typer.main.get_command(command.app)
@@ -64,3 +69,46 @@ def test_the_renamed_options_exist():
         yield from (option.name for option in found.params)
 
     assert set(_OPTIONS.values()) <= set(options(ROOT))
+
+
+def messages():
+    """Texts of the package that name an option."""
+    for path in sorted(Path(metaod.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                yield "".join(
+                    part.value if isinstance(part, ast.Constant) else "value"
+                    for part in node.values
+                )
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+def test_messages_name_options_without_parameters():
+    found = [text for text in messages() if re.search(r"[(,] ?--[a-z]", text) and "\n" not in text]
+    assert len(found) > 10
+    for text in found:
+        assert not re.search(r"\b[a-z_]+=", without_parameters(text)), text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("as text: text='a b' (--text 'a b'), or", "as text: --text 'a b', or"),
+        ("(decimal='.', --decimal ., if so)", "(--decimal ., if so)"),
+        ("or raise max_bytes (--max-bytes) if", "or raise --max-bytes if"),
+        ("name the column with --label (in Python: label=)", "name the column with --label"),
+        ("skip fewer (--skip-rows, --skip-footer)", "skip fewer (--skip-rows, --skip-footer)"),
+        ("n_neighbors=20 needs at least 21 rows", "n_neighbors=20 needs at least 21 rows"),
+    ],
+)
+def test_a_parameter_beside_its_option_is_left_out(text, shown):
+    assert without_parameters(text) == shown
+
+
+def test_errors_of_reading_name_options_alone(capsys, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n" + "1;2\n" * 20 + "n.a.;3\n" + "1;4\n")
+    text = err(capsys, "inspect", path)
+    assert "--bad-values" in text
+    assert "=" not in text

@@ -138,7 +138,7 @@ def test_notes_describe_the_preparation(call, tmp_path):
 def test_no_table_and_stdin_beside_others_are_refused(call, table):
     with pytest.raises(UserError, match="no FILE was given"):
         call()
-    with pytest.raises(UserError, match="beside other files"):
+    with pytest.raises(UserError, match="together with other files"):
         call(table, "-")
 
 

@@ -218,8 +218,8 @@ def bad_input(store, tmp_path):
         ),
         "no folder": (["--store", store, "--out", tmp_path / "no" / "a"], "there is no folder"),
         "a folder": (["--store", store, "--out", tmp_path], "is a folder"),
-        "the store": (["--store", store, "--out", store], "no artifact"),
-        "another file": (["--store", store, "--out", other], "no artifact"),
+        "the store": (["--store", store, "--out", store], "not an artifact"),
+        "another file": (["--store", store, "--out", other], "not an artifact"),
     }  # fmt: skip
 
 

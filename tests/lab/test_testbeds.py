@@ -318,7 +318,7 @@ def test_the_commands_show_what_was_made(mothersets, tmp_path):
     for words in (
         "childsets/wave_0661",
         "the same",
-        "stands in: mfeat for gas",
+        "mfeat stands in for gas",
         "left out: yeast (5)",
         "20 datasets (15 motherset, 5 stand-in, 80 left out)",
         "shapes checked against the paper: childsets/wave_0661",

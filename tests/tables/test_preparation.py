@@ -309,7 +309,7 @@ def test_max_bytes_is_checked_before_the_matrix_exists():
     many = np.broadcast_to(np.zeros((1, 4)), (10**10, 4))
     with pytest.raises(UserError, match=r"10,000,000,000 rows × 4 columns takes 298.02 GiB"):
         Preparation().fit(values).transform(many)
-    with pytest.raises(UserError, match="raise max_bytes"):
+    with pytest.raises(UserError, match="larger max_bytes"):
         preparation.transform(np.zeros((51, 4)))
     assert Preparation(max_bytes=None).fit_transform(values).X.shape == (50, 4)
 

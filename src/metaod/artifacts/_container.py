@@ -56,7 +56,7 @@ class UnfitArtifact(BadArtifact):
 
 
 def check_target(path: "str | PathLike[str]") -> Path:
-    """Return the path of a file to write; refuse an existing file that is no artifact."""
+    """Return the path of a file to write; refuse an existing file that is not an artifact."""
     target = Path(path).expanduser()
     where = str(target)
     check_plain_file(target)
@@ -65,7 +65,9 @@ def check_target(path: "str | PathLike[str]") -> Path:
             what = f"there is no folder {target.parent}"
             raise UserError(what, where=where, remedy="make it first")
         if _is_other_file(target):
-            raise UserError("exists and is no artifact", where=where, remedy="name another file")
+            raise UserError(
+                "exists and is not an artifact", where=where, remedy="name another file"
+            )
         writable = os.access(target.parent, os.W_OK)
     except (OSError, ValueError) as error:
         what = f"cannot be written ({error})"
@@ -183,7 +185,7 @@ def _opened(path: "str | PathLike[str]") -> Iterator[zipfile.ZipFile]:
         try:
             archive = zipfile.ZipFile(file)
         except _ZIP_ERRORS as error:
-            raise _damaged(where, "is no artifact, or was cut short") from error
+            raise _damaged(where, "is not an artifact, or was cut short") from error
         with archive:
             _check_members(archive.infolist(), where)
             yield archive
@@ -192,7 +194,7 @@ def _opened(path: "str | PathLike[str]") -> Iterator[zipfile.ZipFile]:
 def _check_members(members: list[zipfile.ZipInfo], path: Path) -> None:
     names = [member.filename for member in members]
     if _DOCUMENT not in names:
-        raise _damaged(path, "is a zip file, but no artifact")
+        raise _damaged(path, "is a zip file, but not an artifact")
     if len(set(names)) != len(names):
         raise _damaged(path, "holds a member twice")
     if len(names) > _MAX_MEMBERS or sum(member.file_size for member in members) > _MAX_BYTES:
@@ -224,7 +226,7 @@ def _read_document(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"{_DOCUMENT} is not valid") from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise _damaged(path, "is a zip file, but no artifact")
+        raise _damaged(path, "is a zip file, but not an artifact")
     version = document.get("format_version")
     if type(version) is not int or version < 1:
         raise _damaged(path, f"{_DOCUMENT} has no format version")

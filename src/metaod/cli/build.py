@@ -8,7 +8,7 @@ import typer
 
 from metaod.cli.progress import BuildProgress
 from metaod.cli.screen import console
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, UserError, counted
 
 if TYPE_CHECKING:
     from metaod.history import FolderEntry
@@ -34,12 +34,12 @@ ModeOption = Annotated[
     str, typer.Option(help="fast, or exact: PyOD's scores bit for bit.", metavar="MODE")
 ]
 MaxSeconds = Annotated[
-    float, typer.Option(help="Time that one cell may take.", metavar="S", min=0, max=1e9)
+    float, typer.Option(help="Seconds that one cell may take.", metavar="S", min=0, max=1e9)
 ]
 MaxMemory = Annotated[
     float,
     typer.Option(
-        help="Memory beyond the table that it may take, GiB.", metavar="G", min=0, max=1e6
+        help="Memory that one cell may take beside the table, in GiB.", metavar="G", min=0, max=1e6
     ),
 ]
 
@@ -57,7 +57,7 @@ def build(
         str, typer.Option(help="Model space: paper, extended, or all.", metavar="NAME")
     ] = "paper",
     family: Annotated[
-        list[str] | None, typer.Option(help="Only this detector; repeatable.", metavar="NAME")
+        list[str] | None, typer.Option(help="Only this family; repeatable.", metavar="NAME")
     ] = None,
     averages: Annotated[
         bool,
@@ -66,7 +66,8 @@ def build(
     trials: Annotated[int, typer.Option(help="Trials of a random model.", min=1)] = 5,
     mode: ModeOption = "fast",
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Processes; -1 for one a core.", metavar="N")
+        int,
+        typer.Option("--jobs", "-j", help="Number of processes; -1 for one per core.", metavar="N"),
     ] = 1,
     executor: Annotated[
         str | None,
@@ -125,7 +126,7 @@ def build(
         entries = [entry for entry in entries if any(text in entry.full_name for text in only)]
     if not entries:
         remedy = "check --data and --only"
-        raise UserError("no dataset is left", where="metaod build", remedy=remedy)
+        raise UserError("no dataset was found", where="metaod build", remedy=remedy)
     with Store(store, create=True) as opened, BuildProgress() as progress:
         report = run_build(
             opened,
@@ -137,7 +138,7 @@ def build(
             on_task=progress.on_task,
         )
     states = ", ".join(f"{count} {state.value}" for state, count in report.states.items())
-    done = f"{len(report.plan.tasks)} datasets done in {report.seconds:.0f} s"
+    done = f"{counted(len(report.plan.tasks), 'dataset')} done in {report.seconds:.0f} s"
     console().print(done + (f": {states}" if states else ""))
 
 

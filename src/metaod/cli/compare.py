@@ -16,7 +16,8 @@ from metaod.cli.options import (
     picking_messages,
     selection_options,
 )
-from metaod.cli.screen import Json, console, counted, grid, print_json, visible
+from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

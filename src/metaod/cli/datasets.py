@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.screen import DataDir, Json, console, grid, print_json
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, UserError, counted
 
 if TYPE_CHECKING:
     from metaod.lab import CatalogueEntry
@@ -45,7 +45,9 @@ def list_(
         counts = (str(entry.rows), str(entry.columns), f"{entry.outlier_share:.2%}")
         table.add_row(entry.name, *counts, entry.origin, "yes" if entry.in_st else "")
     console().print(table)
-    console().print(f"{len(entries)} sets; `metaod datasets show NAME` shows the source of one")
+    console().print(
+        f"{counted(len(entries), 'set')}; `metaod datasets show NAME` shows the source of one"
+    )
 
 
 @app.command()
@@ -88,8 +90,9 @@ def fetch(
             continue
         state = "verified" if dataset.verified else "read; the catalogue has no fingerprint of it"
         console().print(
-            f"{entry.name}: {state}, {len(dataset.y)} rows × {dataset.X.shape[1]} columns, "
-            f"{int(dataset.y.sum())} outliers, {dataset.path}",
+            f"{entry.name}: {state}, {counted(len(dataset.y), 'row')} × "
+            f"{counted(dataset.X.shape[1], 'column')}, "
+            f"{counted(int(dataset.y.sum()), 'outlier')}, {dataset.path}",
             soft_wrap=True,
         )
     if problems:
@@ -104,7 +107,7 @@ def _as_data(entry: "CatalogueEntry") -> dict[str, Any]:
 
 def _print_entry(entry: "CatalogueEntry") -> None:
     facts = {
-        "shape": f"{entry.rows} rows × {entry.columns} columns",
+        "shape": f"{counted(entry.rows, 'row')} × {counted(entry.columns, 'column')}",
         "outliers": f"{entry.outliers} ({entry.outlier_share:.4%})",
         "origin": entry.origin,
         "in the paper's ST": "yes" if entry.in_st else "no",

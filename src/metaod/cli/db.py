@@ -19,7 +19,7 @@ from metaod.cli.build import (
 )
 from metaod.cli.progress import Steps
 from metaod.cli.screen import Json, console, grid, print_json, visible
-from metaod.errors import BadFile, BadParameter, UserError
+from metaod.errors import BadFile, BadParameter, UserError, counted
 
 if TYPE_CHECKING:
     from metaod.store import DatasetRecord, MergeReport
@@ -30,7 +30,10 @@ app = typer.Typer(
 )
 
 Preferred = Annotated[
-    str, typer.Option(help="Whose value stays in a conflict: target or source.", metavar="WHO")
+    str,
+    typer.Option(
+        help="Which value is kept in a conflict: target (this store) or source.", metavar="WHO"
+    ),
 ]
 
 
@@ -90,7 +93,9 @@ def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
         new, notes = add_datasets(opened, records)
     for note in notes:
         console().print(visible(note), soft_wrap=True)
-    console().print(f"{new} datasets added, {len(entries) - new} were there")
+    console().print(
+        f"{counted(new, 'dataset')} added, {len(entries) - new} were in the store already"
+    )
 
 
 @app.command()
@@ -141,14 +146,14 @@ def relatives(
         table.add_row(*names, *shares, *counts, item.kind, visible(one_origin))
     out.print(table)
     apart = sum(origins[item.one] != origins[item.other] for item in found)
-    out.print(f"{len(found)} pairs, {apart} of different origins")
-    out.print(f"{len(changes)} datasets have a joined origin")
+    out.print(f"{counted(len(found), 'pair')}, {apart} of different origins")
+    out.print(f"datasets with a joined origin: {len(changes)}")
     for change in changes:
         text = "{dataset}: {catalogue_origin} joined to {origin}, because {evidence}"
         out.print(visible(text.format(**change)), soft_wrap=True)
     if lacking:
         remedy = f"add them with: metaod db add --store {store} --data FOLDER"
-        out.print(f"{len(lacking)} datasets have no sketch; {remedy}", soft_wrap=True)
+        out.print(f"datasets without a sketch: {len(lacking)}; {remedy}", soft_wrap=True)
 
 
 def _read_pairs(path: Path) -> list[tuple[str, str, str]]:
@@ -163,7 +168,7 @@ def _read_pairs(path: Path) -> list[tuple[str, str, str]]:
             reader = csv.DictReader(file, strict=True)
             return [(line["one"], line["other"], line["reason"]) for line in reader]
     except (OSError, UnicodeDecodeError, csv.Error, KeyError) as error:
-        raise BadFile(path, f"is no list of pairs ({error})", remedy=remedy) from error
+        raise BadFile(path, f"is not a list of pairs ({error})", remedy=remedy) from error
 
 
 @app.command("list")
@@ -190,7 +195,7 @@ def list_(
         for item in models:
             table.add_row(item.id, "reference" if item.is_reference else "")
         console().print(table)
-        console().print(f"{len(models)} models")
+        console().print(counted(len(models), "model"))
     else:
         _print_datasets(datasets)
 
@@ -219,8 +224,9 @@ def show(
         return
     out = console()
     out.print(
-        f"{visible(record.name)}: {record.n_rows} rows × {record.n_columns} columns, "
-        f"{record.n_outliers} outliers, origin {record.origin}"
+        f"{visible(record.name)}: {counted(record.n_rows, 'row')} × "
+        f"{counted(record.n_columns, 'column')}, {counted(record.n_outliers, 'outlier')}, "
+        f"origin {record.origin}"
     )
     numbers = ("AP", "ROC AUC", "P@n", "seconds")
     several_modes = len({cell.mode for cell in cells}) > 1
@@ -231,7 +237,7 @@ def show(
         others = (f"{cell.roc_auc:.3f}", f"{cell.precision_at_n:.3f}", f"{cell.seconds:.3g}")
         table.add_row(name, f"{cell.ap:.3f}{spread}", *others)
     out.print(table)
-    out.print(f"{len(done)} cells ok, {len(rest)} not")
+    out.print(f"{counted(len(done), 'cell')} ok, {len(rest)} not")
     for cell in rest[:top]:
         out.print(f"  {cell.model}: {cell.state.value}: {cell.reason}", soft_wrap=True)
 
@@ -243,7 +249,7 @@ def export_(
     store: StoreOption,
     decimals: Annotated[int, typer.Option(help="Digits kept of each measure.", min=1, max=12)] = 4,
     evaluations: Annotated[
-        bool, typer.Option("--evaluations", help="Write every trial too, not the cells alone.")
+        bool, typer.Option("--evaluations", help="Write every trial, not only the cells.")
     ] = False,
 ) -> None:
     """Write a store's content as Parquet files."""
@@ -309,13 +315,15 @@ def verify(
     with Store(store, read_only=True) as opened:
         problems = find_inconsistencies(opened)
         if problems:
-            what = f"{len(problems)} inconsistencies, the first: {problems[0]}"
+            what = f"is inconsistent in {counted(len(problems), 'place')}, the first: {problems[0]}"
             raise UserError(what, where=store, remedy="restore an older copy, or build it again")
         chosen, budget = choice(Mode, "--mode", mode), make_budget(max_seconds, max_memory)
         found = recompute(opened, entries, sample=sample, seed=seed, mode=chosen, budget=budget)
     for difference in found.differences:
         console().print(str(difference), soft_wrap=True)
-    checked = f"{found.n_cells} cells of {found.n_datasets} datasets recomputed"
+    checked = (
+        f"{counted(found.n_cells, 'cell')} of {counted(found.n_datasets, 'dataset')} recomputed"
+    )
     if found.differences:
         what = f"{checked}, {len(found.differences)} differ"
         raise UserError(what, where=store, remedy="build them again, or ask who made the store")
@@ -362,7 +370,7 @@ def _print_datasets(records: "list[DatasetRecord]") -> None:
         counts = (str(record.n_rows), str(record.n_columns), f"{record.outlier_share:.2%}")
         table.add_row(visible(record.name), *counts, visible(record.origin))
     console().print(table)
-    console().print(f"{len(records)} datasets")
+    console().print(counted(len(records), "dataset"))
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
@@ -371,10 +379,12 @@ def _print_facts(facts: dict[str, Any]) -> None:
     size = facts["size_bytes"]
     table.add_row("store", facts["store"] + ("" if size is None else f" ({size / 1e6:.1f} MB)"))
     table.add_row("made", f"{facts['created']} by metaod {facts['package_version']}")
-    table.add_row("datasets", f"{facts['datasets']} of {facts['origins']} origins")
+    table.add_row("datasets", f"{facts['datasets']} of {counted(facts['origins'], 'origin')}")
     for name, count in facts["collections"].items():
         table.add_row("", f"{count} {name or 'without a collection'}")
-    table.add_row("models", f"{facts['models']} and {facts['references']} references")
+    table.add_row(
+        "models", f"{facts['models']} and {counted(facts['references'], 'reference model')}"
+    )
     for mode, states in facts["cells"].items():
         total = sum(states.values())
         table.add_row(f"cells, {mode}", f"{total}")
@@ -393,4 +403,4 @@ def _print_merge(report: "MergeReport") -> None:
     for conflict in report.conflicts[:20]:
         console().print(f"conflict: {conflict}", soft_wrap=True)
     if report.n_conflicts:
-        console().print(f"{report.n_conflicts} conflicts")
+        console().print(counted(report.n_conflicts, "conflict"))

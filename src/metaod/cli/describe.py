@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.options import COLUMNS, READING, Example, File, grouped_options, open_table
-from metaod.cli.screen import Json, console, counted, grid, print_json, shape_of
-from metaod.errors import BadParameter
+from metaod.cli.screen import Json, console, grid, print_json, shape_of
+from metaod.errors import BadParameter, counted
 
 if TYPE_CHECKING:
     from metaod.metafeatures import Feature, MetaFeatures

@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from metaod.cli.compare import comparison_grid
-from metaod.cli.screen import counted, grid, visible
+from metaod.cli.screen import grid, visible
 from metaod.cli.select import print_notes, print_pick, print_warnings
+from metaod.errors import counted
 
 if TYPE_CHECKING:
     import numpy as np

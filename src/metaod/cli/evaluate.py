@@ -8,6 +8,7 @@ import typer
 from metaod.cli.build import StoreOption
 from metaod.cli.progress import Steps
 from metaod.cli.screen import console, grid
+from metaod.errors import counted
 
 if TYPE_CHECKING:
     from metaod.lab import EvaluationRun
@@ -28,7 +29,7 @@ def evaluate(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Seeds of a random learner.", metavar="N", min=1)] = 10,
     jobs: Annotated[
-        int, typer.Option(help="Processes; -1 for one per core.", metavar="N", min=-1)
+        int, typer.Option(help="Number of processes; -1 for one per core.", metavar="N", min=-1)
     ] = 1,
     times: Annotated[
         bool, typer.Option(help="On POC, also measure selection and training times.")
@@ -73,7 +74,7 @@ def _show(run: "EvaluationRun") -> None:
     n_left_out = len(run.results.left_out())
     n_datasets = len(run.results.datasets) - n_left_out
     screen = console()
-    screen.print(f"{run.data.testbed.upper()}, {run.protocol}: {n_datasets} datasets")
+    screen.print(f"{run.data.testbed.upper()}, {run.protocol}: {counted(n_datasets, 'dataset')}")
     screen.print(table)
     for name, first in run.data.duplicates:
         screen.print(f"counted once: {name} is the same table as {first}", soft_wrap=True)

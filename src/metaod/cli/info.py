@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from metaod.cli.options import Learner, picking_messages
 from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.errors import counted
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
@@ -64,7 +65,10 @@ def _print(artifact: "Artifact", versions: dict[str, str]) -> None:
     out.print(f"{data['title']} ({data['name']})", style="bold")
     out.print(visible(artifact.learner.summary))
     listing = grid("trained", "")
-    listing.add_row("on", f"{data['datasets']} labelled datasets of {data['origins']} origins")
+    listing.add_row(
+        "on",
+        f"{counted(data['datasets'], 'labelled dataset')} of {counted(data['origins'], 'origin')}",
+    )
     listing.add_row("models", str(data["models"]))
     schemas = ", ".join(f"{name} (version {number})" for name, number in data["schemas"].items())
     listing.add_row("meta-features", f"{data['features']}: {schemas or 'no schema'}")

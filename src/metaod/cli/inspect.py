@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from metaod.cli.option_errors import without_parameters
 from metaod.cli.options import COLUMNS, READING, Example, File, grouped_options, open_table
-from metaod.cli.screen import Json, console, counted, grid, print_json, visible
+from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.errors import counted
 
 if TYPE_CHECKING:
     from metaod.tables import PreparedTable, Table
@@ -57,7 +59,7 @@ def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> No
     size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
     out.print(f"{visible(table.source)}: {size}", style="bold")
     if table.label is not None:
-        outliers = f"{int(table.label.sum())} outliers ({table.label.mean():.1%})"
+        outliers = f"{counted(int(table.label.sum()), 'outlier')} ({table.label.mean():.1%})"
         out.print(f"label (not used for picking): {outliers}")
     shown = prepared.record.columns[:most]
     listing = grid("column", "type", "role", "missing", "preparation", right=("missing",))
@@ -71,4 +73,4 @@ def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> No
     rows, columns = prepared.X.shape
     out.print(f"prepared: {counted(rows, 'row')} × {counted(columns, 'numeric column')}")
     for warning in _warnings(table, prepared):
-        out.print(f"warning: {visible(warning)}", style="yellow")
+        out.print(f"warning: {visible(without_parameters(warning))}", style="yellow")

@@ -21,7 +21,7 @@ from metaod.cli.examples import add_examples
 from metaod.cli.info import info
 from metaod.cli.inspect import inspect
 from metaod.cli.models import models
-from metaod.cli.option_errors import named_by_option
+from metaod.cli.option_errors import named_by_option, without_parameters
 from metaod.cli.screen import message, prepare_streams, visible
 from metaod.cli.select import select
 from metaod.cli.testbed import app as testbed_app
@@ -97,15 +97,15 @@ def main(argv: list[str] | None = None) -> NoReturn:
         _fail(_usage_line(error), USER_ERROR, debug=debug)
     except BadParameter as error:
         given = named_by_option(error, typer.main.get_command(app), arguments)
-        _fail(str(given), USER_ERROR, debug=debug)
+        _fail(without_parameters(str(given)), USER_ERROR, debug=debug)
     except UserError as error:
-        _fail(str(error), USER_ERROR, debug=debug)
+        _fail(without_parameters(str(error)), USER_ERROR, debug=debug)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", INTERRUPTED, debug=debug)
     except _Stopped:
         _fail("stopped by a signal", STOPPED, debug=debug)
     except MemoryError:
-        what = "the memory does not suffice; give fewer rows or columns, or use a larger machine"
+        what = "there is not enough memory; give fewer rows or columns, or use a larger machine"
         _fail(what, USER_ERROR, debug=debug)
     except BrokenPipeError:
         # the output was closed (`| head`): no error, and no message at shutdown

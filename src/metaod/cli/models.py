@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.options import Learner, picking_messages
-from metaod.cli.screen import Json, console, counted, grid, print_json
-from metaod.errors import BadParameter
+from metaod.cli.screen import Json, console, grid, print_json
+from metaod.errors import BadParameter, counted
 
 if TYPE_CHECKING:
     from metaod.models import ModelSpec

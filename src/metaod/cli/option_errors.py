@@ -1,5 +1,6 @@
-"""Errors in parameters of Python functions, in the words of the command line."""
+"""Messages of Python functions, in the words of the command line."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,28 @@ _OPTIONS = {
     ("select", "random_state"): "seed",
     ("Store", "url_or_path"): "store",
 }
+
+
+# messages name a parameter and its option: decimal=',' (--decimal ,) or decimal=',', --decimal ,
+_VALUE = r"(?:'[^']*'|\[[^]]*\]|[^\s,()]*)"
+_PAIRS = (
+    (re.compile(rf"\b(?:[a-z_]+={_VALUE}|[a-z]+_[a-z_]+) \((--[^()]*)\)"), r"\1"),
+    (re.compile(rf"\b[a-z_]+={_VALUE}, (?=--[a-z])"), ""),
+    (re.compile(r" \(in Python: [^()]*\)"), ""),
+)
+
+
+def without_parameters(text: str) -> str:
+    """Return a message with options alone where it names a parameter of Python as well.
+
+    Examples
+    --------
+    >>> without_parameters("if the comma is a decimal mark, set decimal=',' (--decimal ,)")
+    'if the comma is a decimal mark, set --decimal ,'
+    """
+    for pattern, kept in _PAIRS:
+        text = pattern.sub(kept, text)
+    return text
 
 
 def named_by_option(error: BadParameter, root: Any, arguments: Sequence[str]) -> BadParameter:

@@ -19,7 +19,10 @@ _FORMATS = "CSV, TSV, Parquet, ARFF, MAT, NPY, NPZ, XLSX; - is stdin."
 File = Annotated[str | None, typer.Argument(help=f"Table: {_FORMATS}")]
 Files = Annotated[list[str] | None, typer.Argument(help=f"Tables: {_FORMATS}", metavar="FILE")]
 Example = Annotated[bool, typer.Option("--example", help="Use the bundled example.")]
-_LEARNER = "Learner that picks: default, a learner's name, or an artifact's file."
+_LEARNER = (
+    "The learner that picks: default, a name that 'metaod learners' lists, or a file that "
+    "'metaod train' wrote."
+)
 Learner = Annotated[str, typer.Option(help=_LEARNER, metavar="NAME")]
 
 Group = Mapping[str, tuple[Any, Any]]  # options by name: annotation and default
@@ -35,7 +38,9 @@ _picking = functools.partial(_option, rich_help_panel="Picking the model")
 
 READING: Group = {  # of metaod.read_table
     "label": _reading(
-        str | None, "Label column (or array); set apart, only for evaluation.", metavar="NAME"
+        str | None,
+        "Column (or array) that marks outliers; it only measures the pick.",
+        metavar="NAME",
     ),
     "delimiter": _reading(
         str | None, "Field delimiter of text files; detected by default.", metavar="C"
@@ -60,15 +65,18 @@ READING: Group = {  # of metaod.read_table
     ),
     "bad_values": _reading(
         str | None,
-        "Values that are no numbers or dates in a column of these: error (the default), missing, "
-        "or text: their column is taken as text.",
+        "What to do with other values in a column of numbers or dates: error (the default), "
+        "missing, or text (the column is read as text).",
         metavar="KIND",
     ),
     "skip_rows": _reading(
-        int | None, "Lines above the table; titles are detected by default.", metavar="N", min=0
+        int | None,
+        "Lines to skip above the table; titles are detected by default.",
+        metavar="N",
+        min=0,
     ),
     "skip_footer": _reading(
-        int | None, "Rows below the table, such as totals.", metavar="N", min=0
+        int | None, "Rows to skip below the table, such as totals.", metavar="N", min=0
     ),
     "sheet": _reading(
         str | None, "Sheet of an XLSX workbook: its name, or its number from 0.", metavar="NAME"
@@ -176,7 +184,7 @@ def open_tables(
     """Read several tables one after another; all files must exist before the first is read."""
     named: Sequence[str | None] = files or [None]
     if len(named) > 1 and "-" in named:
-        what = "stdin (-) cannot be used beside other files"
+        what = "stdin (-) cannot be read together with other files"
         raise UserError(what, where=command, remedy="give it alone")
     for file in named if len(named) > 1 else ():
         if not Path(str(file)).expanduser().exists():

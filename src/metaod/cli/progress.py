@@ -5,6 +5,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from metaod.cli.screen import message, visible
+from metaod.errors import counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
@@ -70,7 +71,7 @@ class BuildProgress:
     def on_read(self, done: int, total: int) -> None:
         """Show that all datasets have been read for the plan."""
         if done == total:
-            message(f"read {total} datasets")
+            message(f"read {counted(total, 'dataset')}")
 
     def on_plan(self, plan: "Plan") -> None:
         """Show how much is left to do, and start the bar."""
@@ -79,9 +80,9 @@ class BuildProgress:
         for note in plan.placed.notes:
             message(note)
         for name, other in plan.duplicates:
-            message(f"{name} has the content of {other} and is left out")
+            message(f"{name} has the same content as {other} and is left out")
         finished = len(plan.datasets) - len(plan.tasks)
-        message(f"{self._total} datasets to do, {finished} finished before")
+        message(f"{counted(self._total, 'dataset')} to evaluate, {finished} finished before")
         if sys.stderr.isatty() and plan.tasks:
             from rich import progress as rich
 

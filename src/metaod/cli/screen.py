@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from metaod.errors import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as Grid
@@ -70,11 +72,6 @@ def console(*, stderr: bool = False) -> "Console":
 def visible(text: str) -> str:
     """Make control characters visible: those in a user's table could control the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def counted(number: int, thing: str) -> str:
-    """Return the number with the noun, as '1 row' or '2 rows'."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def shape_of(prepared: "PreparedTable") -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from metaod.cli.option_errors import without_parameters
 from metaod.cli.options import (
     COLUMNS,
     PICKING,
@@ -17,7 +18,8 @@ from metaod.cli.options import (
     picking_messages,
     selection_options,
 )
-from metaod.cli.screen import Json, console, counted, grid, print_json, shape_of, visible
+from metaod.cli.screen import Json, console, grid, print_json, shape_of, visible
+from metaod.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -120,14 +122,14 @@ def print_pick(
 def print_warnings(out: "Console", warnings: Sequence[str]) -> None:
     """Print why the pick may be unreliable."""
     for warning in warnings:
-        out.print(f"warning: {visible(warning)}", style="yellow")
+        out.print(f"warning: {visible(without_parameters(warning))}", style="yellow")
 
 
 def print_notes(out: "Console", notes: Sequence[str], warnings: Sequence[str]) -> None:
     """Print notes on the table, without those among the warnings."""
     for note in notes:
         if note not in warnings:
-            out.print(f"note: {visible(note)}")
+            out.print(f"note: {visible(without_parameters(note))}")
 
 
 def _model(model: str, width: int) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaod.cli.screen import console, grid
-from metaod.errors import BadFile, BadParameter
+from metaod.errors import BadFile, BadParameter, counted
 
 if TYPE_CHECKING:
     from metaod.lab import Manifest, Member
@@ -26,7 +26,7 @@ Mothersets = Annotated[
 Archive = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of Emmott's original CSV files, preferred to made childsets.", metavar="DIR"
+        help="Folder of Emmott's original CSV files, used instead of made childsets.", metavar="DIR"
     ),
 ]
 
@@ -39,7 +39,7 @@ def poc(
     archive: Archive = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Accepted as in `st`; POC needs only mothersets.", metavar="DIR"),
+        typer.Option(help="Not used; accepted because `st` takes it.", metavar="DIR"),
     ] = None,
     seed: Seed = 0,
 ) -> None:
@@ -100,7 +100,10 @@ def childsets(
     ] = "y",
     task: Annotated[
         str | None,
-        typer.Option(help="regression, binary or multiclass; by default derived.", metavar="NAME"),
+        typer.Option(
+            help="regression, binary or multiclass; derived from the target by default.",
+            metavar="NAME",
+        ),
     ] = None,
     normal_at_least: Annotated[
         float | None,
@@ -120,7 +123,10 @@ def childsets(
         str, typer.Option(help="any, scattered or clustered.", metavar="LEVEL")
     ] = "any",
     irrelevance: Annotated[
-        float, typer.Option(help="r: columns are appended up to d·r².", metavar="R")
+        float,
+        typer.Option(
+            help="Add irrelevant columns up to R² times the number of columns.", metavar="R"
+        ),
     ] = 1.0,
     replicates: Annotated[int, typer.Option(help="Siblings to draw.", min=1, max=9999)] = 5,
     seed: Seed = 0,
@@ -169,11 +175,11 @@ def _show(manifest: "Manifest", out: Path) -> None:
     if manifest.testbed == "poc":
         console().print("one line per motherset: its siblings have the same shape")
     for wanted, got in manifest.stand_ins.items():
-        console().print(f"stands in: {got} for {wanted}")
+        console().print(f"{got} stands in for {wanted}")
     for item in manifest.left_out:
         console().print(f"left out: {item.name} ({item.datasets}): {item.reason}", soft_wrap=True)
     sources = ", ".join(f"{count} {source}" for source, count in manifest.counts().items())
-    total = f"{len(manifest.members)} datasets ({sources})"
+    total = f"{counted(len(manifest.members), 'dataset')} ({sources})"
     console().print(f"{total}; {out / 'manifest.json'} lists them", soft_wrap=True)
     checked = manifest.check_shapes()
     if checked:

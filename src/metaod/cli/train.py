@@ -9,7 +9,8 @@ import typer
 
 from metaod.cli.build import StoreOption
 from metaod.cli.progress import Steps
-from metaod.cli.screen import Json, console, counted, grid, print_json, visible
+from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.errors import counted
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
@@ -73,7 +74,8 @@ def train(
         ),
     ] = None,
     measure: Annotated[
-        str, typer.Option(help="Performance is: ap, roc_auc, precision_at_n.", metavar="NAME")
+        str,
+        typer.Option(help="Measure of performance: ap, roc_auc or precision_at_n.", metavar="NAME"),
     ] = "ap",
     set_: Annotated[
         list[str] | None,

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from numbers import Real
 from typing import Any, Literal, get_args
 
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, UserError, counted
 from metaod.models import (
     SPACES,
     Cost,
@@ -107,7 +107,7 @@ class Candidates:
                 passed_over[spec] = reason
         if not costs:
             reasons = _main_reasons(passed_over, too_costly, constraints.max_seconds)
-            where = f"a table of {shape[0]} rows and {shape[1]} columns"
+            where = f"a table of {counted(shape[0], 'row')} and {counted(shape[1], 'column')}"
             remedy = "allow more time, more memory or more models"
             raise UserError(f"no model is left to pick from: {reasons}", where=where, remedy=remedy)
         return cls(costs, passed_over)

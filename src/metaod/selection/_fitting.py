@@ -158,9 +158,9 @@ def _fit_those_that_work(
         try:
             detectors.append(_fit(spec, X, seed, n_jobs))
         except UserError as error:
-            notes.append(f"{spec.id} was passed over: {error.what}.")
+            notes.append(f"{spec.id} was not used: {error.what}.")
         except MemoryError:
-            notes.append(f"{spec.id} was passed over: there is not enough memory for it.")
+            notes.append(f"{spec.id} was not used: there is not enough memory for it.")
     return detectors
 
 

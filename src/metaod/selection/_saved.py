@@ -76,7 +76,7 @@ class SavedPick:
             what = error.what.replace("artifact", "saved pick")
             raise BadArtifact(path, what, remedy=_WHAT_A_PICK_IS) from error
         if document.get("kind") != _KIND:
-            raise BadArtifact(path, "is no saved pick", remedy=_WHAT_A_PICK_IS)
+            raise BadArtifact(path, "is not a saved pick", remedy=_WHAT_A_PICK_IS)
         version = document.get("pick_version")
         if type(version) is not int or version < 1:
             raise BadArtifact(path, "has no version of a pick", remedy=_SAVE_AGAIN)

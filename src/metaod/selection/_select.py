@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.artifacts import Artifact
-from metaod.errors import BadParameter
+from metaod.errors import BadParameter, counted
 from metaod.history import find_artifact
 from metaod.learners import best_model
 from metaod.metafeatures import MetaFeatures, extract
@@ -129,7 +129,7 @@ class Selection:
 
     def __repr__(self) -> str:
         rows, columns = self.prepared.X.shape
-        shape = f"{rows} rows × {columns} column{'s' * (columns != 1)}"
+        shape = f"{counted(rows, 'row')} × {counted(columns, 'column')}"
         return f"Selection({title_of(self._pick)} for {shape})"
 
     def _repr_html_(self) -> str:

@@ -73,8 +73,8 @@ class BuildOptions:
             return models
         averages = candidate_averages(models)
         if not averages:
-            legal = "False where the models have fewer than two representatives among them"
-            remedy = "Build with the space 'extended', and all of its families"
+            legal = "left out: no average that may be picked has all its members among these models"
+            remedy = "Use the space 'extended' with all of its families"
             raise BadParameter("build", "averages", legal, self.averages, remedy=remedy)
         return (*models, *averages)
 

@@ -314,10 +314,10 @@ class Preparation:
         if self.max_bytes is not None and n_bytes > self.max_bytes:
             raise UserError(
                 f"a matrix of {n_rows:,} rows × {len(self.names_):,} columns takes "
-                f"{n_bytes / _GIBIBYTE:,.2f} GiB, and max_bytes allows "
-                f"{self.max_bytes / _GIBIBYTE:,.2f} GiB",
+                f"{n_bytes / _GIBIBYTE:,.2f} GiB, more than the "
+                f"{self.max_bytes / _GIBIBYTE:,.2f} GiB allowed",
                 where=source,
-                remedy="raise max_bytes, or give fewer rows or columns",
+                remedy="give fewer rows or columns (in Python: or a larger max_bytes)",
             )
 
 

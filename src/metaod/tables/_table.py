@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.errors import counted
 from metaod.tables._column_types import Written
 from metaod.tables._original import Original
 
@@ -59,5 +60,7 @@ class Table:
         return self.frame.index
 
     def __repr__(self) -> str:
-        labelled = "" if self.label is None else f", {int(self.label.sum())} labelled outliers"
-        return f"Table({self.source!r}: {self.n_rows} rows × {self.n_columns} columns{labelled})"
+        size = f"{counted(self.n_rows, 'row')} × {counted(self.n_columns, 'column')}"
+        if self.label is not None:
+            size += f", {counted(int(self.label.sum()), 'labelled outlier')}"
+        return f"Table({self.source!r}: {size})"
