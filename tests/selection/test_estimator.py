@@ -77,7 +77,7 @@ def test_notes_name_models_that_failed(monkeypatch):
     models = ("ABOD(n_neighbors=5)", *MODELS)
     monkeypatch.setattr(estimator, "make_selection", selecting(*models))
     model = MetaOD().fit(np.repeat(X[::8], 8, axis=0))
-    assert model.notes_[0].startswith("ABOD(n_neighbors=5) was passed over")
+    assert model.notes_[0].startswith("ABOD(n_neighbors=5) was not used")
     assert model.detector_.spec.id == MODELS[0]
 
 

@@ -71,7 +71,7 @@ def test_a_failing_model_is_replaced_by_the_next(broken, how, words):
     fitted = fit_selection(MadeSelection(PREPARED, (broken(how), *MODELS)))
     assert list(fitted.weights) == [MODELS[0]]
     assert len(fitted.notes) == 2
-    assert fitted.notes[0].startswith(f"{broken(how)} was passed over: ")
+    assert fitted.notes[0].startswith(f"{broken(how)} was not used: ")
     assert words in fitted.notes[0]
     assert fitted.notes[1] == f"Used instead: {MODELS[0]}."
 
