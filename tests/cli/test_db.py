@@ -136,7 +136,7 @@ def test_relatives(capsys, tmp_path, data):
         (["build", "--store", "{store}", "--data", "{data}", "--mode", "slow"], "'exact'"),
         (["build", "--store", "{store}", "--data", "{data}", "--retry", "ok!"], "'over budget'"),
         (["build", "--store", "{store}", "--data", "{data}", "--only", "zzz"], "--only"),
-        (["build", "--store", "{store}", "--data", "{data}", "--jobs", "0"], "n_jobs"),
+        (["build", "--store", "{store}", "--data", "{data}", "--jobs", "0"], "--jobs"),
         (["build", "--store", "{store}", "--data", "{data}", "--executor", "x"], "'joblib'"),
         (["build", "--store", "{tmp}", "--data", "{data}"], "{tmp}"),
         (["build", "--store", "{tmp}/x/y.db", "--data", "{data}"], "y.db"),

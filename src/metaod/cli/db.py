@@ -150,7 +150,7 @@ def relatives(
     out.print(f"datasets with a joined origin: {len(changes)}")
     for change in changes:
         text = "{dataset}: {catalogue_origin} joined to {origin}, because {evidence}"
-        out.print(visible(text.format(**change)), soft_wrap=True)
+        out.print(visible(text.format(**change)))
     if lacking:
         remedy = f"add them with: metaod db add --store {store} --data FOLDER"
         out.print(f"datasets without a sketch: {len(lacking)}; {remedy}", soft_wrap=True)
@@ -239,7 +239,7 @@ def show(
     out.print(table)
     out.print(f"{counted(len(done), 'cell')} ok, {len(rest)} not")
     for cell in rest[:top]:
-        out.print(f"  {cell.model}: {cell.state.value}: {cell.reason}", soft_wrap=True)
+        out.print(f"  {cell.model}: {cell.state.value}: {cell.reason}")
 
 
 @app.command("export")
