@@ -1,6 +1,6 @@
 """Make the bundled example table: readings of machines in three plants, some of them faulty.
 
-    python tools/make_example.py src/metaod/datasets/examples/machines.csv
+    python tools/make_example.py src/metaod/tables/examples/machines.csv
 
 The table has what real tables have: an identifier, a date, text, missing values, columns that move
 together, and a label (``fault``) that only evaluation may look at.
