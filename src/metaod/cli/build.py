@@ -99,9 +99,11 @@ def build(
         ),
     ] = None,
 ) -> None:
-    """Compute what the store lacks; you can stop it at any moment and start it again.
+    """Evaluate models on labelled datasets and keep the results in a store.
 
-    Every finished dataset is written at once. The same command continues where it stopped.
+    You can stop it at any moment: every finished dataset is written at once,
+    and the same command continues where it stopped. What the store has is
+    not computed again.
     """
     from metaod.models import CellState, Mode
     from metaod.store import BuildOptions, Store, make_executor

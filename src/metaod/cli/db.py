@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from metaod.store import DatasetRecord, MergeReport
 
 app = typer.Typer(
-    help="Look into a store of evaluations, export, import, merge and verify it.",
+    help="Create, show, export, import, merge and verify stores of evaluations.",
     no_args_is_help=True,
 )
 

@@ -28,7 +28,9 @@ _PICKING = (
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "": (
         "metaod detect table.csv -o scored.csv",
-        "metaod select --help",
+        "metaod select table.csv",
+        "metaod compare table.csv --label fault",
+        "metaod train --help",
         "metaod detect table.csv --debug",
         "metaod --version",
         "metaod --install-completion",

@@ -49,7 +49,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_ONLINE, _OFFLINE, _RESEARCH = "Find outliers", "Extend the database", "Evaluate"
+_ONLINE, _OFFLINE, _RESEARCH = "Find outliers", "Train on your own tables", "Evaluate"
 for command in (detect, select, compare, inspect, describe, models, info):
     app.command(rich_help_panel=_ONLINE)(command)
 app.add_typer(datasets_app, name="datasets", rich_help_panel=_OFFLINE)

@@ -49,8 +49,8 @@ def train(
     learner: Annotated[
         str,
         typer.Option(
-            help="The learner; 'metaod learners' lists them. default: as the shipped default, "
-            "which learns the space extended with its averages from both schemas.",
+            help="default (the design of the shipped default, for the models of the space "
+            "extended and averages of them), or a learner that 'metaod learners' lists.",
             metavar="NAME",
         ),
     ] = "default",
@@ -69,7 +69,8 @@ def train(
     schema: Annotated[
         list[str] | None,
         typer.Option(
-            help="Meta-features to learn from: paper (the default), scores; repeatable.",
+            help="Meta-features to learn from: paper, scores; repeatable. By default both for the "
+            "learner default, and paper for the others.",
             metavar="NAME",
         ),
     ] = None,
@@ -98,7 +99,7 @@ def train(
         ),
     ] = 5,
 ) -> None:
-    """Fit a learner on the evaluations of a store and write it to one file.
+    """Train a learner on the evaluations of a store and write it to one file.
 
     'metaod detect --learner FILE' then picks with it.
     """
