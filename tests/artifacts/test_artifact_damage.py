@@ -46,7 +46,7 @@ def refused(path, kind=BadArtifact, match=None):
 
 def test_a_missing_file(tmp_path):
     refused(tmp_path / "none", BadFile, "no such file")
-    refused(tmp_path, BadFile, "cannot be read")
+    refused(tmp_path, BadFile, "is a folder")
 
 
 @pytest.mark.parametrize("data", [b"", b"PK", b"PK\x03\x04" + bytes(100), b"text" * 99])
