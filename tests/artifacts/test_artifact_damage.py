@@ -53,18 +53,18 @@ def test_a_missing_file(tmp_path):
 def test_a_file_that_is_not_a_zip(tmp_path, data):
     path = tmp_path / "a"
     path.write_bytes(data)
-    refused(path, match="no artifact")
+    refused(path, match="not an artifact")
     with pytest.raises(BadArtifact):
         read_document(path)
 
 
 def test_another_zip(tmp_path):
     rewrite(tmp_path / "a", {"data.csv": "a,b"})
-    refused(tmp_path / "a", match="no artifact")
+    refused(tmp_path / "a", match="not an artifact")
     rewrite(tmp_path / "a", {"manifest.json": '{"format": "something"}'})
-    refused(tmp_path / "a", match="no artifact")
+    refused(tmp_path / "a", match="not an artifact")
     rewrite(tmp_path / "a", {"manifest.json": "[1]"})
-    refused(tmp_path / "a", match="no artifact")
+    refused(tmp_path / "a", match="not an artifact")
 
 
 @pytest.mark.parametrize(

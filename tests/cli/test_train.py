@@ -193,7 +193,7 @@ def bad_input(store, tmp_path):
         "parameter": ([*random, "--set", "depth=3"], "depth"),
         "type": ([*random, "--set", "random_state=many"], "'random_state'"),
         "fraction": ([*random, "--set", "random_state=1.5"], "'random_state'"),
-        "no value": ([*random, "--set", "random_state"], "name=value"),
+        "no value": ([*random, "--set", "random_state"], "NAME=VALUE"),
         "twice": ([*random, "--set", "random_state=1", "--set", "random_state=2"], "given once"),
         "seed": ([*random, "--seed", "-1"], "--seed"),
         "large seed": ([*random, "--seed", 2**32], "'random_state'"),

@@ -10,7 +10,7 @@ import typer
 from metaod.cli.build import StoreOption
 from metaod.cli.progress import Steps
 from metaod.cli.screen import Json, console, grid, print_json, visible
-from metaod.errors import counted
+from metaod.errors import BadParameter, counted
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
@@ -106,7 +106,7 @@ def train(
     from metaod.artifacts import check_target
     from metaod.history import RECIPES
     from metaod.history import train as run_training
-    from metaod.learners import learner_class, make_learner, read_parameters
+    from metaod.learners import learner_class, learner_names, make_learner, read_parameters
     from metaod.store import Store, training_data
 
     schemas: Sequence[str] = schema or ("paper",)
@@ -114,6 +114,9 @@ def train(
         recipe = RECIPES[learner]
         learner, space = recipe.learner, space or recipe.space
         schemas = schema or recipe.schemas
+    elif learner not in learner_names():
+        legal = ("default", *learner_names())
+        raise BadParameter("metaod train", "--learner", legal, learner)
     kind = learner_class(learner)
     parameters = read_parameters(kind, set_ or ())
     if seed is not None and "random_state" in {item.name for item in fields(kind)}:

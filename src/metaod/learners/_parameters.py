@@ -90,10 +90,11 @@ def read_parameters(kind: type[Any], settings: Iterable[str]) -> dict[str, Any]:
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or not name:
-            raise BadParameter(kind.__name__, "--set", "of the form name=value", setting)
+            raise BadParameter(kind.__name__, "--set", "of the form NAME=VALUE", setting)
         if name not in legal:
             known = ", ".join(legal) or "none"
-            raise BadParameter(kind.__name__, name, f"one of its parameters ({known})", setting)
+            legal_set = f"NAME=VALUE with one of the parameters {known}"
+            raise BadParameter(kind.__name__, "--set", legal_set, setting)
         if name in found:
             raise BadParameter(kind.__name__, name, "given once", setting)
         found[name] = _read_value(kind.__name__, name, text, types[name])

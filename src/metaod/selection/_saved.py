@@ -73,7 +73,9 @@ class SavedPick:
         except NewerArtifact:
             raise
         except BadArtifact as error:
-            what = error.what.replace("artifact", "saved pick")
+            what = error.what.replace("an artifact", "a saved pick").replace(
+                "artifact", "saved pick"
+            )
             raise BadArtifact(path, what, remedy=_WHAT_A_PICK_IS) from error
         if document.get("kind") != _KIND:
             raise BadArtifact(path, "is not a saved pick", remedy=_WHAT_A_PICK_IS)
