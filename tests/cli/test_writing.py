@@ -1,5 +1,6 @@
 """The scored table is the user's table: its bytes, cells and formats."""
 
+import datetime as dt
 import gzip
 import itertools
 import json
@@ -11,6 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from metaod.cli import formats, writing
 from metaod.cli.detection import Detection
@@ -231,6 +234,42 @@ def test_a_sheet_that_is_too_small_is_refused_first(source, tmp_path, monkeypatc
     with pytest.raises(UserError, match="at most 5 characters"):
         write_scored(found_in(source), tmp_path / "s.xlsx")
     assert not (tmp_path / "s.xlsx").exists()
+
+
+COLUMNS = st.one_of(
+    st.lists(st.floats(-1e9, 1e9) | st.none(), min_size=6, max_size=6),
+    st.lists(st.integers(-(2**62), 2**62), min_size=6, max_size=6),
+    st.lists(st.text("ab,;'=😀é \t", max_size=4) | st.none(), min_size=6, max_size=6),
+    st.lists(st.dates(dt.date(1700, 1, 1)).map(pd.Timestamp), min_size=6, max_size=6),
+    st.lists(st.booleans(), min_size=6, max_size=6),
+    st.just([None] * 6),
+    st.just(["same"] * 6),
+)
+
+
+@given(st.lists(COLUMNS, min_size=1, max_size=4), st.sampled_from(["csv", "parquet", "xlsx"]))
+@settings(derandomize=True, deadline=None, max_examples=60)
+def test_mixed_frames_keep_their_cells(tmp_path_factory, columns, ending):
+    folder = tmp_path_factory.getbasetemp()
+    before, after = folder / f"before.{ending}", folder / f"after.{ending}"
+    columns = [[1.5, 2.5, 3.5, 4.5, 5.5, 6.5], *columns]  # no row is blank
+    frame = pd.DataFrame({f"column {i}": column for i, column in enumerate(columns)})
+    with before.open("wb") as stream:
+        formats.WRITERS[f".{ending}"](frame, stream)
+    try:
+        found = found_in(before)
+    except UserError:  # such as a sheet without a cell
+        assume(False)
+    write_scored(found, after)
+    if ending == "csv":
+        lines = zip(before.read_bytes().splitlines(), after.read_bytes().splitlines(), strict=True)
+        assert all(new.startswith(old + b",") for old, new in lines)
+    elif ending == "parquet":
+        written = pq.read_table(after)
+        assert written.select(written.column_names[:-3]).equals(pq.read_table(before))
+    else:
+        names = found.table.original.names
+        assert _read_sheet(after)[list(names)].equals(_read_sheet(before)[list(names)])
 
 
 def test_ranks_and_flags_of_the_highest():
