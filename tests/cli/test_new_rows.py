@@ -54,3 +54,27 @@ def test_drift_is_a_warning_with_columns_and_shares(capsys, tmp_path):
     assert found["humidity", "range"]["low"] < found["humidity", "range"]["high"] < 1
     assert "price" not in {column for column, _ in found}
     assert "ordered" not in {column for column, _ in found}
+
+
+def test_values_of_unused_columns_are_no_mistakes(capsys, tmp_path):
+    frame = orders("2024-01", 0, n_rows=60).assign(note=[*range(59), "twelve"])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(SystemExit):
+        command.main(["detect", str(tmp_path / "t.csv")])
+    assert "column 'note': 'twelve'" in capsys.readouterr().err
+    used = ("--only", "weight", "--only", "price")
+    for roles in (("--ignore", "note"), ("--id", "note"), used):
+        pick = tmp_path / "pick.mod"
+        common = ("--pick", "committee", "--save", pick)
+        assert "flagged:" in detect(capsys, tmp_path / "t.csv", *roles, *common)
+        assert "flagged:" in detect(capsys, tmp_path / "t.csv", "--apply", pick)
+
+
+def test_unknown_columns_are_one_error(capsys, tmp_path):
+    orders("2024-01", 0, n_rows=60).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(SystemExit) as stop:
+        command.main(["detect", str(tmp_path / "t.csv"), "--ignore", "wait", "--id", "numbr"])
+    assert stop.value.code == 2
+    assert (
+        "no columns 'wait', 'numbr'; close names are: 'weight', 'number'" in capsys.readouterr().err
+    )

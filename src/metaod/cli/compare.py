@@ -57,7 +57,7 @@ def compare(
     options = {**selection_options(picking), **columns}
     compared: list[tuple[Table, tuple[Compared, ...]]] = []
     out = console()
-    for place, table in enumerate(open_tables(_COMMAND, files, reading, example=example)):
+    for place, table in enumerate(open_tables(_COMMAND, files, reading, columns, example=example)):
         checked_label(table)
         with picking_messages(picking["learner"]):
             rows = measure_methods(table, trials=trials, **options)

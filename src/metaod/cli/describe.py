@@ -44,7 +44,7 @@ def describe(
     from metaod.metafeatures import extract
     from metaod.tables import prepare
 
-    table = open_table("metaod describe", file, reading, example=example)
+    table = open_table("metaod describe", file, reading, columns, example=example)
     prepared = prepare(table, **columns)
     features = extract(prepared, schema or "paper", random_state=seed)
     if json:

@@ -112,10 +112,11 @@ def detect(
     if save is not None and files and len(files) > 1:
         what = "--save keeps one pick, and there are several tables"
         raise UserError(what, where=_COMMAND, remedy="give one table")
-    tables = open_tables(_COMMAND, files, reading, example=example)
+    saved = None if apply is None else _load(apply)
+    roles = columns if saved is None else {name: getattr(saved, name) for name in columns}
+    tables = open_tables(_COMMAND, files, reading, roles, example=example)
     targets = targets_of(_COMMAND, files, output)  # creates the folder, once all tables are found
     out = console(stderr=output == "-")
-    saved = None if apply is None else _load(apply)
     options = {**selection_options(picking), **columns}
     documents = []
     for place, (table, target) in enumerate(zip(tables, targets, strict=True)):

@@ -30,7 +30,7 @@ def inspect(
     """Show a table's columns, their types and roles, and what preparation will do to each."""
     from metaod.tables import prepare
 
-    table = open_table("metaod inspect", file, reading, example=example)
+    table = open_table("metaod inspect", file, reading, columns, example=example)
     prepared = prepare(table, **columns)
     if json:
         print_json(_as_data(table, prepared))

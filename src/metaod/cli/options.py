@@ -158,10 +158,15 @@ def grouped_options(**groups: Group) -> Callable[[Callable[..., None]], Callable
 
 
 def open_table(
-    command: str, file: str | None, reading: Mapping[str, Any], *, example: bool
+    command: str,
+    file: str | None,
+    reading: Mapping[str, Any],
+    columns: Mapping[str, Any],
+    *,
+    example: bool,
 ) -> "Table":
     """Read the file or the bundled example; options that are None keep their default."""
-    from metaod.tables import load_example, read_table
+    from metaod.tables import Roles, load_example, read_table
 
     given = {name: value for name, value in reading.items() if value is not None}
     if file is None and not example:
@@ -175,11 +180,16 @@ def open_table(
     sheet = given.get("sheet")
     if isinstance(sheet, str) and sheet.isdecimal():
         given["sheet"] = int(sheet)
-    return read_table(file, **given)
+    return read_table(file, **given, unused=Roles.of(columns).is_unused)
 
 
 def open_tables(
-    command: str, files: Sequence[str] | None, reading: Mapping[str, Any], *, example: bool
+    command: str,
+    files: Sequence[str] | None,
+    reading: Mapping[str, Any],
+    columns: Mapping[str, Any],
+    *,
+    example: bool,
 ) -> Iterator["Table"]:
     """Read several tables one after another; all files must exist before the first is read."""
     named: Sequence[str | None] = files or [None]
@@ -189,7 +199,7 @@ def open_tables(
     for file in named if len(named) > 1 else ():
         if not Path(str(file)).expanduser().exists():
             raise BadFile(str(file), "there is no such file", remedy="check the path")
-    return (open_table(command, file, reading, example=example) for file in named)
+    return (open_table(command, file, reading, columns, example=example) for file in named)
 
 
 def selection_options(picking: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def select(
     from metaod.selection import select as select_for
     from metaod.tables import prepare
 
-    tables = open_tables(_COMMAND, files, reading, example=example)
+    tables = open_tables(_COMMAND, files, reading, columns, example=example)
     found = []
     for place, table in enumerate(tables):
         with picking_messages(picking["learner"]):

@@ -1,7 +1,7 @@
 """``MetaOD``: pick, fit and score, as a scikit-learn outlier detector."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any, Self
@@ -27,6 +27,7 @@ from metaod.tables import (
     Names,
     Preparation,
     PreparedTable,
+    Roles,
     Table,
     is_file,
     read_table,
@@ -224,13 +225,17 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
 
     def _checked(self, X: Any, *, reset: bool) -> Table:
         """Return the table, after a check that its columns are those of the training table."""
+        roles = {name: getattr(self, name) for name in ROLE_NAMES}
+        unused = Roles.of(roles, owner="MetaOD").is_unused
         if _is_plain(X):
             # scikit-learn refuses what is no table; values are not restricted
             checks = {"dtype": None, "ensure_all_finite": False}
             least = 2 if reset else 1
             array = validate_data(self, X, reset=reset, ensure_min_samples=least, **checks)
-            return read_table(array) if reset else self._by_position(untyped_table(array))
-        table = _as_table(X, typed=reset)
+            if reset:
+                return read_table(array, unused=unused)
+            return self._by_position(untyped_table(array))
+        table = _as_table(X, unused, typed=reset)
         # the names of a sparse matrix's columns are the reader's
         named = table.frame.to_numpy() if hasattr(type(X), "tocsr") else table.frame
         validate_data(self, named, reset=reset, skip_check_array=True)
@@ -258,13 +263,13 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         return self
 
 
-def _as_table(X: Any, *, typed: bool) -> Table:
+def _as_table(X: Any, unused: Callable[[str], bool], *, typed: bool) -> Table:
     """Read a table; new rows keep their text, which the fitted preparation reads row by row."""
     if isinstance(X, Table):
         return X
     if isinstance(X, PreparedTable):
         return Table(pd.DataFrame(X.X, index=X.index, columns=list(X.names)), source=X.source)
-    return read_table(X) if typed or is_file(X) else untyped_table(X)
+    return read_table(X, unused=unused) if typed or is_file(X) else untyped_table(X)
 
 
 def _is_plain(X: Any) -> bool:

@@ -4,7 +4,7 @@ from metaod.tables._original import Original
 from metaod.tables._preparation import Preparation, prepare
 from metaod.tables._reading import is_file, read_table, untyped_table
 from metaod.tables._record import ColumnRecord, Drift, PreparationRecord, PreparedTable, listed
-from metaod.tables._roles import ROLE_NAMES, Names
+from metaod.tables._roles import ROLE_NAMES, Names, Roles
 from metaod.tables._table import Table
 from metaod.tables.examples import load_example
 from metaod.tables.readers._source import check_plain_file
@@ -18,6 +18,7 @@ __all__ = [
     "Preparation",
     "PreparationRecord",
     "PreparedTable",
+    "Roles",
     "Table",
     "check_plain_file",
     "is_file",

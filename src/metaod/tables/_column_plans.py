@@ -96,7 +96,7 @@ def plan_column(
     """Plan a column. Without words for `missing` text its type is decided: text is not parsed."""
     name = str(series.name)
     role = roles.role_of(name)
-    if role in ("ignore", "id"):
+    if roles.is_unused(name):
         return leave_out(series, "identifier" if role == "id" else "ignored", roles.reason(name))
     column, reason = read_column(series, missing), ""
     if role == "category":

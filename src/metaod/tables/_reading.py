@@ -23,7 +23,9 @@ from metaod.tables.readers._reader import Content, ReadOptions, as_column_names,
 from metaod.tables.readers._source import open_path, open_stream
 from metaod.tables.readers.memory import is_in_memory, read_memory
 
-_COMMON_OPTIONS = frozenset({"label", "na", "text", "dayfirst", "bad_values", "max_bytes"})
+_COMMON_OPTIONS = frozenset(
+    {"unused", "label", "na", "text", "dayfirst", "bad_values", "max_bytes"}
+)
 
 
 def read_table(
@@ -42,6 +44,7 @@ def read_table(
     skip_footer: int | None = None,
     sheet: str | int | None = None,
     variable: str | None = None,
+    unused: Callable[[str], bool] | None = None,
     max_bytes: int = 8 * 2**30,
 ) -> Table:
     r"""Read a table from a file, a pipe or memory.
@@ -85,6 +88,9 @@ def read_table(
         Sheet of a workbook, by name or counted from 0; by default the first with a table.
     variable : str, optional
         Array of a MATLAB, HDF5 or NPZ file; by default ``X`` or the only matrix of numbers.
+    unused : callable, optional
+        Tells by the name whether a column will not be used: its text then stays as it is, and no
+        value of it is a mistake.
     max_bytes : int
         The most memory that a file may take; 8 GiB by default.
 
@@ -116,6 +122,7 @@ def read_table(
         skip_footer=skip_footer,
         sheet=sheet,
         variable=variable,
+        unused=unused,
         max_bytes=max_bytes,
     )
     if isinstance(source, str | PathLike):
@@ -180,7 +187,8 @@ def _finish(
         warnings=[*content.warnings, *([footer.offered()] if footer else [])],
         footer=footer.offered() if footer else "",
     )
-    frame = typer.type_frame(content.frame, {*options.text, options.label})
+    kept = {name for name in content.frame.columns if options.unused and options.unused(str(name))}
+    frame = typer.type_frame(content.frame, {*options.text, *kept, options.label})
     warnings = typer.warnings
     if content.may_hold_index:
         frame = index_by_unnamed(frame, warnings)

@@ -60,6 +60,10 @@ class Roles:
                 return found
         return None
 
+    def is_unused(self, column: str) -> bool:
+        """Whether the user said that the column is not used."""
+        return self.role_of(column) in ("ignore", "id")
+
     def may_leave_out(self, column: str) -> bool:
         """Whether the user has not said what the column is for."""
         return self.role_of(column) is None and column not in self.only

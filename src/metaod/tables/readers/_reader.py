@@ -32,6 +32,7 @@ class ReadOptions:
     skip_footer: int | None = None
     sheet: str | int | None = None
     variable: str | None = None
+    unused: Callable[[str], bool] | None = None
     max_bytes: int = 8 * 2**30
 
     def __post_init__(self) -> None:
