@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from made_selection import MODELS, made_select, selecting
+from mixed_frames import large_frames
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -327,3 +328,15 @@ def test_drift_is_a_warning_and_a_method():
     assert (drift.column, drift.kind, drift.n_rows) == ("x2", "range", 76)
     with pytest.raises(NotFittedError):
         MetaOD().drift(X)
+
+
+@pytest.mark.parametrize("name", large_frames())
+def test_frames_of_every_kind_give_finite_scores_or_a_clear_error(name):
+    frame = large_frames()[name]
+    try:
+        model = MetaOD().fit(frame)
+    except UserError as error:
+        assert "\n" not in str(error)
+        return
+    assert np.isfinite(model.decision_scores_).all()
+    assert np.isfinite(model.score_samples(frame)).all()
