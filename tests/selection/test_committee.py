@@ -113,5 +113,5 @@ def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
 
 @pytest.mark.parametrize("learner", ["metaod", "global_best", averages_artifact()], ids=type)
 def test_it_refuses_a_learner(learner):
-    with pytest.raises(BadParameter, match="left out with pick='committee'"):
+    with pytest.raises(BadParameter, match="left out with the committee"):
         select(X, learner=learner, pick="committee")

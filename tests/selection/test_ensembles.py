@@ -195,7 +195,7 @@ def test_memory_is_the_largest_of_its_members():
 
 
 def test_when_nothing_is_left():
-    with pytest.raises(UserError, match="5 × an average, but pick='single'") as one:
+    with pytest.raises(UserError, match="5 × an average, and you asked for a single model") as one:
         select(X, learner=averages_artifact(), pick="single", exclude=list(MODELS))
     assert "pick" in one.value.remedy
 

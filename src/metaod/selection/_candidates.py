@@ -108,7 +108,10 @@ class Candidates:
         if not costs:
             reasons = _main_reasons(passed_over, too_costly, constraints.max_seconds)
             where = f"a table of {counted(shape[0], 'row')} and {counted(shape[1], 'column')}"
-            remedy = "allow more time, more memory or more models"
+            remedy = (
+                "loosen max_seconds (--max-seconds), exclude= (--exclude), space= (--space) "
+                "or pick= (--pick)"
+            )
             raise UserError(f"no model is left to pick from: {reasons}", where=where, remedy=remedy)
         return cls(costs, passed_over)
 

@@ -280,7 +280,7 @@ def _warnings(space: Any, known: set[str], seconds: float) -> list[str]:
             )
     if seconds > _LONG_SECONDS:
         expected = f"fitting the pick is expected to take about {seconds:.3g} s"
-        found.append(f"{expected}; set a limit of time to pick a quicker model")
+        found.append(f"{expected}; set max_seconds (--max-seconds) to pick a quicker model")
     return found
 
 
