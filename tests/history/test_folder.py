@@ -128,3 +128,18 @@ def test_nothing_there(tmp_path):
         iter_folder(tmp_path)
     with pytest.raises(BadFile, match="is neither a folder nor"):
         iter_folder(tmp_path / "nowhere")
+
+
+def test_the_list_can_leave_out_columns(folder):
+    text = [*map(str, range(11)), "none of them"]  # would be an error if it were used
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(text=text, day=20240101, y=y)
+    frame.to_csv(folder / "more.csv", index=False)
+    write_list(folder, "file,ignore,features", "more.csv,text; day,2")
+    [entry] = iter_folder(folder)
+    assert list(entry.load().X.columns) == ["a", "b"]
+    frame.assign(text="t").to_csv(folder / "more.csv", index=False)
+    write_list(folder, "file,ignore", "more.csv,txt")
+    with pytest.raises(
+        BadColumn, match="column 'txt': is not in the table; close names are: 'text'"
+    ):
+        iter_folder(folder)[0].load()

@@ -3,11 +3,13 @@
 import datetime as dt
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaod.tables._dates import days_in_numbers
+from metaod.tables import prepare
+from metaod.tables._dates import are_dates, days_in_numbers
 
 EPOCH = dt.date(1970, 1, 1)
 MODERN = st.dates(dt.date(1974, 1, 1), dt.date(2100, 12, 31))
@@ -45,3 +47,29 @@ def test_years_and_gaps():
 )
 def test_other_numbers_are_no_dates(number):
     assert np.isnan(days_in_numbers(np.array([number]))).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_date"),
+    [("created_ts", True), ("timestamp", True), ("orderTime", True), ("Date", True), ("date", True),
+     ("lifetime", False), ("parts", False), ("revenue", False)],
+)  # fmt: skip
+def test_seconds_are_dates_if_the_name_says_so(name, is_date):
+    seconds = np.random.default_rng(0).integers(1_700_000_000, 1_710_000_000, 50).astype(float)
+    assert are_dates(name, seconds) == is_date
+    assert are_dates(name, seconds * 1000) == is_date
+    assert not are_dates(name, seconds / 1e6)
+
+
+def test_numbers_that_are_surely_dates_are_not_used_unless_named():
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"sold": 20240101 + generator.integers(0, 28, 50), "w": generator.random(50)}
+    )
+    record = prepare(frame).record.columns[0]
+    assert (record.kind, record.action) == ("date", "dropped")
+    assert prepare(frame, time="sold").X[:, 0].max() < 20_000
+    for role in ({"only": ["sold", "w"]}, {"category": "sold"}):
+        assert prepare(frame, **role).record.columns[0].is_used
+    frame.loc[7, "sold"] = 20240132
+    assert prepare(frame).record.columns[0].kind == "numeric"

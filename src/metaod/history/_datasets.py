@@ -13,7 +13,7 @@ import pandas as pd
 
 from metaod.errors import BadColumn, BadFile
 from metaod.history._fingerprint import fingerprint
-from metaod.tables import Table, read_table
+from metaod.tables import Roles, Table, read_table
 
 LABELLED_FILE_ENDINGS = re.compile(
     r"\.(?i:npz|mat|h5|hdf5|parquet|pq|xlsx|(?:arff|csv|tsv)(?:\.gz)?)$"
@@ -78,6 +78,7 @@ def read_labelled(
     origin: str,
     labels: tuple[str, ...] = ("y",),
     drop: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
 ) -> LabelledDataset:
     """Read a labelled file.
 
@@ -90,22 +91,29 @@ def read_labelled(
     labels : tuple of str
         Possible names of the label; the first that exists is used.
     drop : tuple of str
-        Columns that are not part of X; case is ignored.
+        Columns that are not part of X, if the table has them; case is ignored.
+    ignore : tuple of str
+        Columns that are not part of X; a name that the table does not have is an error.
     """
-    table = _read_first(path, labels)
+    roles = Roles(ignore=ignore)
+    table = _read_first(path, labels, roles)
+    roles.check_names(list(map(str, table.frame.columns)), str(path))
     if table.label is None:
         raise AssertionError("a label was named, so the table has one")
     unwanted = {column.casefold() for column in drop}
-    kept = [str(column).casefold() not in unwanted for column in table.frame.columns]
+    kept = [
+        str(column).casefold() not in unwanted and column not in ignore
+        for column in table.frame.columns
+    ]
     X = table.frame.loc[:, kept]
     return LabelledDataset(name, X, table.label, origin, fingerprint(X, table.label), path)
 
 
-def _read_first(path: Path, labels: tuple[str, ...]) -> Table:
+def _read_first(path: Path, labels: tuple[str, ...], roles: Roles) -> Table:
     errors = []
     for label in labels:
         try:
-            return read_table(path, label=label)
+            return read_table(path, label=label, unused=roles.is_unused)
         except BadColumn as error:
             errors.append(error)
     raise errors[0]
@@ -135,6 +143,8 @@ class FolderEntry:
         As given in the list, else empty.
     origin_is_listed : bool
         Whether the origin is from the list; otherwise it is the name.
+    ignore : tuple of str
+        Columns that are left out, as given in the list.
     """
 
     name: str
@@ -148,6 +158,7 @@ class FolderEntry:
     source: str = ""
     licence: str = ""
     origin_is_listed: bool = False
+    ignore: tuple[str, ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -157,7 +168,9 @@ class FolderEntry:
     def load(self) -> LabelledDataset:
         """Read the file, and check that it has the shape given in the list."""
         name, labels = self.full_name, (self.label,)
-        dataset = read_labelled(self.path, name=name, origin=self.origin, labels=labels)
+        dataset = read_labelled(
+            self.path, name=name, origin=self.origin, labels=labels, ignore=self.ignore
+        )
         n_rows, n_columns = dataset.X.shape
         if self.rows not in (None, n_rows) or self.columns not in (None, n_columns):
             listed = f"{self.rows or '?'} × {self.columns or '?'}"
@@ -175,9 +188,10 @@ def iter_folder(path: "str | PathLike[str]", *, label: str = "y") -> list[Folder
         The folder, or a CSV file that lists datasets. A ``catalogue.csv`` in the folder is such
         a list: one dataset a line, under a header with ``file``, or with ``name`` and optionally
         ``collection``, which mean the file ``collection/name.ext``. The columns ``origin``,
-        ``samples``, ``features``, ``source``, ``licence`` and ``in_paper_st_table`` (yes or no)
-        are optional. Without a list, every file of a format that can hold a labelled table is a
-        dataset: its folder is its collection and its name its origin.
+        ``samples``, ``features``, ``source``, ``licence``, ``ignore`` (columns to leave out,
+        separated by semicolons) and ``in_paper_st_table`` (yes or no) are optional. Without a
+        list, every file of a format that can hold a labelled table is a dataset: its folder is its
+        collection and its name its origin.
     label : str, default="y"
         The label's column, or variable in a file of variables.
 
@@ -254,6 +268,7 @@ def _entry_of(record: dict[str, str], path: Path, line: int, label: str) -> Fold
         source=fields.get("source", ""),
         licence=fields.get("licence", ""),
         origin_is_listed=bool(fields.get("origin")),
+        ignore=tuple(filter(None, map(str.strip, fields.get("ignore", "").split(";")))),
     )
 
 

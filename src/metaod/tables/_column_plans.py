@@ -18,6 +18,7 @@ from metaod.tables._column_values import (
     read_as_labels,
     read_column,
 )
+from metaod.tables._dates import are_dates
 from metaod.tables._drift import Usual
 from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkMissing, OneHot
 from metaod.tables._notations import Notation
@@ -154,7 +155,8 @@ def _plan_numbers(
             why = "its values number the rows"
         if why:
             return _unused(record, "identifier", why, len(values), rules)
-    if column.kind == "date" and name not in roles.time:
+    surely_dates = column.whole and roles.may_leave_out(name) and are_dates(name, shown)
+    if surely_dates or (column.kind == "date" and name not in roles.time):
         why = f"dates are not used unless named in 'time' (--time {name!r})"
         return _unused(record, "date", why, len(values), rules)
     if column.kind == "boolean":
