@@ -45,7 +45,7 @@ def record_of(prepared, name):
 def test_ignored_columns_and_ids_are_not_used(frame):
     frame.loc[::2, "price"] = np.nan  # no indicator of gaps either
     prepared = prepare(frame, ignore="price", id=["note"])
-    assert used(prepared) == {"weight", "zone", "day"}
+    assert used(prepared) == {"weight", "zone"}
     assert not any("price" in name or "note" in name for name in prepared.names)
     assert record_of(prepared, "price").role == "ignored"
     assert record_of(prepared, "note").role == "id"
