@@ -277,3 +277,21 @@ def test_ranks_and_flags_of_the_highest():
     assert found.flags.tolist() == [0, 1, 0, 0]
     assert found.ranks.tolist() == [4, 1, 1, 3]
     assert writing.Choice().rows_of(found) is None
+
+
+def test_formulas_are_copied_or_written_as_text(tmp_path):
+    path = tmp_path / "t.csv"
+    cells = ["=1+2", "+cmd|x", "-2+3", "@SUM(A1)", "\t=1", "-2.5", "+1e5", "-", "plain", "- 5 %"]
+    rows = "".join(f'"{cell}",{place}\n' for place, cell in enumerate(cells))
+    path.write_text(f'"=name",b\n{rows}')
+    found = found_in(path, text=["=name"])
+    for ending in ("csv", "tsv", "csv.gz"):
+        target = tmp_path / f"copied.{ending}"
+        write_scored(found, target)
+        assert pd.read_csv(target, sep=None, engine="python")["=name"].tolist() == cells
+        write_scored(found, target, Choice(no_formulas=True))
+        written = pd.read_csv(target, sep=None, engine="python", dtype=str)
+        assert list(written) == ["'=name", "b", "score", "rank", "flag"]
+        expected = [f"'{cell}" for cell in cells[:5]] + cells[5:]
+        assert written["'=name"].tolist() == expected
+        assert written["score"].astype(float).tolist() == found.scores.tolist()

@@ -59,6 +59,13 @@ def detect(
     flagged_only: Annotated[
         bool, typer.Option("--flagged-only", help="Write only the rows that are flagged.")
     ] = False,
+    no_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--no-formulas",
+            help="Write a ' before cells that a spreadsheet would run as formulas (=, +, -, @).",
+        ),
+    ] = False,
     contamination: Annotated[
         str,
         typer.Option(
@@ -101,7 +108,7 @@ def detect(
     correct; 1 a defect in metaod; 130 interrupted.
     """  # fmt: skip
     share = _share(contamination)
-    choice = Choice(sort=sort, flagged_only=flagged_only)
+    choice = Choice(sort=sort, flagged_only=flagged_only, no_formulas=no_formulas)
     _refuse_together(contamination, top_n, output, choice, json=json)
     if apply is not None:
         defaults = {name: default for name, (_, default) in {**PICKING, **COLUMNS}.items()}
@@ -270,7 +277,8 @@ def _refuse_together(
         what = "--json and '-o -' both write to stdout"
         raise UserError(what, where=_COMMAND, remedy="name a file for -o")
     if output is None and choice != Choice():
-        option = "--sort" if choice.sort else "--flagged-only"
+        options = ("--sort", choice.sort), ("--flagged-only", choice.flagged_only)
+        option = next((name for name, is_given in options if is_given), "--no-formulas")
         what = f"{option} concerns the file that -o writes"
         raise UserError(what, where=_COMMAND, remedy="add -o FILE; the screen shows --top N rows")
 

@@ -16,20 +16,41 @@ _EXACT = 10**15  # larger whole numbers are not all exact as doubles
 _XLSX_ROWS, _XLSX_COLUMNS, _XLSX_CHARACTERS = 2**20, 2**14, 2**15 - 1
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")  # as Excel escapes them, and CR
 
+_FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
+_SIGNED_NUMBER = re.compile(r" *[+-](?:[0-9.,' ]*(?:[eE][+-]?[0-9]+)? ?%?|inf|nan) *")
+
 Write = Callable[[Any, BinaryIO], None]
 """Writes an Arrow table or a frame to a binary stream."""
 
 
-def write_csv(cells: Any, stream: BinaryIO, *, delimiter: str = ",", header: bool = True) -> None:
+def write_csv(
+    cells: Any,
+    stream: BinaryIO,
+    *,
+    delimiter: str = ",",
+    header: bool = True,
+    no_formulas: bool = False,
+) -> None:
     """Write UTF-8 with quotes where they are needed."""
     text = io.TextIOWrapper(stream, "utf-8", newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    change = without_formula if no_formulas else lambda value: value
     if header:
-        writer.writerow(_names(cells))
+        writer.writerow([change(name) for name in _names(cells)])
     for row in _rows(cells):
-        writer.writerow([_text(value) for value in row])
+        writer.writerow([change(_text(value)) for value in row])
     text.flush()
     text.detach()  # the caller closes the stream
+
+
+def without_formula(value: Any) -> Any:
+    """Put a quote before text that a spreadsheet would run as a formula; numbers stay.
+
+    >>> [without_formula(text) for text in ("=1+2", "@SUM(A1)", "-2,5", "-", "plain")]
+    ["'=1+2", "'@SUM(A1)", '-2,5', '-', 'plain']
+    """
+    is_formula = isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA_BEGINS)
+    return f"'{value}" if is_formula and not _SIGNED_NUMBER.fullmatch(value) else value
 
 
 def write_tsv(cells: Any, stream: BinaryIO) -> None:

@@ -30,10 +30,11 @@ _LEGAL = "a file that ends in .csv, .tsv, .jsonl (or these with .gz), .xlsx or .
 
 @dataclass(frozen=True)
 class Choice:
-    """Which rows are written, and whether the most outlying ones come first."""
+    """Which rows are written, whether the most outlying ones come first, and formulas as text."""
 
     sort: bool = False
     flagged_only: bool = False
+    no_formulas: bool = False  # in delimited text; other formats never hold one
 
     def rows_of(self, found: Detection) -> "npt.NDArray[np.intp] | None":
         """Return the places of the rows to write; None for the table as it is."""
@@ -132,7 +133,10 @@ def write_scored(found: Detection, target: Target, choice: Choice | None = None)
     names = _added_names(found.table)
     if found.table.original is not None:
         found.table.original.check_unchanged()
-    write = partial(_write_to, found, target, names, (choice or Choice()).rows_of(found))
+    choice = choice or Choice()
+    write = partial(
+        _write_to, found, target, names, choice.rows_of(found), no_formulas=choice.no_formulas
+    )
     if target == "-":
         sys.stdout.flush()
         write(sys.stdout.buffer)
@@ -187,10 +191,14 @@ def _write_to(
     names: Sequence[str],
     rows: "npt.NDArray[np.intp] | None",
     stream: BinaryIO,
+    *,
+    no_formulas: bool,
 ) -> None:
     ending = ".csv" if target == "-" else _ending(Path(str(target))).removesuffix(".gz")
     original = found.table.original
-    if original is None or original.raw is None:
+    if no_formulas and formats.WRITERS[ending] in (formats.write_csv, formats.write_tsv):
+        _write_without_formulas(found, rows, ending, stream)
+    elif original is None or original.raw is None:
         formats.WRITERS[ending](scored_cells(found, rows), stream)
     elif target == "-" or _keeps_delimiter(original, ending):
         scores, ranks, flags = found.scores.tolist(), found.ranks.tolist(), found.flags.tolist()
@@ -206,6 +214,21 @@ def _write_to(
         formats.write_csv(text, stream, delimiter=delimiter, header=header)
     else:
         formats.WRITERS[ending](scored_cells(found, rows), stream)
+
+
+def _write_without_formulas(
+    found: Detection, rows: "npt.NDArray[np.intp] | None", ending: str, stream: BinaryIO
+) -> None:
+    original, delimiter, header = found.table.original, ",", True
+    raw = None if original is None else original.raw
+    if raw is not None:
+        header = raw.header
+    if formats.WRITERS[ending] is formats.write_tsv:
+        delimiter = "\t"
+    elif raw is not None and raw.delimiter != " ":
+        delimiter = raw.delimiter
+    cells = scored_cells(found, rows, as_text=raw is not None)
+    formats.write_csv(cells, stream, delimiter=delimiter, header=header, no_formulas=True)
 
 
 def _score_text(score: float, decimal: str) -> str:
