@@ -340,6 +340,28 @@ def test_other_units_in_later_rows_are_refused(first, then):
             preparation.transform(table)
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "values"),
+    [
+        (["98,65 €", "5,00 €"], ["1.234,50 €", "5,00 €"], [1234.5, 5]),
+        (["5 €", "12 €"], ["5,50 €", "12,00 €"], [5.5, 12]),
+        (["$5", "$12.50"], ["$1,234", "$2,345"], [1234, 2345]),
+        (["1.234,50 €", "5,00 €"], ["98,65 €", "5,00 €"], [98.65, 5]),
+    ],
+)
+def test_later_numbers_may_be_larger_or_have_decimals(first, then, values):
+    preparation = fitted(first)
+    assert both_ways(preparation, then) == values
+    assert preparation.transform(read_table(later(then))).record.messages == ()
+
+
+def test_later_dates_may_have_another_separator():
+    preparation = fitted(["14/03/2024", "15/03/2024", "16/04/2024"], time="v")
+    assert both_ways(preparation, ["01.02.2024", "03.04.2024"]) == [
+        days("2024-02-01"), days("2024-04-03"),
+    ]  # fmt: skip
+
+
 def test_a_named_category_keeps_its_texts():
     preparation = fitted(["$1", "$2", "$1", "$2"], category="v")
     frame = later(["$1", "$2"])

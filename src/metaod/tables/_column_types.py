@@ -122,7 +122,8 @@ class ColumnTyper:
         marks = {
             item.decimal
             for item in settled
-            if isinstance(item, NumberNotation) and (item.decimal == "," or item.thousands)
+            if isinstance(item, NumberNotation) and item.decimal
+            if item.decimal == "," or item.thousands
         }
         if self.hints.dayfirst is None and ("dmy" in orders) != ("mdy" in orders):
             self.hints = replace(self.hints, dayfirst="dmy" in orders)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from metaod.errors import BadColumn, UserError
 from metaod.tables._dates import days_in_numbers
-from metaod.tables._notations import Notation
+from metaod.tables._notations import Notation, widened
 from metaod.tables._objects import (
     Labels,
     is_text,
@@ -107,6 +107,8 @@ def read_in_notation(
             stamp = parse_date(column.texts[place])
             if stamp is not None:
                 values[place], fits[place] = stamp, True
+    if not fits.all() and (other := widened(notation, column.texts)) is not None:
+        values, fits = other.parse(column.texts)
     fails = spread(~fits, False, column.codes)
     if fails.any():
         row = int(np.argmax(fails))

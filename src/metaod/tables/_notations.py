@@ -74,9 +74,14 @@ def find_notation(
     rivals = [item for item in found if item.fits.all() and _differ(item, best)]
     if best.fits.all() and rivals:
         best = _settle(best, rivals[0], texts, hints)
-    if isinstance(best.notation, NumberNotation):
+    notation = best.notation
+    if isinstance(notation, NumberNotation):
         fitting = [text for text, fits in zip(texts, best.fits, strict=True) if fits]
-        best = replace(best, codes=are_codes(fitting, best.notation))
+        codes = are_codes(fitting, notation)
+        is_open = best.rival is None and notation.thousands not in (",", ".")
+        if is_open and not any(notation.decimal in text for text in fitting):
+            notation = replace(notation, decimal="")
+        best = replace(best, notation=notation, codes=codes)
     return best
 
 
@@ -104,6 +109,29 @@ def _settle(best: Found, rival: Found, texts: Sequence[str], hints: Hints) -> Fo
 def same_quantity(notation: Notation) -> bool:
     """Whether values in this notation mean the same as plain ones: not if they have units."""
     return not (isinstance(notation, NumberNotation) and notation.has_unit)
+
+
+def widened(notation: Notation, texts: Sequence[str]) -> Notation | None:
+    """Return a notation of later texts that reads the same quantity, None if there is none.
+
+    The fitted rows may have had no number with decimals or thousands, or another separator in
+    dates of the same order.
+    """
+    hints = Hints()
+    if isinstance(notation, NumberNotation):
+        hints = Hints(notation.decimal or ".", is_decimal_given=bool(notation.decimal))
+    elif isinstance(notation, DateNotation):
+        hints = Hints(dayfirst=notation.order != "mdy")
+    found = find_notation(texts, np.ones(len(texts), dtype=np.intp), hints)
+    if found is None or not found.fits.all():
+        return None
+    other, is_same = found.notation, False
+    if isinstance(notation, NumberNotation) and isinstance(other, NumberNotation):
+        groups = ("", notation.thousands or other.thousands)
+        is_same = other.mark == notation.mark and other.thousands in groups
+    elif isinstance(notation, DateNotation) and isinstance(other, DateNotation):
+        is_same = {notation.order, other.order} != {"dmy", "mdy"}
+    return other if is_same else None
 
 
 def notation_to_dict(notation: Notation | None) -> dict[str, Any] | None:

@@ -75,12 +75,12 @@ class NumberNotation:
 
     tag: ClassVar[str] = "numbers"
     dtype: ClassVar[str] = "float64"
-    decimal: str = "."
+    decimal: str = "."  # empty if no number had one
     thousands: str = ""
     mark: str = ""  # a currency sign, a percent sign or a unit
 
     def __post_init__(self) -> None:
-        if self.decimal not in (".", ",") or self.thousands not in ("", ",", ".", "'", " "):
+        if self.decimal not in ("", ".", ",") or self.thousands not in ("", ",", ".", "'", " "):
             raise ValueError(f"{self!r} is not a notation of numbers")
 
     @cached_property
@@ -103,7 +103,7 @@ class NumberNotation:
 
     @cached_property
     def _pattern(self) -> "re.Pattern[str]":
-        mark, group = re.escape(self.decimal), re.escape(self.thousands)
+        mark, group = re.escape(self.decimal) or "(?!)", re.escape(self.thousands)
         whole = r"[0-9]+"
         if self.thousands:
             whole = rf"[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|{whole}"
@@ -143,13 +143,11 @@ class NumberNotation:
         self, texts: Sequence[str]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], bool]:
         """Read the texts in the usual forms, by Arrow: in Python a text takes ten times longer."""
-        plain = texts if "".join(texts).isascii() else [simplified(text) for text in texts]
-        column = pc.utf8_trim_whitespace(pa.array(plain, pa.large_string()))
+        column = arrow_texts(texts)
         group, mark = re.escape(self.thousands), re.escape(self.mark)
-        body = "(?:0|[1-9][0-9]*" + (
-            rf"|[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+)" if group else ")"
-        )
-        body += rf"(?:{re.escape(self.decimal)}[0-9]+)?"
+        grouped = rf"|[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+" if group else ""
+        part = rf"(?:{re.escape(self.decimal)}[0-9]+)?" if self.decimal else ""
+        body = rf"(?:0|[1-9][0-9]*{grouped}){part}"
         usual = rf"^-?{body} ?{mark}$"
         if self.is_currency:
             usual = rf"{usual}|^(?:-?(?:{mark} ?)?|{mark} ?-){body}$"
@@ -158,7 +156,7 @@ class NumberNotation:
         column = pc.if_else(fits, column, "0")
         for gone in (self.mark, self.thousands, " "):
             column = pc.replace_substring(column, gone, "") if gone else column
-        column = pc.replace_substring(column, self.decimal, ".")
+        column = pc.replace_substring(column, self.decimal or ".", ".")
         is_whole = not self._shift and not pc.any(pc.match_substring(column, ".")).as_py()
         if self._shift:
             power = pa.scalar(f"e{self._shift}", column.type)

@@ -369,9 +369,14 @@ def _as_fitted(
         is_plain = notation is None and plan.record.kind not in ("category", "text")
         if own.notation == notation or (is_plain and same_quantity(own.notation)):
             return column, note
-        text = own.labels.to_series().to_numpy()
-        column = pd.Series(text, index=column.index, name=column.name, dtype=object)
-        note = f"read as {notation.words()}, as the fitted rows were" if notation else ""
+        cells = own.labels.to_series().to_numpy()
+        text = pd.Series(cells, index=column.index, name=column.name, dtype=object)
+        if notation is None:
+            return text, note
+        read = read_in_notation(text, notation, missing)
+        if not read.equals(column.astype(read.dtype)):
+            note = f"read as {notation.words()}, as the fitted rows were"
+        return read, note
     return (column if notation is None else read_in_notation(column, notation, missing)), note
 
 
