@@ -218,16 +218,17 @@ def _check_records(source: Source, dialect: Dialect) -> None:
 
 
 class _Lines:
-    """The lines at which rows begin, found by one pass for any number of rows."""
+    """The lines at which rows begin, found by one pass over the text when the first is wanted."""
 
     def __init__(self, source: Source, dialect: Dialect) -> None:
-        self._records = islice(_records(source, dialect), int(dialect.header), None)
-        self._lines = array("q")
+        self._source, self._dialect = source, dialect
+        self._lines: array[int] = array("q")
 
     def line_of(self, row: int) -> int:
-        while len(self._lines) <= row:
-            self._lines.append(next(self._records).first_line)
-        return self._lines[row]
+        if not self._lines:
+            records = _records(self._source, self._dialect)
+            self._lines.extend(record.first_line for record in records)
+        return self._lines[row + self._dialect.header]
 
 
 def _records(source: Source, dialect: Dialect) -> Iterator[_Record]:
