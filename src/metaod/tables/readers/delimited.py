@@ -8,7 +8,8 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -203,16 +204,18 @@ def _check_records(source: Source, dialect: Dialect) -> None:
     """Raise :class:`BadFile` at the first record with an open quote or a wrong width."""
     width = len(dialect.names)
     ragged: BadFile | None = None
-    records = _records(source, dialect)
-    for record in records:
-        if any(field.endswith(_END) for field in record.fields) and record.fields != [_END]:
-            what = "a quote is opened in this record and never closed"
-            remedy = 'close it, or write a quote inside a field as ""'
-            raise BadFile(source.name, what, line=record.first_line, remedy=remedy)
-        if ragged is None and len(record.fields) != width and record.fields != [_END]:
-            ragged = _ragged_error(source, dialect, record, _n_short_below(records, width))
-            if record.last_line == record.first_line:
-                break  # no open quote can have caused it
+    with closing(_records(source, dialect)) as records:
+        for record in records:
+            if any(field.endswith(_END) for field in record.fields) and record.fields != [_END]:
+                what = "a quote is opened in this record and never closed"
+                remedy = 'close it, or write a quote inside a field as ""'
+                raise BadFile(source.name, what, line=record.first_line, remedy=remedy)
+            if ragged is None and len(record.fields) != width and record.fields != [_END]:
+                if record.last_line == record.first_line:  # no open quote can have caused it
+                    below = _n_short_below(records, width)
+                    ragged = _ragged_error(source, dialect, record, below)
+                    break
+                ragged = _ragged_error(source, dialect, record, None)
     if ragged is not None:
         raise ragged
 
@@ -231,7 +234,7 @@ class _Lines:
         return self._lines[row + self._dialect.header]
 
 
-def _records(source: Source, dialect: Dialect) -> Iterator[_Record]:
+def _records(source: Source, dialect: Dialect) -> Generator[_Record, None, None]:
     with (
         source.open() as stream,
         io.TextIOWrapper(stream, "utf-8-sig", newline="") as text,
