@@ -167,8 +167,8 @@ def _training_scores(detector: Any, spec: ModelId, n_rows: int) -> Scores:
 class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
     """A PyOD detector that averages the standardised scores of several models.
 
-    Each model's scores are standardised by the mean and standard deviation of its training scores
-    and limited to [-3, 6].
+    Each model's scores are standardised by the mean and standard deviation of its training scores;
+    beyond [-3, 6] they hardly grow (:meth:`ScoreScale.bounded`).
 
     Parameters
     ----------

@@ -12,7 +12,9 @@ REPAIRABLE = 0.01
 """Largest share of the rows whose scores may be NaN or infinite and are then repaired."""
 
 LIMITS = (-3.0, 6.0)
-"""Limits of standardised scores in an average: no member dominates the others."""
+"""Standardised scores beyond these hardly grow in an average: no member dominates the others."""
+
+_BEYOND = 0.01
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,18 @@ class ScoreScale:
         return centred / self.spread if self.spread > 0 else np.zeros_like(centred)
 
     def bounded(self, scores: Scores) -> Scores:
-        """Standardise scores and limit them, as they are averaged.
+        """Standardise scores, as they are averaged: within limits, and in their order beyond them.
+
+        Beyond a limit a score grows by a hundredth of its logarithm, so large ones are not tied.
 
         Examples
         --------
         >>> scale = ScoreScale.of(np.array([1.0, 3.0]), where="KNN()")
-        >>> scale.bounded(np.array([3.0, 9.0])).tolist()
-        [1.0, 6.0]
+        >>> scale.bounded(np.array([3.0, 9.0, 99.0, 9999.0])).round(3).tolist()
+        [1.0, 6.007, 6.045, 6.092]
         """
-        return np.clip(self.standardised(scores), *LIMITS)
+        standardised = self.standardised(scores)
+        limited = np.clip(standardised, *LIMITS)
+        beyond = standardised - limited
+        bent: Scores = limited + np.copysign(_BEYOND * np.log1p(np.abs(beyond)), beyond)
+        return bent
