@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from made_matrices import ANY_FINITE
+from scipy.stats import norm
 from sklearn.preprocessing import StandardScaler
 
 from metaod.errors import BadParameter, UserError
 from metaod.models import fit_scaling
+from metaod.models._scaling import SCALINGS
 
 
 def test_zscore_is_scikit_learns():
@@ -148,3 +150,97 @@ def test_any_finite_matrix_gives_finite_values_that_vary_or_a_clear_error(name, 
     # a scaling keeps the order of a column's values, but for those that it cuts to the same
     first = X[:, fitted.kept[0]]
     assert (np.diff(scaled[np.argsort(first, kind="stable"), 0]) >= 0).all()
+
+
+# columns in fixed units
+
+NORMAL_RANGE = norm.ppf(0.9) - norm.ppf(0.1)
+
+
+def with_fixed(n_rows=200, seed=0):
+    """Return a matrix of two measured columns between two in fixed units."""
+    rng = np.random.default_rng(seed)
+    rare = np.where(rng.random(n_rows) < 0.02, 1.5, 0.1)
+    X = np.column_stack([rare, rng.lognormal(size=(n_rows, 2)), rng.random(n_rows)])
+    return X, np.array([True, False, False, True])
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+def test_fixed_columns_are_shifted_and_come_last(name):
+    X, fixed = with_fixed()
+    scaled = fit_scaling(name, X, fixed).transform(X)
+    measured = X[:, ~fixed]
+    expected = fit_scaling(name, measured).transform(measured)
+    np.testing.assert_array_equal(scaled[:, :2], expected)
+    shifted = X[:, fixed] - X[:, fixed].mean(axis=0)
+    if name == "robust":
+        shifted /= NORMAL_RANGE
+    if name == "signedlog":
+        grid = norm.ppf((np.arange(200_000) + 0.5) / 200_000) / NORMAL_RANGE
+        shifted = _signed_log(shifted / NORMAL_RANGE) / _signed_log(grid).std()
+    np.testing.assert_allclose(scaled[:, 2:], shifted, rtol=1e-4, atol=1e-12)
+
+
+def _signed_log(values):
+    return np.sign(values) * np.log1p(np.abs(values))
+
+
+@pytest.mark.parametrize("name", ["zscore", "robust", "signedlog", "none"])
+def test_a_fixed_unit_is_a_standard_deviation_of_a_normal_column(name):
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    scaled = fit_scaling(name, X, np.array([False, True])).transform(X)
+    assert scaled[:, 1].std() == pytest.approx(scaled[:, 0].std(), rel=0.05)
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+def test_no_fixed_column_is_the_plain_scaling(name):
+    X, _ = with_fixed()
+    plain = fit_scaling(name, X).transform(X)
+    np.testing.assert_array_equal(fit_scaling(name, X, np.zeros(4, bool)).transform(X), plain)
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+def test_constant_columns_are_dropped_beside_fixed_ones(name):
+    X, fixed = with_fixed()
+    X[:, 3] = 0.7
+    X[:, 1] = 5.0
+    assert fit_scaling(name, X, fixed).transform(X).shape == (200, 2)
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+@pytest.mark.parametrize("others", ["none", "constant", "rounding"])
+def test_fixed_columns_suffice(name, others):
+    X, fixed = with_fixed()
+    X[:, ~fixed] = 0.3
+    if others == "rounding":
+        X[::2, 1] = 0.1 + 0.2
+    if others == "none":
+        X, fixed = X[:, fixed], np.ones(2, bool)
+    scaled = fit_scaling(name, X, fixed).transform(X)
+    assert scaled.shape == (200, 2)
+    assert np.isfinite(scaled).all()
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+def test_constant_columns_in_fixed_units_alone_are_refused(name):
+    X = np.tile([0.5, 3.0], (50, 1))
+    for fixed in ([True, False], [True, True]):
+        with pytest.raises(UserError, match="every column is constant"):
+            fit_scaling(name, X, np.array(fixed))
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+@pytest.mark.parametrize("factor", [1e300, 1e-300])
+def test_huge_and_tiny_numbers_do_not_touch_fixed_columns(name, factor):
+    X, fixed = with_fixed()
+    expected = fit_scaling(name, X, fixed).transform(X)
+    X[:, ~fixed] *= factor
+    scaled = fit_scaling(name, X, fixed).transform(X)
+    np.testing.assert_array_equal(scaled[:, 2:], expected[:, 2:])
+    assert np.isfinite(scaled).all()
+
+
+def test_later_rows_are_shifted_by_the_fitted_means():
+    X, fixed = with_fixed()
+    fitted = fit_scaling("zscore", X, fixed)
+    np.testing.assert_array_equal(fitted.transform(X[:5]), fitted.transform(X)[:5])

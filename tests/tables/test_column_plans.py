@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaod.tables import Table, prepare
+from metaod.tables import SURPRISAL_UNIT, Table, prepare
 
 N = 100
 
@@ -19,6 +19,15 @@ def frame_with(values, name="v"):
 def record_of(values, name="v", **options):
     prepared = prepare(frame_with(values, name), **options)
     return prepared, prepared.record.columns[0]
+
+
+def record_of_text(values, **options):
+    """Prepare text that is named, so that it is kept although it is unrelated to the other."""
+    return record_of(values, only=["v", "other"], **options)
+
+
+def surprisal(counts, n_rows):
+    return -np.log(np.array(counts) / n_rows) / SURPRISAL_UNIT
 
 
 def with_gaps(n_gaps, gap=np.nan):
@@ -74,19 +83,8 @@ def test_missing_and_infinite_values_become_the_median_of_the_finite():
     prepared, record = record_of(values)
     assert prepared.X[:3, 0].tolist() == [51.0, 51.0, 51.0]
     assert (record.n_missing, record.n_infinite, record.fill) == (2, 1, 51.0)
-    assert record.indicator is None
     assert "2 missing and 1 infinite values filled with the median (51)" in record.sentence()
     assert prepared.record.imputed_share == pytest.approx(3 / (2 * N))
-
-
-@pytest.mark.parametrize(("n_gaps", "marked"), [(5, False), (6, True)])
-@pytest.mark.parametrize("gap", [np.nan, -np.inf])
-def test_an_indicator_marks_gaps_that_are_more_than_five_percent(n_gaps, marked, gap):
-    prepared, record = record_of(with_gaps(n_gaps, gap))
-    assert record.outputs == (("v", "v=missing") if marked else ("v",))
-    assert record.indicator == ("v=missing" if marked else None)
-    if marked:
-        assert prepared.X[:, 1].tolist() == [1.0] * n_gaps + [0.0] * (N - n_gaps)
 
 
 def test_the_median_of_huge_numbers_is_finite():
@@ -106,15 +104,10 @@ def test_constants_are_dropped_by_an_exact_test():
 
 
 @pytest.mark.parametrize("value", [7.0, "x", True, pd.Timestamp("2020-01-01")])
-@pytest.mark.parametrize(
-    ("n_gaps", "action", "outputs"), [(5, "dropped", ()), (6, "indicator only", ("v=missing",))]
-)
-def test_a_constant_with_many_gaps_keeps_only_their_indicator(value, n_gaps, action, outputs):
-    prepared, record = record_of([None] * n_gaps + [value] * (N - n_gaps))
-    assert (record.kind, record.action, record.outputs) == ("constant", action, outputs)
-    assert record.n_missing == n_gaps
-    if outputs:
-        assert prepared.X[:, 0].sum() == n_gaps
+def test_a_constant_with_gaps_is_dropped_and_its_gaps_count(value):
+    prepared, record = record_of([None] * 6 + [value] * (N - 6))
+    assert (record.kind, record.action, record.n_missing) == ("constant", "dropped", 6)
+    assert prepared.names == ("other", "gaps")
 
 
 @pytest.mark.parametrize("values", [[None] * 4, [np.nan] * 4, [np.inf, np.nan, -np.inf, np.inf]])
@@ -153,71 +146,65 @@ def test_booleans_become_zero_and_one():
     assert (record.kind, record.action) == ("boolean", "0 and 1")
 
 
-def test_missing_booleans_are_a_category_of_their_own_however_few():
+def test_missing_booleans_become_the_more_frequent_value():
     prepared, record = record_of([None] + [True] * 60 + [False] * 39)
-    assert record.outputs == ("v", "v=missing")
-    assert prepared.X[0, :2].tolist() == [1.0, 1.0]
+    assert record.outputs == ("v",)
+    assert prepared.X[0, 0] == 1.0
     assert "the more frequent value (1)" in record.sentence()
 
 
 # text and categories
 
 
-def test_text_with_few_values_is_one_hot_encoded_in_sorted_order():
-    prepared, record = record_of(["b", "a", None, "b"])
-    assert record.outputs == ("v=a", "v=b", "v=missing")
-    assert prepared.X[:, :3].tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0]]
-    assert (record.kind, record.action, record.fill) == ("category", "one-hot", None)
+def test_text_becomes_the_surprisal_of_its_values():
+    prepared, record = record_of_text(["b", "a", None, "b"])
+    assert record.outputs == ("v surprisal",)
+    np.testing.assert_allclose(prepared.X[:, 0], surprisal([2, 1, 1, 2], 4))
+    assert (record.kind, record.action, record.fill) == ("category", "surprisal", None)
+    assert (record.n_levels, record.n_missing) == (2, 1)
+    assert prepared.names == ("v surprisal", "other", "gaps")
+    assert prepared.fixed.tolist() == [True, False, True]
     assert prepared.record.categorical_share == 0.5
     assert prepared.record.imputed_share == pytest.approx(1 / 8)
 
 
-def test_text_with_many_values_becomes_its_frequency():
+def test_text_of_more_than_twenty_values_is_called_text():
     values = [f"town {place % 30}" for place in range(N)]
-    prepared, record = record_of(values)
-    assert (record.kind, record.action, record.outputs) == ("text", "frequency", ("v frequency",))
-    assert prepared.X[:, 0].tolist() == [(4 if place % 30 < 10 else 3) / N for place in range(N)]
+    prepared, record = record_of_text(values)
+    assert (record.kind, record.action, record.n_levels) == ("text", "surprisal", 30)
+    expected = surprisal([4 if place % 30 < 10 else 3 for place in range(N)], N)
+    np.testing.assert_allclose(prepared.X[:, 0], expected)
+    assert record_of_text([f"town {place % 20}" for place in range(N)])[1].kind == "category"
 
 
-def test_missing_text_has_a_frequency_of_its_own_and_an_indicator_where_it_is_much():
-    values = [None] * 10 + [f"town {place % 30}" for place in range(90)]
-    prepared, record = record_of(values)
-    assert record.outputs == ("v frequency", "v=missing")
-    assert prepared.X[0, :2].tolist() == [0.1, 1.0]
-    assert prepared.X[10, :2].tolist() == [0.03, 0.0]
-
-
-def test_text_whose_values_are_all_equally_frequent_says_nothing():
-    _, record = record_of([f"town {place % 25}" for place in range(N)])
-    assert (record.kind, record.action) == ("constant", "dropped")
-    assert "equally frequent" in record.sentence()
-
-
-def test_max_categories_sets_the_boundary():
-    values = ["a", "b", "c", "a", "a", "b"] * 5
-    assert record_of(values, max_categories=3)[1].action == "one-hot"
-    assert record_of(values, max_categories=2)[1].action == "frequency"
+def test_unrelated_text_is_not_used():
+    values = ["a", "b", "a", "b"] * 25
+    _, record = record_of(values)
+    assert (record.kind, record.action, record.outputs) == ("category", "dropped", ())
+    assert record.sentence() == (
+        "'v' (category) was dropped: it is unrelated to every other column."
+    )
+    _, record = record_of(sorted(values))
+    assert record.outputs == ("v surprisal",)
 
 
 def test_declared_categories_are_not_parsed_and_unused_ones_are_left_out():
     values = pd.Categorical([1, 2, 1, 2], categories=[3, 2, 1])
-    _, record = record_of(values)
-    assert record.outputs == ("v=1", "v=2")
+    _, record = record_of_text(values)
+    assert (record.kind, record.n_levels) == ("category", 2)
 
 
 def test_output_names_stay_apart():
-    frame = pd.DataFrame({"c": ["b", "missing", None, "b"], "c=b": [1.0, 2.0, 3.0, 4.0]})
-    prepared = prepare(frame)
-    assert prepared.names == ("c=b (2)", "c=missing", "c=missing (2)", "c=b")
-    assert prepared.record.columns[0].indicator == "c=missing (2)"
-
-
-def test_long_categories_are_cut_in_names_only():
-    long = ["x" * 80 + "a", "x" * 80 + "b"]
-    prepared, record = record_of(long * 2)
-    assert all(len(name) < 70 for name in record.outputs)
-    assert len(set(record.outputs)) == 2
-    assert prepared.X[:, :2].tolist() == [[1, 0], [0, 1]] * 2
+    frame = pd.DataFrame(
+        {
+            "c": ["b", "a", None, "b"],
+            "c surprisal": [1.0, 2.0, 3.0, 4.0],
+            "gaps": [4.0, 2.0, 3.0, 1.0],
+            "gaps (2)": [4.0, 2.0, 3.0, 0.0],
+        }
+    )
+    prepared = prepare(frame, only=list(frame))
+    assert prepared.names == ("c surprisal (2)", "c surprisal", "gaps", "gaps (2)", "gaps (3)")
 
 
 # text that is something else
@@ -280,12 +267,6 @@ def test_text_that_is_nearly_all_distinct_is_an_identifier():
     assert record_of([*values[:94], *["ab0"] * 6])[1].kind == "text"
 
 
-def test_text_identifiers_with_many_gaps_keep_their_indicator():
-    _, record = record_of([None] * 20 + [f"note {place}" for place in range(80)])
-    assert (record.kind, record.action) == ("identifier", "indicator only")
-    assert record.outputs == ("v=missing",)
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -335,22 +316,23 @@ def test_the_record_reads_as_sentences_and_as_json():
             "seen": pd.to_datetime(["2020-01-01", None, "2020-01-03", "2020-01-05"]),
         }
     )
-    prepared = prepare(frame, time="seen")
+    prepared = prepare(frame, time="seen", only=list(frame))
     age, town, seen = prepared.record.sentences()
     assert age == (
-        "'age' (numeric) was kept as it is; 1 missing value filled with the median (31) "
-        "and marked in 'age=missing'."
+        "'age' (numeric) was kept as it is; 1 missing value filled with the median (31)."
     )
     assert town == (
-        "'town' (category) was one-hot encoded in 3 columns; 1 missing value in 'town=missing'."
+        "'town' (category) was replaced by the surprisal of its 2 values; 1 missing value taken as "
+        "a separate value."
     )
     assert seen == (
         "'seen' (date) was written as days since 1970-01-01; 1 missing value filled with the "
-        "median (2020-01-03) and marked in 'seen=missing'."
+        "median (2020-01-03)."
     )
     assert str(prepared.record) == "\n".join(prepared.record.sentences())
     told = json.loads(json.dumps(prepared.record.to_dict()))
     assert [column["name"] for column in told["columns"]] == ["age", "town", "seen"]
+    assert told["evidence"] == ["gaps"]
     assert told["categorical_share"] == pytest.approx(1 / 3)
 
 

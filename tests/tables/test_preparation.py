@@ -10,7 +10,7 @@ import pytest
 from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.history import fingerprint
 from metaod.lab import load_dataset
-from metaod.tables import Preparation, Table, prepare
+from metaod.tables import SURPRISAL_UNIT, Preparation, Table, prepare
 
 N = 100
 
@@ -23,10 +23,10 @@ def frame():
             "id": rows,
             "size": np.where(rows % 10 == 0, np.nan, rows * 0.1),
             "good": rows % 3 == 0,
-            "town": [["Oslo", "Rome", "Lima"][row % 3] for row in rows],
-            "street": [f"street {row % 37 % 30}" for row in rows],
+            "town": [["Oslo", "Rome", "Lima", "Rome"][row // 25] for row in rows],
+            "street": [f"street {row // 9}" for row in rows],
             "seen": pd.Timestamp("2020-01-01") + pd.to_timedelta(rows, unit="h"),
-            "took": pd.to_timedelta(rows, unit="s"),
+            "took": pd.to_timedelta(np.where(rows == 60, 5, rows), unit="s"),
             "constant": 1.0,
             "sometimes": np.where(rows % 4 == 0, np.nan, 1.0),
         }
@@ -62,12 +62,12 @@ def test_single_rows_come_out_as_among_others(frame, fitted):
         assert part.index.tolist() == [row]
 
 
-def test_unseen_categories_are_zero_throughout(frame, fitted):
+def test_an_unseen_category_counts_as_one_of_a_single_row(frame, fitted):
     later = frame.iloc[:3].assign(town="Perth", street="elsewhere")
     prepared = fitted.transform(later)
     picture = pd.DataFrame(prepared.X, columns=prepared.names)
-    assert not picture.filter(like="town=").to_numpy().any()
-    assert not picture["street frequency"].any()
+    np.testing.assert_allclose(picture["town surprisal"], np.log(N) / SURPRISAL_UNIT)
+    np.testing.assert_allclose(picture["street surprisal"], np.log(N) / SURPRISAL_UNIT)
     town = prepared.record.columns[3]
     assert town.n_unseen == 3
     assert town.sentence().endswith("; 3 rows with a value not seen before.")
@@ -81,23 +81,22 @@ def test_new_gaps_get_the_fills_of_the_fitted_rows(frame, fitted):
     picture = pd.Series(prepared.X[1], index=prepared.names)
     finite = frame["size"].dropna()
     assert picture["size"] == finite.median()
-    assert picture["size=missing"] == 1.0
     assert picture["good"] == 0.0
-    assert picture[["town=Lima", "town=Oslo", "town=Rome"]].tolist() == [0.0, 0.0, 0.0]
-    assert picture["street frequency"] == 0.0
-    assert picture["sometimes=missing"] == 1.0
-    assert picture["took"] == 49.5
+    assert picture["took"] == 48.5
+    # text was never missing: a gap counts as a value of a single row
+    assert picture["town surprisal"] == pytest.approx(np.log(N) / SURPRISAL_UNIT)
     assert all(column.n_missing == 2 for column in prepared.record.columns)
     assert prepared.record.columns[3].sentence() == (
-        "'town' (category) was one-hot encoded in 3 columns; 2 missing values, 0 in all of them."
+        "'town' (category) was replaced by the surprisal of its 3 values; "
+        "2 missing values taken as a separate value."
     )
 
 
 def test_missing_columns_are_named_all(frame, fitted):
     with pytest.raises(BadColumn) as caught:
-        fitted.transform(frame.drop(columns=["size", "town", "sometimes"]))
+        fitted.transform(frame.drop(columns=["size", "town", "sometimes", "took"]))
     assert str(caught.value).startswith(
-        "column 'size': is not in the table, nor are 'town', 'sometimes'; "
+        "column 'size': is not in the table, nor are 'town', 'took'; "
     )
 
 
@@ -152,8 +151,9 @@ def test_another_type_that_cannot_be_parsed_is_refused(frame, fitted, name, valu
 
 
 def test_categories_match_across_types():
-    fitted = Preparation().fit(pd.DataFrame({"v": pd.Categorical([1, 2, 3, 1]), "w": [1, 2, 3, 4]}))
-    expected = [[1, 0, 0], [0, 1, 0]]
+    frame = pd.DataFrame({"v": pd.Categorical([1, 2, 3, 1]), "w": [1, 2, 3, 4]})
+    fitted = Preparation(only=["v", "w"]).fit(frame)
+    expected = np.log([2, 4]) / SURPRISAL_UNIT
     sparse = pd.arrays.SparseArray([1, 2])
     objects = pd.Series([1, 2.0], dtype=object)
     for values in (
@@ -165,7 +165,8 @@ def test_categories_match_across_types():
         objects,
     ):
         prepared = fitted.transform(pd.DataFrame({"v": values, "w": [0, 0]}))
-        assert prepared.X[:, :3].tolist() == expected
+        np.testing.assert_allclose(prepared.X[:, 0], expected)
+        assert prepared.record.columns[0].n_unseen == 0
 
 
 def test_an_array_is_taken_in_the_fitted_order():
@@ -201,9 +202,9 @@ def test_a_saved_preparation_does_the_same(frame, fitted):
 
 
 def test_parameters_are_saved_even_if_numpy_gave_them():
-    given = Preparation(max_columns=np.int64(7), indicator_share=np.float64(0.5)).fit(np.eye(3))
+    given = Preparation(max_bytes=np.int64(700), distinct_share=np.float64(0.5)).fit(np.eye(3))
     read = Preparation.from_dict(json.loads(json.dumps(given.to_dict())))
-    assert (read.max_columns, read.indicator_share) == (7, 0.5)
+    assert (read.max_bytes, read.distinct_share) == (700, 0.5)
 
 
 def test_an_unfitted_preparation_is_not_saved():
@@ -229,7 +230,7 @@ def _spoil(saved, path, value):
     [
         (["preparation"], 99),
         (["preparation"], None),
-        (["parameters", "max_columns"], 0),
+        (["parameters", "max_bytes"], 0),
         (["parameters", "colour"], "red"),
         (["n_rows"], 0),
         (["n_rows"], 1.5),
@@ -240,13 +241,37 @@ def _spoil(saved, path, value):
         (["columns", 1, "record", "name"], 5),
         (["columns", 1, "record", "kind"], "poem"),
         (["columns", 1, "record", "n_missing"], -1),
-        (["columns", 1, "record", "outputs"], ["size"]),
+        (["columns", 1, "record", "outputs"], ["size", "more"]),
         (["columns", 1, "encoder", "encoder"], "os.system"),
         (["columns", 1, "encoder", "fill"], float("inf")),
         (["columns", 1, "encoder", "fill"], "1"),
-        (["columns", 1, "encoder", "marks_missing"], 1),
-        (["columns", 4, "encoder", "shares"], [0.5]),
+        (["columns", 1, "record", "n_levels"], -1),
+        (["columns", 4, "encoder", "counts"], [9]),
+        (["columns", 4, "encoder", "counts"], [9] * 12),
+        (["columns", 4, "encoder", "counts"], [9] * 11 + [-1]),
+        (["columns", 4, "encoder", "counts"], [0] * 12),
+        (["columns", 4, "encoder", "n_rows"], 0),
         (["columns", 4, "encoder", "categories"], [1, 2]),
+        (["evidence"], None),
+        (["evidence"], "gaps"),
+        (["evidence"], []),
+        (["evidence"], ["gaps", "combinations", "more"]),
+        (["pairs"], None),
+        (["pairs"], "pairs"),
+        (["pairs"], []),
+        (["pairs", 0], "pair"),
+        (["pairs", 0, "category"], "size"),
+        (["pairs", 0, "category"], "nobody"),
+        (["pairs", 0, "number"], "town"),
+        (["pairs", 0, "number"], "constant"),
+        (["pairs", 0, "levels"], [1]),
+        (["pairs", 0, "levels"], []),
+        (["pairs", 0, "middles"], None),
+        (["pairs", 0, "middles", 0], "1"),
+        (["pairs", 0, "middles", 0], float("nan")),
+        (["pairs", 0, "spreads", 0], 0.0),
+        (["pairs", 0, "spread"], -1.0),
+        (["pairs", 0, "spread"], float("inf")),
     ],
 )
 def test_what_was_not_saved_by_us_is_refused(fitted, path, value):
@@ -272,33 +297,6 @@ def test_later_times_of_day_are_parsed():
 
 
 # bounds
-
-
-def test_the_widest_one_hot_columns_give_way_beyond_max_columns():
-    rows = range(60)
-    frame = pd.DataFrame(
-        {
-            "narrow": [f"n{row % 7 % 3}" for row in rows],
-            "wide": [f"w{row % 13 % 8}" for row in rows],
-            "x": np.arange(60.0),
-        }
-    )
-    assert prepare(frame).X.shape[1] == 3 + 8 + 1
-    prepared = prepare(frame, max_columns=6)
-    assert prepared.names == ("narrow=n0", "narrow=n1", "narrow=n2", "wide frequency", "x")
-    (message,) = prepared.record.messages
-    assert message == (
-        "One-hot encoding would have led to more than 6 columns (max_columns); "
-        "encoded by frequency instead: 'wide'."
-    )
-    assert prepare(frame, max_columns=1).X.shape[1] == 3
-
-
-def test_numbers_are_never_left_out_for_max_columns():
-    values = np.random.default_rng(0).normal(size=(5, 8))
-    prepared = prepare(values, max_columns=2)
-    assert prepared.X.shape == (5, 8)
-    assert prepared.record.messages == ()
 
 
 def test_max_bytes_is_checked_before_the_matrix_exists():
@@ -378,14 +376,11 @@ def test_arrays_that_are_not_rows_by_columns_are_refused(array):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("max_categories", -1),
-        ("max_categories", 2.5),
-        ("max_columns", 0),
-        ("max_columns", True),
         ("max_bytes", 0),
+        ("max_bytes", True),
         ("max_bytes", "1 GiB"),
-        ("indicator_share", 1.5),
-        ("indicator_share", None),
+        ("distinct_share", 1.5),
+        ("distinct_share", None),
         ("distinct_share", -0.1),
         ("distinct_share", float("nan")),
     ],

@@ -71,6 +71,9 @@ def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> No
     if hidden:
         out.print(f"... and {counted(hidden, 'more column')}; --all shows them")
     rows, columns = prepared.X.shape
-    out.print(f"prepared: {counted(rows, 'row')} × {counted(columns, 'numeric column')}")
+    evidence = ", ".join(map(repr, prepared.record.evidence))
+    with_evidence = f", with {evidence} of all columns" if evidence else ""
+    size = f"{counted(rows, 'row')} × {counted(columns, 'numeric column')}"
+    out.print(f"prepared: {size}{with_evidence}")
     for warning in _warnings(table, prepared):
         out.print(f"warning: {visible(without_parameters(warning))}", style="yellow")

@@ -88,6 +88,7 @@ def evaluate_models(
     budget: Budget | None = None,
     references: Sequence[Reference] = (),
     keep: Callable[[Scored], None] | None = None,
+    fixed: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[Evaluation]:
     """Score the models on one table and measure each against the labels.
 
@@ -109,6 +110,8 @@ def evaluate_models(
         Reference models, evaluated from the same scores.
     keep : callable, optional
         Called with each model's scores before they are dropped.
+    fixed : ndarray of bool, optional
+        Columns in fixed units: ``PreparedTable.fixed``.
 
     Yields
     ------
@@ -123,7 +126,8 @@ def evaluate_models(
     averages = AverageScores(filter(is_average, candidates), trials)
     models = [spec for spec in wanted if not is_average(spec)]
     everything = list(dict.fromkeys([*models, *others.members, *sorted(averages.members)]))
-    for scored in score_models(X, everything, trials=trials, mode=mode, budget=budget or Budget()):
+    limits = budget or Budget()
+    for scored in score_models(X, everything, trials=trials, mode=mode, budget=limits, fixed=fixed):
         others.add(scored)
         averages.add(scored)
         if scored.spec in wanted:

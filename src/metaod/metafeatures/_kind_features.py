@@ -1,15 +1,14 @@
 """What the columns of a table were before preparation: their kinds, gaps and levels.
 
-Kinds are those of the columns in use. The levels of a column of categories or text are counted in
-the prepared matrix, in which a gap is a level too. A matrix of numbers has only numeric columns.
+Kinds are those of the columns in use. In a column of categories or text a gap is a level too. A
+matrix of numbers has only numeric columns.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
-from metaod.models import Scores
-from metaod.tables import ColumnRecord, PreparedTable
+from metaod.tables import SURPRISAL_UNIT, PreparedTable
 
 RARE_SHARE = 0.05
 """A level of fewer rows than this share is rare."""
@@ -73,24 +72,10 @@ def _levels(prepared: PreparedTable) -> tuple[list[float], npt.NDArray[np.bool_]
     """Return the logarithm of each column's number of levels, and which rows have a rare level."""
     rare = np.zeros(len(prepared.X), dtype=np.bool_)
     logs = []
-    start = 0
+    places = {name: place for place, name in enumerate(prepared.names)}
     for column in prepared.record.columns:
-        stop = start + len(column.outputs)
-        if column.is_used and column.kind in {"category", "text"}:
-            shares = _level_shares(column, prepared.X[:, start:stop])
-            # the rows of one level add up to 1
-            n_levels = np.rint(np.sum(1 / shares) / len(shares))
-            logs.append(float(np.log(max(1.0, n_levels))))
-            rare |= shares < RARE_SHARE
-        start = stop
+        if column.n_levels and column.is_used:
+            logs.append(float(np.log(column.n_levels + (column.n_missing > 0))))
+            surprisal = prepared.X[:, places[column.outputs[0]]] * SURPRISAL_UNIT
+            rare |= surprisal > -np.log(RARE_SHARE) + 1e-9
     return logs, rare
-
-
-def _level_shares(column: ColumnRecord, outputs: npt.NDArray[np.float64]) -> Scores:
-    """Return the share of the rows that have the same level as each row."""
-    shares: Scores = outputs[:, 0].copy()  # encoded by frequency
-    if column.action == "one-hot":
-        shares = outputs @ outputs.mean(axis=0)
-    unseen = shares == 0  # levels of later rows
-    shares[unseen] = unseen.mean()
-    return shares

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from pyod.models.base import BaseDetector
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -13,8 +14,8 @@ from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Scores
 from metaod.models._family import family
 from metaod.models._model_id import ModelId
-from metaod.models._parameters import check_contamination, check_n_jobs
-from metaod.models._scaling import fit_scaling
+from metaod.models._parameters import check_contamination, check_fixed, check_n_jobs
+from metaod.models._scaling import FittedScaling, fit_scaling
 from metaod.models._score_scale import ScoreScale
 
 _BLOCK = 10_000
@@ -38,6 +39,8 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         Share of outliers, in (0, 0.5]; sets ``threshold_`` and ``labels_``.
     n_jobs : int or None, default=None
         Jobs, for a detector that can use several; scores do not depend on it.
+    fixed : ndarray of bool or None, default=None
+        Columns in fixed units, which the scaling does not stretch: ``PreparedTable.fixed``.
 
     Attributes
     ----------
@@ -61,11 +64,13 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         random_state: int | None = None,
         contamination: float = 0.1,
         n_jobs: int | None = None,
+        fixed: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         super().__init__(contamination=contamination)
         self.spec = spec
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.fixed = fixed
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - PyOD's signature
         """Scale the columns, then fit the detector; ``y`` is ignored."""
@@ -79,13 +84,13 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         X = check_array(X, dtype=np.float64)
         self._set_n_classes(None)
         self.n_features_in_ = X.shape[1]
-        scaling = fit_scaling(spec.scaling, X)
+        scaling = fit_scaling(spec.scaling, X, check_fixed("SpecDetector", self.fixed, X.shape[1]))
         scaled = scaling.transform(X)
         reason = own.why_not(dict(spec.params), *scaled.shape)
         if reason is not None:
             raise UserError(reason, where=spec.id, remedy="pick a model that applies to the table")
         try:
-            detector = self._build(spec)
+            detector = self._build(spec, scaling)
             detector.fit(scaled)
         except (UserError, MemoryError):
             raise
@@ -125,7 +130,7 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
     def _model(self) -> ModelId:
         return self.spec if isinstance(self.spec, ModelId) else ModelId.parse(self.spec)
 
-    def _build(self, spec: ModelId) -> Any:
+    def _build(self, spec: ModelId, scaling: FittedScaling) -> Any:
         own = family(spec.detector)
         given: dict[str, Any] = dict(spec.params)
         # scores do not need it, so it is not passed through a constructor's **kwargs
@@ -135,6 +140,8 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
             given["random_state"] = self.random_state
         if self.n_jobs is not None and "n_jobs" in own.accepts():
             given["n_jobs"] = self.n_jobs
+        if own.builtin and "n_fixed" in own.accepts():
+            given.update(n_fixed=scaling.fixed.size, fixed_unit=scaling.fixed_unit)
         with warnings.catch_warnings():
             # PyOD warns about its parameters that we never set
             warnings.simplefilter("ignore", FutureWarning)
@@ -182,6 +189,8 @@ class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no anno
         Share of outliers, in (0, 0.5]; sets ``threshold_`` and ``labels_``.
     n_jobs : int or None, default=None
         Jobs of the detectors that can use several.
+    fixed : ndarray of bool or None, default=None
+        Columns in fixed units, as in :class:`SpecDetector`.
 
     Attributes
     ----------
@@ -206,12 +215,14 @@ class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no anno
         random_state: int | None = None,
         contamination: float = 0.1,
         n_jobs: int | None = None,
+        fixed: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         super().__init__(contamination=contamination)
         self.specs = specs
         self.weights = weights
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.fixed = fixed
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - PyOD's signature
         """Fit every model and average the scores; ``y`` is ignored. If one fails, all do."""
@@ -219,7 +230,9 @@ class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no anno
         self.contamination: float = check_contamination(self.contamination)
         _checked_weights(self.weights, len(self.specs))
         X = check_array(X, dtype=np.float64)
-        build = partial(SpecDetector, random_state=self.random_state, n_jobs=self.n_jobs)
+        build = partial(
+            SpecDetector, random_state=self.random_state, n_jobs=self.n_jobs, fixed=self.fixed
+        )
         return self.take([build(spec).fit(X) for spec in self.specs])
 
     def take(self, detectors: Sequence[SpecDetector]) -> Self:

@@ -1,6 +1,6 @@
 """Scalings of the columns before a detector is fitted; each model has one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,12 @@ CORE = 0.75
 WIDEST = 300
 """Most columns that can be whitened: a larger covariance is mostly noise and slow to decompose."""
 
+NORMAL_RANGE = 2.5631031310892007
+"""The 10-90 % range of a standard normal column, which robust scaling divides by."""
+
+_NORMAL_LOG_SPREAD = 0.307386908358579
+"""Standard deviation of the signed logarithm of a standard normal column in robust units."""
+
 # a column whose spread is below this share of its largest value is constant up to rounding; a
 # z-score would turn the rounding errors into data
 _ROUNDING = 16 * np.finfo(np.float64).eps
@@ -30,6 +36,7 @@ class FittedScaling:
     """Columns kept, and the shift and factor of each: ``(x * unit - center) / scale``.
 
     ``unit`` is a power of two for each column: it keeps squares of huge or tiny values in range.
+    Columns in ``fixed`` units are only shifted by ``fixed_center``; they come last.
     """
 
     name: str
@@ -42,12 +49,28 @@ class FittedScaling:
     log_scale: Matrix | None = None
     white_center: Matrix | None = None
     whitening: Matrix | None = None
+    fixed: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    fixed_center: Matrix = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def fixed_unit(self) -> float:
+        """The scaled length of one fixed unit."""
+        return 1.0 / NORMAL_RANGE if self.name == "robust" else 1.0
 
     def transform(self, X: Matrix) -> Matrix:
         """Scale a matrix with the columns that it was fitted on."""
         if X.ndim != 2 or X.shape[1] != self.n_columns:
             legal = f"a matrix of {self.n_columns} columns"
             raise BadParameter("FittedScaling.transform", "X", legal, X.shape)
+        measured = self._measured(X)
+        if not self.fixed.size:
+            return measured
+        values = (X[:, self.fixed] - self.fixed_center) * self.fixed_unit
+        if self.name == "signedlog":
+            values = _signed_log(values / NORMAL_RANGE) / _NORMAL_LOG_SPREAD
+        return np.hstack([measured, values])
+
+    def _measured(self, X: Matrix) -> Matrix:
         result = np.ascontiguousarray(X[:, self.kept]) * self.unit
         result -= self.center
         result /= self.scale
@@ -62,7 +85,7 @@ class FittedScaling:
         return result
 
 
-def fit_scaling(name: str, X: Matrix) -> FittedScaling:
+def fit_scaling(name: str, X: Matrix, fixed: npt.NDArray[np.bool_] | None = None) -> FittedScaling:
     """Learn a scaling from a finite matrix; constant columns are dropped by every scaling.
 
     Parameters
@@ -77,6 +100,10 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
         ±20; it takes at most 300 columns, and at least two rows more than twice the columns.
     X : ndarray of float, shape (n_rows, n_columns)
         The matrix.
+    fixed : ndarray of bool, shape (n_columns,), optional
+        Columns in fixed units, such as the surprisal of categories: a value of 1 counts as one
+        standard deviation, however rare it is. They are shifted to mean 0 and not rescaled, so a
+        rare value is not moved far away. They are the last columns of the scaled matrix.
 
     Examples
     --------
@@ -90,18 +117,15 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
     """
     if name not in SCALINGS:
         raise BadParameter("ModelSpec", "scaling", SCALINGS, name)
+    if fixed is not None and fixed.any():
+        return _with_fixed(name, X, fixed)
     # numpy adds column-major arrays in another order, and the last bit of a mean decides on which
     # side of a histogram's edge tied values fall
     X = np.ascontiguousarray(X)
-    largest = np.abs(X).max(axis=0, initial=0.0)
-    # exact in floating point: ordinary data gets the same z-scores with or without it
-    outside = (largest > 1e100) | ((largest < 1e-100) & (largest > 0))
-    exponent = np.where(outside, np.frexp(largest)[1], 0)
-    unit = np.ldexp(1.0, -np.clip(exponent, -1000, 1000))
-    scaled = X * unit
+    scaled, unit = _in_range(X)
     center = scaled.mean(axis=0)
     scale = scaled.std(axis=0)
-    rounding = _ROUNDING * np.abs(scaled).max(axis=0, initial=0.0)
+    rounding = _rounding(scaled)
     kept = np.flatnonzero(scale > rounding)
     if kept.size == 0:
         problem = "every column is constant, there is nothing to compare rows by"
@@ -124,6 +148,41 @@ def fit_scaling(name: str, X: Matrix) -> FittedScaling:
         logs = _signed_log(robust)
         return replace(fitted, log_center=logs.mean(axis=0), log_scale=logs.std(axis=0))
     return fitted
+
+
+def _in_range(X: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the columns in units in which squares do not overflow, and these units."""
+    largest = np.abs(X).max(axis=0, initial=0.0)
+    # exact in floating point: ordinary data gets the same z-scores with or without it
+    outside = (largest > 1e100) | ((largest < 1e-100) & (largest > 0))
+    exponent = np.where(outside, np.frexp(largest)[1], 0)
+    unit = np.ldexp(1.0, -np.clip(exponent, -1000, 1000))
+    return X * unit, unit
+
+
+def _rounding(scaled: Matrix) -> Matrix:
+    return np.asarray(_ROUNDING * np.abs(scaled).max(axis=0, initial=0.0))
+
+
+def _with_fixed(name: str, X: Matrix, fixed: npt.NDArray[np.bool_]) -> FittedScaling:
+    """Learn the scaling of the measured columns, and the centres of those in fixed units."""
+    measured = np.flatnonzero(~fixed)
+    places = np.flatnonzero(fixed)
+    values = np.ascontiguousarray(X[:, places])
+    varies = values.min(axis=0) < values.max(axis=0)
+    places, center = places[varies], values[:, varies].mean(axis=0)
+    nothing = np.empty(0)
+    inner = FittedScaling(name, len(measured), np.empty(0, np.intp), nothing, nothing, nothing)
+    scaled, _ = _in_range(X[:, measured])
+    if (scaled.std(axis=0) > _rounding(scaled)).any() or not places.size:
+        inner = fit_scaling(name, X[:, measured])
+    return replace(
+        inner,
+        n_columns=X.shape[1],
+        kept=measured[inner.kept],
+        fixed=places,
+        fixed_center=center,
+    )
 
 
 def why_not_scaled(scaling: str, n_rows: int, n_columns: int) -> str | None:

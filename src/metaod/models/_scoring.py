@@ -19,6 +19,7 @@ from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._costs import Cost, why_too_costly
 from metaod.models._model_id import AVERAGE
+from metaod.models._parameters import check_fixed
 from metaod.models._scaling import fit_scaling
 from metaod.models._score_scale import REPAIRABLE, ScoreScale
 from metaod.models._spec import ModelSpec
@@ -130,6 +131,7 @@ def score_models(
     trials: int = 5,
     mode: Mode | str = Mode.FAST,
     budget: Budget = DEFAULT_BUDGET,
+    fixed: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[Scored]:
     """Score models on a table; each is yielded once a trial, in no particular order.
 
@@ -148,6 +150,8 @@ def score_models(
         Whether random models have PyOD's scores in distribution, or for that seed.
     budget : Budget, optional
         Limits for one model in one trial. A detector without a shared scorer is not limited.
+    fixed : ndarray of bool, optional
+        Columns in fixed units, which scalings do not stretch: ``PreparedTable.fixed``.
 
     Yields
     ------
@@ -167,7 +171,9 @@ def score_models(
         raise BadParameter("score_models", "trials", "an int in the range [1, inf)", trials)
     if mode not in tuple(Mode):
         raise BadParameter("score_models", "mode", [str(item) for item in Mode], mode)
-    return _score(_checked(X), list(dict.fromkeys(specs)), trials, Mode(mode), budget)
+    X = _checked(X)
+    fixed = check_fixed("score_models", fixed, X.shape[1])
+    return _score(X, list(dict.fromkeys(specs)), trials, Mode(mode), budget, fixed)
 
 
 def _checked(X: npt.ArrayLike) -> Matrix:
@@ -187,14 +193,19 @@ def _checked(X: npt.ArrayLike) -> Matrix:
 
 
 def _score(
-    X: Matrix, specs: Sequence[ModelSpec], trials: int, mode: Mode, budget: Budget
+    X: Matrix,
+    specs: Sequence[ModelSpec],
+    trials: int,
+    mode: Mode,
+    budget: Budget,
+    fixed: npt.NDArray[np.bool_] | None,
 ) -> Iterator[Scored]:
     by_scaling: dict[str, list[ModelSpec]] = defaultdict(list)
     for spec in specs:
         by_scaling[spec.scaling].append(spec)
     for scaling, group in by_scaling.items():
         try:
-            scaled = fit_scaling(scaling, X).transform(X)
+            scaled = fit_scaling(scaling, X, fixed).transform(X)
         except UserError as error:
             yield from without_scores(group, trials, CellState.FAILED, _describe(error))
             continue
@@ -218,7 +229,7 @@ def _score(
             for scored in _shared(scorer, scaled, served, trials, mode, budget):
                 yield from _for_each(scored, equivalent[scored.spec], len(X))
         for spec in one_by_one:
-            for scored in _fitted(X, spec, trials):
+            for scored in _fitted(X, spec, trials, fixed):
                 yield from _for_each(scored, equivalent[spec], len(X))
 
 
@@ -244,14 +255,16 @@ def _shared(
         yield Scored(spec, trial, CellState.FAILED, reason=reason)
 
 
-def _fitted(X: Matrix, spec: ModelSpec, trials: int) -> Iterator[Scored]:
+def _fitted(
+    X: Matrix, spec: ModelSpec, trials: int, fixed: npt.NDArray[np.bool_] | None
+) -> Iterator[Scored]:
     """Fit the detector that a user gets on the unscaled table, without a budget."""
     for _, seed in _trials([spec], trials):
         start = perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                scores = spec.to_pyod(random_state=seed).fit(X).decision_scores_
+                scores = spec.to_pyod(random_state=seed, fixed=fixed).fit(X).decision_scores_
         except Exception as error:
             # a detector may raise anything
             seconds = perf_counter() - start

@@ -9,6 +9,9 @@ from metaod.models._parameters import check_contamination
 from metaod.models._scaling import SCALINGS, why_not_scaled
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from metaod.models._detector import AverageDetector, SpecDetector
 
 
@@ -79,7 +82,11 @@ class ModelSpec(ModelId):
         return self.why_not(n_rows, n_columns) is None
 
     def to_pyod(
-        self, *, random_state: int | None = None, contamination: float = 0.1
+        self,
+        *,
+        random_state: int | None = None,
+        contamination: float = 0.1,
+        fixed: "npt.NDArray[np.bool_] | None" = None,
     ) -> "SpecDetector | AverageDetector":
         """Build a detector with PyOD's interface; parameters as of :class:`SpecDetector`."""
         from metaod.models._detector import (  # noqa: PLC0415 - needs PyOD, which is slow to import
@@ -93,5 +100,7 @@ class ModelSpec(ModelId):
             member.family.check_params(dict(member.params))
         share = check_contamination(contamination)
         if self.detector == AVERAGE:
-            return AverageDetector(self.members, random_state=random_state, contamination=share)
-        return SpecDetector(self, random_state=random_state, contamination=share)
+            return AverageDetector(
+                self.members, random_state=random_state, contamination=share, fixed=fixed
+            )
+        return SpecDetector(self, random_state=random_state, contamination=share, fixed=fixed)

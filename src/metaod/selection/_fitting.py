@@ -27,6 +27,8 @@ from metaod.selection._threshold import (
     threshold_of,
 )
 
+Fixed = npt.NDArray[np.bool_] | None  # which columns are in fixed units; None for no column
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -116,14 +118,14 @@ def fit_selection(
     1 % of the rows. If some members of an average fail, the others are averaged.
     """
     share = check_contamination(contamination)
-    X = selection.prepared.X
+    X, fixed = selection.prepared.X, selection.prepared.fixed
     notes: list[str] = []
     tried: set[ModelSpec] = set()
     detectors: list[SpecDetector] = []
     for spec in selection.specs():
         members = [member for member in members_of(spec) if member not in tried]
         tried.update(members)
-        detectors = _fit_those_that_work(members, X, random_state, n_jobs, notes)
+        detectors = _fit_those_that_work(members, X, fixed, random_state, n_jobs, notes)
         if detectors:
             break
     if not detectors:
@@ -140,23 +142,29 @@ def fit_models(
     models: Sequence[ModelSpec],
     X: Matrix,
     *,
+    fixed: Fixed = None,
     weights: Sequence[float] | None = None,
     contamination: Contamination = "auto",
     random_state: int = 0,
 ) -> Fitted:
     """Fit exactly these models and average them; raise an error if one fails."""
-    detectors = [_fit(spec, X, random_state, None) for spec in models]
+    detectors = [_fit(spec, X, fixed, random_state, None) for spec in models]
     share = check_contamination(contamination)
     return _finish(detectors, weights, X, share, random_state, None, [])
 
 
 def _fit_those_that_work(
-    models: Sequence[ModelSpec], X: Matrix, seed: int, n_jobs: int | None, notes: list[str]
+    models: Sequence[ModelSpec],
+    X: Matrix,
+    fixed: Fixed,
+    seed: int,
+    n_jobs: int | None,
+    notes: list[str],
 ) -> list[SpecDetector]:
     detectors = []
     for spec in models:
         try:
-            detectors.append(_fit(spec, X, seed, n_jobs))
+            detectors.append(_fit(spec, X, fixed, seed, n_jobs))
         except UserError as error:
             notes.append(f"{spec.id} was not used: {error.what}.")
         except MemoryError:
@@ -164,9 +172,9 @@ def _fit_those_that_work(
     return detectors
 
 
-def _fit(spec: ModelSpec, X: Matrix, seed: int, n_jobs: int | None) -> SpecDetector:
+def _fit(spec: ModelSpec, X: Matrix, fixed: Fixed, seed: int, n_jobs: int | None) -> SpecDetector:
     with _ignored_warnings():
-        detector = SpecDetector(spec, seed, n_jobs=n_jobs).fit(X)
+        detector = SpecDetector(spec, seed, n_jobs=n_jobs, fixed=fixed).fit(X)
     ScoreScale.of(detector.decision_scores_, where=spec.id)  # refuses what cannot be repaired
     return detector
 

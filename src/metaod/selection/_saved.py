@@ -117,7 +117,14 @@ class SavedPick:
         _refuse_costly(models, X.shape)
         feature_names = _feature_names(document, preparation)
         share, seed = parameters["contamination"], int(document["seed"])
-        fitted = fit_models(models, X, weights=weights, contamination=share, random_state=seed)
+        fitted = fit_models(
+            models,
+            X,
+            fixed=preparation.fixed_,
+            weights=weights,
+            contamination=share,
+            random_state=seed,
+        )
         notes = tuple(str(note) for note in document["notes"])
         fitted = replace(fitted, threshold=float(document["threshold"]), notes=notes)
         fitted = _compared(fitted, scores, document, path)

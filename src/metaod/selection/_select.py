@@ -90,7 +90,11 @@ class Selection:
         contamination : float, default=0.1
             Share of outliers, in (0, 0.5]; sets ``threshold_`` and ``labels_``.
         """
-        return self.best.to_pyod(random_state=self.random_state, contamination=contamination)
+        return self.best.to_pyod(
+            random_state=self.random_state,
+            contamination=contamination,
+            fixed=self.prepared.fixed,
+        )
 
     def explain(self, *, top: int = 5) -> Explanation:
         """Explain the pick by the `top` nearest historical datasets and main meta-features."""

@@ -162,7 +162,7 @@ def _recompute(
 ) -> list[Difference]:
     dataset = entry.load()
     try:
-        X = prepare(dataset.table).X
+        prepared = prepare(dataset.table)
     except UserError:
         # then no model has scores, and each of its cells must have failed
         return [
@@ -174,7 +174,15 @@ def _recompute(
     trials = max(cell.n_trials for cell in cells)
     found = defaultdict(list)
     with threadpool_limits(1):
-        for item in evaluate_models(X, dataset.y, models, trials=trials, mode=mode, budget=budget):
+        for item in evaluate_models(
+            prepared.X,
+            dataset.y,
+            models,
+            trials=trials,
+            mode=mode,
+            budget=budget,
+            fixed=prepared.fixed,
+        ):
             found[item.model].append(item)
     differences = []
     for cell in cells:

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from metaod.errors import BadFile, UserError
 from metaod.history import Evaluation, FolderEntry, Reference, evaluate_models
 from metaod.metafeatures import extract, schema
-from metaod.models import Budget, CellState, Matrix, Mode, ModelSpec, Scored
+from metaod.models import Budget, CellState, Mode, ModelSpec, Scored
 from metaod.store._records import MetaFeatureRecord
 from metaod.tables import PreparedTable, prepare
 
@@ -76,7 +76,7 @@ def run_task(task: BuildTask) -> TaskResult:
             metafeatures = _undefined_metafeatures(task.schemas)
         else:
             metafeatures = _extract(prepared, task.schemas)
-            evaluations = _evaluate(task, prepared.X, dataset.y, kept)
+            evaluations = _evaluate(task, prepared, dataset.y, kept)
     if kept and task.scores_folder is not None:
         _keep_scores(task.scores_folder, task.fingerprint, kept)
     evaluations.sort(key=lambda item: (item.model, item.trial))
@@ -112,7 +112,7 @@ def _extract(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFea
 
 
 def _evaluate(
-    task: BuildTask, X: Matrix, y: npt.NDArray[np.int8], kept: KeptScores
+    task: BuildTask, prepared: PreparedTable, y: npt.NDArray[np.int8], kept: KeptScores
 ) -> list[Evaluation]:
     if not task.lacking and not task.keep:
         return []
@@ -125,7 +125,7 @@ def _evaluate(
         return [
             evaluation
             for evaluation in evaluate_models(
-                X,
+                prepared.X,
                 y,
                 task.specs,
                 trials=task.trials,
@@ -133,6 +133,7 @@ def _evaluate(
                 budget=task.budget,
                 references=task.references,
                 keep=keep if task.keep else None,
+                fixed=prepared.fixed,
             )
             if (evaluation.model, evaluation.trial) in task.lacking
         ]

@@ -1,5 +1,6 @@
 """Read a file or frame, decide what each column is, and turn the table into a finite matrix."""
 
+from metaod.tables._encoders import SURPRISAL_UNIT
 from metaod.tables._original import Original
 from metaod.tables._preparation import Preparation, prepare
 from metaod.tables._reading import is_file, read_table, untyped_table
@@ -11,6 +12,7 @@ from metaod.tables.readers._source import check_plain_file
 
 __all__ = [
     "ROLE_NAMES",
+    "SURPRISAL_UNIT",
     "ColumnRecord",
     "Drift",
     "Names",

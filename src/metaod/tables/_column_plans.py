@@ -1,7 +1,7 @@
 """Plan how each column is encoded, from the rows that the preparation is fitted with."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,10 +20,10 @@ from metaod.tables._column_values import (
 )
 from metaod.tables._dates import are_dates
 from metaod.tables._drift import Usual
-from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkMissing, OneHot
+from metaod.tables._encoders import Drop, Encoder, KeepNumbers, Surprisal
 from metaod.tables._notations import Notation
 from metaod.tables._objects import Labels
-from metaod.tables._record import Action, ColumnKind, ColumnRecord, listed
+from metaod.tables._record import Action, ColumnKind, ColumnRecord
 from metaod.tables._roles import Roles
 
 _ACTIONS: dict[NumberKind, Action] = {
@@ -34,41 +34,30 @@ _ACTIONS: dict[NumberKind, Action] = {
 }
 
 
+_FEW_LEVELS = 20  # text of more levels is called text, not a category
+
+
 @dataclass(frozen=True)
 class PlanRules:
     """The checked parameters of a `Preparation`, which documents them."""
 
-    max_categories: int
-    max_columns: int
     max_bytes: int | None
-    indicator_share: float
     distinct_share: float
 
     def __post_init__(self) -> None:
-        _check_count("max_categories", self.max_categories, 0)
-        _check_count("max_columns", self.max_columns, 1)
-        if self.max_bytes is not None:
-            _check_count("max_bytes", self.max_bytes, 1, otherwise=" or None")
-        _check_share("indicator_share", self.indicator_share)
-        _check_share("distinct_share", self.distinct_share)
-
-    def are_many(self, n_gaps: int, n_rows: int) -> bool:
-        return bool(n_gaps > self.indicator_share * n_rows)
-
-
-def _check_count(name: str, value: object, least: int, otherwise: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        legal = f"an int in the range [{least}, inf){otherwise}"
-        raise BadParameter("Preparation", name, legal, value)
-
-
-def _check_share(name: str, value: object) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.integer | np.floating)
-        or not 0 <= value <= 1
-    ):
-        raise BadParameter("Preparation", name, "a float in the range [0, 1]", value)
+        limit, share = self.max_bytes, self.distinct_share
+        if limit is not None and (
+            isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1
+        ):
+            legal = "an int in the range [1, inf) or None"
+            raise BadParameter("Preparation", "max_bytes", legal, limit)
+        if (
+            isinstance(share, bool)
+            or not isinstance(share, int | float | np.integer | np.floating)
+            or not 0 <= share <= 1
+        ):
+            legal = "a float in the range [0, 1]"
+            raise BadParameter("Preparation", "distinct_share", legal, share)
 
 
 @dataclass(frozen=True)
@@ -78,13 +67,16 @@ class ColumnPlan:
     record: ColumnRecord
     encoder: Encoder
     note: str = ""
-    narrower: "ColumnPlan | None" = None  # with fewer outputs, if the matrix would be too wide
     notation: Notation | None = None  # of numbers, dates or durations that are text
     usual: Usual | None = None  # values of the fitted rows, to compare new ones with
 
     @property
     def n_outputs(self) -> int:
         return len(self.encoder.output_names(self.record.name))
+
+    def without_outputs(self, kind: ColumnKind, reason: str) -> "ColumnPlan":
+        """Return a plan that does not use the column."""
+        return _unused(replace(self.record, n_levels=0), kind, reason)
 
 
 def plan_column(
@@ -98,7 +90,8 @@ def plan_column(
     name = str(series.name)
     role = roles.role_of(name)
     if roles.is_unused(name):
-        return leave_out(series, "identifier" if role == "id" else "ignored", roles.reason(name))
+        kind: ColumnKind = "identifier" if role == "id" else "ignored"
+        return leave_out(series, kind, roles.reason(name), missing)
     column, reason = read_column(series, missing), ""
     if role == "category":
         column = replace(read_as_labels(series, missing), declared=True)
@@ -110,31 +103,30 @@ def plan_column(
         column = read_as(series, "date", missing, why=f"is named in {role!r}")
     if isinstance(column, Numbers):
         # an unused column keeps its note: it may be constant through rounding
-        plan = replace(_plan_numbers(name, column, rules, roles, reason), note=column.note)
+        plan = replace(_plan_numbers(name, column, roles, reason), note=column.note)
         plan = replace(plan, usual=Usual.of_numbers(column.values))
     else:
         plan = replace(_plan_labels(name, column, rules), usual=Usual.of_codes(column.codes))
     if name in typer.written:
         plan = replace(plan, notation=typer.written[name].notation)
-    return _counted(plan, series) if isinstance(plan.encoder, Drop) else plan
+    return _counted(plan, series, missing) if isinstance(plan.encoder, Drop) else plan
 
 
-def leave_out(series: "pd.Series[Any]", kind: ColumnKind, reason: str) -> ColumnPlan:
+def leave_out(
+    series: "pd.Series[Any]", kind: ColumnKind, reason: str, missing: frozenset[str]
+) -> ColumnPlan:
     """Plan not to use a column, not even its gaps."""
     record = ColumnRecord(str(series.name), kind, "dropped", reason=reason)
-    return _counted(ColumnPlan(record, Drop()), series)
+    return _counted(ColumnPlan(record, Drop()), series, missing)
 
 
-def _counted(plan: ColumnPlan, series: "pd.Series[Any]") -> ColumnPlan:
+def _counted(plan: ColumnPlan, series: "pd.Series[Any]", missing: frozenset[str]) -> ColumnPlan:
     # counted as in later rows: the same rows always get the same record
-    counts = plan.encoder.encode(series, np.empty((len(series), 0)), frozenset())
-    record = replace(plan.record, n_missing=counts.n_missing, n_infinite=counts.n_infinite)
-    return replace(plan, record=record)
+    found = plan.encoder.encode(series, np.empty((len(series), 0)), missing)
+    return replace(plan, record=found.counted(plan.record))
 
 
-def _plan_numbers(
-    name: str, column: Numbers, rules: PlanRules, roles: Roles, reason: str
-) -> ColumnPlan:
+def _plan_numbers(name: str, column: Numbers, roles: Roles, reason: str) -> ColumnPlan:
     values = column.values
     finite = np.isfinite(values)
     n_bad = len(values) - int(finite.sum())
@@ -144,9 +136,9 @@ def _plan_numbers(
         name, column.kind, "kept", n_missing=n_missing, n_infinite=n_bad - n_missing
     )
     if shown.size == 0:
-        return _unused(record, "empty", "no finite value in any row", len(values), rules)
+        return _unused(record, "empty", "no finite value in any row")
     if shown.min() == shown.max():
-        return _unused(record, "constant", _same_value(record), len(values), rules)
+        return _unused(record, "constant", _same_value(record))
     if column.whole and name not in roles.only:
         why = ""
         if names_identifier(name) and pd.unique(shown).size == shown.size:
@@ -154,19 +146,14 @@ def _plan_numbers(
         elif n_bad == 0 and counts_rows(values):
             why = "its values number the rows"
         if why:
-            return _unused(record, "identifier", why, len(values), rules)
+            return _unused(record, "identifier", why)
     surely_dates = column.whole and roles.may_leave_out(name) and are_dates(name, shown)
     if surely_dates or (column.kind == "date" and name not in roles.time):
         why = f"dates are not used unless named in 'time' (--time {name!r})"
-        return _unused(record, "date", why, len(values), rules)
-    if column.kind == "boolean":
-        fill = float(shown.mean() > 0.5)
-        marks = n_missing > 0  # a category of its own
-    else:
-        fill = _median(shown)
-        marks = rules.are_many(n_bad, len(values))
+        return _unused(record, "date", why)
+    fill = float(shown.mean() > 0.5) if column.kind == "boolean" else _median(shown)
     record = replace(record, action=_ACTIONS[column.kind], fill=fill, reason=reason)
-    return ColumnPlan(record, KeepNumbers(column.kind, fill, marks))
+    return ColumnPlan(record, KeepNumbers(column.kind, fill))
 
 
 def _median(values: npt.NDArray[np.float64]) -> float:
@@ -183,36 +170,22 @@ def _plan_labels(name: str, column: Labels, rules: PlanRules) -> ColumnPlan:
     n_missing = n_rows - n_shown
     texts = [text for text, count in zip(column.texts, counts, strict=True) if count]
     counts = counts[counts > 0]
-    record = ColumnRecord(name, "category", "one-hot", n_missing=n_missing)
+    kind: ColumnKind = "category" if column.declared or len(texts) <= _FEW_LEVELS else "text"
+    record = ColumnRecord(name, kind, "surprisal", n_missing=n_missing, n_levels=len(texts))
     if not texts:
-        return _unused(record, "empty", "no value in any row", n_rows, rules)
+        return _unused(record, "empty", "no value in any row")
     if len(texts) == 1:
-        return _unused(record, "constant", _same_value(record), n_rows, rules)
+        return _unused(record, "constant", _same_value(record))
     if len(texts) >= rules.distinct_share * n_shown:
         why = f"{len(texts):,} distinct texts in {n_shown:,} rows"
-        return _unused(record, "identifier", why, n_rows, rules)
+        return _unused(record, "identifier", why)
     order = sorted(range(len(texts)), key=texts.__getitem__)
-    encoder = Frequency(
+    encoder = Surprisal(
         categories=tuple(texts[position] for position in order),
-        shares=tuple(float(counts[position] / n_rows) for position in order),
-        missing_share=n_missing / n_rows,
-        marks_missing=rules.are_many(n_missing, n_rows),
+        counts=tuple(int(counts[position]) for position in order),
+        n_rows=n_rows,
     )
-    if len(texts) <= rules.max_categories:
-        narrower = _plan_frequency(record, encoder, n_rows, rules)
-        return ColumnPlan(record, OneHot(encoder.categories, n_missing > 0), narrower=narrower)
-    kind: ColumnKind = "category" if column.declared else "text"
-    return _plan_frequency(replace(record, kind=kind), encoder, n_rows, rules)
-
-
-def _plan_frequency(
-    record: ColumnRecord, encoder: Frequency, n_rows: int, rules: PlanRules
-) -> ColumnPlan:
-    shares = {*encoder.shares, *([encoder.missing_share] if record.n_missing else [])}
-    if len(shares) == 1:
-        return _unused(record, "constant", "its values are all equally frequent", n_rows, rules)
-    reason = f"{len(encoder.categories):,} distinct values"
-    return ColumnPlan(replace(record, action="frequency", reason=reason), encoder)
+    return ColumnPlan(record, encoder)
 
 
 def _same_value(record: ColumnRecord) -> str:
@@ -220,15 +193,10 @@ def _same_value(record: ColumnRecord) -> str:
     return f"the same value in every row{gaps}"
 
 
-def _unused(
-    record: ColumnRecord, kind: ColumnKind, reason: str, n_rows: int, rules: PlanRules
-) -> ColumnPlan:
-    """Drop a column, but keep an indicator of its gaps if these are many."""
-    n_gaps = record.n_missing + record.n_infinite
-    if n_gaps < n_rows and rules.are_many(n_gaps, n_rows):
-        record = replace(record, kind=kind, action="indicator only", reason=reason)
-        return ColumnPlan(record, MarkMissing())
-    return ColumnPlan(replace(record, kind=kind, action="dropped", reason=reason), Drop())
+def _unused(record: ColumnRecord, kind: ColumnKind, reason: str) -> ColumnPlan:
+    numeric = record.kind == "numeric"
+    record = replace(record, kind=kind, action="dropped", reason=reason, n_levels=0)
+    return ColumnPlan(record, Drop(numeric))
 
 
 # boundaries inside camelCase and before the last capital of an acronym: userId, IDNumber
@@ -282,36 +250,6 @@ def counts_rows(values: npt.NDArray[np.float64]) -> bool:
     return bool(correlation**2 > _NEARLY_A_LINE)
 
 
-def limit_width(
-    plans: Iterable[ColumnPlan], max_columns: int
-) -> tuple[list[ColumnPlan], list[str]]:
-    """Encode the widest one-hot columns by frequency until the matrix is narrow enough."""
-    kept = list(plans)
-    total = sum(plan.n_outputs for plan in kept)
-    wide = [
-        (plan.n_outputs, position, plan.narrower)
-        for position, plan in enumerate(kept)
-        if plan.narrower is not None
-    ]
-    wide.sort(key=lambda entry: entry[:2], reverse=True)
-    changed = []
-    for n_outputs, position, narrower in wide:
-        if total <= max_columns:
-            break
-        total += narrower.n_outputs - n_outputs
-        kept[position] = replace(narrower, usual=kept[position].usual)
-        changed.append(position)
-    kept = [replace(plan, narrower=None) for plan in kept]
-    if not changed:
-        return kept, []
-    names = [kept[position].record.name for position in sorted(changed)]
-    message = (
-        f"One-hot encoding would have led to more than {max_columns:,} columns (max_columns); "
-        f"encoded by frequency instead: {listed(names)}."
-    )
-    return kept, [message]
-
-
 def name_outputs(plans: Sequence[ColumnPlan]) -> list[ColumnPlan]:
     """Give every output a unique name; columns that keep their name come first."""
     taken = {plan.record.name for plan in plans}
@@ -326,10 +264,5 @@ def name_outputs(plans: Sequence[ColumnPlan]) -> list[ColumnPlan]:
                 name = f"{wanted} ({number})"
             taken.add(name)
             outputs.append(name)
-        record = replace(
-            plan.record,
-            outputs=tuple(outputs),
-            indicator=outputs[-1] if plan.encoder.marks_missing else None,
-        )
-        named.append(replace(plan, record=record))
+        named.append(replace(plan, record=replace(plan.record, outputs=tuple(outputs))))
     return named

@@ -81,7 +81,7 @@ def _counts(
     usual: Usual | None, before: ColumnRecord, now: ColumnRecord, values: npt.NDArray[np.float64]
 ) -> Iterator[tuple[DriftKind, int, int]]:
     """Yield how many of the new rows are unusual, and how many of the fitted ones were."""
-    if before.role in ("ignored", "id"):
+    if not before.counts_gaps:
         return
     yield "gaps", now.n_missing + now.n_infinite, before.n_missing + before.n_infinite
     if usual is None or not before.is_used:

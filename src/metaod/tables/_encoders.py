@@ -1,42 +1,54 @@
 """Encoders: each turns one column into its part of the matrix; their fields are plain values."""
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from math import log
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.tables._column_values import NumberKind, Numbers, read_as, read_as_labels, read_column
+from metaod.errors import UserError
+from metaod.tables._column_values import NumberKind, read_as, read_as_labels, read_column
 from metaod.tables._objects import Labels, spread
-from metaod.tables._text_values import parse_number
+from metaod.tables._record import ColumnRecord
 
-_LONGEST_CATEGORY = 60  # a longer one is cut in the name of its output column
+SURPRISAL_UNIT = 2.5
+"""Nats of surprisal that count as one standard deviation."""
 
 _Column: TypeAlias = "pd.Series[Any]"
 _Matrix = npt.NDArray[np.float64]
+_Rows = npt.NDArray[np.bool_]
 _Words = frozenset[str]
 
 
 @dataclass(frozen=True)
-class Counts:
-    n_missing: int = 0
+class Encoded:
+    """What was found in the rows that were encoded."""
+
+    gaps: _Rows  # rows whose value is missing or infinite
     n_infinite: int = 0
     n_unseen: int = 0
     note: str = ""
+
+    def counted(self, record: ColumnRecord) -> ColumnRecord:
+        """Return the column's record with the counts of these rows."""
+        n_missing = int(np.count_nonzero(self.gaps)) - self.n_infinite
+        return replace(
+            record, n_missing=n_missing, n_infinite=self.n_infinite, n_unseen=self.n_unseen
+        )
 
 
 class Encoder(Protocol):
     """Turns one column into zero or more columns of the matrix."""
 
     tag: ClassVar[str]
-
-    @property
-    def marks_missing(self) -> bool: ...  # the last output is 1 where the value is missing
+    fixed: ClassVar[bool]  # whether the outputs are in fixed units
 
     def output_names(self, name: str) -> tuple[str, ...]: ...
 
-    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
+    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Encoded:
         """Write every cell of `out`, a column per output; `missing` are words of missing text."""
         ...
 
@@ -46,124 +58,71 @@ class KeepNumbers:
     """Keeps numbers as they are; missing and infinite values become `fill`."""
 
     tag: ClassVar[str] = "numbers"
+    fixed: ClassVar[bool] = False
     kind: NumberKind
     fill: float
-    marks_missing: bool
 
     def output_names(self, name: str) -> tuple[str, ...]:
-        return (name, _missing(name)) if self.marks_missing else (name,)
+        return (name,)
 
-    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
+    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Encoded:
         column = read_as(series, self.kind, missing)
-        finite = np.isfinite(column.values)
-        n_bad = len(finite) - int(np.count_nonzero(finite))
-        out[:, 0] = np.where(finite, column.values, self.fill) if n_bad else column.values
-        if self.marks_missing:
-            out[:, 1] = ~finite
-        n_missing = int(np.count_nonzero(np.isnan(column.values))) if n_bad else 0
-        return Counts(n_missing, n_bad - n_missing, note=column.note)
+        gaps = ~np.isfinite(column.values)
+        n_gaps = int(np.count_nonzero(gaps))
+        out[:, 0] = np.where(gaps, self.fill, column.values) if n_gaps else column.values
+        n_missing = int(np.count_nonzero(np.isnan(column.values))) if n_gaps else 0
+        return Encoded(gaps, n_gaps - n_missing, note=column.note)
 
 
 @dataclass(frozen=True)
-class OneHot:
-    """Writes a column of 0 and 1 per category; an unseen category is 0 in all of them."""
+class Surprisal:
+    """Writes -log of the share of the fitted rows that have the same value, in fixed units.
 
-    tag: ClassVar[str] = "one-hot"
+    A missing value is a value like any other. An unseen one has the share of one row.
+    """
+
+    tag: ClassVar[str] = "surprisal"
+    fixed: ClassVar[bool] = True
     categories: tuple[str, ...]
-    marks_missing: bool
+    counts: tuple[int, ...]
+    n_rows: int
 
     def output_names(self, name: str) -> tuple[str, ...]:
-        names = [f"{name}={_shortened(category)}" for category in self.categories]
-        return (*names, _missing(name)) if self.marks_missing else tuple(names)
+        return (f"{name} surprisal",)
 
-    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
+    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Encoded:
+        column = self.read(series, missing)
+        counts = dict(zip(self.categories, self.counts, strict=True))
+        found = np.array([counts.get(text, 0) for text in column.texts], dtype=np.int64)
+        rows = spread(found, self.n_rows - sum(self.counts), column.codes)
+        out[:, 0] = (log(self.n_rows) - np.log(np.maximum(rows, 1))) / SURPRISAL_UNIT
+        gaps = column.codes < 0
+        return Encoded(gaps, n_unseen=int(np.count_nonzero((rows == 0) & ~gaps)))
+
+    def read(self, series: _Column, missing: _Words) -> Labels:
         # a word that is a fitted category is not missing
-        column = read_as_labels(series, missing.difference(self.categories))
-        positions = {category: position for position, category in enumerate(self.categories)}
-        known = np.array([positions.get(text, -1) for text in column.texts], dtype=np.intp)
-        position = spread(known, -1, column.codes)
-        gaps = column.codes < 0
-        rows = np.flatnonzero(position >= 0)
-        out[:] = 0.0
-        out[rows, position[rows]] = 1.0
-        if self.marks_missing:
-            out[gaps, -1] = 1.0
-        n_missing = int(gaps.sum())
-        return Counts(n_missing, n_unseen=len(series) - len(rows) - n_missing)
-
-
-@dataclass(frozen=True)
-class Frequency:
-    """Writes the share of the fitted rows that have the same value; 0 for an unseen one."""
-
-    tag: ClassVar[str] = "frequency"
-    categories: tuple[str, ...]
-    shares: tuple[float, ...]
-    missing_share: float
-    marks_missing: bool
-
-    def output_names(self, name: str) -> tuple[str, ...]:
-        own = f"{name} frequency"
-        return (own, _missing(name)) if self.marks_missing else (own,)
-
-    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
-        column = read_as_labels(series, missing.difference(self.categories))
-        shares = dict(zip(self.categories, self.shares, strict=True))
-        found = np.array([shares.get(text, 0.0) for text in column.texts], dtype=np.float64)
-        out[:, 0] = spread(found, self.missing_share, column.codes)
-        gaps = column.codes < 0
-        if self.marks_missing:
-            out[:, 1] = gaps
-        unseen = np.array([text not in shares for text in column.texts], dtype=bool)
-        return Counts(int(gaps.sum()), n_unseen=int(spread(unseen, False, column.codes).sum()))
-
-
-@dataclass(frozen=True)
-class MarkMissing:
-    """Writes only where the column's values are missing or infinite."""
-
-    tag: ClassVar[str] = "missing"
-    marks_missing: ClassVar[bool] = True
-
-    def output_names(self, name: str) -> tuple[str, ...]:
-        return (_missing(name),)
-
-    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:
-        column = read_column(series, missing)
-        values = column.values if isinstance(column, Numbers) else _numbers_in(column)
-        out[:, 0] = ~np.isfinite(values)
-        n_missing = int(np.isnan(values).sum())
-        return Counts(n_missing, int(out[:, 0].sum()) - n_missing)
+        return read_as_labels(series, missing.difference(self.categories))
 
 
 @dataclass(frozen=True)
 class Drop:
-    """Writes nothing; the column is not even read in later rows."""
+    """Writes nothing; of later rows only the gaps are read."""
 
     tag: ClassVar[str] = "drop"
-    marks_missing: ClassVar[bool] = False
+    fixed: ClassVar[bool] = False
+    numeric: bool = False  # whether text may spell infinite numbers
 
     def output_names(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - see Encoder
         return ()
 
-    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Counts:  # noqa: ARG002 - see Encoder
-        is_float = isinstance(series.dtype, np.dtype) and series.dtype.kind == "f"
-        n_infinite = int(np.isinf(series.to_numpy()).sum()) if is_float else 0
-        return Counts(int(series.isna().sum()), n_infinite)
-
-
-def _numbers_in(column: Labels) -> _Matrix:
-    """Read labels that all spell numbers; other labels become 0."""
-    parsed = [parse_number(text) for text in column.texts]
-    is_text = column.declared or None in parsed
-    values = np.array([0.0 if is_text else value for value in parsed], dtype=np.float64)
-    return spread(values, np.nan, column.codes)
-
-
-def _missing(name: str) -> str:
-    return f"{name}=missing"
-
-
-def _shortened(category: str) -> str:
-    is_long = len(category) > _LONGEST_CATEGORY
-    return f"{category[: _LONGEST_CATEGORY - 1]}…" if is_long else category
+    def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Encoded:  # noqa: ARG002 - see Encoder
+        try:
+            column = read_column(series, missing)
+        except UserError:  # the values are of no use
+            return Encoded(series.isna().to_numpy(dtype=bool, copy=True))
+        if self.numeric and isinstance(column, Labels):
+            with suppress(UserError):
+                column = read_as(series, "numeric", missing)
+        if isinstance(column, Labels):
+            return Encoded(column.codes < 0)
+        return Encoded(~np.isfinite(column.values), int(np.count_nonzero(np.isinf(column.values))))

@@ -16,57 +16,62 @@ from metaod.tables._column_plans import (
     ColumnPlan,
     PlanRules,
     leave_out,
-    limit_width,
     name_outputs,
     plan_column,
 )
 from metaod.tables._column_types import ColumnTyper, Written
 from metaod.tables._column_values import read_in_notation
 from metaod.tables._drift import find_drift
-from metaod.tables._encoders import Counts
+from metaod.tables._encoders import Surprisal
 from metaod.tables._notations import same_quantity
 from metaod.tables._objects import row_name
-from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
+from metaod.tables._record import UNRELATED, ColumnRecord, PreparationRecord, PreparedTable, listed
+from metaod.tables._relations import MOST_ROWS, Pair, Relations, combinations
 from metaod.tables._roles import ROLE_NAMES, Names, Roles, earlier_output
-from metaod.tables._saved_plans import plan_from_dict, plan_to_dict, read_count, read_texts
+from metaod.tables._saved_plans import (
+    pair_from_dict,
+    plan_from_dict,
+    plan_to_dict,
+    read_count,
+    read_texts,
+)
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
 
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 
-_VERSION = 2
-_READABLE_VERSIONS = (1, 2)  # 1 has no notations
+_VERSION = 3
+GAPS, COMBINATIONS = "gaps", "combinations"
 _GIBIBYTE = 2**30
 
 
 class Preparation:
     """Turns a table into a finite float matrix, and later rows in the same way.
 
-    Numbers are kept, booleans become 0 and 1. Text and categories become one column of 0 and 1
-    per category if they have few, else the share of rows with the same value. Durations become
-    seconds. Text in a frame or array that spells only numbers, truth values, ISO dates or times of
-    day (HH:MM) is read as these; in a table from `read_table` this is already done.
+    Numbers are kept, booleans become 0 and 1, durations seconds. Text and categories become their
+    surprisal: -log of the share of rows with the same value, so that a text column counts no more
+    than a number, whatever it holds. Text that is unrelated to every other column is not used. Text
+    in a frame or array that spells only numbers, truth values, ISO dates or times of day (HH:MM)
+    is read as these; in a table from `read_table` this is already done.
 
     Columns without a value, constants, text that is nearly all distinct, and integers that are
     all distinct in a column named as an identifier or that count the rows are dropped, and so are
     dates: later rows have later dates. The columns score, rank and flag of an earlier output are
-    dropped too, unless they are named in `only`. Missing and infinite numbers
-    become the column's median, and a column of 0 and 1 marks them if they are many; missing text
-    and booleans are a separate category. Nothing is scaled: models do that.
+    dropped too, unless they are named in `only`.
 
-    Later rows need the columns in use, in any order. Unseen categories are 0 in all their
-    columns, missing values get the fills of the first table, and unknown columns are ignored.
+    Missing and infinite numbers become the column's median; missing text is a separate value. Up to
+    two columns of evidence follow: `gaps`, the summed surprisal of a row's gaps, if there are any,
+    and `combinations`, how unusual the row's numbers are for its categories. Surprisal and evidence
+    are in fixed units, which models do not rescale. Nothing else is scaled: models do that.
+
+    Later rows need the columns in use, in any order. An unseen category counts as one that is
+    in a single row, missing values get the fills of the first table, and unknown columns are
+    ignored.
 
     Parameters
     ----------
-    max_categories : int, default=20
-        The most categories that are one-hot encoded.
-    max_columns : int, default=1000
-        Beyond so many columns, the widest one-hot encoded ones are encoded by frequency instead.
     max_bytes : int or None, default=8 GiB
         A larger matrix is an error, raised before it is allocated; None for no limit.
-    indicator_share : float, default=0.05
-        Missing and infinite values are many if they are more than this share of the rows.
     distinct_share : float, default=0.95
         Text is an identifier if its distinct values are at least this share of those present.
     ignore : str or iterable of str, optional
@@ -92,28 +97,31 @@ class Preparation:
         What was done, with the counts of the fitted rows.
     names_ : tuple of str
         The matrix's columns.
+    fixed_ : ndarray of bool or None
+        Which of them are in fixed units; None if none is.
+    pairs_ : tuple of Pair
+        The pairs of a category and a number of which combinations are measured.
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"age": [31.0, None, 44.0, 29.0], "sex": ["f", "m", "f", "f"]})
+    >>> frame = pd.DataFrame({"age": [31.0, None, 44.0, 29.0], "height": [1.7, 1.6, 1.8, 1.7]})
     >>> prepared = Preparation().fit_transform(frame)
     >>> prepared.names
-    ('age', 'age=missing', 'sex=f', 'sex=m')
-    >>> prepared.X[1].tolist()
-    [31.0, 1.0, 0.0, 1.0]
+    ('age', 'height', 'gaps')
+    >>> prepared.X[1].round(2).tolist()
+    [31.0, 1.6, 1.39]
     """
 
     columns_: tuple[ColumnPlan, ...]
     record_: PreparationRecord
     names_: tuple[str, ...]
+    fixed_: npt.NDArray[np.bool_] | None
+    pairs_: tuple[Pair, ...]
 
     def __init__(
         self,
         *,
-        max_categories: int = 20,
-        max_columns: int = 1000,
         max_bytes: int | None = 8 * _GIBIBYTE,
-        indicator_share: float = 0.05,
         distinct_share: float = 0.95,
         ignore: Names = None,
         only: Names = None,
@@ -122,10 +130,7 @@ class Preparation:
         date: Names = None,
         time: Names = None,
     ) -> None:
-        self.max_categories = max_categories
-        self.max_columns = max_columns
         self.max_bytes = max_bytes
-        self.indicator_share = indicator_share
         self.distinct_share = distinct_share
         self.ignore = ignore
         self.only = only
@@ -156,14 +161,15 @@ class Preparation:
         planned: dict[str, ColumnPlan] = {}
         for name in chain(frame.columns, typer.columns_to_repeat(frame.columns)):
             planned[name] = (
-                leave_out(frame[name], "ignored", "written by metaod before")
+                leave_out(frame[name], "ignored", "written by metaod before", missing)
                 if name in earlier
                 else plan_column(frame[name], rules, roles, missing, typer)
             )
         if missing:
             typer.report()
-        limited, messages = limit_width(planned.values(), self.max_columns)
-        plans = name_outputs(limited)
+        plans, pairs = _related(list(planned.values()), frame, _written(table), missing, roles)
+        plans = name_outputs(plans)
+        messages = []
         if earlier:
             messages.append(
                 f"Columns of an earlier output of metaod are not used: {listed(earlier)} "
@@ -177,7 +183,9 @@ class Preparation:
                 where=source,
                 remedy="add columns of measurements whose values differ from row to row",
             )
-        self._set_fitted(plans, len(frame), messages)
+        evidence = [GAPS] if any(map(_has_gaps, plans)) else []
+        evidence += [COMBINATIONS] if pairs else []
+        self._set_fitted(plans, pairs, len(frame), messages, _free_names(evidence, plans))
         return self
 
     def transform(self, table: Preparable) -> PreparedTable:
@@ -205,25 +213,44 @@ class Preparation:
         unknown = sorted(set(positions) - set(known))
         if unknown:
             messages.append(f"Columns unknown to the preparation were ignored: {listed(unknown)}.")
+        gaps = np.zeros(len(frame))
         start = 0
         for plan in self.columns_:
             stop = start + len(plan.record.outputs)
-            counts = Counts()
+            record = replace(plan.record, n_missing=0, n_infinite=0)
             if plan.record.name in positions:  # an unused column may be absent
                 column = frame[plan.record.name]
                 column, note = _as_fitted(column, plan, written, missing)
                 messages += [_column_note(plan.record.name, note)] if note else []
-                counts = plan.encoder.encode(column, X[:, start:stop], missing)
-            found = dict(vars(counts))
-            note = found.pop("note")
-            records.append(replace(plan.record, **found))
-            if note:
-                messages.append(_column_note(plan.record.name, note))
+                found = plan.encoder.encode(column, X[:, start:stop], missing)
+                gaps += found.gaps * _gap_surprisal(plan, self.record_.n_rows)
+                record = found.counted(record)
+                if found.note:
+                    messages.append(_column_note(plan.record.name, found.note))
+            records.append(record)
             start = stop
-        record = PreparationRecord(len(frame), tuple(records), tuple(messages))
+        evidence = self.record_.evidence
+        if len(evidence) > len(self.pairs_[:1]):
+            X[:, start] = gaps
+        if self.pairs_:
+            X[:, -1] = self._combinations(frame, X, missing)
+        done = PreparationRecord(len(frame), tuple(records), tuple(messages), evidence=evidence)
         usual = [plan.usual for plan in self.columns_]
-        record = replace(record, drift=find_drift(usual, self.record_, record, X))
-        return PreparedTable(X, self.names_, frame.index, record, source)
+        done = replace(done, drift=find_drift(usual, self.record_, done, X))
+        return PreparedTable(X, self.names_, frame.index, done, source, self.fixed_)
+
+    def _combinations(
+        self, frame: pd.DataFrame, X: npt.NDArray[np.float64], missing: frozenset[str]
+    ) -> npt.NDArray[np.float64]:
+        places = {name: place for place, name in enumerate(self.names_)}
+        categories = {pair.category for pair in self.pairs_}
+        numbers = {pair.number for pair in self.pairs_}
+        labels = {
+            plan.record.name: plan.encoder.read(frame[plan.record.name], missing)
+            for plan in self.columns_
+            if isinstance(plan.encoder, Surprisal) and plan.record.name in categories
+        }
+        return combinations(self.pairs_, labels, {name: X[:, places[name]] for name in numbers})
 
     def fit_transform(self, table: Preparable) -> PreparedTable:
         """Fit to a table, and prepare it."""
@@ -242,6 +269,8 @@ class Preparation:
             },
             "n_rows": self.record_.n_rows,
             "messages": list(self.record_.messages),
+            "evidence": list(self.record_.evidence),
+            "pairs": [asdict(pair) for pair in self.pairs_],
             "columns": [plan_to_dict(plan) for plan in self.columns_],
         }
 
@@ -249,7 +278,7 @@ class Preparation:
     def from_dict(cls, saved: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` wrote; raise UserError if it is something else."""
         try:
-            if saved["preparation"] not in _READABLE_VERSIONS:
+            if saved["preparation"] != _VERSION:
                 raise ValueError(f"version {saved['preparation']!r} is not known")
             preparation = cls(**saved["parameters"])
             preparation._rules()
@@ -258,12 +287,15 @@ class Preparation:
             n_rows, messages = read_count(saved["n_rows"]), read_texts(saved["messages"])
             if n_rows == 0 or not any(plan.record.outputs for plan in plans):
                 raise ValueError("it is empty")
+            evidence = read_texts(saved["evidence"])
+            pairs = tuple(map(pair_from_dict, saved["pairs"]))
+            _check_evidence(plans, pairs, evidence)
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"this is not a saved preparation: {error}",
                 remedy="give what Preparation.to_dict wrote, with the version that wrote it",
             ) from error
-        preparation._set_fitted(plans, n_rows, messages)
+        preparation._set_fitted(plans, pairs, n_rows, messages, evidence)
         return preparation
 
     def __repr__(self) -> str:
@@ -287,12 +319,21 @@ class Preparation:
         return Roles.of({name: getattr(self, name) for name in ROLE_NAMES})
 
     def _set_fitted(
-        self, plans: Sequence[ColumnPlan], n_rows: int, messages: Sequence[str]
+        self,
+        plans: Sequence[ColumnPlan],
+        pairs: tuple[Pair, ...],
+        n_rows: int,
+        messages: Sequence[str],
+        evidence: tuple[str, ...],
     ) -> None:
         self.columns_ = tuple(plans)
+        self.pairs_ = pairs
         records = tuple(plan.record for plan in plans)
-        self.record_ = PreparationRecord(n_rows, records, tuple(messages))
+        self.record_ = PreparationRecord(n_rows, records, tuple(messages), evidence=evidence)
         self.names_ = self.record_.names
+        fixed = [plan.encoder.fixed for plan in plans for _ in plan.record.outputs]
+        fixed += [True] * len(evidence)
+        self.fixed_ = np.array(fixed) if any(fixed) else None
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "columns_"):
@@ -378,6 +419,81 @@ def _as_fitted(
             note = f"read as {notation.words()}, as the fitted rows were"
         return read, note
     return (column if notation is None else read_in_notation(column, notation, missing)), note
+
+
+def _related(
+    plans: list[ColumnPlan],
+    frame: pd.DataFrame,
+    written: Mapping[str, Written],
+    missing: frozenset[str],
+    roles: Roles,
+) -> tuple[list[ColumnPlan], tuple[Pair, ...]]:
+    """Leave out text that is unrelated to every other column, and find pairs that can be odd."""
+    text = [plan for plan in plans if isinstance(plan.encoder, Surprisal)]
+    if not text:
+        return plans, ()
+    rows = np.arange(0, len(frame), -(-len(frame) // MOST_ROWS))
+    sample = frame.iloc[rows] if len(rows) < len(frame) else frame
+    labels, numbers = {}, {}
+    for plan in plans:
+        name = plan.record.name
+        if isinstance(plan.encoder, Surprisal):
+            labels[name] = plan.encoder.read(sample[name], missing)
+        elif plan.record.is_used:
+            own = written if sample is frame else {}
+            values = np.empty((len(sample), 1))
+            plan.encoder.encode(_as_fitted(sample[name], plan, own, missing)[0], values, missing)
+            numbers[name] = values[:, 0]
+    relations = Relations.among(labels, numbers)
+    kept = {*relations.related, *roles.only}
+    if not numbers and not kept.intersection(labels):
+        return plans, ()  # there is nothing else to score by
+    pairs = tuple(pair for pair in relations.pairs if pair.category in kept)
+    if not pairs or not combinations(pairs, labels, numbers).any():
+        pairs = ()
+    return [
+        plan.without_outputs(plan.record.kind, UNRELATED)
+        if plan.record.name in labels and plan.record.name not in kept
+        else plan
+        for plan in plans
+    ], pairs
+
+
+def _has_gaps(plan: ColumnPlan) -> bool:
+    """Whether some of the fitted rows have a gap in the column that counts."""
+    n_gaps = plan.record.n_missing + plan.record.n_infinite
+    return n_gaps > 0 and plan.record.kind != "empty" and plan.record.counts_gaps
+
+
+def _gap_surprisal(plan: ColumnPlan, n_rows: int) -> float:
+    """Return -log of the share of the fitted rows with a gap in the column, of one if none has."""
+    if not plan.record.counts_gaps:
+        return 0.0
+    return float(np.log(n_rows / max(1, plan.record.n_missing + plan.record.n_infinite)))
+
+
+def _free_names(wanted: Sequence[str], plans: Sequence[ColumnPlan]) -> tuple[str, ...]:
+    taken = {name for plan in plans for name in (plan.record.name, *plan.record.outputs)}
+    found = []
+    for name in wanted:
+        number, free = 1, name
+        while free in taken:
+            number += 1
+            free = f"{name} ({number})"
+        found.append(free)
+    return tuple(found)
+
+
+def _check_evidence(
+    plans: Sequence[ColumnPlan], pairs: Sequence[Pair], evidence: Sequence[str]
+) -> None:
+    numbers = {plan.record.name for plan in plans if plan.record.is_used and not plan.encoder.fixed}
+    categories = {plan.record.name for plan in plans if isinstance(plan.encoder, Surprisal)}
+    for pair in pairs:
+        if pair.category not in categories or pair.number not in numbers:
+            raise ValueError(f"there is no pair of {pair.category!r} and {pair.number!r}")
+    if len(evidence) not in (len(pairs[:1]), len(pairs[:1]) + 1):
+        raise ValueError("columns of evidence do not fit the pairs")
 
 
 def _missing_words(table: object) -> frozenset[str]:

@@ -15,19 +15,18 @@ ColumnKind = Literal[
     "ignored",
 ]
 Action = Literal[
-    "kept", "0 and 1", "days since 1970-01-01", "seconds", "one-hot", "frequency",
-    "indicator only", "dropped",
+    "kept", "0 and 1", "days since 1970-01-01", "seconds", "surprisal", "dropped",
 ]
 # fmt: on
 
 NAMED_ID = "named in 'id'"  # a reason
+UNRELATED = "it is unrelated to every other column"  # a reason
 _ACTION_TEXTS: dict[str, str] = {
     "kept": "kept as it is",
     "0 and 1": "written as 0 and 1",
     "days since 1970-01-01": "written as days since 1970-01-01",
     "seconds": "written as seconds",
-    "frequency": "replaced by the share of rows with the same value",
-    "indicator only": "replaced by an indicator of its missing values",
+    "surprisal": "replaced by the surprisal of its values",
     "dropped": "dropped",
 }
 
@@ -43,17 +42,17 @@ class ColumnRecord:
     kind : ColumnKind
         Such as 'numeric', 'category' or 'identifier'.
     action : Action
-        Such as 'kept', 'one-hot' or 'dropped'.
+        Such as 'kept', 'surprisal' or 'dropped'.
     outputs : tuple of str
         The columns that it became.
     n_missing, n_infinite : int
         Missing and infinite values in these rows.
     n_unseen : int
         Rows with a category that was not in the fitted rows.
+    n_levels : int
+        Distinct values of a category or text, in the fitted rows.
     fill : float or None
         The replacement of missing and infinite numbers.
-    indicator : str or None
-        The output that is 1 where the value is missing or infinite.
     reason : str
         The reason, if the kind and the action do not imply it.
     """
@@ -65,22 +64,25 @@ class ColumnRecord:
     n_missing: int = 0
     n_infinite: int = 0
     n_unseen: int = 0
+    n_levels: int = 0
     fill: float | None = None
-    indicator: str | None = None
     reason: str = ""
 
     @property
     def is_used(self) -> bool:
-        """Whether the matrix contains the column's values, not only an indicator."""
-        return self.action not in {"dropped", "indicator only"}
+        """Whether the matrix contains the column's values."""
+        return self.action != "dropped"
+
+    @property
+    def counts_gaps(self) -> bool:
+        """Whether a gap in the column is evidence: not if its values say nothing."""
+        return self.role not in {"id", "ignored"} and self.reason != UNRELATED
 
     @property
     def role(self) -> str:
-        """'used', 'gaps only', 'id' (named by the user), 'ignored' or 'not used'."""
+        """'used', 'id' (named by the user), 'ignored' or 'not used'."""
         if self.is_used:
             return "used"
-        if self.action == "indicator only":
-            return "gaps only"
         if self.reason == NAMED_ID:
             return "id"
         return "ignored" if self.kind == "ignored" else "not used"
@@ -97,8 +99,10 @@ class ColumnRecord:
 
     def description(self) -> str:
         """Describe what was done, without the column's name."""
-        one_hot = f"one-hot encoded in {_count(len(self.outputs), 'column')}"
-        text = _ACTION_TEXTS.get(self.action, one_hot) + (f": {self.reason}" if self.reason else "")
+        text = _ACTION_TEXTS[self.action]
+        if self.action == "surprisal":
+            text = text.replace("its values", f"its {_count(self.n_levels, 'value')}")
+        text += f": {self.reason}" if self.reason else ""
         unseen = f"{_count(self.n_unseen, 'row')} with a value not seen before"
         clauses = (text, self._gaps(), unseen if self.n_unseen else "")
         return "; ".join(clause for clause in clauses if clause)
@@ -109,16 +113,11 @@ class ColumnRecord:
         if not met or self.action == "dropped":
             return ""
         n_gaps = self.n_missing + self.n_infinite
-        marked = f" and marked in {self.indicator!r}" if self.indicator else ""
         gaps = f"{' and '.join(met)} {'value' if n_gaps == 1 else 'values'}"
-        if self.action == "indicator only":
-            return f"{gaps} marked in {self.indicator!r}"
-        if self.fill is not None:
-            usual = "more frequent value" if self.kind == "boolean" else "median"
-            return f"{gaps} filled with the {usual} ({self._shown_fill()}){marked}"
-        if self.action == "frequency":
-            return f"{gaps} taken as a separate value{marked}"
-        return f"{gaps} in {self.indicator!r}" if self.indicator else f"{gaps}, 0 in all of them"
+        if self.fill is None:
+            return f"{gaps} taken as a separate value"
+        usual = "more frequent value" if self.kind == "boolean" else "median"
+        return f"{gaps} filled with the {usual} ({self._shown_fill()})"
 
     def _shown_fill(self) -> str:
         assert self.fill is not None  # noqa: S101 - for the type checker; the caller checks it
@@ -195,17 +194,20 @@ class PreparationRecord:
         Messages about the table as a whole, and about columns that may surprise.
     drift : tuple of Drift
         How new rows differ from the fitted ones, the largest difference first.
+    evidence : tuple of str
+        Columns of the matrix that come from several columns: 'gaps' and 'combinations'.
     """
 
     n_rows: int
     columns: tuple[ColumnRecord, ...]
     messages: tuple[str, ...] = ()
     drift: tuple[Drift, ...] = ()
+    evidence: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The matrix's columns."""
-        return tuple(name for column in self.columns for name in column.outputs)
+        return (*(name for column in self.columns for name in column.outputs), *self.evidence)
 
     @property
     def categorical_share(self) -> float:
@@ -240,6 +242,7 @@ class PreparationRecord:
             "n_rows": self.n_rows,
             "categorical_share": self.categorical_share,
             "imputed_share": self.imputed_share,
+            "evidence": list(self.evidence),
             "columns": [{**asdict(column), "role": column.role} for column in self.columns],
             "messages": list(self.messages),
             "drift": [asdict(drift) for drift in self.drift],
@@ -265,6 +268,9 @@ class PreparedTable:
         What was done to every column of the table.
     source : str
         The source of the table.
+    fixed : numpy.ndarray of bool or None
+        Columns of the matrix in fixed units, which models must not rescale (surprisal, gaps and
+        combinations); None if there are none.
     """
 
     X: npt.NDArray[np.float64]
@@ -272,6 +278,7 @@ class PreparedTable:
     index: "pd.Index[Any]"
     record: PreparationRecord
     source: str = "table"
+    fixed: npt.NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
         n_rows, n_columns = self.X.shape

@@ -8,9 +8,10 @@ from typing import Any, TypeVar, cast, get_args
 from metaod.tables._column_plans import ColumnPlan
 from metaod.tables._column_values import NumberKind
 from metaod.tables._drift import Usual
-from metaod.tables._encoders import Drop, Encoder, Frequency, KeepNumbers, MarkMissing, OneHot
+from metaod.tables._encoders import Drop, Encoder, KeepNumbers, Surprisal
 from metaod.tables._notations import notation_from_dict, notation_to_dict
 from metaod.tables._record import Action, ColumnKind, ColumnRecord
+from metaod.tables._relations import Pair
 
 _T = TypeVar("_T")
 _ENDS = ("low", "high")  # of the usual range
@@ -38,6 +39,18 @@ def plan_from_dict(saved: Mapping[str, Any]) -> ColumnPlan:
     return plan
 
 
+def pair_from_dict(saved: Mapping[str, Any]) -> Pair:
+    """Read a pair of columns; raise KeyError, TypeError or ValueError for any other dict."""
+    levels = read_texts(saved["levels"])
+    middles = tuple(map(_read_number, saved["middles"]))
+    spreads = tuple(map(_read_number, saved["spreads"]))
+    middle, spread = _read_number(saved["middle"]), _read_number(saved["spread"])
+    if not len(levels) == len(middles) == len(spreads) or min(spread, *spreads, 1.0) <= 0:
+        raise ValueError("a pair of columns has no spread for each level")
+    category, number = _read(saved["category"], str), _read(saved["number"], str)
+    return Pair(category, number, levels, middles, spreads, middle, spread)
+
+
 def read_count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"{value!r} is not a count")
@@ -51,7 +64,7 @@ def read_texts(value: object) -> tuple[str, ...]:
 
 
 def _read_record(saved: Mapping[str, Any]) -> ColumnRecord:
-    fill, indicator = saved["fill"], saved["indicator"]
+    fill = saved["fill"]
     return ColumnRecord(
         name=_read(saved["name"], str),
         kind=cast("ColumnKind", _read_choice(saved["kind"], ColumnKind)),
@@ -60,8 +73,8 @@ def _read_record(saved: Mapping[str, Any]) -> ColumnRecord:
         n_missing=read_count(saved["n_missing"]),
         n_infinite=read_count(saved["n_infinite"]),
         n_unseen=read_count(saved["n_unseen"]),
+        n_levels=read_count(saved["n_levels"]),
         fill=None if fill is None else _read_number(fill),
-        indicator=None if indicator is None else _read(indicator, str),
         reason=_read(saved["reason"], str),
     )
 
@@ -77,20 +90,15 @@ def _read_encoder(saved: Mapping[str, Any]) -> Encoder:
     tag = saved["encoder"]
     if tag == KeepNumbers.tag:
         kind = cast("NumberKind", _read_choice(saved["kind"], NumberKind))
-        return KeepNumbers(kind, _read_number(saved["fill"]), _read(saved["marks_missing"], bool))
-    if tag == OneHot.tag:
-        return OneHot(read_texts(saved["categories"]), _read(saved["marks_missing"], bool))
-    if tag == Frequency.tag:
-        categories = read_texts(saved["categories"])
-        shares = tuple(_read_number(share) for share in saved["shares"])
-        if len(shares) != len(categories):
-            raise ValueError(f"{len(categories)} categories with {len(shares)} shares")
-        marks_missing = _read(saved["marks_missing"], bool)
-        return Frequency(categories, shares, _read_number(saved["missing_share"]), marks_missing)
-    if tag == MarkMissing.tag:
-        return MarkMissing()
+        return KeepNumbers(kind, _read_number(saved["fill"]))
+    if tag == Surprisal.tag:
+        categories, n_rows = read_texts(saved["categories"]), read_count(saved["n_rows"])
+        counts = tuple(map(read_count, saved["counts"]))
+        if len(counts) != len(categories) or not 0 < sum(counts) <= n_rows:
+            raise ValueError(f"{len(categories)} categories do not fit {n_rows} rows")
+        return Surprisal(categories, counts, n_rows)
     if tag == Drop.tag:
-        return Drop()
+        return Drop(_read(saved["numeric"], bool))
     raise ValueError(f"{tag!r} is not an encoder")
 
 

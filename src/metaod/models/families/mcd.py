@@ -19,10 +19,17 @@ class MCD(Estimator):
     and covariance are then computed again from all rows near that half, or from the share ``core``
     of the nearest rows; a smaller core excludes more outliers. ``support_`` marks the rows used.
     A direction in which the half has no extent gets a millionth of the table's variance.
+
+    The last ``n_fixed`` columns are in fixed units of length ``fixed_unit``. They are not part of
+    the covariance, in which most of them have no extent: their squares are added to the distance.
     """
 
-    def __init__(self, core: float | None = None) -> None:
+    def __init__(
+        self, core: float | None = None, n_fixed: int = 0, fixed_unit: float = 1.0
+    ) -> None:
         self.core = core
+        self.n_fixed = n_fixed
+        self.fixed_unit = fixed_unit
 
     def _fit(self, X: Matrix) -> Scores:
         from metaod.models import _robust_covariance as robust  # noqa: PLC0415 - scipy.stats is slow to import
@@ -30,6 +37,9 @@ class MCD(Estimator):
         given: Any = self.core
         if given is not None and not (isinstance(given, Real) and 0 < float(given) <= 1):
             raise BadParameter("MCD", "core", "a float in the range (0, 1], or None", given)
+        # a table without measured columns has only the others to go by
+        self._n_added = self.n_fixed if self.n_fixed < X.shape[1] else 0
+        everything, X = X, self._measured(X)
         self._shift = np.median(X, axis=0)
         spread = X.std(axis=0)
         self._scale = np.where(spread > 0, spread, 1.0)
@@ -38,10 +48,18 @@ class MCD(Estimator):
             self._gaussian, self.support_ = robust.reweighted_gaussian(scaled)
         else:
             self._gaussian, self.support_ = robust.core_gaussian(scaled, float(given))
-        return self._gaussian.distances(scaled)
+        return self._gaussian.distances(scaled) + self._added(everything)
 
     def _score(self, X: Matrix) -> Scores:
-        return self._gaussian.distances((X - self._shift) / self._scale)
+        scaled = (self._measured(X) - self._shift) / self._scale
+        return self._gaussian.distances(scaled) + self._added(X)
+
+    def _measured(self, X: Matrix) -> Matrix:
+        return X[:, : X.shape[1] - self._n_added]
+
+    def _added(self, X: Matrix) -> Scores:
+        added: Scores = ((X[:, X.shape[1] - self._n_added :] / self.fixed_unit) ** 2).sum(axis=1)
+        return added
 
 
 def _enough_rows(params: dict[str, Any], n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature

@@ -1,0 +1,187 @@
+"""Relations between columns: text that says something about other columns, and odd combinations.
+
+A text column that is unrelated to every other column is not used, because its rare values would
+look like outliers. A number that is usual in the table can be unusual for its row's category.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import chdtrc, fdtrc
+
+from metaod.tables._objects import Labels, spread
+
+_Values = npt.NDArray[np.float64]
+_Codes = npt.NDArray[np.intp]
+
+MOST_ROWS = 20_000
+"""Rows that relations are measured on, evenly spaced in the table."""
+
+_SIGNIFICANT = 0.01  # chance of a relation between unrelated columns, over all comparisons
+_MOST_COMPARISONS = 100_000
+_MOST_LEVELS = 20
+_FEWEST_IN_LEVEL = 8  # rarer levels are compared as one
+_MOST_PAIRS = 100
+_FEWEST_FOR_SPREAD = 20  # rows of a category
+_FEWEST_VALUES = 10  # a number with fewer distinct values is a category itself
+_LEAST_SPREAD = 0.1  # of a category, as a share of the spread of all rows
+_TAIL = 0.025
+_WINSORISED = 1.08  # a normal variable's standard deviation, by that of its values cut at _TAIL
+_BEYOND = 3.0  # spreads by which a combination has to be more unusual than the number alone
+_UNIT = 0.4
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is usual for a number in each level of a category, and in the whole table."""
+
+    category: str
+    number: str
+    levels: tuple[str, ...]
+    middles: tuple[float, ...]
+    spreads: tuple[float, ...]
+    middle: float
+    spread: float
+
+    def excess(self, column: Labels, values: _Values) -> _Values:
+        """Return by how many spreads values are more unusual for their level than for the table."""
+        places = {level: place for place, level in enumerate(self.levels)}
+        found = np.array([places.get(text, -1) for text in column.texts], dtype=np.intp)
+        place = spread(found, -1, column.codes)
+        middles, spreads = np.append(self.middles, self.middle), np.append(self.spreads, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):  # differences of huge values
+            alone = np.abs(values - self.middle) / self.spread
+            within = np.abs(values - middles[place]) / spreads[place]
+            excess = np.nan_to_num(within - alone, nan=0.0) - _BEYOND
+        return np.where(place >= 0, np.maximum(excess, 0.0), 0.0)
+
+
+def combinations(
+    pairs: Sequence[Pair], labels: Mapping[str, Labels], numbers: Mapping[str, _Values]
+) -> _Values:
+    """Return each row's oddest combination of a category and a number, in fixed units.
+
+    0 for a row without odd combinations.
+    """
+    n_rows = len(next(iter(numbers.values())))
+    oddest = np.zeros(n_rows)
+    for pair in pairs:
+        found = pair.excess(labels[pair.category], numbers[pair.number])
+        np.maximum(oddest, found, out=oddest)
+    return np.asarray(np.log1p(oddest) / _UNIT)
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Text columns that are related to another column, and the pairs that can be odd."""
+
+    related: frozenset[str]
+    pairs: tuple[Pair, ...]
+
+    @classmethod
+    def among(cls, labels: Mapping[str, Labels], numbers: Mapping[str, _Values]) -> "Relations":
+        """Measure the relations between the text and the numbers of the same rows."""
+        codes = {name: _merged(column) for name, column in labels.items()}
+        ranks = {name: _ranks(values) for name, values in numbers.items()}
+        names = [*ranks, *codes]
+        most = max(1, _MOST_COMPARISONS // max(1, len(codes)))
+        related, found = set(), []
+        for name, own in codes.items():
+            others = [other for other in names if other != name]
+            others = others[:: -(-len(others) // most)] if len(others) > most else others
+            chances = [
+                _chance_by_rank(own, ranks[other])
+                if other in ranks
+                else _chance_by_table(own, codes[other])
+                for other in others
+            ]
+            limit = _SIGNIFICANT / max(1, len(others))
+            if min(chances, default=1.0) <= limit:
+                related.add(name)
+            found += [
+                (chance, name, other)
+                for chance, other in zip(chances, others, strict=True)
+                if chance <= limit and other in ranks
+            ]
+        found.sort(key=lambda item: item[0])
+        pairs = [_pair(a, labels[a], b, numbers[b]) for _, a, b in found[:_MOST_PAIRS]]
+        return cls(frozenset(related), tuple(pair for pair in pairs if pair is not None))
+
+
+def _merged(column: Labels) -> _Codes:
+    """Return the level of each row, a gap being one; rare levels and all beyond 20 are one."""
+    codes = np.where(column.codes < 0, len(column.texts), column.codes)
+    counts = np.bincount(codes, minlength=len(column.texts) + 1)
+    order = np.argsort(-counts, kind="stable")[: _MOST_LEVELS - 1]
+    frequent = order[counts[order] >= _FEWEST_IN_LEVEL]
+    level = np.full(len(counts), len(frequent), dtype=np.intp)
+    level[frequent] = np.arange(len(frequent))
+    _, dense = np.unique(level[codes], return_inverse=True)
+    return dense.astype(np.intp, copy=False)
+
+
+def _ranks(values: _Values) -> _Values:
+    ranks = pd.Series(values).rank().to_numpy()
+    return np.asarray(ranks - ranks.mean())
+
+
+def _chance_by_rank(codes: _Codes, ranks: _Values) -> float:
+    """Return the p-value of an analysis of variance of a number's ranks by level."""
+    counts = np.bincount(codes)
+    n_rows, n_levels = len(codes), len(counts)
+    total = float(ranks @ ranks)
+    if n_levels < 2 or n_rows <= n_levels or total == 0:
+        return 1.0
+    sums = np.bincount(codes, ranks)
+    between = float((sums**2 / counts).sum())
+    within = max(total - between, 1e-12 * total) / (n_rows - n_levels)
+    return float(fdtrc(n_levels - 1, n_rows - n_levels, between / (n_levels - 1) / within))
+
+
+def _chance_by_table(codes: _Codes, others: _Codes) -> float:
+    """Return the p-value of a chi-square test of independence of two columns' levels."""
+    shape = (int(codes.max()) + 1, int(others.max()) + 1)
+    if min(shape) < 2:
+        return 1.0
+    observed = np.bincount(codes * shape[1] + others, minlength=shape[0] * shape[1]).reshape(shape)
+    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / len(codes)
+    statistic = float(((observed - expected) ** 2 / expected).sum())
+    return float(chdtrc((shape[0] - 1) * (shape[1] - 1), statistic))
+
+
+def _pair(category: str, column: Labels, number: str, values: _Values) -> Pair | None:
+    if len(np.unique(values)) <= _FEWEST_VALUES:
+        return None
+    all_spread = _spread(values)
+    if all_spread == 0:
+        return None
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
+    levels, middles, spreads = [], [], []
+    for level in np.flatnonzero(counts >= _FEWEST_FOR_SPREAD):
+        own = values[column.codes == level]
+        levels.append(column.texts[level])
+        middles.append(_median(own))
+        spreads.append(max(_spread(own), _LEAST_SPREAD * all_spread))
+    if not levels:
+        return None
+    middle = _median(values)
+    return Pair(category, number, tuple(levels), tuple(middles), tuple(spreads), middle, all_spread)
+
+
+def _median(values: _Values) -> float:
+    return float(np.median(values / 2) * 2)  # the sum of two huge values overflows
+
+
+def _spread(values: _Values) -> float:
+    """Return the standard deviation without the influence of the outermost values."""
+    half = values / 2  # differences of huge values overflow, and so do their squares
+    low, high = np.quantile(half, [_TAIL, 1 - _TAIL])
+    scale = float(max(abs(low), abs(high)))
+    if scale == 0:
+        return 0.0
+    deviation = float((np.clip(half, low, high) / scale).std())
+    return min(2 * _WINSORISED * deviation * scale, _LARGEST)
