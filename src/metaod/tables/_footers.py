@@ -32,7 +32,7 @@ class Footer:
 
     def left_out(self) -> str:
         """Say that they are left out."""
-        return f"{self.what}, and was left out (skip_footer=0, --skip-footer 0, keeps it)"
+        return f"{self.what}, and was left out: skip_footer=0 (--skip-footer 0) keeps it"
 
     def offered(self) -> str:
         """Say how to leave them out."""

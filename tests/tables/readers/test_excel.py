@@ -96,7 +96,7 @@ def test_titles_and_totals_of_a_sheet():
     assert table.frame["n"].tolist() == [1, 2, 4]
     assert table.frame["price"].tolist() == [1.5, 2.5, 0.25]
     assert table.frame["day"].dtype.kind == "M"
-    assert "the first 3 lines were passed over as a title: 'Sales'" in table.warnings[0]
+    assert "the first 3 lines were passed over as a title, 'Sales'" in table.warnings[0]
     assert "the last row begins with 'Total', and was left out" in table.warnings[1]
     assert len(read(book(("S", rows)), skip_footer=0, bad_values="text").frame) == 4
     assert len(read(book(("S", rows)), skip_rows=3, skip_footer=2).frame) == 2

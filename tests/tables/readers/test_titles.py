@@ -36,7 +36,7 @@ def test_a_title_is_passed_over_with_a_warning(title, n_lines):
     table = read(title + ROWS)
     assert values(table) == EXPECTED
     told = "the first line was" if n_lines == 1 else f"the first {n_lines} lines were"
-    assert table.warnings[0].startswith(f"{told} passed over as a title: 'Sales")
+    assert table.warnings[0].startswith(f"{told} passed over as a title, 'Sales")
     assert "--skip-rows 0" in table.warnings[0]
     assert table.original.raw.skip_lines == n_lines
     assert values(read(title + ROWS, skip_rows=n_lines)) == EXPECTED

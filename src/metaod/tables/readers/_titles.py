@@ -41,8 +41,8 @@ def title_warning(titles: Sequence[Sequence[object]], n_lines: int) -> str:
     cell = next((str(cell) for record in titles for cell in record if _is_filled(cell)), "")
     lines = "the first line was" if n_lines == 1 else f"the first {n_lines} lines were"
     return (
-        f"{lines} passed over as a title: {shorten(cell.strip())!r} (skip_rows=0, --skip-rows 0, "
-        "if the table begins there)"
+        f"{lines} passed over as a title, {shorten(cell.strip())!r}: skip_rows=0 (--skip-rows 0) "
+        "reads them"
     )
 
 
