@@ -11,6 +11,7 @@ from sample_files import ARFF
 
 from metaod.errors import BadColumn, BadFile
 from metaod.tables import read_table
+from metaod.tables.readers import _source as source_file
 
 HEADER = """@RELATION 'a name'
 @ATTRIBUTE height REAL
@@ -156,6 +157,13 @@ def test_many_columns_in_a_small_sparse_file():
     declared = "".join(f"@attribute a{i} real\n" for i in range(1000))
     with pytest.raises(BadFile, match="needs at least 6,400,000 bytes, more than the 1,000,000"):
         read(f"@relation r\n{declared}@data\n" + "{}\n" * 200, max_bytes=10**6)
+
+
+def test_sparse_rows_that_need_far_more_than_they_take(monkeypatch):
+    monkeypatch.setattr(source_file, "_SMALL_BYTES", 10**6)
+    declared = "".join(f"@attribute a{i} real\n" for i in range(1000))
+    with pytest.raises(BadFile, match=r"unpacks to 160,.* bytes or more, 1,.* times its"):
+        read(f"@relation r\n{declared}@data\n" + "{}\n" * 20_000)
 
 
 @settings(derandomize=True, deadline=None, max_examples=40)

@@ -10,6 +10,7 @@ from sample_files import FRAME
 
 from metaod.errors import BadColumn, BadFile
 from metaod.tables import read_table
+from metaod.tables.readers import _source as source_file
 
 
 def read(data, **options):
@@ -113,6 +114,15 @@ def test_parquet_without_rows_or_columns():
         read(parquet(pa.table({"a": pa.array([], pa.float64())})))
     with pytest.raises(BadFile, match="no rows"):
         read(pd.DataFrame().to_parquet())
+
+
+def test_more_rows_than_are_stored(monkeypatch):
+    monkeypatch.setattr(source_file, "_SMALL_BYTES", 10**6)
+    buffer = io.BytesIO()
+    pd.DataFrame({"a": np.zeros(2_000_000)}).to_parquet(buffer)
+    buffer.seek(0)
+    with pytest.raises(BadFile, match="unpacks to 16,000,000 bytes or more"):
+        read_table(buffer)
 
 
 def test_texts_that_are_stored_once_and_needed_in_every_row(tmp_path):

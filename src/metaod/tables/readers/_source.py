@@ -228,9 +228,11 @@ def check_width(name: str, shape: tuple[int, ...]) -> None:
         raise BadFile(name, what, remedy=remedy)
 
 
-def check_expansion(name: str, n_packed: int, n_unpacked: int, remedy: str) -> None:
+def check_expansion(
+    name: str, n_packed: int, n_unpacked: int, remedy: str, *, most: int = _MOST_EXPANSION
+) -> None:
     """Refuse a file that would unpack to much more than a real table of its size."""
-    if n_unpacked > max(_SMALL_BYTES, _MOST_EXPANSION * n_packed):
+    if n_unpacked > max(_SMALL_BYTES, most * n_packed):
         size, times = format_bytes(n_unpacked), round(n_unpacked / max(1, n_packed))
         what = f"unpacks to {size} or more, {times:,} times its size"
         raise BadFile(name, what, remedy=f"if this is right, {remedy}")

@@ -4,7 +4,7 @@ import datetime as dt
 import io
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -22,6 +22,7 @@ from metaod.tables.readers._source import (
     Source,
     as_utf8,
     check_bytes,
+    check_expansion,
     damaged,
     head_text,
 )
@@ -40,6 +41,9 @@ def _read(source: Source, options: ReadOptions) -> Content:
             replace(declared, kind="string") if declared.name in options.text else declared
             for declared in _read_header(numbered, source.name)
         ]
+        # sparse rows may be short; a line is a row, an attribute or a comment
+        n_cells = max(0, text.n_lines - len(attributes)) * len(attributes)
+        check_expansion(source.name, source.size, 8 * n_cells, "give fewer rows or attributes")
         columns = [_Column(attribute, source.name) for attribute in attributes]
         rows = _RowReader(attributes, {"?", *options.na}, source.name).rows(numbered)
         n_rows = max(1, _VALUES_PER_CHUNK // len(columns))
@@ -149,18 +153,19 @@ class _Attribute:
 
 def _read_header(lines: Iterator[tuple[int, str]], source: str) -> list[_Attribute]:
     """Read the declarations up to and including ``@data``."""
-    attributes: list[_Attribute] = []
+    attributes: dict[str, _Attribute] = {}
     for number, raw in lines:
         line = raw.strip()
         keyword = line.split(maxsplit=1)[0].lower() if line else ""
         if not line or line.startswith("%") or keyword == "@relation":
             continue
         if keyword == "@attribute":
-            attributes.append(_parse_attribute(line, number, source, attributes))
+            attribute = _parse_attribute(line, number, source, attributes)
+            attributes[attribute.name] = attribute
         elif keyword == "@data":
             if not attributes:
                 raise BadFile(source, "declares no attributes", line=number)
-            return attributes
+            return list(attributes.values())
         else:
             remedy = "only @relation, @attribute and comments after % may precede @data"
             what = f"{shorten(line)!r} is not a declaration"
@@ -168,14 +173,14 @@ def _read_header(lines: Iterator[tuple[int, str]], source: str) -> list[_Attribu
     raise damaged(source, "has no @data")
 
 
-def _parse_attribute(line: str, number: int, source: str, others: list[_Attribute]) -> _Attribute:
+def _parse_attribute(line: str, number: int, source: str, others: Collection[str]) -> _Attribute:
     found = _ATTRIBUTE.fullmatch(line)
     name = _unquote(found[1]).strip() if found else ""
     if not found or not name or not found[2]:
         what = "an attribute without a name or a type"
         raise BadFile(source, what, line=number, remedy="mend the line")
     fail = partial(BadFile, source, line=number, column=name)
-    if any(name == other.name for other in others):
+    if name in others:
         raise fail("the attribute is declared twice", remedy="rename it")
     declared = found[2].strip()
     word, _, rest = declared.partition(" ")

@@ -15,10 +15,12 @@ from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
     check_bytes,
+    check_expansion,
     check_width,
     library_errors,
 )
 
+_MOST_EXPANSION = 1000  # rare values, as of one-hot columns, take less than a tenth of a bit
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -28,6 +30,9 @@ def _read(source: Source, options: ReadOptions) -> Content:
     with library_errors(source.name, "Parquet"), source.open() as stream:
         metadata = pyarrow.parquet.read_metadata(stream)
         _check_size(metadata, source.name, options.max_bytes)
+        n_bytes = 8 * metadata.num_rows * metadata.num_columns
+        part = "read a part of it"
+        check_expansion(source.name, source.size, n_bytes, part, most=_MOST_EXPANSION)
         stream.seek(0)
         repeated = _repeated_texts(metadata, options.max_bytes)
         table = pyarrow.parquet.ParquetFile(stream, read_dictionary=repeated).read()
