@@ -75,7 +75,7 @@ def test_averages_of_the_representatives_that_are_built():
     }
     [mega] = [item for item in whole.reference_models() if item.spec.detector == "MegaEnsemble"]
     assert set(mega.members) == set(model_space("extended"))
-    with pytest.raises(BadParameter, match="fewer than two representatives"):
+    with pytest.raises(BadParameter, match="no average that may be picked"):
         BuildOptions(space="extended", detectors=("PCA", "COPOD"), averages=True).specs()
 
 
