@@ -561,6 +561,7 @@ def _column_note(name: str, note: str) -> str:
 
 
 def _reasons(records: Sequence[ColumnRecord]) -> str:
+    records = sorted(records, key=lambda record: record.kind == "ignored")  # known to the user
     shown = "; ".join(f"{record.name!r} ({record.kind}): {record.reason}" for record in records[:5])
     more = f"; and {len(records) - 5} more" if len(records) > 5 else ""
     return f"{shown}{more}"
