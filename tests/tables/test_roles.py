@@ -130,7 +130,7 @@ def test_two_roles_for_one_column_are_refused(frame, roles):
 
 def test_if_nothing_is_left_the_error_first_says_why_the_named_columns_are_not_used(frame):
     with pytest.raises(
-        UserError, match="nothing is left to score: 'seen' \\(date\\): .*--time 'seen'"
+        UserError, match=r"nothing is left to score: 'seen' .date.: .*--time 'seen'"
     ):
         prepare(frame, only="seen")
 
