@@ -69,7 +69,7 @@ def test_numbers_that_are_surely_dates_are_not_used_unless_named():
     record = prepare(frame).record.columns[0]
     assert (record.kind, record.action) == ("date", "dropped")
     assert prepare(frame, time="sold").X[:, 0].max() < 20_000
-    for role in ({"only": ["sold", "w"]}, {"category": "sold"}):
-        assert prepare(frame, **role).record.columns[0].is_used
+    assert prepare(frame, only=["sold", "w"]).record.columns[0].is_used
+    assert prepare(frame, category="sold").record.columns[0].kind == "category"
     frame.loc[7, "sold"] = 20240132
     assert prepare(frame).record.columns[0].kind == "numeric"
