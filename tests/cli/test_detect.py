@@ -23,7 +23,7 @@ from metaod.selection import load
 FRAME = pd.DataFrame(
     {
         "height": [*np.linspace(150, 190, 40).round(1), 900.0],
-        "colour": ["red", "green"] * 20 + ["black"],
+        "colour": ["red"] * 20 + ["green"] * 20 + ["black"],
         "score": [*(7 * row % 41 for row in range(40)), 40],
     }
 )

@@ -18,7 +18,7 @@ from metaod.selection import _saved as saved
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
     {
-        "size": np.r_[RNG.normal(size=60), 9.0],
+        "size": np.r_[RNG.normal(size=60) + np.tile([0, 3, 0], 20), 9.0],  # by kind
         "weight": np.r_[RNG.normal(size=60), -9.0],
         "kind": ["a", "b", None] * 20 + ["z"],
     }
@@ -60,7 +60,9 @@ def test_unequal_weights_of_earlier_versions_are_kept(tmp_path):
     path = tmp_path / "pick.mod"
     model = MetaOD().fit(FRAME)
     model.save(path)
-    expected = AverageDetector(MODELS[:2], [0.7, 0.3], random_state=0).fit(model.fitted_.X)
+    fixed = model.preparation_.fixed_
+    expected = AverageDetector(MODELS[:2], [0.7, 0.3], random_state=0, fixed=fixed)
+    expected.fit(model.fitted_.X)
     damage(
         path, models=MODELS[:2], weights=[0.7, 0.3], scores=expected.decision_scores_, threshold=1.0
     )
