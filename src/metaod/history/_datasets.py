@@ -188,12 +188,12 @@ def iter_folder(path: "str | PathLike[str]", *, label: str = "y") -> list[Folder
         The folder, or a CSV file that lists datasets. A ``catalogue.csv`` in the folder is such
         a list: one dataset a line, under a header with ``file``, or with ``name`` and optionally
         ``collection``, which mean the file ``collection/name.ext``. The columns ``origin``,
-        ``samples``, ``features``, ``source``, ``licence``, ``ignore`` (columns to leave out,
-        separated by semicolons) and ``in_paper_st_table`` (yes or no) are optional. Without a
+        ``label``, ``samples``, ``features``, ``source``, ``licence``, ``ignore`` (columns to leave
+        out, separated by semicolons) and ``in_paper_st_table`` (yes or no) are optional. Without a
         list, every file of a format that can hold a labelled table is a dataset: its folder is its
         collection and its name its origin.
     label : str, default="y"
-        The label's column, or variable in a file of variables.
+        The label's column, or variable in a file of variables, unless the list names another.
 
     Returns
     -------
@@ -262,7 +262,7 @@ def _entry_of(record: dict[str, str], path: Path, line: int, label: str) -> Fold
         collection,
         origin=fields.get("origin") or name,
         in_st=fields.get("in_paper_st_table", "").lower() in ("yes", "true", "1"),
-        label=label,
+        label=fields.get("label") or label,
         rows=_count(fields, "samples", path, line),
         columns=_count(fields, "features", path, line),
         source=fields.get("source", ""),

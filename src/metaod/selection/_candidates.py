@@ -60,7 +60,7 @@ class Constraints:
 
 
 def check_pick(value: Any, *, owner: str = "MetaOD") -> None:
-    """Refuse what is not a kind of pick; None means "ensemble"."""
+    """Refuse what is not a kind of pick; None lets the other parameters decide."""
     if value is not None and not (isinstance(value, str) and value in PICKS):
         raise BadParameter(owner, "pick", PICKS, value)
 

@@ -47,9 +47,10 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     ----------
     learner : str, path or Artifact, default="default"
         The learner that picks: the shipped default, a name, or an artifact of ``metaod train``.
-    pick : {"ensemble", "single", "committee"}, optional
-        Whether an average of a few models may be picked (the default), or only one model;
-        ``committee`` is a fixed average of seven models, without a learner.
+    pick : {"committee", "ensemble", "single"}, optional
+        ``committee`` is a fixed average of seven models, the same for every table. ``ensemble``
+        lets the learner pick a model or an average of a few, ``single`` only one model. By default
+        the committee; if a learner or a space is named, ``ensemble``.
     contamination : "auto" or float in (0, 0.5], default="auto"
         Share of outliers; with "auto" it is estimated from the scores.
     exclude : str or iterable of str or ModelSpec, optional

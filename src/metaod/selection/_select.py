@@ -166,9 +166,10 @@ def select(
         The table. Text, dates and missing values are prepared.
     learner : str, path or Artifact, default="default"
         The learner that picks: the shipped default, a name, or an artifact of ``metaod train``.
-    pick : {"ensemble", "single", "committee"}, optional
-        Whether an average of a few models may be picked (the default), or only one model;
-        ``committee`` is a fixed average of seven models, without a learner.
+    pick : {"committee", "ensemble", "single"}, optional
+        ``committee`` is a fixed average of seven models, the same for every table. ``ensemble``
+        lets the learner pick a model or an average of a few, ``single`` only one model. By default
+        the committee; if a learner or a space is named, ``ensemble``.
     space : str or iterable of str or ModelSpec, optional
         The models that may be picked: the name of a space, ids, or names of families.
     exclude : str or iterable of str or ModelSpec, optional
@@ -206,9 +207,11 @@ def make_selection(
     if constraints.pick == "committee" and learner != "default":
         legal = "left out with the committee, which uses no learner"
         raise BadParameter(owner, "learner", legal, learner)
+    named_nothing = constraints.space is None and learner == "default"
+    is_fixed = constraints.pick == "committee" or (constraints.pick is None and named_nothing)
     artifact = find_artifact(learner, owner=owner)
     prepared = _prepared(X)
-    if constraints.pick == "committee":
+    if is_fixed:
         return _committee_selection(prepared, artifact, constraints, random_state, owner)
     features = extract(prepared, artifact.schema_names, random_state=random_state)
     vector = artifact.vector(features)
