@@ -41,7 +41,7 @@ $(STAMPS)/lab: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 
 demo: $(STAMPS)/run
 	@mkdir -p demo-output
-	$(BIN)/metaod select --example --top 5
+	$(BIN)/metaod select --example --pick ensemble --top 5
 	$(BIN)/metaod detect --example -o demo-output/scored.csv
 	$(BIN)/python tools/demo.py demo-output/own
 
