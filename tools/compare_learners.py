@@ -35,7 +35,10 @@ def main() -> None:
     parser.add_argument("--journal", type=Path, default=None)
     parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=LEARNERS)
     given = parser.parse_args()
-    data = {name: shipped_training_data(schemas, final=False) for name, schemas in SCHEMAS.items()}
+    data = {
+        name: shipped_training_data(schemas, final=False, mixed=False)
+        for name, schemas in SCHEMAS.items()
+    }
     first = data["paper"]
     candidates = []
     for name in given.learners:

@@ -114,7 +114,7 @@ class Study:
 
     def __init__(self, seeds: int) -> None:
         self.seeds = range(seeds)
-        self.bench = Bench(final=False)
+        self.bench = Bench(final=False, numeric_history=True)
         self.data = self.bench.data(CHOSEN)
         self.recoveries: dict[str, pd.DataFrame] = {}
         self.labels: dict[str, npt.NDArray[np.int8]] = {}

@@ -50,10 +50,12 @@ def main() -> None:
     given = parser.parse_args()
     if given.keep is not None:
         given.keep.mkdir(parents=True, exist_ok=True)
-    splits = Bench(final=False).splits
+    splits = Bench(final=False, numeric_history=True).splits
     rows: list[dict[str, Any]] = []
     for measure in MEASURES:
-        data = shipped_training_data(BOTH, space=CHOSEN.space, averages=True, measure=measure)
+        data = shipped_training_data(
+            BOTH, space=CHOSEN.space, averages=True, measure=measure, mixed=False
+        )
         rows += contrasts(data, splits, measure, given.jobs, given.keep)
     table = pd.DataFrame(rows)
     table.to_csv(FOLDER / "contrasts.csv", index=False, float_format="%.6f")

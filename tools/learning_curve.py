@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--redraw", action="store_true", help="read the runs from their file")
     given = parser.parse_args()
     if not given.redraw:
-        runs = run(Bench(final=True), given.jobs)
+        runs = run(Bench(final=True, numeric_history=True), given.jobs)
         runs.to_csv(RUNS, index=False, float_format="%.6f")
     runs = pd.read_csv(RUNS)
     table = summarise(runs)

@@ -60,7 +60,7 @@ def main() -> None:
         sampling = sampling_noise(given.datasets, ScoreCache(given.scores))
     rows = []
     for name in MEASURES:
-        data = shipped_training_data(CHOSEN.schemas, space=CHOSEN.space, measure=name)
+        data = shipped_training_data(CHOSEN.schemas, space=CHOSEN.space, measure=name, mixed=False)
         gains = data.P.sub(data.reference, axis=0).loc[sampling[name].index]
         trials = trial_noise(name).reindex(index=gains.index, columns=gains.columns)
         for model in gains:
@@ -105,7 +105,7 @@ def write_page(table: pd.DataFrame) -> None:
 
 def sampling_noise(folder: Path, kept: ScoreCache) -> dict[str, pd.DataFrame]:
     """Return for each measure the variance of gains (datasets × models) from the sample of rows."""
-    data = shipped_training_data(CHOSEN.schemas, space=CHOSEN.space)
+    data = shipped_training_data(CHOSEN.schemas, space=CHOSEN.space, mixed=False)
     development = set(data.P.index[~data.origins.isin(final_origins())])
     found: dict[str, dict[str, pd.Series[float]]] = {name: {} for name in MEASURES}
     for entry in iter_folder(folder, label="y"):

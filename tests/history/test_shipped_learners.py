@@ -327,7 +327,7 @@ def test_the_recipes():
 def test_the_shipped_data_with_and_without_the_final_origins():
     everything = learners.shipped_training_data(("paper",))
     shared = learners.shipped_training_data(("paper",), final=False)
-    assert (len(everything.P), everything.n_origins) == (838, 753)
+    assert (len(everything.P), everything.n_origins) == (1065, 958)
     assert everything.reference.notna().mean() > 0.95
     assert not set(shared.origins) & set(final_origins())
     assert set(shared.origins) == set(everything.origins) - set(final_origins())

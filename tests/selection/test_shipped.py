@@ -41,12 +41,12 @@ def test_a_shipped_learner_describes_itself(name):
     manifest = artifact.manifest
     assert manifest.learner == RECIPES[name].learner
     assert artifact.schema_names == RECIPES[name].schemas
-    assert len(manifest.datasets) == 838
-    assert manifest.n_origins == 753
+    assert len(manifest.datasets) == 1065
+    assert manifest.n_origins == 958
     assert manifest.measure == "ap"
     assert set(manifest.models) == MODELS[name]
-    assert len(artifact.history.names) == 838
-    assert len(set(artifact.history.origins)) == 753
+    assert len(artifact.history.names) == 1065
+    assert len(set(artifact.history.origins)) == 958
 
 
 @pytest.mark.parametrize("name", RECIPES)

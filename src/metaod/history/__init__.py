@@ -28,6 +28,7 @@ from metaod.history._shipped_learners import (
     will_train,
 )
 from metaod.history._shipped_matrix import (
+    MIXED_COLLECTIONS,
     final_origins,
     shipped_cells,
     shipped_datasets,
@@ -45,6 +46,7 @@ __all__ = [
     "FOLDS",
     "LABELLED_FILE_ENDINGS",
     "MEASURES",
+    "MIXED_COLLECTIONS",
     "RECIPES",
     "REFERENCE",
     "SKETCH_VERSION",

@@ -19,6 +19,7 @@ from metaod._version import __version__
 from metaod.artifacts import Artifact, BadArtifact, read_document
 from metaod.errors import BadParameter, UserError
 from metaod.history._shipped_matrix import (
+    MIXED_COLLECTIONS,
     final_origins,
     shipped_datasets,
     shipped_matrix,
@@ -59,7 +60,7 @@ class ShippedRecipe:
 RECIPES = {
     DEFAULT: ShippedRecipe("gain_forest", ("paper", "scores"), space="extended", averages=True),
     # fewer trees than the learner's default keep the package small
-    "metaod": ShippedRecipe("metaod", params={"n_estimators": 80}),
+    "metaod": ShippedRecipe("metaod", params={"n_estimators": 60}),
 }
 """The learners whose artifacts are in the package; any other is trained with its own defaults on
 the paper's features and models."""
@@ -72,6 +73,7 @@ def shipped_training_data(
     averages: bool = False,
     measure: str = "ap",
     final: bool = True,
+    mixed: bool = True,
 ) -> TrainingData:
     """Return the shipped matrix as training data.
 
@@ -88,16 +90,21 @@ def shipped_training_data(
     final : bool, default=True
         Whether to include the datasets of the final origins, on which nothing is chosen, tuned or
         calibrated.
+    mixed : bool, default=True
+        Whether to include tables with text, gaps and dates.
     """
     performance = shipped_matrix(measure, references=True)
+    datasets = shipped_datasets()
+    if not mixed:
+        datasets = datasets[~datasets["collection"].isin(MIXED_COLLECTIONS)]
     data = TrainingData.from_frames(
         shipped_matrix(measure, space=space, averages=averages),
         {name: shipped_metafeatures(name) for name in schemas},
-        shipped_datasets(),
+        datasets,
         reference=performance[REFERENCE],
         measure=measure,
     )
-    return data if final else data.without(final_origins())
+    return data if final else data.without(final_origins() & set(data.origins))
 
 
 def train_shipped(name: str, *, progress: Progress | None = None) -> Artifact:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _SHIPPED = files("metaod.history").joinpath("shipped")
 
+MIXED_COLLECTIONS = ("rdatasets", "weka-uci")
+"""Collections of tables with text, gaps and dates; all others are numeric."""
+
 
 def shipped_folder() -> Path:
     """Return the folder of Parquet files, as written by ``metaod db export``.
