@@ -111,6 +111,14 @@ def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
     assert bool(found.warnings) == bool(found.left_out)
 
 
+def test_it_is_the_default_unless_a_learner_or_a_space_is_named():
+    assert select(X).best.id == select(X, pick="committee").best.id == COMMITTEE_ID
+    assert select(X).features is None
+    assert select(X, pick="ensemble").features is not None
+    assert select(X, space="extended").features is not None
+    assert select(X, learner="metaod").features is not None
+
+
 @pytest.mark.parametrize("learner", ["metaod", "global_best", averages_artifact()], ids=type)
 def test_it_refuses_a_learner(learner):
     with pytest.raises(BadParameter, match="left out with the committee"):
