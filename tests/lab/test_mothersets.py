@@ -50,7 +50,7 @@ def test_a_table_with_text_and_gaps_is_prepared(tmp_path):
     frame.to_csv(tmp_path / "own.csv", index=False)
     motherset = read_motherset(tmp_path / "own.csv", target="class")
     assert (motherset.name, motherset.origin, motherset.task) == ("own", "own", "binary")
-    assert motherset.X.shape[1] == 5
+    assert motherset.X.shape[1] == 4  # the text is unrelated, the gap has a column of evidence
     assert np.isfinite(motherset.X).all()
     assert np.bincount(motherset.y).tolist() == [10, 30]
 

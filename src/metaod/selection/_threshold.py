@@ -59,7 +59,7 @@ def clear_gap(scores: Scores) -> int | None:
 
     Examples
     --------
-    >>> clear_gap(np.array([*range(100), 180, 200.0]))
+    >>> clear_gap(np.array([*range(100), 400, 420.0]))
     2
     >>> clear_gap(np.arange(100.0)) is None
     True
