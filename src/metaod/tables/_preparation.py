@@ -81,7 +81,8 @@ class Preparation:
     id : str or iterable of str, optional
         Columns that name the rows. They are not used; outputs show them first.
     category : str or iterable of str, optional
-        Columns whose values are names, although they look like numbers or dates.
+        Columns whose values are names, although they look like numbers or dates. They are used
+        even if they are unrelated to every other column.
     date : str or iterable of str, optional
         Columns that hold dates although they look like numbers: years, 20240131, days of Excel,
         or seconds or milliseconds since 1970. Dates are not used unless named in `time`.
@@ -445,7 +446,7 @@ def _related(
             plan.encoder.encode(_as_fitted(sample[name], plan, own, missing)[0], values, missing)
             numbers[name] = values[:, 0]
     relations = Relations.among(labels, numbers)
-    kept = {*relations.related, *roles.only}
+    kept = {*relations.related, *roles.only, *roles.category}
     if not numbers and not kept.intersection(labels):
         return plans, ()  # there is nothing else to score by
     pairs = tuple(pair for pair in relations.pairs if pair.category in kept)
