@@ -73,7 +73,9 @@ def test_only_the_named_columns_are_used(frame):
 
 def test_a_column_of_codes_is_a_category(frame):
     codes = frame["zone"]
-    expected = prepare(frame[["price"]].assign(zone=pd.Categorical(codes.map(str))))
+    as_text = frame[["price"]].assign(zone=pd.Categorical(codes.map(str)))
+    assert prepare(as_text).names == ("price",)  # unrelated to the price, and not named
+    expected = prepare(as_text, category="zone")
     got = prepare(frame[["price", "zone"]], category="zone")
     assert record_of(got, "zone").kind == "category"
     assert got.names == expected.names
