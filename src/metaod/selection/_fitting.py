@@ -191,7 +191,9 @@ def _finish(
     specs = [detector.spec for detector in detectors]
     detector: SpecDetector | AverageDetector = detectors[0]
     if len(detectors) > 1:
-        detector = AverageDetector(specs, weights, seed, n_jobs=n_jobs).take(detectors)
+        fixed = detectors[0].fixed
+        average = AverageDetector(specs, weights, seed, n_jobs=n_jobs, fixed=fixed)
+        detector = average.take(detectors)
     own: Scores = detector.decision_scores_
     name = " + ".join(map(str, specs))
     n_undefined = len(own) - int(np.count_nonzero(np.isfinite(own)))

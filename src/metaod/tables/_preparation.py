@@ -24,7 +24,7 @@ from metaod.tables._column_values import read_in_notation
 from metaod.tables._drift import find_drift
 from metaod.tables._encoders import Surprisal
 from metaod.tables._notations import same_quantity
-from metaod.tables._objects import row_name
+from metaod.tables._objects import Labels, row_name
 from metaod.tables._record import UNRELATED, ColumnRecord, PreparationRecord, PreparedTable, listed
 from metaod.tables._relations import MOST_ROWS, Pair, Relations, combinations
 from metaod.tables._roles import ROLE_NAMES, Names, Roles, earlier_output
@@ -168,6 +168,8 @@ class Preparation:
             )
         if missing:
             typer.report()
+        n_outputs = sum(plan.n_outputs for plan in planned.values())
+        self._check_bytes(len(frame), n_outputs, source)
         plans, pairs = _related(list(planned.values()), frame, _written(table), missing, roles)
         plans = name_outputs(plans)
         messages = []
@@ -207,7 +209,7 @@ class Preparation:
         frame, source = _as_frame(table, fitted_names=known)
         positions = {str(name): position for position, name in enumerate(frame.columns)}
         self._check_columns(positions)
-        self._check_bytes(len(frame), source)
+        self._check_bytes(len(frame), len(self.names_), source)
         X = np.empty((len(frame), len(self.names_)), dtype=np.float64)
         missing, written = _missing_words(table), _written(table)
         records, messages = [], []
@@ -215,6 +217,8 @@ class Preparation:
         if unknown:
             messages.append(f"Columns unknown to the preparation were ignored: {listed(unknown)}.")
         gaps = np.zeros(len(frame))
+        paired = {name for pair in self.pairs_ for name in (pair.category, pair.number)}
+        labels, numbers = {}, {}
         start = 0
         for plan in self.columns_:
             stop = start + len(plan.record.outputs)
@@ -226,6 +230,10 @@ class Preparation:
                 found = plan.encoder.encode(column, X[:, start:stop], missing)
                 gaps += found.gaps * _gap_surprisal(plan, self.record_.n_rows)
                 record = found.counted(record)
+                if plan.record.name in paired and isinstance(plan.encoder, Surprisal):
+                    labels[plan.record.name] = plan.encoder.read(column, missing)
+                elif plan.record.name in paired:
+                    numbers[plan.record.name] = np.where(found.gaps, np.nan, X[:, start])
                 if found.note:
                     messages.append(_column_note(plan.record.name, found.note))
             records.append(record)
@@ -234,24 +242,11 @@ class Preparation:
         if len(evidence) > len(self.pairs_[:1]):
             X[:, start] = gaps
         if self.pairs_:
-            X[:, -1] = self._combinations(frame, X, missing)
+            X[:, -1] = combinations(self.pairs_, labels, numbers)
         done = PreparationRecord(len(frame), tuple(records), tuple(messages), evidence=evidence)
         usual = [plan.usual for plan in self.columns_]
         done = replace(done, drift=find_drift(usual, self.record_, done, X))
         return PreparedTable(X, self.names_, frame.index, done, source, self.fixed_)
-
-    def _combinations(
-        self, frame: pd.DataFrame, X: npt.NDArray[np.float64], missing: frozenset[str]
-    ) -> npt.NDArray[np.float64]:
-        places = {name: place for place, name in enumerate(self.names_)}
-        categories = {pair.category for pair in self.pairs_}
-        numbers = {pair.number for pair in self.pairs_}
-        labels = {
-            plan.record.name: plan.encoder.read(frame[plan.record.name], missing)
-            for plan in self.columns_
-            if isinstance(plan.encoder, Surprisal) and plan.record.name in categories
-        }
-        return combinations(self.pairs_, labels, {name: X[:, places[name]] for name in numbers})
 
     def fit_transform(self, table: Preparable) -> PreparedTable:
         """Fit to a table, and prepare it."""
@@ -351,11 +346,11 @@ class Preparation:
             remedy = "give the columns that the preparation was fitted with"
             raise BadColumn(absent[0], f"is not in the table{more}", remedy=remedy)
 
-    def _check_bytes(self, n_rows: int, source: str) -> None:
-        n_bytes = n_rows * len(self.names_) * np.dtype(np.float64).itemsize
+    def _check_bytes(self, n_rows: int, n_columns: int, source: str) -> None:
+        n_bytes = n_rows * n_columns * np.dtype(np.float64).itemsize
         if self.max_bytes is not None and n_bytes > self.max_bytes:
             raise UserError(
-                f"a matrix of {n_rows:,} rows × {len(self.names_):,} columns takes "
+                f"a matrix of {n_rows:,} rows × {n_columns:,} columns takes "
                 f"{n_bytes / _GIBIBYTE:,.2f} GiB, more than the "
                 f"{self.max_bytes / _GIBIBYTE:,.2f} GiB allowed",
                 where=source,
@@ -430,34 +425,54 @@ def _related(
     roles: Roles,
 ) -> tuple[list[ColumnPlan], tuple[Pair, ...]]:
     """Leave out text that is unrelated to every other column, and find pairs that can be odd."""
-    text = [plan for plan in plans if isinstance(plan.encoder, Surprisal)]
-    if not text:
+    if not any(isinstance(plan.encoder, Surprisal) for plan in plans):
         return plans, ()
-    rows = np.arange(0, len(frame), -(-len(frame) // MOST_ROWS))
-    sample = frame.iloc[rows] if len(rows) < len(frame) else frame
-    labels, numbers = {}, {}
-    for plan in plans:
-        name = plan.record.name
-        if isinstance(plan.encoder, Surprisal):
-            labels[name] = plan.encoder.read(sample[name], missing)
-        elif plan.record.is_used:
-            own = written if sample is frame else {}
-            values = np.empty((len(sample), 1))
-            plan.encoder.encode(_as_fitted(sample[name], plan, own, missing)[0], values, missing)
-            numbers[name] = values[:, 0]
+    given = written
+    sample = frame
+    if len(frame) > MOST_ROWS:
+        drawn = np.random.default_rng(0).choice(len(frame), MOST_ROWS, replace=False)
+        sample, written = frame.iloc[np.sort(drawn)], {}
+    labels, numbers = _labels_and_numbers(plans, sample, written, missing)
     relations = Relations.among(labels, numbers)
     kept = {*relations.related, *roles.only, *roles.category}
     if not numbers and not kept.intersection(labels):
         return plans, ()  # there is nothing else to score by
     pairs = tuple(pair for pair in relations.pairs if pair.category in kept)
-    if not pairs or not combinations(pairs, labels, numbers).any():
-        pairs = ()
+    if pairs and sample is not frame:
+        names = {name for pair in pairs for name in (pair.category, pair.number)}
+        paired = [plan for plan in plans if plan.record.name in names]
+        labels_of_all, numbers_of_all = _labels_and_numbers(paired, frame, given, missing)
+        is_odd = bool(combinations(pairs, labels_of_all, numbers_of_all).any())
+    else:
+        is_odd = bool(pairs) and bool(combinations(pairs, labels, numbers).any())
     return [
         plan.without_outputs(plan.record.kind, UNRELATED)
         if plan.record.name in labels and plan.record.name not in kept
         else plan
         for plan in plans
-    ], pairs
+    ], pairs if is_odd else ()
+
+
+def _labels_and_numbers(
+    plans: Sequence[ColumnPlan],
+    frame: pd.DataFrame,
+    written: Mapping[str, Written],
+    missing: frozenset[str],
+) -> tuple[dict[str, Labels], dict[str, npt.NDArray[np.float64]]]:
+    """Read the text and the numbers that are used; gaps among numbers are NaN."""
+    labels, numbers = {}, {}
+    for plan in plans:
+        name = plan.record.name
+        if not plan.record.is_used:
+            continue
+        column, _ = _as_fitted(frame[name], plan, written, missing)
+        if isinstance(plan.encoder, Surprisal):
+            labels[name] = plan.encoder.read(column, missing)
+        else:
+            values = np.empty((len(frame), 1))
+            found = plan.encoder.encode(column, values, missing)
+            numbers[name] = np.where(found.gaps, np.nan, values[:, 0])
+    return labels, numbers
 
 
 def _has_gaps(plan: ColumnPlan) -> bool:

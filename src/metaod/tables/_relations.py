@@ -18,12 +18,13 @@ _Values = npt.NDArray[np.float64]
 _Codes = npt.NDArray[np.intp]
 
 MOST_ROWS = 20_000
-"""Rows that relations are measured on, evenly spaced in the table."""
+"""Rows that relations are measured on, drawn with a seed from a larger table."""
 
-_SIGNIFICANT = 0.01  # chance of a relation between unrelated columns, over all comparisons
+_SIGNIFICANT = 0.01  # chance that an unrelated column seems related to one of the others
 _MOST_COMPARISONS = 100_000
 _MOST_LEVELS = 20
 _FEWEST_IN_LEVEL = 8  # rarer levels are compared as one
+_FEWEST_EXPECTED = 5  # rows of a pair of levels, for a chi-square test
 _MOST_PAIRS = 100
 _FEWEST_FOR_SPREAD = 20  # rows of a category
 _FEWEST_VALUES = 10  # a number with fewer distinct values is a category itself
@@ -47,11 +48,17 @@ class Pair:
     middle: float
     spread: float
 
-    def excess(self, column: Labels, values: _Values) -> _Values:
-        """Return by how many spreads values are more unusual for their level than for the table."""
+    def places(self, column: Labels) -> _Codes:
+        """Return the place of each row's level among the levels; -1 if it is none of them."""
         places = {level: place for place, level in enumerate(self.levels)}
         found = np.array([places.get(text, -1) for text in column.texts], dtype=np.intp)
-        place = spread(found, -1, column.codes)
+        return np.asarray(spread(found, -1, column.codes))
+
+    def excess(self, place: _Codes, values: _Values) -> _Values:
+        """Return by how many spreads values are more unusual for their level than for the table.
+
+        0 for a gap (NaN).
+        """
         middles, spreads = np.append(self.middles, self.middle), np.append(self.spreads, 1.0)
         with np.errstate(over="ignore", invalid="ignore"):  # differences of huge values
             alone = np.abs(values - self.middle) / self.spread
@@ -69,8 +76,10 @@ def combinations(
     """
     n_rows = len(next(iter(numbers.values())))
     oddest = np.zeros(n_rows)
+    # all pairs of a category have the same levels
+    places = {pair.category: pair.places(labels[pair.category]) for pair in pairs}
     for pair in pairs:
-        found = pair.excess(labels[pair.category], numbers[pair.number])
+        found = pair.excess(places[pair.category], numbers[pair.number])
         np.maximum(oddest, found, out=oddest)
     return np.asarray(np.log1p(oddest) / _UNIT)
 
@@ -84,19 +93,26 @@ class Relations:
 
     @classmethod
     def among(cls, labels: Mapping[str, Labels], numbers: Mapping[str, _Values]) -> "Relations":
-        """Measure the relations between the text and the numbers of the same rows."""
-        codes = {name: _merged(column) for name, column in labels.items()}
+        """Measure the relations between the text and the numbers (NaN for gaps) of the same rows.
+
+        With too many columns to compare, all text counts as related, and there are no pairs.
+        """
+        if len(labels) * (len(labels) + len(numbers) - 1) > _MOST_COMPARISONS:
+            return cls(frozenset(labels), ())
+        codes = {name: _merged(column, _FEWEST_IN_LEVEL) for name, column in labels.items()}
+        frequent = {
+            name: _merged(column, max(_FEWEST_IN_LEVEL, (_FEWEST_EXPECTED * len(own)) ** 0.5))
+            for (name, column), own in zip(labels.items(), codes.values(), strict=True)
+        }
         ranks = {name: _ranks(values) for name, values in numbers.items()}
         names = [*ranks, *codes]
-        most = max(1, _MOST_COMPARISONS // max(1, len(codes)))
         related, found = set(), []
         for name, own in codes.items():
             others = [other for other in names if other != name]
-            others = others[:: -(-len(others) // most)] if len(others) > most else others
             chances = [
                 _chance_by_rank(own, ranks[other])
                 if other in ranks
-                else _chance_by_table(own, codes[other])
+                else _chance_by_table(frequent[name], frequent[other])
                 for other in others
             ]
             limit = _SIGNIFICANT / max(1, len(others))
@@ -107,17 +123,17 @@ class Relations:
                 for chance, other in zip(chances, others, strict=True)
                 if chance <= limit and other in ranks
             ]
-        found.sort(key=lambda item: item[0])
+        found.sort()  # by chance, then by name: the order of columns does not matter
         pairs = [_pair(a, labels[a], b, numbers[b]) for _, a, b in found[:_MOST_PAIRS]]
         return cls(frozenset(related), tuple(pair for pair in pairs if pair is not None))
 
 
-def _merged(column: Labels) -> _Codes:
+def _merged(column: Labels, fewest: float) -> _Codes:
     """Return the level of each row, a gap being one; rare levels and all beyond 20 are one."""
     codes = np.where(column.codes < 0, len(column.texts), column.codes)
     counts = np.bincount(codes, minlength=len(column.texts) + 1)
     order = np.argsort(-counts, kind="stable")[: _MOST_LEVELS - 1]
-    frequent = order[counts[order] >= _FEWEST_IN_LEVEL]
+    frequent = order[counts[order] >= fewest]
     level = np.full(len(counts), len(frequent), dtype=np.intp)
     level[frequent] = np.arange(len(frequent))
     _, dense = np.unique(level[codes], return_inverse=True)
@@ -125,8 +141,8 @@ def _merged(column: Labels) -> _Codes:
 
 
 def _ranks(values: _Values) -> _Values:
-    ranks = pd.Series(values).rank().to_numpy()
-    return np.asarray(ranks - ranks.mean())
+    ranks = pd.Series(values).rank()
+    return np.asarray((ranks - ranks.mean()).fillna(0.0))  # a gap is no evidence
 
 
 def _chance_by_rank(codes: _Codes, ranks: _Values) -> float:
@@ -154,15 +170,21 @@ def _chance_by_table(codes: _Codes, others: _Codes) -> float:
 
 
 def _pair(category: str, column: Labels, number: str, values: _Values) -> Pair | None:
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
+    frequent = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
+    frequent = np.sort(frequent[counts[frequent] >= _FEWEST_FOR_SPREAD])
+    given = ~np.isnan(values)
+    codes, values = column.codes[given], values[given]
     if len(np.unique(values)) <= _FEWEST_VALUES:
         return None
     all_spread = _spread(values)
     if all_spread == 0:
         return None
-    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
     levels, middles, spreads = [], [], []
-    for level in np.flatnonzero(counts >= _FEWEST_FOR_SPREAD):
-        own = values[column.codes == level]
+    for level in frequent:
+        own = values[codes == level]
+        if len(own) == 0:
+            own = values  # nothing is known of the level
         levels.append(column.texts[level])
         middles.append(_median(own))
         spreads.append(max(_spread(own), _LEAST_SPREAD * all_spread))
