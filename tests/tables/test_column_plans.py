@@ -381,6 +381,23 @@ def test_declared_categories_are_not_reported():
     )
 
 
+def test_whole_numbers_of_many_digits_are_identifiers():
+    first = 7 * 10**18
+    frame = pd.DataFrame({"order": [first + 37 * row for row in range(50)], "w": range(50, 100)})
+    frame["w"] = frame["w"] % 7
+    record = prepare(frame).record
+    assert (record.columns[0].kind, record.columns[0].role) == ("identifier", "not used")
+    assert prepare(frame, only=["order", "w"]).record.columns[0].kind == "numeric"
+
+
+@pytest.mark.parametrize("name", ["Kunden-Nr", "Rechnungsnummer", "Belegnr", "Invoice No", "SKU"])
+def test_numbers_of_customers_and_invoices_are_identifiers(name):
+    frame = pd.DataFrame(
+        {name: np.random.default_rng(0).permutation(10**5)[:60], "v": [1.0, 2] * 30}
+    )
+    assert prepare(frame).record.columns[0].kind == "identifier"
+
+
 def test_lost_digits_are_reported_for_unused_columns_too():
     frame = pd.DataFrame({"v": [2**53 + 1, 2**53], "w": [1, 2]})
     record = prepare(frame).record

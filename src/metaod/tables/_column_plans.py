@@ -34,6 +34,7 @@ _ACTIONS: dict[NumberKind, Action] = {
 }
 
 
+_LARGEST_EXACT = 2.0**53  # larger whole numbers are rounded: ids of 16 digits and more
 _FEW_LEVELS = 20  # text of more levels is called text, not a category
 
 
@@ -137,6 +138,8 @@ def _plan_numbers(name: str, column: Numbers, roles: Roles, reason: str) -> Colu
     )
     if shown.size == 0:
         return _unused(record, "empty", "no finite value in any row")
+    if column.note and name not in roles.only and np.abs(shown).min() > _LARGEST_EXACT:
+        return _unused(record, "identifier", "whole numbers of so many digits name things")
     if shown.min() == shown.max():
         return _unused(record, "constant", _same_value(record))
     if column.whole and name not in roles.only:
@@ -203,14 +206,17 @@ def _unused(record: ColumnRecord, kind: ColumnKind, reason: str) -> ColumnPlan:
 _WORD_STARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NOT_LETTERS = re.compile(r"[\W\d_]+")
 
-_LAST_WORDS = frozenset({"id", "uuid", "guid", "identifier", "key", "rowid"})
+_LAST_WORDS = frozenset(
+    {"id", "uuid", "guid", "identifier", "key", "rowid", "sku", "ean", "gtin", "iban", "isbn"}
+)
+_NUMBER_WORDS = frozenset({"no", "nr", "num", "number"})  # after another word: invoice no
+_LAST_LETTERS = ("nummer", "nr")  # of German compounds: Kundennummer, Belegnr
 _WHOLE_NAMES = frozenset(
-    {"index", "idx", "row", "rownum", "rownumber", "rowindex", "unnamed"}
-    | {f"id {word}" for word in ("number", "no", "num", "nr", "code")}
+    {"index", "idx", "row", "rownum", "rownumber", "rowindex", "unnamed", "id code"}
     | {
         f"{thing} {word}"
         for thing in ("row", "record", "line", "serial", "sequence")
-        for word in ("number", "no", "num", "nr", "index", "idx")
+        for word in ("index", "idx")
     }
 )
 
@@ -218,12 +224,20 @@ _WHOLE_NAMES = frozenset(
 def names_identifier(name: str) -> bool:
     """Whether a column's name means an identifier: a price index or a bid is a measurement.
 
-    >>> names = ("ID", "userID", "Unnamed: 0", "bid", "idle", "price index")
+    >>> names = ("ID", "userID", "Unnamed: 0", "Kunden-Nr", "Order #", "bid", "idle", "price index")
     >>> list(filter(names_identifier, names))
-    ['ID', 'userID', 'Unnamed: 0']
+    ['ID', 'userID', 'Unnamed: 0', 'Kunden-Nr', 'Order #']
     """
     words = [word.lower() for word in _NOT_LETTERS.split(_WORD_STARTS.sub(" ", name)) if word]
-    return bool(words) and (words[-1] in _LAST_WORDS or " ".join(words) in _WHOLE_NAMES)
+    if not words:
+        return False
+    return (
+        name.rstrip().endswith("#")
+        or words[-1] in _LAST_WORDS
+        or (len(words) > 1 and words[-1] in _NUMBER_WORDS)
+        or words[-1].endswith(_LAST_LETTERS)
+        or " ".join(words) in _WHOLE_NAMES
+    )
 
 
 _FEWEST_NUMBERED = 20  # rows
