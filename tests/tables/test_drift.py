@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metaod.errors import UserError
 from metaod.tables import Preparation
 from metaod.tables._drift import Usual, _chance
 
@@ -99,9 +100,9 @@ def test_a_saved_preparation_finds_the_same(fitted):
     assert Preparation.from_dict(saved).transform(later).record.drift == (
         fitted.transform(later).record.drift
     )
-    for column in saved["columns"]:
-        del column["usual"]  # as in earlier versions
-    assert Preparation.from_dict(saved).transform(later).record.drift == ()
+    del saved["columns"][0]["usual"]
+    with pytest.raises(UserError, match="not a saved preparation"):
+        Preparation.from_dict(saved)
 
 
 def test_warnings_name_the_largest_and_say_what_to_do(fitted):

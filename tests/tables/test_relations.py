@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, f_oneway, rankdata
 
 from metaod.tables import Preparation, prepare
-from metaod.tables import _preparation as preparing
+from metaod.tables import _evidence as evidence
 from metaod.tables import _relations as relating
 from metaod.tables._objects import Labels
 from metaod.tables._relations import Pair, Relations, combinations
@@ -112,7 +112,7 @@ def test_relations_are_measured_on_a_sample_of_the_rows(monkeypatch):
         sizes.append({len(text.codes) for text in texts.values()})
         return Relations(frozenset(), ())
 
-    monkeypatch.setattr(preparing.Relations, "among", among)
+    monkeypatch.setattr(evidence.Relations, "among", among)
     rng = np.random.default_rng(0)
     for n_rows in (20_000, 20_001, 70_000):
         prepare(pd.DataFrame({"t": rng.choice(["a", "b"], n_rows), "x": rng.normal(size=n_rows)}))
@@ -120,7 +120,7 @@ def test_relations_are_measured_on_a_sample_of_the_rows(monkeypatch):
 
 
 def test_a_sampled_relation_reads_text_in_its_notation(monkeypatch):
-    monkeypatch.setattr(preparing, "MOST_ROWS", 100)
+    monkeypatch.setattr(evidence, "MOST_ROWS", 100)
     rng = np.random.default_rng(0)
     zone = rng.choice(["a", "b"], 300)
     price = [f"${value:,.2f}" for value in rng.normal(2000, 1, 300) + 500 * (zone == "a")]

@@ -97,9 +97,8 @@ class SavedPick:
         cls, document: dict[str, Any], arrays: dict[str, Any], path: "str | PathLike[str]"
     ) -> "SavedPick":
         saved = document["parameters"]
-        names = ("learner", "contamination", "exclude", "space", "max_seconds")
-        # files from before there were averages have no "pick"
-        parameters = {"pick": saved.get("pick"), **{name: saved[name] for name in names}}
+        names = ("learner", "pick", "contamination", "exclude", "space", "max_seconds")
+        parameters = {name: saved[name] for name in names}
         parameters["learner"] = str(parameters["learner"])
         parameters["contamination"] = check_contamination(parameters["contamination"])
         check_pick(parameters["pick"])

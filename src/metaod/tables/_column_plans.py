@@ -1,7 +1,7 @@
 """Plan how each column is encoded, from the rows that the preparation is fitted with."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,18 +10,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter
-from metaod.tables._column_types import ColumnTyper
+from metaod.tables._column_types import ColumnTyper, Written
 from metaod.tables._column_values import (
     NumberKind,
     Numbers,
     read_as,
     read_as_labels,
     read_column,
+    read_in_notation,
 )
 from metaod.tables._dates import are_dates
 from metaod.tables._drift import Usual
 from metaod.tables._encoders import Drop, Encoder, KeepNumbers, Surprisal
-from metaod.tables._notations import Notation
+from metaod.tables._notations import Notation, same_quantity
 from metaod.tables._objects import Labels
 from metaod.tables._record import Action, ColumnKind, ColumnRecord
 from metaod.tables._roles import Roles
@@ -78,6 +79,34 @@ class ColumnPlan:
     def without_outputs(self, kind: ColumnKind, reason: str) -> "ColumnPlan":
         """Return a plan that does not use the column."""
         return _unused(replace(self.record, n_levels=0), kind, reason)
+
+
+def as_fitted(
+    column: "pd.Series[Any]",
+    plan: ColumnPlan,
+    written: Mapping[str, Written],
+    missing: frozenset[str],
+) -> "tuple[pd.Series[Any], str]":
+    """Read the text of a column in the notation of the fitted rows, if they had one.
+
+    Also return a note if `read_table` has read it in another notation.
+    """
+    own, notation, note = written.get(plan.record.name), plan.notation, ""
+    if not plan.record.is_used or (own is None and notation is None):
+        return column, note
+    if own is not None and len(own.labels.codes) == len(column):
+        is_plain = notation is None and plan.record.kind not in ("category", "text")
+        if own.notation == notation or (is_plain and same_quantity(own.notation)):
+            return column, note
+        cells = own.labels.to_series().to_numpy()
+        text = pd.Series(cells, index=column.index, name=column.name, dtype=object)
+        if notation is None:
+            return text, note
+        read = read_in_notation(text, notation, missing)
+        if not read.equals(column.astype(read.dtype)):
+            note = f"read as {notation.words()}, as the fitted rows were"
+        return read, note
+    return (column if notation is None else read_in_notation(column, notation, missing)), note
 
 
 def plan_column(

@@ -1,6 +1,6 @@
 """The preparation of tables: fitted to one table, applied to it and to later rows."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from inspect import signature
@@ -15,18 +15,19 @@ from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.tables._column_plans import (
     ColumnPlan,
     PlanRules,
+    as_fitted,
     leave_out,
     name_outputs,
     plan_column,
 )
-from metaod.tables._column_types import ColumnTyper, Written
-from metaod.tables._column_values import read_in_notation
+from metaod.tables._column_types import ColumnTyper
 from metaod.tables._drift import find_drift
 from metaod.tables._encoders import Surprisal
-from metaod.tables._notations import same_quantity
-from metaod.tables._objects import Labels, row_name
-from metaod.tables._record import UNRELATED, ColumnRecord, PreparationRecord, PreparedTable, listed
-from metaod.tables._relations import MOST_ROWS, Pair, Relations, combinations
+from metaod.tables._evidence import check_evidence, find_evidence, gap_surprisal, name_evidence
+from metaod.tables._frames import as_frame, missing_words, written_in
+from metaod.tables._objects import row_name
+from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
+from metaod.tables._relations import Pair, combinations
 from metaod.tables._roles import ROLE_NAMES, Names, Roles, earlier_output
 from metaod.tables._saved_plans import (
     pair_from_dict,
@@ -41,7 +42,6 @@ from metaod.tables._text_values import MISSING_WORDS
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 
 _VERSION = 3
-GAPS, COMBINATIONS = "gaps", "combinations"
 _GIBIBYTE = 2**30
 
 
@@ -149,15 +149,15 @@ class Preparation:
             Two rows or more. An array's columns are called x1, x2, ...
         """
         rules, roles = self._rules(), self._roles()
-        frame, source = _as_frame(table)
+        frame, source = as_frame(table)
         roles.check_names(list(frame.columns), source)
         if len(frame) == 1:
             remedy = "give the rows to compare it with"
             raise UserError("the table has only one row", where=source, remedy=remedy)
         typer = ColumnTyper(
-            MISSING_WORDS, name_row=partial(row_name, frame.index), written=_written(table)
+            MISSING_WORDS, name_row=partial(row_name, frame.index), written=written_in(table)
         )
-        missing = _missing_words(table)
+        missing = missing_words(table)
         earlier = [name for name in earlier_output(frame) if roles.may_leave_out(name)]
         planned: dict[str, ColumnPlan] = {}
         for name in chain(frame.columns, typer.columns_to_repeat(frame.columns)):
@@ -170,7 +170,9 @@ class Preparation:
             typer.report()
         n_outputs = sum(plan.n_outputs for plan in planned.values())
         self._check_bytes(len(frame), n_outputs, source)
-        plans, pairs = _related(list(planned.values()), frame, _written(table), missing, roles)
+        plans, pairs = find_evidence(
+            list(planned.values()), frame, written_in(table), missing, roles
+        )
         plans = name_outputs(plans)
         messages = []
         if earlier:
@@ -186,9 +188,7 @@ class Preparation:
                 where=source,
                 remedy="add columns of measurements whose values differ from row to row",
             )
-        evidence = [GAPS] if any(map(_has_gaps, plans)) else []
-        evidence += [COMBINATIONS] if pairs else []
-        self._set_fitted(plans, pairs, len(frame), messages, _free_names(evidence, plans))
+        self._set_fitted(plans, pairs, len(frame), messages, name_evidence(plans, pairs))
         return self
 
     def transform(self, table: Preparable) -> PreparedTable:
@@ -206,12 +206,12 @@ class Preparation:
         """
         self._check_fitted()
         known = [plan.record.name for plan in self.columns_]
-        frame, source = _as_frame(table, fitted_names=known)
+        frame, source = as_frame(table, fitted_names=known)
         positions = {str(name): position for position, name in enumerate(frame.columns)}
         self._check_columns(positions)
         self._check_bytes(len(frame), len(self.names_), source)
         X = np.empty((len(frame), len(self.names_)), dtype=np.float64)
-        missing, written = _missing_words(table), _written(table)
+        missing, written = missing_words(table), written_in(table)
         records, messages = [], []
         unknown = sorted(set(positions) - set(known))
         if unknown:
@@ -225,10 +225,10 @@ class Preparation:
             record = replace(plan.record, n_missing=0, n_infinite=0)
             if plan.record.name in positions:  # an unused column may be absent
                 column = frame[plan.record.name]
-                column, note = _as_fitted(column, plan, written, missing)
+                column, note = as_fitted(column, plan, written, missing)
                 messages += [_column_note(plan.record.name, note)] if note else []
                 found = plan.encoder.encode(column, X[:, start:stop], missing)
-                gaps += found.gaps * _gap_surprisal(plan, self.record_.n_rows)
+                gaps += found.gaps * gap_surprisal(plan, self.record_.n_rows)
                 record = found.counted(record)
                 if plan.record.name in paired and isinstance(plan.encoder, Surprisal):
                     labels[plan.record.name] = plan.encoder.read(column, missing)
@@ -285,7 +285,7 @@ class Preparation:
                 raise ValueError("it is empty")
             evidence = read_texts(saved["evidence"])
             pairs = tuple(map(pair_from_dict, saved["pairs"]))
-            _check_evidence(plans, pairs, evidence)
+            check_evidence(plans, pairs, evidence)
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"this is not a saved preparation: {error}",
@@ -382,194 +382,6 @@ def prepare(table: Preparable, **options: Any) -> PreparedTable:
             remedy = f"Parameters are: {', '.join(legal)}"
             raise BadParameter("prepare", name, "left out", value, remedy=remedy)
     return Preparation(**options).fit_transform(table)
-
-
-def _written(table: object) -> dict[str, Written]:
-    """Return the columns of a read table that were read in some notation."""
-    return dict(table.written) if isinstance(table, Table) else {}
-
-
-def _as_fitted(
-    column: "pd.Series[Any]",
-    plan: ColumnPlan,
-    written: Mapping[str, Written],
-    missing: frozenset[str],
-) -> "tuple[pd.Series[Any], str]":
-    """Read the text of a column in the notation of the fitted rows, if they had one.
-
-    Also return a note if `read_table` has read it in another notation.
-    """
-    own, notation, note = written.get(plan.record.name), plan.notation, ""
-    if not plan.record.is_used or (own is None and notation is None):
-        return column, note
-    if own is not None and len(own.labels.codes) == len(column):
-        is_plain = notation is None and plan.record.kind not in ("category", "text")
-        if own.notation == notation or (is_plain and same_quantity(own.notation)):
-            return column, note
-        cells = own.labels.to_series().to_numpy()
-        text = pd.Series(cells, index=column.index, name=column.name, dtype=object)
-        if notation is None:
-            return text, note
-        read = read_in_notation(text, notation, missing)
-        if not read.equals(column.astype(read.dtype)):
-            note = f"read as {notation.words()}, as the fitted rows were"
-        return read, note
-    return (column if notation is None else read_in_notation(column, notation, missing)), note
-
-
-def _related(
-    plans: list[ColumnPlan],
-    frame: pd.DataFrame,
-    written: Mapping[str, Written],
-    missing: frozenset[str],
-    roles: Roles,
-) -> tuple[list[ColumnPlan], tuple[Pair, ...]]:
-    """Leave out text that is unrelated to every other column, and find pairs that can be odd."""
-    if not any(isinstance(plan.encoder, Surprisal) for plan in plans):
-        return plans, ()
-    given = written
-    sample = frame
-    if len(frame) > MOST_ROWS:
-        drawn = np.random.default_rng(0).choice(len(frame), MOST_ROWS, replace=False)
-        sample, written = frame.iloc[np.sort(drawn)], {}
-    labels, numbers = _labels_and_numbers(plans, sample, written, missing)
-    relations = Relations.among(labels, numbers)
-    kept = {*relations.related, *roles.only, *roles.category}
-    if not numbers and not kept.intersection(labels):
-        return plans, ()  # there is nothing else to score by
-    pairs = tuple(pair for pair in relations.pairs if pair.category in kept)
-    if pairs and sample is not frame:
-        names = {name for pair in pairs for name in (pair.category, pair.number)}
-        paired = [plan for plan in plans if plan.record.name in names]
-        labels_of_all, numbers_of_all = _labels_and_numbers(paired, frame, given, missing)
-        is_odd = bool(combinations(pairs, labels_of_all, numbers_of_all).any())
-    else:
-        is_odd = bool(pairs) and bool(combinations(pairs, labels, numbers).any())
-    return [
-        plan.without_outputs(plan.record.kind, UNRELATED)
-        if plan.record.name in labels and plan.record.name not in kept
-        else plan
-        for plan in plans
-    ], pairs if is_odd else ()
-
-
-def _labels_and_numbers(
-    plans: Sequence[ColumnPlan],
-    frame: pd.DataFrame,
-    written: Mapping[str, Written],
-    missing: frozenset[str],
-) -> tuple[dict[str, Labels], dict[str, npt.NDArray[np.float64]]]:
-    """Read the text and the numbers that are used; gaps among numbers are NaN."""
-    labels, numbers = {}, {}
-    for plan in plans:
-        name = plan.record.name
-        if not plan.record.is_used:
-            continue
-        column, _ = _as_fitted(frame[name], plan, written, missing)
-        if isinstance(plan.encoder, Surprisal):
-            labels[name] = plan.encoder.read(column, missing)
-        else:
-            values = np.empty((len(frame), 1))
-            found = plan.encoder.encode(column, values, missing)
-            numbers[name] = np.where(found.gaps, np.nan, values[:, 0])
-    return labels, numbers
-
-
-def _has_gaps(plan: ColumnPlan) -> bool:
-    """Whether some of the fitted rows have a gap in the column that counts."""
-    n_gaps = plan.record.n_missing + plan.record.n_infinite
-    return n_gaps > 0 and plan.record.kind != "empty" and plan.record.counts_gaps
-
-
-def _gap_surprisal(plan: ColumnPlan, n_rows: int) -> float:
-    """Return -log of the share of the fitted rows with a gap in the column, of one if none has."""
-    if not plan.record.counts_gaps:
-        return 0.0
-    return float(np.log(n_rows / max(1, plan.record.n_missing + plan.record.n_infinite)))
-
-
-def _free_names(wanted: Sequence[str], plans: Sequence[ColumnPlan]) -> tuple[str, ...]:
-    taken = {name for plan in plans for name in (plan.record.name, *plan.record.outputs)}
-    found = []
-    for name in wanted:
-        number, free = 1, name
-        while free in taken:
-            number += 1
-            free = f"{name} ({number})"
-        found.append(free)
-    return tuple(found)
-
-
-def _check_evidence(
-    plans: Sequence[ColumnPlan], pairs: Sequence[Pair], evidence: Sequence[str]
-) -> None:
-    numbers = {plan.record.name for plan in plans if plan.record.is_used and not plan.encoder.fixed}
-    categories = {plan.record.name for plan in plans if isinstance(plan.encoder, Surprisal)}
-    for pair in pairs:
-        if pair.category not in categories or pair.number not in numbers:
-            raise ValueError(f"there is no pair of {pair.category!r} and {pair.number!r}")
-    if len(evidence) not in (len(pairs[:1]), len(pairs[:1]) + 1):
-        raise ValueError("columns of evidence do not fit the pairs")
-
-
-def _missing_words(table: object) -> frozenset[str]:
-    return frozenset() if isinstance(table, Table) and table.typed else MISSING_WORDS
-
-
-def _as_frame(table: object, fitted_names: Sequence[str] | None = None) -> tuple[pd.DataFrame, str]:
-    """Return a table as a frame with text for names, which shares its values, and its source."""
-    source = "table"
-    if isinstance(table, Table):
-        source, table = table.source, table.frame
-    if isinstance(table, pd.DataFrame):
-        frame = table.copy(deep=False)
-        frame.columns = pd.Index(_column_names(table.columns))
-    elif isinstance(table, np.ndarray):
-        frame = _frame_of_array(table, fitted_names)
-    else:
-        legal, remedy = (
-            "a Table, a pandas DataFrame or a numpy array",
-            "Use metaod.read_table first",
-        )
-        raise BadParameter("Preparation", "table", legal, type(table), remedy=remedy)
-    for axis, name in ((1, "columns"), (0, "rows")):
-        if frame.shape[axis] == 0:
-            raise UserError(f"the table has no {name}", where=source, remedy="give at least one")
-    return frame, source
-
-
-def _frame_of_array(
-    array: "np.ndarray[Any, Any]", fitted_names: Sequence[str] | None
-) -> pd.DataFrame:
-    legal, remedy = "", ""
-    if array.dtype.names is not None:
-        legal, remedy = "an array without named fields", "Read it with metaod.read_table first"
-    elif array.ndim != 2:
-        legal, remedy = "an array of rows × columns", "Reshape it"
-    if legal:
-        given = f"an array of shape {array.shape} and type {array.dtype}"
-        raise BadParameter("Preparation", "table", legal, given, remedy=remedy)
-    names = fitted_names or [f"x{number}" for number in range(1, array.shape[1] + 1)]
-    if len(names) != array.shape[1]:
-        what = (
-            f"the array has {array.shape[1]} columns, but Preparation was fitted with {len(names)}"
-        )
-        remedy = "give the same columns in the same order, or a frame with their names"
-        raise UserError(what, remedy=remedy)
-    return pd.DataFrame(array, columns=list(names), copy=False)
-
-
-def _column_names(columns: "pd.Index[Any]") -> list[str]:
-    seen: dict[str, Hashable] = {}
-    for column in columns:
-        name = "/".join(map(str, column)) if isinstance(column, tuple) else str(column)
-        if name in seen:
-            what = "is the name of two columns"
-            if seen[name] != column:
-                what += f", written {seen[name]!r} and {column!r}"
-            raise BadColumn(name, what, remedy="rename one of them")
-        seen[name] = column
-    return list(seen)
 
 
 def _column_note(name: str, note: str) -> str:

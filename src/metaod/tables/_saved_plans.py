@@ -31,8 +31,8 @@ def plan_to_dict(plan: ColumnPlan) -> dict[str, Any]:
 def plan_from_dict(saved: Mapping[str, Any]) -> ColumnPlan:
     """Read a column plan; raise KeyError, TypeError or ValueError for any other dict."""
     record, encoder = _read_record(saved["record"]), _read_encoder(saved["encoder"])
-    notation = notation_from_dict(saved.get("notation"))
-    usual = _read_usual(saved.get("usual"))
+    notation = notation_from_dict(saved["notation"])
+    usual = _read_usual(saved["usual"])
     plan = ColumnPlan(record, encoder, _read(saved["note"], str), notation=notation, usual=usual)
     if len(record.outputs) != plan.n_outputs:
         raise ValueError(f"column {record.name!r} should have {plan.n_outputs} outputs")
@@ -80,7 +80,7 @@ def _read_record(saved: Mapping[str, Any]) -> ColumnRecord:
 
 
 def _read_usual(saved: Mapping[str, Any] | None) -> Usual | None:
-    if saved is None:  # a file of an earlier version
+    if saved is None:  # an unused column
         return None
     low, high = (None if saved[end] is None else _read_number(saved[end]) for end in _ENDS)
     return Usual(low, high, read_count(saved["n_outside"]), read_count(saved["n_alone"]))
