@@ -104,10 +104,20 @@ def test_text_and_missing_values():
     )
 
 
-def test_columns_are_those_of_the_training_table():
-    model = MetaOD().fit(MIXED)
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(MIXED[["sex", "age", "member"]])
+def test_columns_in_use_are_found_by_name():
+    frame = MIXED.assign(one=1, id=range(len(MIXED)))
+    model = MetaOD(ignore="sex").fit(frame)
+    expected = model.score_samples(frame)
+    for new in (
+        frame[["member", "id", "sex", "one", "age"]],
+        frame[["age", "member"]],
+        frame[["member", "age"]].assign(more="x"),
+        read_table(frame[["member", "age"]]),
+        pl.from_pandas(frame[["member", "age"]]),
+    ):
+        np.testing.assert_array_equal(model.score_samples(new), expected)
+    with pytest.raises(ValueError, match=r"names should match(.|\n)*now missing:\n- age\n$"):
+        model.predict(frame[["sex", "member"]])
     with pytest.raises(ValueError, match="3 features"):
         MetaOD().fit(X).predict(X[:, :2])
 

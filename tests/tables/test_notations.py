@@ -210,7 +210,10 @@ def test_another_column_decides_the_order_of_dates_and_the_decimal_mark():
     frame = pd.DataFrame({"a": ["03/04/2024", "05/06/2024"], "b": ["14/04/2024", "1/2/2024"]})
     assert read_table(frame).frame["a"].dt.month.tolist() == [4, 6]
     numbers = pd.DataFrame({"a": ["1,234", "2,345"], "b": ["0,5", "1,75"]})
-    assert read_table(numbers).frame["a"].tolist() == [1.234, 2.345]
+    table = read_table(numbers)
+    assert table.frame["a"].tolist() == [1.234, 2.345]
+    assert table.warnings == ("columns 'a', 'b' were read as numbers with a decimal ','",)
+    assert table.written["a"].notation == NumberNotation(",")
     assert read_table(numbers[["a"]]).frame["a"].tolist() == [1234, 2345]
     assert "--decimal ," in read_table(numbers[["a"]]).warnings[0]
     assert read_table(numbers[["a"]], decimal=",").frame["a"].tolist() == [1.234, 2.345]

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.history import fingerprint
 from metaod.lab import load_dataset
-from metaod.tables import SURPRISAL_UNIT, Preparation, Table, prepare
+from metaod.tables import SURPRISAL_UNIT, Preparation, Table, prepare, read_table
 
 N = 100
 
@@ -148,6 +149,30 @@ def test_another_type_that_cannot_be_parsed_is_refused(frame, fitted, name, valu
     later = later.drop(columns=name).assign(**{name: values})
     with pytest.raises(BadColumn, match=f"column '{name}': {message}"):
         fitted.transform(later)
+
+
+@pytest.mark.parametrize(
+    ("text", "notation"),
+    [
+        (["1,25", "1.234,5", "7", None], r"numbers with a decimal ',' .*separated by '\.'"),
+        (["1,25", "0,75", "1,234", None], "numbers with a decimal ','"),
+        (["$1.25", "$2", "(3)", None], r"numbers with the currency '\$'"),
+    ],
+)
+def test_numbers_are_read_in_the_notation_of_the_later_rows(text, notation):
+    fitted = Preparation().fit(pd.DataFrame({"v": [1.5, 2.5, 4.0], "w": [1.0, 3.0, 2.0]}))
+    later = pd.DataFrame({"v": text, "w": 1.0})
+    prepared = fitted.transform(later)
+    np.testing.assert_array_equal(prepared.X[:, 0], fitted.transform(read_table(later)).X[:, 0])
+    [message] = prepared.record.messages
+    assert re.match(rf"Column 'v': read as {notation}", message)
+
+
+@pytest.mark.parametrize("text", [["1,234", "2,345"], ["5 %", "6 %"], ["1,25", "large"]])
+def test_doubtful_numbers_and_other_quantities_are_refused(text):
+    fitted = Preparation().fit(pd.DataFrame({"v": [1.5, 2.5, 4.0]}))
+    with pytest.raises(BadColumn, match="column 'v': held numbers"):
+        fitted.transform(pd.DataFrame({"v": text}))
 
 
 def test_categories_match_across_types():

@@ -182,7 +182,6 @@ def _load(path: str) -> "MetaOD":
 def _score_with(model: "MetaOD", table: "Table", top_n: int | None) -> Detection:
     from metaod.selection import table_notes
 
-    # columns are found by name, in any order; scikit-learn's predict demands the same order
     prepared = model.preparation_.transform(table)
     scores = model.fitted_.score(prepared.X)
     notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)

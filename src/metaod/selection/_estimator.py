@@ -89,7 +89,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     offset_ : float
         Minus the threshold: ``decision_function = score_samples - offset_``.
     n_features_in_, feature_names_in_ : int, ndarray of str
-        Columns of the training table; names only if it is a frame with text names.
+        Columns of the training table; names only if it is a frame with text names. New rows with
+        names need the columns that are used, in any order.
 
     Examples
     --------
@@ -239,8 +240,21 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         table = _as_table(X, unused, typed=reset)
         # the names of a sparse matrix's columns are the reader's
         named = table.frame.to_numpy() if hasattr(type(X), "tocsr") else table.frame
+        if not reset and self._has_names(named):
+            # columns in any order, and without those that are not used
+            needed = {item.name for item in self.preparation_.record_.columns if item.is_used}
+            absent = needed.difference(table.frame.columns)
+            names = [name for name in self.feature_names_in_ if name not in absent]
+            validate_data(self, pd.DataFrame(columns=names), reset=False, skip_check_array=True)
+            return table
         validate_data(self, named, reset=reset, skip_check_array=True)
         return table if reset else self._by_position(table)
+
+    def _has_names(self, rows: Any) -> bool:
+        """Whether the training table and these rows are frames with text for names."""
+        names = getattr(rows, "columns", ())
+        is_fitted = hasattr(self, "feature_names_in_")
+        return is_fitted and len(names) > 0 and all(isinstance(name, str) for name in names)
 
     def _by_position(self, table: Table) -> Table:
         """Give a table the fitted names if one of both has none: scikit-learn has warned of it."""

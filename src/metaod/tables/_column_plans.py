@@ -18,6 +18,7 @@ from metaod.tables._column_values import (
     read_as_labels,
     read_column,
     read_in_notation,
+    read_in_own_notation,
 )
 from metaod.tables._dates import are_dates
 from metaod.tables._drift import Usual
@@ -89,24 +90,36 @@ def as_fitted(
 ) -> "tuple[pd.Series[Any], str]":
     """Read the text of a column in the notation of the fitted rows, if they had one.
 
-    Also return a note if `read_table` has read it in another notation.
+    Where they held plain numbers, text is read in its own notation. Also return a note if a column
+    is read in another notation than its own or that of the fitted rows.
     """
     own, notation, note = written.get(plan.record.name), plan.notation, ""
-    if not plan.record.is_used or (own is None and notation is None):
+    if not plan.record.is_used:
         return column, note
-    if own is not None and len(own.labels.codes) == len(column):
-        is_plain = notation is None and plan.record.kind not in ("category", "text")
-        if own.notation == notation or (is_plain and same_quantity(own.notation)):
-            return column, note
-        cells = own.labels.to_series().to_numpy()
-        text = pd.Series(cells, index=column.index, name=column.name, dtype=object)
-        if notation is None:
-            return text, note
-        read = read_in_notation(text, notation, missing)
-        if not read.equals(column.astype(read.dtype)):
-            note = f"read as {notation.words()}, as the fitted rows were"
-        return read, note
-    return (column if notation is None else read_in_notation(column, notation, missing)), note
+    if own is None or len(own.labels.codes) != len(column):
+        return _read_text(column, plan, missing)
+    is_plain = notation is None and plan.record.kind not in ("category", "text")
+    if own.notation == notation or (is_plain and same_quantity(own.notation)):
+        return column, note
+    cells = own.labels.to_series().to_numpy()
+    text = pd.Series(cells, index=column.index, name=column.name, dtype=object)
+    if notation is None:
+        return text, note
+    read = read_in_notation(text, notation, missing)
+    if not read.equals(column.astype(read.dtype)):
+        note = f"read as {notation.words()}, as the fitted rows were"
+    return read, note
+
+
+def _read_text(
+    column: "pd.Series[Any]", plan: ColumnPlan, missing: frozenset[str]
+) -> "tuple[pd.Series[Any], str]":
+    if plan.notation is not None:
+        return read_in_notation(column, plan.notation, missing), ""
+    if not isinstance(plan.encoder, KeepNumbers):
+        return column, ""
+    column, words = read_in_own_notation(column, plan.encoder.kind, missing)
+    return column, f"read as {words}" if words else ""
 
 
 def plan_column(

@@ -201,7 +201,13 @@ class ColumnTyper:
     def _type_plain(self, name: str, labels: Labels, kinds: set[TextKind]) -> "_Typed | None":
         """Convert a column of plain numbers, truth values or times of day."""
         if kinds <= {"number"}:
-            return self._type_numbers(name, labels)
+            self._rivals.pop(name, None)
+            typed, what = self._type_numbers(name, labels)
+            if name in self.written:  # read again, with the decimal mark of other columns
+                self.written[name] = Written(labels, NumberNotation(self.hints.decimal))
+                if typed is None or self.hints.decimal == ".":
+                    del self.written[name]
+            return typed, what
         may_be_truth = "boolean" in kinds and not self.declared
         if may_be_truth and all(parse_truth(text) is not None for text in labels.texts):
             truths = np.array([parse_truth(text) for text in labels.texts], dtype=object)

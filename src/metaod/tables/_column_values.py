@@ -11,7 +11,7 @@ import pandas as pd
 
 from metaod.errors import BadColumn, UserError
 from metaod.tables._dates import days_in_numbers
-from metaod.tables._notations import Notation, widened
+from metaod.tables._notations import Hints, Notation, find_notation, same_quantity, widened
 from metaod.tables._objects import (
     Labels,
     is_text,
@@ -118,6 +118,31 @@ def read_in_notation(
         )
         raise BadColumn(series.name, what, remedy="mend the value or fit again")
     return pd.Series(series_of(column, values).to_numpy(), index=series.index, name=series.name)
+
+
+def read_in_own_notation(
+    series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str]
+) -> "tuple[pd.Series[Any], str]":
+    """Read the text of a column that is not plain by its own notation, and describe it.
+
+    A column stays as it is if its text can be read in two ways, or means another quantity.
+    """
+    if series.dtype != object and not is_text(series.dtype):
+        return series, ""
+    column = read_column(series, missing)
+    if not isinstance(column, Labels) or all(
+        _parse(text, kind) is not None for text in column.texts
+    ):
+        return series, ""
+    rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
+    found = find_notation(column.texts, rows, Hints())
+    if found is None or not found.fits.all() or found.rival is not None or found.codes:
+        return series, ""
+    is_kind = found.notation.tag == {"numeric": "numbers", "date": "dates"}.get(kind)
+    if not is_kind or not same_quantity(found.notation):
+        return series, ""
+    values = series_of(column, found.values).to_numpy()
+    return pd.Series(values, index=series.index, name=series.name), found.notation.words()
 
 
 def _parse(text: str, kind: NumberKind) -> Any:
