@@ -175,6 +175,13 @@ def test_notes_describe_the_preparation():
     assert any("of the values were missing" in note for note in MetaOD().fit(frame).notes_)
 
 
+def test_notes_tell_how_text_was_read():
+    amounts = [f"{number},50 EUR" for number in RNG.integers(10, 99, 40)]
+    model = MetaOD().fit(pd.DataFrame({"a": amounts, "b": RNG.normal(size=40)}))
+    told = "column 'a' was read as numbers with the currency 'EUR' and a decimal ','"
+    assert model.notes_ == (told,)
+
+
 def test_labels_of_the_detector_are_the_labels():
     model = MetaOD().fit(X)
     assert model.detector_.labels_.tolist() == model.labels_.tolist()

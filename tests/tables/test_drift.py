@@ -94,6 +94,29 @@ def test_ignored_columns_and_dates_do_not_drift():
     assert "are outside 2024-01-04 to 2025-01-30 (" in drift.sentence()
 
 
+def test_new_values_of_unused_text_are_drift():
+    frame = rows(0).assign(status="ok", plant=["P1", "P2", "P3", "P1"] * 100, code=range(400))
+    frame["code"] = frame["code"].map("A{:04}".format)
+    later = rows(1).assign(status=["ok", "error"] * 200, plant="P9", code="B7", kind="z")
+    fitted = Preparation(ignore="kind").fit(frame)
+    assert {"status", "plant"} <= {c.name for c in fitted.record_.columns if not c.is_used}
+    drift = found(Preparation.from_dict(fitted.to_dict()), later)
+    assert set(drift) == {("status", "categories"), ("plant", "categories")}
+    assert drift["status", "categories"].share == 0.5
+    assert drift["plant", "categories"].sentence().startswith("drift in 'plant' (not used): 100")
+
+
+@pytest.mark.parametrize("only", [None, ["amount", "count"]])
+def test_numbers_where_text_was_are_told(only):
+    frame = rows(0).assign(amount=[f"about {row % 50}" for row in range(400)])
+    fitted = Preparation(only=only).fit(frame)
+    record = fitted.transform(rows(1).assign(amount=np.arange(400) / 7)).record
+    assert ("amount", 1.0) in {(drift.column, drift.share) for drift in record.drift}
+    [message] = record.messages
+    assert message.startswith("Column 'amount': held text in the first table and holds numbers")
+    assert fitted.transform(frame).record.messages == ()
+
+
 def test_a_saved_preparation_finds_the_same(fitted):
     later = rows(1).assign(count=20)
     saved = json.loads(json.dumps(fitted.to_dict()))

@@ -202,8 +202,15 @@ def test_dates_that_may_begin_with_the_day_or_the_month():
     settled = read(texts, dayfirst=True)
     assert settled.frame["v"].dt.month.tolist() == [4, 6]
     assert settled.warnings == ("column 'v' was read as dates written day/month/year",)
-    # the option only settles what the column does not tell
-    assert read(["03/14/2024"] * 2, dayfirst=True).frame["v"].dt.month.tolist() == [3, 3]
+
+
+def test_an_order_of_dates_that_does_not_fit_has_no_effect_and_a_note():
+    for texts, dayfirst in ((["03/14/2024"] * 2, True), (["14/03/2024"] * 2, False)):
+        table = read(texts, dayfirst=dayfirst)
+        assert table.frame["v"].dt.month.tolist() == [3, 3]
+        [warning] = table.warnings
+        assert f"so dayfirst={dayfirst} (--" in warning
+        assert read(texts, dayfirst=not dayfirst).warnings == read(texts).warnings
 
 
 def test_another_column_decides_the_order_of_dates_and_the_decimal_mark():
@@ -339,7 +346,7 @@ def test_later_numbers_are_read_as_the_fitted_ones():
 def test_other_units_in_later_rows_are_refused(first, then):
     preparation = fitted(first, time="v" if "/" in first[0] else None)
     for table in (later(then), read_table(later(then))):
-        with pytest.raises(BadColumn, match="when the preparation was fitted"):
+        with pytest.raises(BadColumn, match="in the first table, and row"):
             preparation.transform(table)
 
 

@@ -96,9 +96,23 @@ def test_new_gaps_get_the_fills_of_the_fitted_rows(frame, fitted):
 def test_missing_columns_are_named_all(frame, fitted):
     with pytest.raises(BadColumn) as caught:
         fitted.transform(frame.drop(columns=["size", "town", "sometimes", "took"]))
-    assert str(caught.value).startswith(
-        "column 'size': is not in the table, nor are 'town', 'took'; "
+    assert str(caught.value) == (
+        "column 'size': is not in the table, nor are 'town', 'took', but was used in the first "
+        "table; add or rename columns; the table has 'id', 'good', 'street', 'seen', 'constant'"
     )
+
+
+def test_errors_about_columns_name_the_file(frame, fitted, tmp_path):
+    frame.drop(columns="size").to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv")
+    with pytest.raises(BadColumn, match=r"t\.csv, column 'size': is not in the table"):
+        fitted.transform(table)
+    frame.assign(size=["1", *["large"] * (N - 1)]).to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv")
+    with pytest.raises(BadColumn, match=r"t\.csv, column 'size': .*, and row 2 holds 'large'"):
+        fitted.transform(table)
+    with pytest.raises(BadColumn, match=r"t\.csv, column 'street': is named in 'time' \(--time"):
+        Preparation(time="street").fit(table)
 
 
 def test_columns_that_were_dropped_are_not_needed_nor_read(frame, fitted):
@@ -114,7 +128,7 @@ def test_columns_not_known_are_ignored_with_a_message(frame, fitted):
     prepared = fitted.transform(frame.assign(b=1, a=[[]] * N))
     assert prepared.names == fitted.names_
     assert prepared.record.messages == (
-        "Columns unknown to the preparation were ignored: 'a', 'b'.",
+        "Columns that the first table does not have were ignored: 'a', 'b'.",
     )
 
 

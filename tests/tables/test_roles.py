@@ -103,9 +103,8 @@ def test_numbers_can_be_dates(frame):
 
 
 def test_a_named_date_that_is_none_is_an_error(frame):
-    with pytest.raises(
-        BadColumn, match=r"column 'note': is named in 'date', and row 0 .* holds '[ab]'"
-    ):
+    told = r"column 'note': is named in 'date' \(--date\), but .* are not dates, such as '[ab]'"
+    with pytest.raises(BadColumn, match=told):
         prepare(frame, date="note")
 
 

@@ -305,7 +305,7 @@ def _document(found: Detection) -> dict[str, Any]:
         "pick": found.weights,
         "expected": None if found.selection is None else found.selection.trust.to_dict(),
         "warnings": list(found.warnings),
-        "notes": [*found.table.warnings, *found.notes],
+        "notes": list(dict.fromkeys((*found.table.warnings, *found.notes))),
         "drift": [asdict(drift) for drift in found.record.drift],
         "threshold": found.threshold,
         "gap": dict(zip(("n_above", "above", "below"), found.gap, strict=True))

@@ -127,7 +127,7 @@ def print_warnings(out: "Console", warnings: Sequence[str]) -> None:
 
 def print_notes(out: "Console", notes: Sequence[str], warnings: Sequence[str]) -> None:
     """Print notes on the table, without those among the warnings."""
-    for note in notes:
+    for note in dict.fromkeys(notes):
         if note not in warnings:
             out.print(f"note: {visible(without_parameters(note))}")
 

@@ -75,7 +75,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     detector_ : SpecDetector or AverageDetector
         The fitted detector, which takes prepared matrices.
     notes_ : tuple of str
-        Dropped columns, infinite and many missing values, models that failed, ties of scores.
+        How text was read, dropped columns, infinite and many missing values, models that failed,
+        ties of scores.
     preparation_ : Preparation
         The fitted preparation of tables.
     fitted_ : Fitted
@@ -102,6 +103,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     """
 
     selection_: Selection | None
+    notes_: tuple[str, ...]
 
     def __init__(
         self,
@@ -156,7 +158,9 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         fitted = fit_selection(
             selection, contamination=self.contamination, random_state=seed, n_jobs=self.n_jobs
         )
-        return self._set_fitted(selection, preparation, fitted)
+        self._set_fitted(selection, preparation, fitted)
+        self.notes_ = (*table.warnings, *self.notes_)
+        return self
 
     def score_samples(self, X: Any) -> Scores:
         """Return minus the detector's scores of rows, each scored against the training table.

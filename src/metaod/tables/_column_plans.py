@@ -78,8 +78,12 @@ class ColumnPlan:
         return len(self.encoder.output_names(self.record.name))
 
     def without_outputs(self, kind: ColumnKind, reason: str) -> "ColumnPlan":
-        """Return a plan that does not use the column."""
-        return _unused(replace(self.record, n_levels=0), kind, reason)
+        """Return a plan that does not use the column, but still compares its categories."""
+        plan = _unused(self.record, kind, reason)
+        if isinstance(self.encoder, Surprisal):
+            encoder = Drop(categories=self.encoder.categories)
+            plan = replace(plan, encoder=encoder, usual=self.usual)
+        return plan
 
 
 def as_fitted(
@@ -143,7 +147,7 @@ def plan_column(
         if typed is not None:
             column, reason = read_column(typed, missing), f"its text is all {what}"
     if role in ("date", "time") and (isinstance(column, Labels) or column.kind != "date"):
-        column = read_as(series, "date", missing, why=f"is named in {role!r}")
+        column = read_as(series, "date", missing, role=role)
     if isinstance(column, Numbers):
         # an unused column keeps its note: it may be constant through rounding
         plan = replace(_plan_numbers(name, column, roles, reason), note=column.note)
@@ -220,7 +224,8 @@ def _plan_labels(name: str, column: Labels, rules: PlanRules) -> ColumnPlan:
     if not texts:
         return _unused(record, "empty", "no value in any row")
     if len(texts) == 1:
-        return _unused(record, "constant", _same_value(record))
+        plan = _unused(record, "constant", _same_value(record))
+        return replace(plan, encoder=Drop(categories=tuple(texts)))
     if len(texts) >= rules.distinct_share * n_shown:
         why = f"{len(texts):,} distinct texts in {n_shown:,} rows"
         return _unused(record, "identifier", why)

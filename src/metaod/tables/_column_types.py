@@ -97,8 +97,10 @@ class ColumnTyper:
     _rivals: dict[str, Notation] = field(default_factory=dict)
     _may_be_grouped: set[str] = field(default_factory=set)  # columns of numbers such as 1.234
     _missing_numbers: frozenset[float] = field(init=False, repr=False)
+    _dayfirst_given: bool | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self._dayfirst_given = self.hints.dayfirst
         self._missing_numbers = numbers_among(self.missing)
 
     def type_frame(self, frame: pd.DataFrame, as_text: Collection[str | None]) -> pd.DataFrame:
@@ -149,7 +151,18 @@ class ColumnTyper:
             columns = (
                 f"column {names[0]!r} was" if len(names) == 1 else f"columns {listed(names)} were"
             )
-            self.warnings.append(f"{columns} read as {notation.words()}")
+            self.warnings.append(f"{columns} read as {notation.words()}{self._no_effect(notation)}")
+
+    def _no_effect(self, notation: Notation) -> str:
+        """Say that dates were not read in the order that the caller named, as not all fit it."""
+        given = self._dayfirst_given
+        if given is None or not isinstance(notation, DateNotation):
+            return ""
+        if notation.order != ("mdy" if given else "dmy"):
+            return ""
+        option = "--dayfirst" if given else "--monthfirst"
+        reason = "not all values are dates in the other order"
+        return f": {reason}, so dayfirst={given} ({option}) has no effect"
 
     def type_series(self, series: "pd.Series[Any]", as_text: bool) -> "pd.Series[Any]":
         if is_text(series.dtype):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -65,19 +65,18 @@ def read_column(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | 
 
 
 def read_as(
-    series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str], *, why: str = ""
+    series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str], *, role: str = ""
 ) -> Numbers:
     """Read a column as numbers of a kind decided before, parsing text where necessary.
 
-    Errors say `why` it should hold them; by default, because the preparation was fitted with them.
+    Errors name the `role` for which it should hold them; if there is none, the first table did.
     """
-    why = why or f"held {_PARSERS[kind][0]} when the preparation was fitted"
     column = read_column(series, missing)
     if isinstance(column, Labels):
         parsed = [_parse(text, kind) for text in column.texts]
         fails = spread(np.array([value is None for value in parsed], bool), False, column.codes)
         if fails.any():
-            _refuse(series, int(np.argmax(fails)), why)
+            raise _misfit(series, fails, kind, role)
         values = np.array(parsed, dtype="M8[us]" if kind == "date" else np.float64)
         values = _days(values) if kind == "date" else values
         return Numbers(kind, spread(values, np.nan, column.codes))
@@ -90,7 +89,7 @@ def read_as(
     if (column.kind, kind) == ("numeric", "boolean"):
         fits |= (column.values == 0) | (column.values == 1)
     if not fits.all():
-        _refuse(series, int(np.argmin(fits)), why)
+        raise _misfit(series, ~fits, kind, role)
     return column
 
 
@@ -113,7 +112,7 @@ def read_in_notation(
     if fails.any():
         row = int(np.argmax(fails))
         what = (
-            f"held {notation.words()} when the preparation was fitted, and "
+            f"held {notation.words()} in the first table, and "
             f"{row_name(series.index, row)} holds {shorten(repr(text_of(series.iloc[row])))}"
         )
         raise BadColumn(series.name, what, remedy="mend the value or fit again")
@@ -254,8 +253,16 @@ def _days(stamps: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
     return np.asarray(whole.astype(np.int64) + rest, dtype=np.float64)
 
 
-def _refuse(series: "pd.Series[Any]", row: int, why: str) -> NoReturn:
-    what = (
-        f"{why}, and {row_name(series.index, row)} holds {shorten(repr(text_of(series.iloc[row])))}"
-    )
-    raise BadColumn(series.name, what, remedy="mend the value or fit again")
+def _misfit(
+    series: "pd.Series[Any]", fails: npt.NDArray[np.bool_], kind: NumberKind, role: str
+) -> BadColumn:
+    row, what = int(np.argmax(fails)), _PARSERS[kind][0]
+    value = shorten(repr(text_of(series.iloc[row])))
+    if not role:
+        place = row_name(series.index, row)
+        told = f"held {what} in the first table, and {place} holds {value}"
+        return BadColumn(series.name, told, remedy="mend the value or fit again")
+    n_fails, n_values = int(fails.sum()), int(series.notna().sum())
+    told = f"is named in {role!r} (--{role}), but {n_fails:,} of its {n_values:,} values"
+    told += f" {'is' if n_fails == 1 else 'are'} not {what}, such as {value}"
+    return BadColumn(series.name, told, remedy=f"mend them, or do not name it in {role!r}")

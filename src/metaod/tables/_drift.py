@@ -54,7 +54,9 @@ def find_drift(
     new: PreparationRecord,
     X: npt.NDArray[np.float64],
 ) -> tuple[Drift, ...]:
-    """Compare the new rows, whose matrix is X, with the fitted ones; the largest drift first.
+    """Compare the new rows, whose matrix is X, with the fitted ones.
+
+    Columns in use come first, and of these the largest drift.
 
     A share is reported if it is higher than chance explains. After k of n fitted rows, the share
     among all rows has the posterior Beta(k + 1, n - k + 1).
@@ -68,28 +70,31 @@ def find_drift(
             share, expected_share = count / new.n_rows, n_fitted / fitted.n_rows
             if share - expected_share >= _LEAST_EXCESS:
                 chance = _chance(count, new.n_rows, n_fitted, fitted.n_rows)
-                drift = Drift(before.name, kind, count, share, expected_share)
+                drift = Drift(
+                    before.name, kind, count, share, expected_share, is_used=before.is_used
+                )
                 if kind == "range" and expected is not None:
                     drift = replace(drift, **expected.shown_range(is_date=before.kind == "date"))
                 found.append((chance, drift))
     level = _LEVEL / (2 * len(fitted.columns))  # two comparisons a column
     drifts = [drift for chance, drift in found if chance < level]
-    return tuple(sorted(drifts, key=lambda drift: drift.expected - drift.share))
+    return tuple(
+        sorted(drifts, key=lambda drift: (not drift.is_used, drift.expected - drift.share))
+    )
 
 
 def _counts(
     usual: Usual | None, before: ColumnRecord, now: ColumnRecord, values: npt.NDArray[np.float64]
 ) -> Iterator[tuple[DriftKind, int, int]]:
     """Yield how many of the new rows are unusual, and how many of the fitted ones were."""
-    if not before.counts_gaps:
+    if before.counts_gaps:
+        yield "gaps", now.n_missing + now.n_infinite, before.n_missing + before.n_infinite
+    if usual is None:
         return
-    yield "gaps", now.n_missing + now.n_infinite, before.n_missing + before.n_infinite
-    if usual is None or not before.is_used:
-        return
-    if usual.low is not None and usual.high is not None:
-        yield "range", _count_outside(values[:, 0], usual.low, usual.high), usual.n_outside
-    else:
+    if usual.low is None or usual.high is None:
         yield "categories", now.n_unseen, usual.n_alone
+    elif before.is_used:
+        yield "range", _count_outside(values[:, 0], usual.low, usual.high), usual.n_outside
 
 
 def _count_outside(values: npt.NDArray[np.float64], low: float, high: float) -> int:

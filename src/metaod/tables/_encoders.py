@@ -1,5 +1,6 @@
 """Encoders: each turns one column into its part of the matrix; their fields are plain values."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import log
@@ -96,27 +97,41 @@ class Surprisal:
         found = np.array([counts.get(text, 0) for text in column.texts], dtype=np.int64)
         rows = spread(found, self.n_rows - sum(self.counts), column.codes)
         out[:, 0] = (log(self.n_rows) - np.log(np.maximum(rows, 1))) / SURPRISAL_UNIT
-        gaps = column.codes < 0
-        return Encoded(gaps, n_unseen=int(np.count_nonzero((rows == 0) & ~gaps)))
+        return _compared(column, self.categories, series.dtype)
 
     def read(self, series: _Column, missing: _Words) -> Labels:
         # a word that is a fitted category is not missing
         return read_as_labels(series, missing.difference(self.categories))
 
 
+def _compared(column: Labels, categories: Sequence[str], dtype: Any) -> Encoded:
+    """Count the gaps and the unseen categories; say if most are numbers where text was."""
+    known = set(categories)
+    is_new = np.array([text not in known for text in column.texts], dtype=bool)
+    gaps, n_unseen = column.codes < 0, int(np.count_nonzero(spread(is_new, False, column.codes)))
+    note = ""
+    if pd.api.types.is_numeric_dtype(dtype) and 2 * n_unseen > np.count_nonzero(~gaps):
+        note = "held text in the first table and holds numbers now, which count as new values"
+    return Encoded(gaps, n_unseen=n_unseen, note=note)
+
+
 @dataclass(frozen=True)
 class Drop:
-    """Writes nothing; of later rows only the gaps are read."""
+    """Writes nothing; of later rows only the gaps are counted, and values not in `categories`."""
 
     tag: ClassVar[str] = "drop"
     fixed: ClassVar[bool] = False
     numeric: bool = False  # whether text may spell infinite numbers
+    categories: tuple[str, ...] = ()  # none if new values are no news
 
     def output_names(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - see Encoder
         return ()
 
     def encode(self, series: _Column, out: _Matrix, missing: _Words) -> Encoded:  # noqa: ARG002 - see Encoder
         try:
+            if self.categories:
+                words = missing.difference(self.categories)
+                return _compared(read_as_labels(series, words), self.categories, series.dtype)
             column = read_column(series, missing)
         except UserError:  # the values are of no use
             return Encoded(series.isna().to_numpy(dtype=bool, copy=True))

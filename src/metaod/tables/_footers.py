@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.tables._notations import Hints, find_notation
+from metaod.tables._objects import text_of
 from metaod.tables._text_values import MISSING_WORDS, shorten
 
 _TOTAL = re.compile(
@@ -32,53 +33,88 @@ class Footer:
 
     def left_out(self) -> str:
         """Say that they are left out."""
-        return f"{self.what}, and was left out: skip_footer=0 (--skip-footer 0) keeps it"
+        are, them = ("was", "it") if self.n_rows == 1 else ("were", "them")
+        return f"{self.what}, and {are} left out: skip_footer=0 (--skip-footer 0) keeps {them}"
 
-    def offered(self) -> str:
-        """Say how to leave them out."""
-        n_rows = self.n_rows
+    def offered(self, n_skipped: int = 0) -> str:
+        """Say how to leave them out, above rows that are already."""
+        n_rows = self.n_rows + n_skipped
         return f"{self.what}: skip_footer={n_rows} (--skip-footer {n_rows}) leaves out such rows"
+
+    def noted(self) -> str:
+        """Say what to do with rows of a table in memory, which are all kept."""
+        if self.n_rows == 1:
+            return f"{self.what}: remove it from the table if it is not one of its rows"
+        return f"{self.what}: remove them from the table if they are not among its rows"
 
 
 def find_footer(frame: pd.DataFrame, decimal: str) -> Footer | None:
-    """Find a total or notes in the last rows of a frame whose columns are not typed yet."""
-    if len(frame) < 3:
+    """Find a total and notes in the last rows of a frame whose columns are not typed yet."""
+    if len(frame) < 3 or not any(map(_may_be_text, (frame.index.dtype, *frame.dtypes))):
         return None
+    label = frame.index[-1]
+    if isinstance(label, str) and is_total(label) and (frame.index == label).sum() == 1:
+        return Footer(1, f"the last row is called {shorten(label)!r}", is_sure=False)
     cells = [_texts(row) for row in frame.tail(_MOST_NOTES + 1).to_numpy(dtype=object)]
-    last = cells[-1]
+    n_notes = _count_notes(cells)
+    total = _find_total(frame.iloc[: len(frame) - n_notes], cells[-1 - n_notes], decimal)
+    if total is not None and n_notes:
+        notes = "a note" if n_notes == 1 else "notes"
+        what = f"the last {n_notes + 1} rows are a total and {notes}"
+        return Footer(n_notes + 1, what, total.is_sure)
+    if n_notes and sum(map(bool, cells[-1 - n_notes])) >= _FEWEST_CELLS:
+        rows = "the last row has" if n_notes == 1 else f"the last {n_notes} rows have"
+        return Footer(n_notes, f"{rows} one cell with words", is_sure=False)
+    return total
+
+
+def is_total(text: str) -> bool:
+    """Whether a cell names a total.
+
+    >>> [is_total(text) for text in ("Total:", "Grand total", "Gesamt", "Totally", "42")]
+    [True, True, True, False, False]
+    """
+    return _TOTAL.fullmatch(text.strip().rstrip(":. ")) is not None
+
+
+def _may_be_text(dtype: Any) -> bool:
+    return pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)
+
+
+def _count_notes(cells: Sequence[Sequence[str]]) -> int:
+    """Count the rows of one cell with words at the end."""
+    n_notes = 0
+    for row in reversed(cells[1:]):
+        texts = [text for text in row if text]
+        if len(texts) != 1 or len(texts[0].split()) < 2 or is_total(texts[0]):
+            break
+        n_notes += 1
+    return n_notes
+
+
+def _find_total(frame: pd.DataFrame, last: Sequence[str], decimal: str) -> Footer | None:
     filled = [place for place, text in enumerate(last) if text]
-    if not filled:
+    if not filled or not is_total(last[filled[0]]):
         return None
     word, column = last[filled[0]], frame.iloc[:, filled[0]]
-    if _TOTAL.fullmatch(word.rstrip(":. ")):
-        is_rare = sum(str(value).strip() == word for value in column.to_numpy()) == 1
-        if not is_rare:
-            return None
-        numbers = [_numbers(frame.iloc[:, place], decimal) for place in filled[1:]]
-        measured = [values for values in numbers if values is not None]
-        are_sums = [values for values in measured if _is_total(values)]
-        what = f"the last row begins with {shorten(word)!r}"
-        return Footer(1, what, is_sure=len(are_sums) > len(measured) / 2)
-    return _find_notes(cells)
-
-
-def _find_notes(cells: Sequence[Sequence[str]]) -> Footer | None:
-    n_notes = 0
-    for row in reversed(cells):
-        texts = [text for text in row if text]
-        if len(texts) == 1 and len(texts[0].split()) > 1:
-            n_notes += 1
-            continue
-        if n_notes and len(texts) >= _FEWEST_CELLS:
-            rows = "the last row has" if n_notes == 1 else f"the last {n_notes} rows have"
-            return Footer(n_notes, f"{rows} one cell with words", is_sure=False)
-        break
-    return None
+    if sum(isinstance(value, str) and value.strip() == word for value in column.tolist()) > 1:
+        return None
+    numbers = [_numbers(frame.iloc[:, place], decimal) for place in filled[1:]]
+    measured = [values for values in numbers if values is not None]
+    are_sums = [values for values in measured if _is_total(values)]
+    what = f"the last row begins with {shorten(word)!r}"
+    return Footer(1, what, is_sure=len(are_sums) > len(measured) / 2)
 
 
 def _texts(row: Iterable[Any]) -> list[str]:
-    texts = ["" if pd.isna(value) else str(value).strip() for value in row]
+    """Return the words of a row; empty for a missing value, a digit for any other value."""
+    texts = [value.strip() if isinstance(value, str) else _filled(value) for value in row]
     return ["" if text in MISSING_WORDS else text for text in texts]
+
+
+def _filled(value: object) -> str:
+    is_nan = isinstance(value, float) and value != value  # noqa: PLR0124 - only NaN differs
+    return "" if value is None or value is pd.NA or value is pd.NaT or is_nan else "1"
 
 
 def _numbers(column: "pd.Series[Any]", decimal: str) -> npt.NDArray[np.float64] | None:
@@ -86,7 +122,7 @@ def _numbers(column: "pd.Series[Any]", decimal: str) -> npt.NDArray[np.float64] 
     present: Sequence[Any] = column.dropna().tolist()
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
         return np.array(present, dtype=np.float64)
-    texts = [str(value) for value in present if str(value).strip() not in MISSING_WORDS]
+    texts = [text for text in map(text_of, present) if text.strip() not in MISSING_WORDS]
     found = find_notation(texts, np.ones(len(texts), dtype=np.intp), Hints(decimal))
     if found is None or found.notation.tag != "numbers" or not found.fits.all():
         return None

@@ -1,6 +1,8 @@
 """Any table that can be prepared as a frame: text for names, its source, and how text was read."""
 
-from collections.abc import Hashable, Sequence
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.tables._column_types import Written
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
+
+_ROW = re.compile(r"row ([0-9]+) \(counted from 0\)")
 
 
 def as_frame(table: object, fitted_names: Sequence[str] | None = None) -> tuple[pd.DataFrame, str]:
@@ -76,3 +80,15 @@ def written_in(table: object) -> dict[str, Written]:
 def missing_words(table: object) -> frozenset[str]:
     """Return the words that are missing values; none in a table whose types are decided."""
     return frozenset() if isinstance(table, Table) and table.typed else MISSING_WORDS
+
+
+@contextmanager
+def naming_file(table: object) -> Iterator[None]:
+    """Add the file to errors about its columns; its rows are counted from 1, as on the screen."""
+    try:
+        yield
+    except BadColumn as error:
+        if not isinstance(table, Table) or table.original is None:
+            raise
+        what = _ROW.sub(lambda found: f"row {int(found[1]) + 1}", error.what)
+        raise BadColumn(error.column, what, remedy=error.remedy, path=table.source) from error

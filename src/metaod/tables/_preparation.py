@@ -24,7 +24,7 @@ from metaod.tables._column_types import ColumnTyper
 from metaod.tables._drift import find_drift
 from metaod.tables._encoders import Surprisal
 from metaod.tables._evidence import check_evidence, find_evidence, gap_surprisal, name_evidence
-from metaod.tables._frames import as_frame, missing_words, written_in
+from metaod.tables._frames import as_frame, missing_words, naming_file, written_in
 from metaod.tables._objects import row_name
 from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
 from metaod.tables._relations import Pair, combinations
@@ -41,7 +41,7 @@ from metaod.tables._text_values import MISSING_WORDS
 
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 
-_VERSION = 3
+_VERSION = 4
 _GIBIBYTE = 2**30
 
 
@@ -149,6 +149,10 @@ class Preparation:
             Two rows or more. An array's columns are called x1, x2, ...
         """
         rules, roles = self._rules(), self._roles()
+        with naming_file(table):
+            return self._fit(table, rules, roles)
+
+    def _fit(self, table: Preparable, rules: PlanRules, roles: Roles) -> Self:
         frame, source = as_frame(table)
         roles.check_names(list(frame.columns), source)
         if len(frame) == 1:
@@ -205,6 +209,10 @@ class Preparation:
             The matrix, which shares no memory with `table`, and the record of these rows.
         """
         self._check_fitted()
+        with naming_file(table):
+            return self._transform(table)
+
+    def _transform(self, table: Preparable) -> PreparedTable:
         known = [plan.record.name for plan in self.columns_]
         frame, source = as_frame(table, fitted_names=known)
         positions = {str(name): position for position, name in enumerate(frame.columns)}
@@ -215,7 +223,9 @@ class Preparation:
         records, messages = [], []
         unknown = sorted(set(positions) - set(known))
         if unknown:
-            messages.append(f"Columns unknown to the preparation were ignored: {listed(unknown)}.")
+            messages.append(
+                f"Columns that the first table does not have were ignored: {listed(unknown)}."
+            )
         gaps = np.zeros(len(frame))
         paired = {name for pair in self.pairs_ for name in (pair.category, pair.number)}
         labels, numbers = {}, {}
@@ -342,9 +352,10 @@ class Preparation:
             if plan.record.outputs and plan.record.name not in given
         ]
         if absent:
-            more = f", nor are {', '.join(map(repr, absent[1:]))}" if len(absent) > 1 else ""
-            remedy = "give the columns that the preparation was fitted with"
-            raise BadColumn(absent[0], f"is not in the table{more}", remedy=remedy)
+            more = f", nor are {listed(absent[1:])}" if len(absent) > 1 else ""
+            what = f"is not in the table{more}, but was used in the first table"
+            remedy = f"add or rename columns; the table has {listed(list(given), most=10)}"
+            raise BadColumn(absent[0], what, remedy=remedy)
 
     def _check_bytes(self, n_rows: int, n_columns: int, source: str) -> None:
         n_bytes = n_rows * n_columns * np.dtype(np.float64).itemsize

@@ -136,9 +136,9 @@ def read_table(
     _check_options(options, reader.kind, reader.options)
     content = reader.read(opened, options)
     footer = None
-    if "skip_footer" in reader.options and options.skip_footer is None:
+    if "skip_footer" in reader.options and options.skip_footer != 0:
         footer = find_footer(content.frame, content.decimal)
-    if footer is not None and footer.is_sure:
+    if footer is not None and footer.is_sure and options.skip_footer is None:
         options = replace(options, skip_footer=footer.n_rows)
         content = reader.read(opened, options)
         content = replace(content, warnings=(*content.warnings, footer.left_out()))
@@ -174,6 +174,9 @@ def _finish(
     footer: Footer | None = None,
 ) -> Table:
     """Apply the options that every format takes, and refuse an empty table."""
+    offered = footer.offered(options.skip_footer or 0) if footer else ""
+    if path is None and (found := find_footer(content.frame, content.decimal)):
+        offered = found.noted()
     typer = ColumnTyper(
         missing=frozenset(options.na).union(() if content.declares_types else MISSING_WORDS),
         hints=Hints(
@@ -184,8 +187,8 @@ def _finish(
         name_row=content.locate,
         line_of=content.line_of,
         declared=content.declares_types,
-        warnings=[*content.warnings, *([footer.offered()] if footer else [])],
-        footer=footer.offered() if footer else "",
+        warnings=[*content.warnings, *([offered] if offered else [])],
+        footer=offered,
     )
     kept = {name for name in content.frame.columns if options.unused and options.unused(str(name))}
     frame = typer.type_frame(content.frame, {*options.text, *kept, options.label})

@@ -155,6 +155,8 @@ class Drift:
         The share that the fitted rows lead one to expect.
     low, high : float, str or None
         The usual range: that of the central 98 % of the fitted rows; text for dates.
+    is_used : bool
+        Whether the column is used for scores; new categories are reported of unused ones too.
     """
 
     column: str
@@ -164,6 +166,7 @@ class Drift:
     expected: float
     low: float | str | None = None
     high: float | str | None = None
+    is_used: bool = True
 
     def sentence(self) -> str:
         """Describe the drift.
@@ -177,7 +180,8 @@ class Drift:
         ends = [f"{end:g}" if isinstance(end, float) else str(end) for end in (self.low, self.high)]
         shown = what or f"are outside {' to '.join(ends)}"
         shares = f"{self.share:.1%} of the rows {shown} (expected: {self.expected:.1%})"
-        return f"drift in {self.column!r}: {shares}"
+        column = f"{self.column!r}" if self.is_used else f"{self.column!r} (not used)"
+        return f"drift in {column}: {shares}"
 
 
 @dataclass(frozen=True)

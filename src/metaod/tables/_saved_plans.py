@@ -98,7 +98,7 @@ def _read_encoder(saved: Mapping[str, Any]) -> Encoder:
             raise ValueError(f"{len(categories)} categories do not fit {n_rows} rows")
         return Surprisal(categories, counts, n_rows)
     if tag == Drop.tag:
-        return Drop(_read(saved["numeric"], bool))
+        return Drop(_read(saved["numeric"], bool), read_texts(saved["categories"]))
     raise ValueError(f"{tag!r} is not an encoder")
 
 

@@ -411,3 +411,12 @@ def test_wide_tables_are_read_as_narrow_ones_are(tmp_path, monkeypatch, last):
     narrow = read_table(path).frame
     monkeypatch.setattr(delimited, "_MANY_COLUMNS", 1)
     assert_frame_equal(read_table(path).frame, narrow)
+
+
+def test_a_decimal_comma_that_is_the_delimiter_is_named():
+    with pytest.raises(
+        BadFile, match=r"one column.* 'a,b'; .* leave out decimal=',' \(--decimal ,"
+    ):
+        read(b"a,b\n1,2\n3,4\n", decimal=",")
+    assert read(b"v\n1,2\n3,4\n", decimal=",").frame["v"].tolist() == [1.2, 3.4]
+    assert read(b"1,2\n3,4\n", decimal=",", header=False).frame["x1"].tolist() == [1.2, 3.4]

@@ -1,7 +1,9 @@
 """Lines of a title above the header, and rows of totals and notes below the table."""
 
 import io
+import re
 
+import pandas as pd
 import pytest
 
 from metaod.errors import BadFile, BadParameter
@@ -98,6 +100,31 @@ def test_a_total_among_dates_is_offered_in_the_error():
         read(f"day;n;m\n{days}Total;1;2\n")
     table = read(f"day;n;m\n{days}Total;406;28\n")
     assert table.frame["day"].dtype.kind == "M"
+
+
+@pytest.mark.parametrize("note", ["Source: the office;;\n", "made in 2024;;\nby the office;;\n"])
+def test_a_total_above_notes_is_left_out_with_them(note):
+    table = read(ROWS + "Total;7;4,25\n" + note)
+    assert values(table) == EXPECTED
+    assert "rows are a total and" in table.warnings[0]
+    assert "were left out: skip_footer=0 (--skip-footer 0) keeps them" in table.warnings[0]
+
+
+def test_a_total_above_skipped_rows_is_told():
+    text = ROWS + "Total;7;4,25\nSource: the office\n"
+    with pytest.raises(BadFile, match=r"\(--skip-footer 2\) if the table ends above line 5"):
+        read(text)
+    assert "--skip-footer 2" in read(text, skip_footer=1).warnings[0]
+    assert values(read(text, skip_footer=2)) == EXPECTED
+
+
+@pytest.mark.parametrize("as_index", [True, False])
+def test_a_total_in_a_frame_is_told_and_kept(as_index):
+    frame = pd.DataFrame({"city": ["Rome", "Bonn", "Lima", "Total"], "n": [1.0, 2.0, 4.0, 7.0]})
+    table = read_table(frame.set_index("city") if as_index else frame)
+    assert len(table.frame) == 4
+    assert re.match("the last row (is called|begins with) 'Total': remove it", table.warnings[0])
+    assert read_table(frame[:3]).warnings == ()
 
 
 def test_short_lines_at_the_end_are_offered_to_be_left_out():

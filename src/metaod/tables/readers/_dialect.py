@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from metaod.errors import BadFile
-from metaod.tables._text_values import CODE, NUMBER
+from metaod.tables._text_values import CODE, NUMBER, shorten
 from metaod.tables.readers._names import check_names, default_names, has_header
 from metaod.tables.readers._reader import ReadOptions, is_delimiter
 from metaod.tables.readers._source import Source
@@ -92,6 +92,9 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
         n_lines = _lines_before(text, delimiter, n_titles)
         title = title_warning(records[:n_titles], skip_lines + n_lines)
         skip_lines, records = skip_lines + n_lines, records[n_titles:]
+
+    if options.decimal == "," and options.delimiter is None and len(records[0]) == 1:
+        _refuse_commas(source, records, skip_lines)
 
     header, header_warning = options.header, None
     if header is None:
@@ -255,3 +258,12 @@ def _refuse_comment(source: Source, records: Sequence[Sequence[str]], skip_lines
     if records[0][0].startswith("#") and rest and len(records[0]) not in widths:
         remedy = "comment lines are not read: remove them, or set skip_rows (--skip-rows)"
         raise BadFile(source.name, "begins with a comment", line=skip_lines + 1, remedy=remedy)
+
+
+def _refuse_commas(source: Source, records: Sequence[Sequence[str]], skip_lines: int) -> None:
+    """Refuse one column whose first line holds names between commas, the decimal mark."""
+    names = records[0][0].split(",")
+    if len(names) > 1 and not any(map(_NUMBER.fullmatch, names)):
+        what = f"has one column if the comma is a decimal mark: {shorten(records[0][0])!r}"
+        remedy = "if commas separate the columns, leave out decimal=',' (--decimal ,)"
+        raise BadFile(source.name, what, line=skip_lines + 1, remedy=remedy)

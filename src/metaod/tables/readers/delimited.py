@@ -20,6 +20,7 @@ import pyarrow.csv
 
 from metaod.errors import BadFile, UserError
 from metaod.tables._column_types import rounding_warning
+from metaod.tables._footers import is_total
 from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._dialect import Dialect, collapse_blanks, detect_dialect, long_fields
 from metaod.tables.readers._raw_text import RawText
@@ -204,6 +205,7 @@ def _check_records(source: Source, dialect: Dialect) -> None:
     """Raise :class:`BadFile` at the first record with an open quote or a wrong width."""
     width = len(dialect.names)
     ragged: BadFile | None = None
+    above: _Record | None = None
     with closing(_records(source, dialect)) as records:
         for record in records:
             if any(field.endswith(_END) for field in record.fields) and record.fields != [_END]:
@@ -213,9 +215,10 @@ def _check_records(source: Source, dialect: Dialect) -> None:
             if ragged is None and len(record.fields) != width and record.fields != [_END]:
                 if record.last_line == record.first_line:  # no open quote can have caused it
                     below = _n_short_below(records, width)
-                    ragged = _ragged_error(source, dialect, record, below)
+                    ragged = _ragged_error(source, dialect, record, below, above)
                     break
                 ragged = _ragged_error(source, dialect, record, None)
+            above = record
     if ragged is not None:
         raise ragged
 
@@ -273,7 +276,11 @@ def _n_short_below(records: Iterator[_Record], width: int) -> int | None:
 
 
 def _ragged_error(
-    source: Source, dialect: Dialect, record: _Record, n_short_below: int | None
+    source: Source,
+    dialect: Dialect,
+    record: _Record,
+    n_short_below: int | None,
+    above: _Record | None = None,
 ) -> BadFile:
     found, width = len(record.fields), len(dialect.names)
     expected = "the header has" if dialect.header else "the first line has"
@@ -281,8 +288,11 @@ def _ragged_error(
     if record.fields[0].startswith("#"):
         remedy = "comment lines are not read: remove them"
     elif found < width and n_short_below is not None and record.first_line > 2:
-        n_rows = 1 + n_short_below
-        remedy = f"set skip_footer={n_rows} (--skip-footer {n_rows}) if the table ends above it"
+        n_rows, line = 1 + n_short_below, record.first_line
+        if above is not None and is_total(next(filter(str.strip, above.fields), "")):
+            n_rows, line = n_rows + 1, above.first_line
+        option = f"skip_footer={n_rows} (--skip-footer {n_rows})"
+        remedy = f"set {option} if the table ends above line {line}"
     elif dialect.delimiter == "," and (width, found) == (1, 2):
         remedy = "if the comma is a decimal mark, set decimal=',' (--decimal ,)"
     elif dialect.header and found == width + 1 and record.first_line == dialect.skip_lines + 2:
