@@ -16,8 +16,8 @@ QUICK = [
 ]
 
 
-def evaluate(data, protocol, **options):
-    return evaluate_testbed(data, protocol, methods=QUICK, seeds=2, **options)
+def evaluate(data, protocol, methods=QUICK, **options):
+    return evaluate_testbed(data, protocol, methods=methods, seeds=2, **options)
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,16 @@ def poc():
 @pytest.fixture(scope="module")
 def st():
     return make_testbed("st", mothersets=5)
+
+
+@pytest.fixture(scope="module")
+def of_poc(poc):
+    return evaluate(poc, "folds")
+
+
+@pytest.fixture(scope="module")
+def of_st(st):
+    return {protocol: evaluate(st, protocol) for protocol in PROTOCOLS["st"]}
 
 
 def test_splits_of_poc_hold_out_a_sibling_of_each(poc):
@@ -44,8 +54,8 @@ def test_splits_of_st(st):
         splits_of(st, "leave-two-out")
 
 
-def test_every_method_of_poc(poc):
-    results = evaluate(poc, "folds")
+def test_every_method_of_poc(poc, of_poc):
+    results = of_poc
     assert results.methods == [item.key for item in QUICK if item.testbed != "st"]
     assert len(results.datasets) == len(poc.P)
     assert results.left_out().empty
@@ -64,15 +74,15 @@ def test_an_average_without_a_member_has_a_stand_in():
     poc = make_testbed()
     item = method("forest_knn_ocsvm")
     poc.references.loc[poc.P.index[0], item.reference] = np.nan
-    reached = evaluate(poc, "folds").by_dataset[item.key]
+    reached = evaluate(poc, "folds", [method("global_best"), item]).by_dataset[item.key]
     first, second = poc.P.index[:2]
     assert reached[first] == poc.references.loc[first, item.stand_in]
     assert reached[second] == poc.references.loc[second, item.reference]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS["st"])
-def test_every_method_of_st(st, protocol):
-    results = evaluate(st, protocol)
+def test_every_method_of_st(st, of_st, protocol):
+    results = of_st[protocol]
     assert results.methods == [item.key for item in QUICK if item.testbed != "poc"]
     # RS is an expectation, without any draw
     assert set(results.frame.loc[results.frame["method"] == "random_selection", "seed"]) == {0}
@@ -80,9 +90,9 @@ def test_every_method_of_st(st, protocol):
     assert results.by_dataset["random_selection"].to_dict() == pytest.approx(expected)
 
 
-def test_global_best_is_of_the_other_origins(st):
-    results = evaluate(st, "leave-one-origin-out")
-    rows = results.frame[results.frame["method"] == "global_best"].set_index("dataset")
+def test_global_best_is_of_the_other_origins(st, of_st):
+    frame = of_st["leave-one-origin-out"].frame
+    rows = frame[frame["method"] == "global_best"].set_index("dataset")
     for dataset, row in rows.iterrows():
         others = st.P[st.datasets["origin"] != row["origin"]]
         ranked = others.mean().sort_values(ascending=False).index
@@ -91,19 +101,18 @@ def test_global_best_is_of_the_other_origins(st):
         assert row["ap"] == st.P.loc[dataset, best]
 
 
-def test_seeds_of_random_methods_alone(poc):
-    frame = evaluate(poc, "folds").frame
-    seeds = frame.groupby("method")["seed"].nunique()
+def test_seeds_of_random_methods_alone(of_poc):
+    seeds = of_poc.frame.groupby("method")["seed"].nunique()
     assert seeds["isac"] == 2
     assert seeds["global_best"] == seeds["argosmart"] == seeds["lof"] == 1
     assert method("isac").learner == "isac"
 
 
-def test_a_journal_changes_nothing(poc, tmp_path):
+def test_a_journal_changes_nothing(poc, of_poc, tmp_path):
     first = evaluate(poc, "folds", journal=tmp_path / "j.jsonl")
     again = evaluate(poc, "folds", journal=tmp_path / "j.jsonl")
     pd.testing.assert_frame_equal(first.frame, again.frame)
-    pd.testing.assert_frame_equal(first.frame, evaluate(poc, "folds").frame)
+    pd.testing.assert_frame_equal(first.frame, of_poc.frame)
 
 
 def test_a_schema_that_was_not_read(poc):
