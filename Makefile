@@ -16,7 +16,7 @@ TESTBEDS ?= reproduction
 RESULTS ?= results
 STARTED := $(shell date +%s)
 
-.PHONY: help demo test lint types layers format clean test-oldest golden constraints reproduce
+.PHONY: help demo test coverage lint types layers format clean test-oldest golden constraints reproduce
 help:
 	@sed -n '2,4s/^# \{0,1\}//p' Makefile
 
@@ -46,6 +46,10 @@ demo: $(STAMPS)/run
 	$(BIN)/python tools/demo.py demo-output/own
 
 test: $(STAMPS)/dev
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+# apart from `make test`: tracing makes the tests half as slow again
+coverage: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
 
 lint: $(STAMPS)/dev
