@@ -1,8 +1,12 @@
 """An invented evaluation shaped like POC or ST, and stand-ins for three mothersets."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
+from sklearn import manifold
 
 from metaod.lab import ChildsetGenerator, Motherset, Results
 from metaod.lab import _methods as bounds
@@ -78,6 +82,21 @@ def quick_difficulty(monkeypatch):
     """Fewer landmarks and fitted rows: the levels differ a little, their meaning does not."""
     monkeypatch.setattr(labelling, "_LANDMARKS", 60)
     monkeypatch.setattr(labelling, "_FITTED_ROWS", 2_000)
+
+
+@pytest.fixture
+def quick_figures(monkeypatch):
+    """Few steps of t-SNE, and empty PNG files, whose bytes test_figures.py compares."""
+    save = Figure.savefig
+
+    def save_svg(figure, path, **options):
+        if path.suffix == ".png":
+            path.touch()
+        else:
+            save(figure, path, **options)
+
+    monkeypatch.setattr(Figure, "savefig", save_svg)
+    monkeypatch.setattr(manifold, "TSNE", partial(manifold.TSNE, max_iter=250))
 
 
 @pytest.fixture

@@ -28,7 +28,6 @@ from metaod.lab._methods import METHODS
 from metaod.lab._publication import unit_of
 from metaod.lab._running import Journal, Training
 from metaod.lab._tables import pairwise_table
-from metaod.lab.figures import _style
 from metaod.models import model_space
 from metaod.store import _build
 
@@ -73,6 +72,7 @@ def metaod(*arguments):
     assert stop.value.code == 0, arguments
 
 
+@pytest.mark.usefixtures("quick_difficulty", "quick_figures")
 def test_commands_of_make_reproduce_write_every_file(tmp_path, monkeypatch):
     """One test, because every step needs the files of the one before."""
     shorten(monkeypatch)
@@ -103,7 +103,7 @@ def prepare(place):
 
 
 def shorten(monkeypatch):
-    """Few models, little training, coarse figures, the first point and the default of a study."""
+    """Few models, little training, the first point and the default of a study."""
     model_space = _build.model_space
     for module in (_build, _testbed_data):
         monkeypatch.setattr(
@@ -118,7 +118,6 @@ def shorten(monkeypatch):
 
     monkeypatch.setattr(_running, "make_learner", quick)
     monkeypatch.setattr(_timing, "_warm_up", lambda: None)
-    monkeypatch.setattr(_style, "_DPI", 30)
     short = tuple(
         replace(
             study,

@@ -205,6 +205,7 @@ def test_tables_are_written_twice_with_the_same_bytes(tmp_path):
     assert page.read_bytes() == "| x | name |\n|--:|:--|\n| 0.3333 | é |\n".encode()
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_everything_is_written(tmp_path, st):
     results, P, M = st
     some = ["lof", "global_best", "metaod", "random_selection", "squared_error", "oracle"]
