@@ -57,7 +57,7 @@ def test_the_screen_shows_the_pick_the_count_and_the_top_rows(call, table):
     assert re.search(r"clear gap: rank 1 scores [\d.]+, rank 2 [\d.]+$", out, re.MULTILINE)
     first = next(line.split() for line in out.splitlines() if line.split()[:1] == ["1"])
     assert first[1] == "41"
-    assert first[3:] == ["yes", "900", "black", "40"]
+    assert first[3:] == ["yes", "900.0", "black", "40"]
 
 
 def test_verbose_shows_full_ids(call, table, monkeypatch):
@@ -70,6 +70,20 @@ def test_verbose_shows_full_ids(call, table, monkeypatch):
     for model in MODELS:
         assert model not in brief
         assert f"  {model}\n" in full
+
+
+def test_cells_are_shown_as_the_file_has_them(call, tmp_path):
+    frame = FRAME.assign(amount=[f"{row % 7 + 1}.185.730,50" for row in range(41)], long=1 / 3)
+    frame.loc[40, ["amount", "long"]] = ["3.185.730,55", 0.12345678901234567]
+    frame.iloc[::-1].to_csv(tmp_path / "t.csv", index=False, sep=";")
+    frame.to_parquet(tmp_path / "t.parquet")
+    for name, cells in (
+        ("t.csv", ["900.0", "black", "40", "3.185.730,55", "0.123457"]),
+        ("t.parquet", ["900", "black", "40", "3185730.55", "0.123457"]),
+    ):
+        out = call(tmp_path / name, "--top", 1).out
+        first = next(line for line in out.splitlines() if line.split()[:1] == ["1"])
+        assert re.split(r" {2,}", first.strip())[4:] == cells
 
 
 def test_top_of_none_shows_no_rows(call, table):

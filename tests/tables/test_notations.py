@@ -236,6 +236,10 @@ def test_plain_numbers_may_have_thousands_where_other_columns_have_decimal_comma
     assert read_table(frame[["a"]]).warnings == ()
 
 
+def test_amounts_of_equal_length_are_no_telephone_numbers():
+    assert read(["1.234.567,89", "7.654.321,00"]).frame["v"].tolist() == [1234567.89, 7654321]
+
+
 def test_rounded_whole_numbers_are_told():
     assert "beyond 53 bits" in read([f"${2**53 + 1}", "$5"]).warnings[0]
 

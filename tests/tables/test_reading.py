@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from sample_files import xlsx
 
 from metaod.errors import BadColumn, BadParameter
 from metaod.tables import read_table
@@ -122,3 +123,16 @@ def test_bad_options_are_named(name, values):
 def test_decimal_mark_and_delimiter_differ():
     with pytest.raises(BadParameter, match="another character than the delimiter"):
         read_table(io.StringIO("a,b\n1,2\n"), decimal=",", delimiter=",")
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx", "frame"])
+def test_words_that_count_as_missing_are_told_once(form):
+    texts = {"a": ["1", "-", "", "4", "2"], "b": ["x", "none", "#N/A", "y", " - "]}
+    frame = pd.DataFrame(texts).assign(c=["NA", "1", "5", "-999", "7"])
+    source = {"csv": io.StringIO(frame.to_csv(index=False)), "frame": frame}
+    if form == "xlsx":
+        source["xlsx"] = io.BytesIO(xlsx(frame))
+    table = read_table(source[form], na="-999")
+    assert table.frame.isna().sum().tolist() == [2, 3, 2]
+    assert table.warnings == ("4 cells were taken as missing: '-' (2), 'none' (1), '#N/A' (1)",)
+    assert read_table(frame[["c"]], na="-999").warnings == ()

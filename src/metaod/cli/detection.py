@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from metaod.tables import PreparationRecord, Table
 
 _LONGEST_CELL = 20  # characters of a cell on the screen: 19-digit ids fit
+_LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
 _GUTTER = 3  # between two columns of a grid
 _SCREEN = 80
 
@@ -126,9 +127,14 @@ def _top_rows(found: Detection, top: int, width: int) -> Any:
     places_of = {"id": 0, "used": 1}
     order = {column.name: places_of.get(column.role, 2) for column in found.record.columns}
     names = sorted(frame.columns, key=lambda name: order.get(str(name), 2))
+    original = found.table.original
+    texts = {} if original is None else original.texts(places.tolist())
     shown: list[tuple[str, list[str]]] = []
     for name in names:
-        column = _short(str(name)), [_cell(value) for value in frame[name].iloc[places]]
+        written = texts.get(str(name), [""] * len(places))
+        values = frame[name].iloc[places]
+        cells = [_cell(value, text) for value, text in zip(values, written, strict=True)]
+        column = _short(str(name)), cells
         is_last = len(shown) + 1 == len(names)
         room -= _width(*column)
         if room < (0 if is_last else _width("...", [])):
@@ -147,12 +153,18 @@ def _width(name: str, cells: Sequence[str]) -> int:
     return max(map(cell_len, (name, *cells))) + _GUTTER
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, text: str) -> str:
+    """Write a cell as in the file if it is not a number of many digits."""
     import pandas as pd
 
+    from metaod.tables import number_text
+
+    text = text.strip()
+    if text and (len(text) <= _LONGEST_NUMBER or not isinstance(value, float)):
+        return _short(text)
     if pd.isna(value):
         return ""
-    shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+    shown = number_text(value) if isinstance(value, float) else str(value)
     # a date without a time of day
     shown = shown.removesuffix(" 00:00:00") if isinstance(value, pd.Timestamp) else shown
     return _short(shown)

@@ -1,12 +1,16 @@
 """The fixed pick: the average of a committee of models, the same for every table."""
 
+import re
 from dataclasses import dataclass
 
 from metaod.models import COMMITTEE, Cost, ModelSpec, average_of, total_cost
 from metaod.selection._candidates import Candidates, Constraints
+from metaod.selection._explanation import family_names
 
 COMMITTEE_ID = average_of(*COMMITTEE).id
 """Id of the average of the whole committee."""
+
+_PARAMETER = re.compile(r"^[a-z_]+=\S+ ")  # at the beginning of a reason
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,13 @@ class CommitteePick:
 
     @property
     def warnings(self) -> list[str]:
-        """A warning that names the members that are left out."""
+        """A warning that names the families of the members that are left out."""
         if not self.left_out:
             return []
-        reasons = "; ".join(f"{spec.id}: {reason}" for spec, reason in self.left_out.items())
-        count = f"{len(self.left_out)} of the {len(COMMITTEE)} models of the committee"
-        figures = f"the expected performance is that of all {len(COMMITTEE)}"
-        return [f"left out: {count}, and {figures} ({reasons})"]
+        reasons: dict[str, list[str]] = {}
+        for spec, reason in self.left_out.items():
+            reasons.setdefault(_PARAMETER.sub("", reason), []).append(spec.id)
+        parts = [f"{family_names(models)} ({reason})" for reason, models in reasons.items()]
+        n_used = len(COMMITTEE) - len(self.left_out)
+        used = f"the committee scores with {n_used} of its {len(COMMITTEE)} models"
+        return [f"{used}, without {' and '.join(parts)}"]

@@ -4,7 +4,14 @@ from metaod.tables._encoders import SURPRISAL_UNIT
 from metaod.tables._original import Original
 from metaod.tables._preparation import Preparation, prepare
 from metaod.tables._reading import is_file, read_table, untyped_table
-from metaod.tables._record import ColumnRecord, Drift, PreparationRecord, PreparedTable, listed
+from metaod.tables._record import (
+    ColumnRecord,
+    Drift,
+    PreparationRecord,
+    PreparedTable,
+    listed,
+    number_text,
+)
 from metaod.tables._roles import ROLE_NAMES, Names, Roles
 from metaod.tables._table import Table
 from metaod.tables.examples import load_example
@@ -26,6 +33,7 @@ __all__ = [
     "is_file",
     "listed",
     "load_example",
+    "number_text",
     "prepare",
     "read_table",
     "untyped_table",

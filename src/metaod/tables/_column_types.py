@@ -7,7 +7,8 @@ names those of all columns, or missing, or their columns stay text.
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Literal, TypeAlias
@@ -32,6 +33,8 @@ from metaod.tables._record import listed
 from metaod.tables._text_values import (
     CODE,
     DATE,
+    MISSING_WORDS,
+    OBVIOUS_WORDS,
     WHOLE,
     TextKind,
     is_missing,
@@ -52,6 +55,7 @@ _CODE = re.compile(CODE)
 _FULL_DATE = re.compile(DATE)
 _PLAIN_KINDS = {"number", "boolean", "date", "time"}
 _FIRST_TEXTS = 20
+_MOST_WORDS = 5
 _EXACT = 2**53
 _MAY_BE_GROUPED = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}\.[0-9]{3}|[0-9]{1,3})")
 
@@ -93,7 +97,9 @@ class ColumnTyper:
     footer: str = ""  # what an error says of the last rows
     warnings: list[str] = field(default_factory=list)
     written: dict[str, Written] = field(default_factory=dict)  # by column
+    words: Mapping[str, int] = field(default_factory=dict)  # missing values that the reader found
     mistakes: dict[str, Mistake] = field(default_factory=dict)
+    _words: dict[str, dict[str, int]] = field(default_factory=dict)  # further ones by column
     _rivals: dict[str, Notation] = field(default_factory=dict)
     _may_be_grouped: set[str] = field(default_factory=set)  # columns of numbers such as 1.234
     _missing_numbers: frozenset[float] = field(init=False, repr=False)
@@ -141,6 +147,12 @@ class ColumnTyper:
             raise mistakes_error(
                 list(self.mistakes.values()), self.source, self.name_row, self.line_of, self.footer
             )
+        words = sum(map(Counter, self._words.values()), Counter(self.words))
+        if words:
+            shown = [f"{word!r} ({n:,})" for word, n in words.most_common(_MOST_WORDS)]
+            more = ["..."] if len(words) > _MOST_WORDS else []
+            n_cells = f"{words.total():,} cells were" if words.total() > 1 else "1 cell was"
+            self.warnings.append(f"{n_cells} taken as missing: {', '.join(shown + more)}")
         by_notation: dict[Notation, list[str]] = {}
         for name, item in self.written.items():
             if name in self._rivals:
@@ -179,6 +191,8 @@ class ColumnTyper:
         # text= in memory keeps every word; what na= names is masked later
         keeps_words = as_text and self.source is None
         kept = labels if keeps_words else labels.without(self.missing, self._missing_numbers)
+        if kept is not labels:
+            self._count_missing(str(series.name), labels)
         if not as_text or not kept.texts:
             typed, _ = self.type_labels(str(series.name), kept)
             if typed is not None:
@@ -186,6 +200,15 @@ class ColumnTyper:
         if is_text(series.dtype) and kept is labels:
             return series
         return kept.to_series().set_axis(series.index)
+
+    def _count_missing(self, name: str, labels: Labels) -> None:
+        rows = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.texts))
+        words = [text.strip() for text in labels.texts]
+        self._words[name] = {
+            word: int(count)
+            for word, count in zip(words, rows, strict=True)
+            if word in MISSING_WORDS and word not in OBVIOUS_WORDS
+        }
 
     def type_labels(self, name: str, labels: Labels) -> _Typed:
         """Read labels as numbers, truth values, dates or durations and name which; else None."""

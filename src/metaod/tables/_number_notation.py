@@ -272,7 +272,8 @@ def are_codes(texts: Sequence[str], notation: NumberNotation) -> str:
         set(text) & set(".,' ") for text in plain
     ):
         return "its numbers stand in parentheses or before a minus sign, as in lists and ranges"
-    if notation.thousands not in (".", " "):
+    has_decimals = notation.decimal and any(notation.decimal in text for text in plain)
+    if notation.thousands not in (".", " ") or has_decimals:
         return ""
     n_groups = {text.count(notation.thousands) for text in plain}
     if notation.thousands == "." and n_groups == {3} and all(map(_is_address, plain)):

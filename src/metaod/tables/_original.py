@@ -1,7 +1,7 @@
 """The cells of a table as its file has them, before columns are typed; to be written again."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -76,6 +76,15 @@ class Original:
         if self.source.stamp != self.stamp:
             what = "was changed while the rows were scored"
             raise BadFile(self.source.name, what, remedy="run the command again")
+
+    def texts(self, rows: Sequence[int]) -> dict[str, list[str]]:
+        """Return the cells of some rows of delimited text by column; none if the file changed."""
+        if self.raw is None or self.source.stamp != self.stamp:
+            return {}
+        in_order = sorted(rows)
+        fields = dict(zip(in_order, self.raw.rows(frozenset(rows)), strict=True))
+        columns = zip(*(fields[row] for row in rows), strict=True)
+        return {name: list(cells) for name, cells in zip(self.names, columns, strict=False)}
 
     def read_numbers(self) -> Any:
         """Read the cells; columns of text become numbers if that loses no digit.

@@ -189,6 +189,7 @@ def _finish(
         declared=content.declares_types,
         warnings=[*content.warnings, *([offered] if offered else [])],
         footer=offered,
+        words=content.missing,
     )
     kept = {name for name in content.frame.columns if options.unused and options.unused(str(name))}
     frame = typer.type_frame(content.frame, {*options.text, *kept, options.label})

@@ -1,6 +1,7 @@
 """The result of a preparation: the matrix, and a record of what was done to every column."""
 
 import datetime as dt
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -121,7 +122,7 @@ class ColumnRecord:
 
     def _shown_fill(self) -> str:
         assert self.fill is not None  # noqa: S101 - for the type checker; the caller checks it
-        return date_text(self.fill) if self.kind == "date" else f"{self.fill:g}"
+        return date_text(self.fill) if self.kind == "date" else number_text(self.fill)
 
 
 def date_text(days: float) -> str:
@@ -131,6 +132,21 @@ def date_text(days: float) -> str:
     except OverflowError:  # a year beyond 9999
         return f"day {days:g}"
     return f"{stamp:%Y-%m-%d}" if days.is_integer() else f"{stamp:%Y-%m-%d %H:%M}"
+
+
+def number_text(value: float) -> str:
+    """Write a number as people do: six digits, but all of a whole part, and two decimals at least.
+
+    Examples
+    --------
+    >>> [number_text(number) for number in (3185730.55, 0.1 + 0.2, 1 / 3, 2e15)]
+    ['3185730.55', '0.3', '0.333333', '2e+15']
+    """
+    size = abs(value)
+    if not 1e-4 <= size < 1e15:  # also 0, NaN and infinities
+        return f"{value:g}"
+    text = f"{value:.{max(2, 5 - math.floor(math.log10(size)))}f}"
+    return text.rstrip("0").rstrip(".")
 
 
 DriftKind = Literal["range", "categories", "gaps"]
@@ -177,7 +193,10 @@ class Drift:
         drift in 'price': 70.0% of the rows are outside 1.5 to 99 (expected: 2.0%)
         """
         what = {"categories": "have a value that is new", "gaps": "have no value"}.get(self.kind)
-        ends = [f"{end:g}" if isinstance(end, float) else str(end) for end in (self.low, self.high)]
+        ends = [
+            number_text(end) if isinstance(end, float) else str(end)
+            for end in (self.low, self.high)
+        ]
         shown = what or f"are outside {' to '.join(ends)}"
         shares = f"{self.share:.1%} of the rows {shown} (expected: {self.expected:.1%})"
         column = f"{self.column!r}" if self.is_used else f"{self.column!r} (not used)"

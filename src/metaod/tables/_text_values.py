@@ -21,6 +21,8 @@ MISSING_WORDS = frozenset(
         *("#DIV/0!", "#NAME?", "#NUM!", "#REF!", "#VALUE!"),
     ]
 )
+OBVIOUS_WORDS = frozenset({"", "NA", "NaN", "nan", "NULL", "null"})
+"""Words for missing values that need no note."""
 BOOLEANS = {"true": True, "false": False}
 _TRUTH = {**BOOLEANS, "1": True, "0": False}
 

@@ -132,6 +132,10 @@ def test_chosen_rows_in_any_order_keep_their_cells(made, random):
     rows = list(again.original.raw.rows())
     assert [row[:-3] for row in rows] == [before[row] for row in order]
     assert [int(row[-3]) for row in rows] == order
+    columns = table.original.texts(order)
+    assert [list(cells) for cells in zip(*columns.values(), strict=True)] == [
+        before[row] for row in order
+    ]
 
 
 def test_long_texts_are_read_in_pieces(tmp_path, monkeypatch):

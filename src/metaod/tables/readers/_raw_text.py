@@ -9,7 +9,7 @@ import gzip
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import BinaryIO, NamedTuple
@@ -56,11 +56,14 @@ class RawText:
         if self.source.packed is not None:  # it is decompressed again
             object.__setattr__(self, "source", replace(self.source, data=b""))
 
-    def rows(self) -> Iterator[list[str]]:
-        """Yield the fields of every row as text."""
+    def rows(self, wanted: Collection[int] | None = None) -> Iterator[list[str]]:
+        """Yield the fields of every row as text; or of the wanted rows, in the file's order."""
         encoding = self.encoding if self._is_transparent else "utf-8"
+        last = self.n_rows - 1 if wanted is None else max(wanted, default=-1)
         for record in self._records():
-            if record.row >= 0:
+            if record.row > last:
+                return
+            if record.row >= 0 and (wanted is None or record.row in wanted):
                 yield _split(record.body.decode(encoding), self.delimiter)
 
     def write(

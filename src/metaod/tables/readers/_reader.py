@@ -1,8 +1,8 @@
 """What a file format declares, and what its reader takes and returns."""
 
 import codecs
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, get_args
 
 import numpy as np
@@ -84,6 +84,7 @@ class Content:
     declares_types: bool = False
     may_hold_index: bool = False  # a first column without a name is the row index
     raw: RawText | None = None  # of delimited text: its records as the file has them
+    missing: Mapping[str, int] = field(default_factory=dict)  # how many cells each word made empty
     read_cells: Callable[[], Any] | None = None  # an Arrow table with more digits than the frame
 
 

@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from array import array
+from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ import pyarrow.csv
 from metaod.errors import BadFile, UserError
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._footers import is_total
-from metaod.tables._text_values import MISSING_WORDS
+from metaod.tables._text_values import MISSING_WORDS, OBVIOUS_WORDS
 from metaod.tables.readers._dialect import Dialect, collapse_blanks, detect_dialect, long_fields
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Content, Reader, ReadOptions
@@ -66,6 +67,7 @@ def _read(source: Source, options: ReadOptions) -> Content:
         table = _parse(source, dialect, missing, types)
     if text.n_quotes % 2 or _last_field_has_line_end(table):
         _check_records(source, dialect)  # pyarrow accepts a quote that is left open
+    words = _missing_words(table, source, dialect, missing.difference(options.na))
     warnings = [*text.warnings, *dialect.warnings]
     line_of = _Lines(source, dialect).line_of
     for name, column in zip(dialect.names, table.columns, strict=True):
@@ -79,6 +81,7 @@ def _read(source: Source, options: ReadOptions) -> Content:
         line_of=line_of,
         decimal=dialect.decimal,
         may_hold_index=True,
+        missing=words,
         raw=RawText(
             raw,
             text.encoding,
@@ -162,6 +165,26 @@ def _parse_wide(
         return _parse(source, dialect, missing, {**decimals, **types})
     except UserError:  # another kind of value further down, if it is no fault of the file
         return _parse(source, dialect, missing, types)
+
+
+def _missing_words(
+    table: Any, source: Source, dialect: Dialect, missing: frozenset[str]
+) -> dict[str, int]:
+    """Count the words, in columns with gaps, that were taken as missing; not in wide tables."""
+    names = [
+        name for name, column in zip(dialect.names, table.columns, strict=True) if column.null_count
+    ]
+    if not names or len(dialect.names) > _MANY_COLUMNS:
+        return {}
+    types = dict.fromkeys(names, pa.string())
+    texts = _parse(source, dialect, frozenset([""]), types, only=names)
+    looked_for = pa.array(sorted(missing - OBVIOUS_WORDS))
+    counts: Counter[str] = Counter()
+    for column in texts.columns:
+        found = column.filter(pc.is_in(column, value_set=looked_for))
+        for item in found.value_counts().to_pylist() if len(found) else ():
+            counts[item["values"]] += item["counts"]
+    return dict(counts)
 
 
 def _last_field_has_line_end(table: Any) -> bool:
