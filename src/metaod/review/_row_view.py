@@ -1,0 +1,245 @@
+"""What sets a row apart: its cells, those that few other rows resemble first.
+
+Every column is compared with itself alone, in nats: the tail of a number, the surprisal of a
+category less what is usual in its column, and the surprisal of a gap.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import inf, isfinite, log, log10, sqrt
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.tables import ColumnRecord, PreparationRecord, Table
+
+SETS_APART = log(20)
+"""Surprise from which a cell sets its row apart: that of a gap in 5 % of the rows."""
+
+_FEW_LEVELS = 10  # numbers of no more different values are compared as categories
+_OUTER = 1.6449  # standard deviations of the 5 % and 95 % quantiles of a normal distribution
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a row, and how unusual it is in its column.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    value : object
+        The value; None if it is missing.
+    usual : str
+        What other rows have: a range, a share. Empty if the column is not compared.
+    surprise : float
+        How unusual the value is, in nats; 0 for a usual one.
+    """
+
+    name: str
+    value: Any
+    usual: str = ""
+    surprise: float = 0.0
+
+    @property
+    def sets_apart(self) -> bool:
+        """Whether few other rows have such a value."""
+        return self.surprise >= SETS_APART
+
+
+class _Column(Protocol):
+    def compare(self, value: Any) -> tuple[str, float]:
+        """Say what is usual, and how surprising the value is; None is a gap."""
+        ...
+
+
+class RowView:
+    """Compares the cells of a row with their columns.
+
+    Parameters
+    ----------
+    table : Table
+        The table, with typed columns.
+    record : PreparationRecord
+        What its preparation did: only columns that are used, and gaps that count, set a row apart.
+    """
+
+    def __init__(self, table: Table, record: PreparationRecord) -> None:
+        self._frame = table.frame
+        records = {column.name: column for column in record.columns}
+        self._columns = [
+            (str(name), _profile(self._frame.iloc[:, place], records.get(str(name))))
+            for place, name in enumerate(self._frame.columns)
+        ]
+
+    def cells(self, row: int) -> list[Cell]:
+        """Return the cells of a row, counted from 0: the most surprising first."""
+        cells = []
+        for place, (name, column) in enumerate(self._columns):
+            value: Any = self._frame.iloc[row, place]
+            value = None if pd.isna(value) else value
+            usual, surprise = ("", 0.0) if column is None else column.compare(value)
+            cells.append(Cell(name, value, usual, surprise))
+        return sorted(cells, key=lambda cell: -cell.surprise)  # else in the table's order
+
+
+def _profile(series: "pd.Series[Any]", record: ColumnRecord | None) -> _Column | None:
+    if record is None or not record.counts_gaps:
+        return None
+    if not record.is_used:
+        return _Gaps.of(series)
+    has_numbers = record.kind in {"numeric", "duration", "date"} and series.dtype.kind in "iufmM"
+    if has_numbers and series.nunique() > _FEW_LEVELS:
+        return _Numbers.of(series)
+    return _Levels.of(series)
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """A column of which only the gaps are compared."""
+
+    n_rows: int
+    n_gaps: int
+
+    @classmethod
+    def of(cls, series: "pd.Series[Any]") -> "_Gaps":
+        return cls(len(series), int(series.isna().sum()))
+
+    def compare(self, value: Any) -> tuple[str, float]:
+        if value is not None:
+            return "", 0.0
+        return f"missing {_share(self.n_gaps, self.n_rows)}", -log(self.n_gaps / self.n_rows)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Numbers, with the median and the range of the central 90 %."""
+
+    gaps: _Gaps
+    low: float
+    median: float
+    high: float
+    n_at_median: int
+    unit: str  # of dates: M, of durations: m
+
+    @classmethod
+    def of(cls, series: "pd.Series[Any]") -> "_Numbers":
+        values = _as_floats(series)
+        finite = values[np.isfinite(values)]
+        low, median, high = np.quantile(finite, (0.05, 0.5, 0.95)) if len(finite) else [0.0] * 3
+        n_at_median = int(np.count_nonzero(values == median))
+        kind = series.dtype.kind
+        return cls(_Gaps.of(series), float(low), float(median), float(high), n_at_median, kind)
+
+    def compare(self, value: Any) -> tuple[str, float]:
+        if value is None:
+            return self.gaps.compare(None)
+        number = _as_float(value)
+        n_present = self.gaps.n_rows - self.gaps.n_gaps
+        surprise = self._tail(number, n_present)
+        if 2 * n_present < self.gaps.n_rows:
+            presence = -log(n_present / self.gaps.n_rows)
+            if presence > surprise:
+                return f"missing {_share(self.gaps.n_gaps, self.gaps.n_rows)}", presence
+        if self.low == self.high:
+            shares = _share(self.n_at_median, self.gaps.n_rows)
+            return f"usually {self._text(self.median)} ({shares.removeprefix('in ')})", surprise
+        return f"usually {self._text(self.low)} to {self._text(self.high)}", surprise
+
+    def _tail(self, number: float, n_present: int) -> float:
+        """Return -log of the two-sided tail of Student's t with 2 degrees of freedom.
+
+        Its unit is the distance of the quantile on the same side of the median, so that a skewed
+        column has no surprising side. A column of one value and a few others has no such unit.
+        """
+        if self.low == self.high:
+            n_other = max(1, n_present - self.n_at_median)
+            return 0.0 if number == self.median else -log(n_other / n_present)
+        if not isfinite(number):
+            return log(n_present)
+        above, below = (self.high - self.median) / _OUTER, (self.median - self.low) / _OUTER
+        unit = (above or below) if number > self.median else (below or above)
+        z = abs(number - self.median) / unit
+        if z > 1e100:
+            return log(n_present) + 2 * log(1e100)
+        root = sqrt(2 + z * z)
+        return -log(2 / (root * (root + z)))
+
+    def _text(self, number: float) -> str:
+        if self.unit == "M":
+            return f"{pd.Timestamp(int(number)):%Y-%m-%d}"
+        if self.unit == "m":
+            return str(pd.Timedelta(int(number)))
+        return number_text(number, self.high - self.low)
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """Categories, with the number of rows of each; a gap is one of them."""
+
+    gaps: _Gaps
+    counts: dict[Hashable, int]
+    entropy: float
+    most: Hashable
+
+    @classmethod
+    def of(cls, series: "pd.Series[Any]") -> "_Levels":
+        counts = {level: int(n) for level, n in series.value_counts().items()}
+        gaps = _Gaps.of(series)
+        shares = np.array([*counts.values(), gaps.n_gaps or gaps.n_rows]) / gaps.n_rows
+        most = next(iter(counts), None)
+        return cls(gaps, counts, float(-(shares * np.log(shares)).sum()), most)
+
+    def compare(self, value: Any) -> tuple[str, float]:
+        n_rows = self.gaps.n_rows
+        count = self.gaps.n_gaps if value is None else self.counts.get(value, 1)
+        surprise = max(0.0, -log(count / n_rows) - self.entropy)
+        usual = f"{'missing ' if value is None else ''}{_share(count, n_rows)}"
+        n_most = self.counts.get(self.most, 0)
+        if value != self.most and 2 * n_most > n_rows:
+            most = f"{self.most:g}" if isinstance(self.most, float) else str(self.most)
+            usual += f", usually {most}"
+        return usual, surprise
+
+
+def _as_floats(series: "pd.Series[Any]") -> npt.NDArray[np.float64]:
+    if series.dtype.kind in "mM":
+        gaps = series.isna().to_numpy()
+        unit = "datetime64[ns]" if series.dtype.kind == "M" else "timedelta64[ns]"
+        plain = series.dt.tz_localize(None) if getattr(series.dtype, "tz", None) else series
+        return np.where(gaps, np.nan, plain.to_numpy(dtype=unit).astype(np.int64))
+    return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _as_float(value: Any) -> float:
+    if isinstance(value, pd.Timestamp | pd.Timedelta):
+        plain = value.tz_localize(None) if isinstance(value, pd.Timestamp) and value.tz else value
+        return float(plain.as_unit("ns").value)
+    return float(value)
+
+
+def _share(count: int, n_rows: int) -> str:
+    """Say how many rows have a value.
+
+    >>> _share(1, 600), _share(3, 600), _share(599, 600)
+    ('in no other row', 'in 0.5% of the rows', 'in 99.8% of the rows')
+    """
+    if count <= 1:
+        return "in no other row"
+    share = 100 * count / n_rows
+    return f"in {share:.1f}% of the rows" if share >= 0.1 else f"in {count} of {n_rows} rows"
+
+
+def number_text(number: float, spread: float) -> str:
+    """Write a number with the digits that matter in a range of this width.
+
+    >>> number_text(1834.5678, 900.0), number_text(0.034567, 0.02), number_text(-3.0, 25.0)
+    ('1835', '0.0346', '-3')
+    """
+    if not 1e-5 < spread < 1e9 or abs(number) >= 1e9 or not isfinite(spread):
+        return f"{number:.3g}" if number not in (inf, -inf) else str(number)
+    decimals = max(0, 2 - int(np.floor(log10(spread))))
+    text = f"{number:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
