@@ -183,7 +183,7 @@ TABLES = {
     "columns that add up": np.column_stack([X := gaussian(3, n_rows=320), X.sum(axis=1)]),
     "a column twice": np.column_stack([X, X[:, 0]]),
     "rows five times": np.repeat(gaussian(4, n_rows=64), 5, axis=0),
-    "wide": np.random.default_rng(5).normal(size=(330, 160)),
+    "wide": np.random.default_rng(5).normal(size=(330, 80)),
 }
 
 

@@ -329,13 +329,20 @@ def count_tasks(path, mode="ro"):
         return 0
 
 
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """A folder, and options and content of its build: models, references and meta-features."""
+    place = tmp_path_factory.mktemp("uninterrupted")
+    folder = make_folder(place / "data", count=8, rows=130)
+    options = BuildOptions(detectors=("COF", "LODA"), trials=1, schemas=("paper",))
+    run(place / "whole.db", folder, options)
+    return folder, options, content(place / "whole.db")
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_kill_and_resume_equals_an_uninterrupted_run(tmp_path, jobs):
-    # models, random models, references and meta-features
-    folder = make_folder(tmp_path / "data", count=8, rows=130)
-    options = BuildOptions(detectors=("COF", "LODA"), trials=1, schemas=("paper",))
-    run(tmp_path / "whole.db", folder, options)
+def test_kill_and_resume_equals_an_uninterrupted_run(tmp_path, uninterrupted, jobs):
+    folder, options, whole = uninterrupted
     path = tmp_path / "killed.db"
     command = [sys.executable, "-m", "metaod", "build", "--store", str(path), "--data", str(folder),
                "--trials", "1", "--jobs", str(jobs), "--family", "COF", "--family", "LODA",
@@ -352,7 +359,7 @@ def test_kill_and_resume_equals_an_uninterrupted_run(tmp_path, jobs):
         assert finished > before, "a finished task was lost"
     report = run(path, folder, options)
     assert len(report.plan.tasks) == 8 - finished, "a finished task was computed again"
-    assert content(path) == content(tmp_path / "whole.db")
+    assert content(path) == whole
 
 
 def test_verify_recomputes_a_sample_and_finds_a_forged_cell(tmp_path, folder):
