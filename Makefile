@@ -45,6 +45,9 @@ demo: $(STAMPS)/run
 	$(BIN)/metaod detect --example -o demo-output/scored.csv
 	$(BIN)/python tools/demo.py demo-output/own
 
+# one thread a process: workers whose threads compete for the cores take several times as long
+test coverage: export OMP_NUM_THREADS = 1
+
 test: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
