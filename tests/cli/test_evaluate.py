@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 from made_testbed import make_testbed
+from matplotlib.figure import Figure
 
 from metaod.cli import main as command
 from metaod.lab import LeftOut, Manifest, TestbedData
 from metaod.lab import _evaluation as evaluation
 from metaod.lab._methods import METHODS
-from metaod.lab.figures import _style
 
 
 def call(capsys, *arguments):
@@ -94,10 +94,10 @@ class FakeStore:
 
 @pytest.fixture
 def quick(monkeypatch):
-    """A testbed of random numbers in place of a store's, with few methods and coarse figures."""
+    """A testbed of random numbers in place of a store's, with few methods and empty figures."""
     kept = ("lof", "iforest", "global_best", "global_best_rank", "oracle")
     methods = tuple(item for item in METHODS if item.key in kept)
-    monkeypatch.setattr(_style, "_DPI", 30)
+    monkeypatch.setattr(Figure, "savefig", lambda _, path, **__: path.touch())
     monkeypatch.setattr("metaod.store.Store", FakeStore)
     monkeypatch.setitem(evaluation.evaluate_testbed.__kwdefaults__, "methods", methods)
 

@@ -13,13 +13,6 @@ from metaod.cli import main as command
 from metaod.errors import BadFile
 
 
-def run(*arguments, stdin=None):
-    return subprocess.run(
-        [sys.executable, "-m", "metaod", *arguments],
-        capture_output=True, text=True, encoding="utf-8", input=stdin, check=False, timeout=120,
-    )  # fmt: skip
-
-
 def called(capsys, *arguments):
     with pytest.raises(SystemExit) as stop:
         command.main(list(arguments))
@@ -234,5 +227,5 @@ def test_too_little_memory_is_a_user_error(capsys, monkeypatch):
     assert "there is not enough memory; give fewer rows" in err
 
 
-def test_completion_is_offered():
-    assert "--install-completion" in run("--help").stdout
+def test_completion_is_offered(capsys):
+    assert "--install-completion" in called(capsys, "--help")[1]
