@@ -21,6 +21,7 @@ def quick_difficulty():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(labelling, "_LANDMARKS", 40)
         patch.setattr(labelling, "_FITTED_ROWS", 1_500)
+        patch.setattr(labelling, "_FOREST_ROWS", 1_000)
         yield
 
 
