@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from metaod.lab import catalogue, load_dataset
     from metaod.metafeatures import extract
     from metaod.models import ModelSpec, model_space, register_family
-    from metaod.selection import MetaOD, Selection, compare, load, select
+    from metaod.selection import MetaOD, Review, Selection, compare, load, select
     from metaod.tables import Preparation, Table, load_example, prepare, read_table
 
 _HOMES = {
     "MetaOD": "metaod.selection",
     "ModelSpec": "metaod.models",
     "Preparation": "metaod.tables",
+    "Review": "metaod.selection",
     "Selection": "metaod.selection",
     "Table": "metaod.tables",
     "catalogue": "metaod.lab",
@@ -41,6 +42,7 @@ __all__ = [
     "MetaOD",
     "ModelSpec",
     "Preparation",
+    "Review",
     "Selection",
     "Table",
     "__version__",

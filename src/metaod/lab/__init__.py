@@ -8,6 +8,15 @@ from metaod.lab._metaens import MetaEns, ScoreHistory
 from metaod.lab._protocols import PROTOCOLS, Protocol, grouped_folds, groups_of, splits_of
 from metaod.lab._publication import Findings, draw_results
 from metaod.lab._results import Results
+from metaod.lab._review_training import (
+    Sample,
+    fit_left,
+    fit_rows,
+    left_states,
+    samples,
+    untrained_ranker,
+)
+from metaod.lab._reviews import ReviewTable, make_tables, play
 from metaod.lab._running import Candidate, run_protocol
 from metaod.lab._statistics import average_ranks, bootstrap_intervals
 from metaod.lab._tables import summary_table
@@ -42,6 +51,8 @@ __all__ = [
     "Protocol",
     "Recipe",
     "Results",
+    "ReviewTable",
+    "Sample",
     "ScoreHistory",
     "TestbedData",
     "average_ranks",
@@ -52,18 +63,25 @@ __all__ = [
     "catalogue",
     "draw_results",
     "evaluate_testbed",
+    "fit_left",
+    "fit_rows",
     "grouped_folds",
     "groups_of",
+    "left_states",
     "list_mothersets",
     "load_dataset",
     "make_childset",
     "make_synthetic",
+    "make_tables",
+    "play",
     "read_manifest",
     "read_motherset",
     "read_mothersets",
     "recovery",
     "run_evaluation",
     "run_protocol",
+    "samples",
     "splits_of",
     "summary_table",
+    "untrained_ranker",
 ]

@@ -2,6 +2,7 @@
 
 from metaod.learners._base import Learner, Progress, best_model
 from metaod.learners._cleaning import Cleaning
+from metaod.learners._forests import FlatForest
 from metaod.learners._out_of_fold import origin_folds, out_of_fold_scores
 from metaod.learners._parameters import read_parameters
 from metaod.learners._registry import (
@@ -16,6 +17,7 @@ from metaod.learners._state import State, StateReader
 __all__ = [
     "ENTRY_POINTS",
     "Cleaning",
+    "FlatForest",
     "Learner",
     "Progress",
     "State",

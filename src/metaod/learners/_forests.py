@@ -62,6 +62,38 @@ class FlatForest:
         values = np.ascontiguousarray(values)
         return cls(first, feature, threshold, left, right, values, n_features)
 
+    @classmethod
+    def from_boosting(cls, *models: Any) -> Self:
+        """Flatten fitted HistGradientBoosting models of one output each; raw predictions.
+
+        The models have the same features and number of trees; each is an output. A leaf holds its
+        value times the number of trees plus the baseline, as predictions are means over trees.
+        """
+        roots: list[int] = []
+        parts: list[tuple[Any, ...]] = []
+        n_nodes = n_leaves = 0
+        for output, model in enumerate(models):
+            trees = [trees[0] for trees in model._predictors]  # noqa: SLF001 - it has no public form
+            baseline = float(np.ravel(model._baseline_prediction)[0])  # noqa: SLF001
+            for tree in trees:
+                nodes = tree.nodes
+                leaf = nodes["is_leaf"].astype(bool)
+                values = np.zeros((int(leaf.sum()), len(models)))
+                values[:, output] = len(models) * (nodes["value"][leaf] * len(trees) + baseline)
+                roots.append(n_nodes)
+                feature = np.where(leaf, -1, nodes["feature_idx"]).astype(np.int32)
+                threshold = np.where(leaf, 0.0, nodes["num_threshold"])
+                row = n_leaves + np.cumsum(leaf) - 1
+                left = np.where(leaf, row, nodes["left"].astype(np.int64) + n_nodes)
+                right = np.where(leaf, -1, nodes["right"].astype(np.int64) + n_nodes)
+                parts.append((feature, threshold, left.astype(np.int32), right.astype(np.int32)))
+                parts[-1] += (values,)
+                n_nodes += len(nodes)
+                n_leaves += len(values)
+        feature, threshold, left, right, values = map(np.concatenate, zip(*parts, strict=True))
+        first, n_features = np.array(roots, dtype=np.int32), int(models[0].n_features_in_)
+        return cls(first, feature, threshold, left, right, np.ascontiguousarray(values), n_features)
+
     @property
     def n_outputs(self) -> int:
         return int(self.values.shape[1])

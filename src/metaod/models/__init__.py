@@ -22,6 +22,7 @@ from metaod.models._family import (
     registered_families,
     unregister_family,
 )
+from metaod.models._isolation_trees import grow_trees, leaf_numbers
 from metaod.models._model_id import DEFAULT_SCALING, Value
 from metaod.models._neighbours import NeighbourRun, NeighbourScores, run_neighbours
 from metaod.models._parameters import check_contamination, check_n_jobs
@@ -49,11 +50,11 @@ __all__ = [
     "HBOSRun", "IForestRun", "LODARun", "Matrix", "Mode", "ModelSpec", "NeighbourRun",
     "NeighbourScores", "Neighbours", "PCARun", "ScoreScale", "Scored", "Scores", "Settings",
     "SharedScorer", "SpecDetector", "UndefinedScores", "Value", "average_of", "candidate_averages",
-    "check_contamination", "check_n_jobs", "expected_costs", "family", "fit_scaling", "is_average",
-    "leading_components", "lof_scores", "member_ids", "members_of", "model_space",
-    "register_family", "registered_families", "run_ecod", "run_hbos", "run_iforest", "run_knn",
-    "run_loda", "run_lof", "run_neighbours", "run_pca", "score_models", "specs_of", "title_of",
-    "total_cost", "unregister_family", "why_too_costly",
+    "check_contamination", "check_n_jobs", "expected_costs", "family", "fit_scaling", "grow_trees",
+    "is_average", "leading_components", "leaf_numbers", "lof_scores", "member_ids", "members_of",
+    "model_space", "register_family", "registered_families", "run_ecod", "run_hbos", "run_iforest",
+    "run_knn", "run_loda", "run_lof", "run_neighbours", "run_pca", "score_models", "specs_of",
+    "title_of", "total_cost", "unregister_family", "why_too_costly",
 ]  # fmt: skip
 
 

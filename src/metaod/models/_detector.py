@@ -243,16 +243,17 @@ class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no anno
         self.n_features_in_ = detectors[0].n_features_in_
         self.detectors_ = list(detectors)
         self.scales_ = [ScoreScale.of(d.decision_scores_, where=str(d.spec)) for d in detectors]
-        self.decision_scores_ = self._average([d.decision_scores_ for d in detectors])
+        self.decision_scores_ = self.average([d.decision_scores_ for d in detectors])
         self._process_decision_scores()
         return self
 
     def decision_function(self, X: Any) -> Scores:
         """Return the scores of new rows, each against the training table."""
         check_is_fitted(self, ["detectors_", "scales_"])
-        return self._average([detector.decision_function(X) for detector in self.detectors_])
+        return self.average([detector.decision_function(X) for detector in self.detectors_])
 
-    def _average(self, scores: Sequence[Scores]) -> Scores:
+    def average(self, scores: Sequence[Scores]) -> Scores:
+        """Average the scores of the models, given in their order."""
         parts = [
             weight * scale.bounded(own)
             for weight, scale, own in zip(self.weights_, self.scales_, scores, strict=True)

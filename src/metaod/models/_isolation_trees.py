@@ -196,3 +196,25 @@ def add_path_lengths(X: Floats32, trees: Trees, depth: int, sums: Floats64) -> N
                 for _ in range(depth):
                     node = _step(X[r], f, h, node)
                 sums[r] += lengths[node - n_leaves]
+
+
+@njit(cache=True)
+def leaf_numbers(X: Floats32, trees: Trees, depth: int) -> npt.NDArray[np.uint8]:
+    """Return the number of the leaf that each row reaches in each tree, (rows, trees).
+
+    Numbers of leaves below the same node of depth d share their first d of eight bits. The depth is
+    at most 8.
+    """
+    n_rows = X.shape[0]
+    n_trees = trees[0].shape[0]
+    n_leaves = np.uint64(1 << depth)
+    shift = np.uint64(8 - depth)
+    numbers = np.empty((n_rows, n_trees), np.uint8)
+    for r in range(n_rows):
+        row = X[r]
+        for t in range(n_trees):
+            node = _ONE
+            for _ in range(depth):
+                node = _step(row, trees[0][t], trees[1][t], node)
+            numbers[r, t] = (node - n_leaves) << shift
+    return numbers

@@ -1,18 +1,39 @@
 """Learn from the rows that a person marks as outliers or not."""
 
 from metaod.review._contents import RowContents
+from metaod.review._features import FEATURES, MarkedRows, similarities
+from metaod.review._left import COVERAGE, STATE_FEATURES, Left, state_features
+from metaod.review._loop import ReviewLoop, checked_marks
+from metaod.review._marked_table import MarkedTable
 from metaod.review._marks_file import Mark, Marks, MarksFile, read_marks
 from metaod.review._matching import Matched, match_marks
+from metaod.review._ranker import Ranker, predict, shipped_ranker
 from metaod.review._row_view import Cell, RowView
+from metaod.review._rows import Rows, RowSpace
 
 __all__ = [
+    "COVERAGE",
+    "FEATURES",
+    "STATE_FEATURES",
     "Cell",
+    "Left",
     "Mark",
+    "MarkedRows",
+    "MarkedTable",
     "Marks",
     "MarksFile",
     "Matched",
+    "Ranker",
+    "ReviewLoop",
     "RowContents",
+    "RowSpace",
     "RowView",
+    "Rows",
+    "checked_marks",
     "match_marks",
+    "predict",
     "read_marks",
+    "shipped_ranker",
+    "similarities",
+    "state_features",
 ]

@@ -16,12 +16,13 @@ from metaod.selection._threshold import TOO_MANY_TIES, check_contamination, clea
 from metaod.selection._trust import table_notes
 
 if TYPE_CHECKING:
-    from metaod.selection._estimator import MetaOD, load
+    from metaod.selection._estimator import MetaOD, Review, load
 
 __all__ = [
     "TOO_MANY_TIES",
     "Compared",
     "MetaOD",
+    "Review",
     "Selection",
     "check_contamination",
     "checked_label",
@@ -38,7 +39,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("MetaOD", "load"):
+    if name in ("MetaOD", "Review", "load"):
         from metaod.selection import _estimator  # noqa: PLC0415 - needs scikit-learn
 
         return getattr(_estimator, name)

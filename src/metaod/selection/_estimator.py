@@ -1,7 +1,8 @@
 """``MetaOD``: pick, fit and score, as a scikit-learn outlier detector."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any, Self
@@ -10,15 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from metaod.artifacts import Artifact
 from metaod.models import ModelSpec, Scores, check_n_jobs
+from metaod.review import ReviewLoop, checked_marks
 from metaod.selection._candidates import Constraints, Models, Pick
 from metaod.selection._fitting import Fitted, fit_selection
+from metaod.selection._inputs import as_table, is_plain, seed_of
+from metaod.selection._marked import MarkedFit, learn_marks, marked_table
 from metaod.selection._saved import SavedPick
-from metaod.selection._select import Selection, check_seed, make_selection
+from metaod.selection._select import Selection, make_selection
 from metaod.selection._threshold import Contamination, check_contamination
 from metaod.selection._trust import table_notes
 from metaod.tables import (
@@ -29,7 +32,6 @@ from metaod.tables import (
     PreparedTable,
     Roles,
     Table,
-    is_file,
     read_table,
     untyped_table,
 )
@@ -138,29 +140,50 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self.date = date
         self.time = time
 
-    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Pick a model for the table and fit it.
+    def fit(
+        self,
+        X: Any,
+        y: object = None,  # noqa: ARG002 - scikit-learn's signature
+        marks: "Mapping[int, bool | None] | None" = None,
+    ) -> Self:
+        """Pick a model for the table and fit it; learn from marks if there are any.
 
         Parameters
         ----------
         X : DataFrame, array, Table or what else :func:`metaod.read_table` takes
             The table, without labels.
         y : ignored
+        marks : mapping of int to bool or None, optional
+            What is known of rows, by their positions: True for an outlier, False for none, None for
+            unsure, which is ignored. See :class:`metaod.Review`.
         """
         check_contamination(self.contamination)  # before anything that takes long
         check_n_jobs(self.n_jobs, owner="MetaOD")
-        seed = _seed(self.random_state)
+        seed = seed_of(self.random_state)
         table = self._checked(X, reset=True)
         preparation = Preparation(**{name: getattr(self, name) for name in ROLE_NAMES})
         prepared = preparation.fit_transform(table)
+        known = _known_marks(marks, len(prepared.X))
         constraints = Constraints(self.space, self.exclude, self.max_seconds, pick=self.pick)
         selection = make_selection(prepared, self.learner, constraints, seed, owner="MetaOD")
         fitted = fit_selection(
             selection, contamination=self.contamination, random_state=seed, n_jobs=self.n_jobs
         )
+        fitted = learn_marks(fitted, known, self.contamination)
         self._set_fitted(selection, preparation, fitted)
         self.notes_ = (*table.warnings, *self.notes_)
         return self
+
+    def review(self, askable: Any = None) -> "Review":
+        """Start a review of the training table, with the marks that were given to ``fit``.
+
+        Parameters
+        ----------
+        askable : array of bool, optional
+            The rows that may be asked about and marked; all by default.
+        """
+        check_is_fitted(self)
+        return Review(self, askable=askable)
 
     def score_samples(self, X: Any) -> Scores:
         """Return minus the detector's scores of rows, each scored against the training table.
@@ -196,9 +219,15 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         """Return -1 for outliers, 1 for the other rows."""
         return np.where(self.decision_function(X) < 0, -1, 1)
 
-    def fit_predict(self, X: Any, y: object = None, **_: object) -> npt.NDArray[np.int64]:
+    def fit_predict(
+        self,
+        X: Any,
+        y: object = None,
+        marks: "Mapping[int, bool | None] | None" = None,
+        **_: object,
+    ) -> npt.NDArray[np.int64]:
         """Fit to the table and return -1 for its outliers, 1 for the other rows."""
-        self.fit(X, y)
+        self.fit(X, y, marks)
         return np.where(self.labels_ == 1, -1, 1)
 
     def __sklearn_tags__(self) -> Any:
@@ -233,7 +262,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         """Return the table, after a check that its columns are those of the training table."""
         roles = {name: getattr(self, name) for name in ROLE_NAMES}
         unused = Roles.of(roles, owner="MetaOD").is_unused
-        if _is_plain(X):
+        if is_plain(X):
             # scikit-learn refuses what is no table; values are not restricted
             checks = {"dtype": None, "ensure_all_finite": False}
             least = 2 if reset else 1
@@ -241,7 +270,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             if reset:
                 return read_table(array, unused=unused)
             return self._by_position(untyped_table(array))
-        table = _as_table(X, unused, typed=reset)
+        table = as_table(X, unused, typed=reset)
         # the names of a sparse matrix's columns are the reader's
         named = table.frame.to_numpy() if hasattr(type(X), "tocsr") else table.frame
         if not reset and self._has_names(named):
@@ -272,9 +301,12 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     ) -> Self:
         self.selection_ = selection
         self.preparation_ = preparation
-        self.fitted_ = fitted
         self.detector_ = fitted.detector
         self.notes_ = (*table_notes(preparation.record_), *fitted.notes)
+        return self._set_scores(fitted)
+
+    def _set_scores(self, fitted: Fitted) -> Self:
+        self.fitted_ = fitted
         self.decision_scores_ = fitted.scores
         self.labels_ = fitted.labels
         self.threshold_ = fitted.threshold
@@ -282,31 +314,74 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         return self
 
 
-def _as_table(X: Any, unused: Callable[[str], bool], *, typed: bool) -> Table:
-    """Read a table; new rows keep their text, which the fitted preparation reads row by row."""
-    if isinstance(X, Table):
-        return X
-    if isinstance(X, PreparedTable):
-        return Table(pd.DataFrame(X.X, index=X.index, columns=list(X.names)), source=X.source)
-    return read_table(X, unused=unused) if typed or is_file(X) else untyped_table(X)
+class Review(ReviewLoop):
+    """A review of a table: ask which row to look at, tell what it is, and see the ranking change.
+
+    Without marks the ranking is the pick's. Every mark changes it as far as the marks of similar
+    tables have justified in history: see docs/review.md.
+
+    Parameters
+    ----------
+    X : DataFrame, array, path, Table or a fitted MetaOD
+        The table, which MetaOD is fitted to; or a fitted estimator.
+    askable : array of bool, optional
+        The rows that may be asked about and marked; all by default.
+    random_state : int, RandomState or None, default=0
+        Seed of MetaOD.
+    **options
+        Other parameters of MetaOD.
+
+    Examples
+    --------
+    >>> import metaod
+    >>> table = metaod.load_example()
+    >>> review = Review(table)
+    >>> row = review.ask()
+    >>> review.tell(row, True)
+    >>> int(review.ranking[0]) == row, review.found
+    (True, 1)
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        askable: Any = None,
+        random_state: "int | np.random.RandomState | None" = 0,
+        **options: Any,
+    ) -> None:
+        self._model = X if isinstance(X, MetaOD) else MetaOD(random_state=random_state, **options)
+        if self._model is not X:
+            self._model.fit(X)
+        check_is_fitted(self._model)
+        fitted = self._model.fitted_
+        self._pick = fitted.pick if isinstance(fitted, MarkedFit) else fitted
+        super().__init__(marked_table(self._pick), askable)
+        if isinstance(fitted, MarkedFit):
+            self.tell_many(fitted.table.marks)
+
+    @property
+    def flags(self) -> npt.NDArray[np.bool_]:
+        """Whether each row is flagged: rows marked as outliers, and as many as are expected left.
+
+        With a number as ``contamination`` that share of the rows is flagged.
+        """
+        fitted = self._fitted()
+        return fitted.scores > fitted.threshold
+
+    def detector(self) -> MetaOD:
+        """Return a fitted MetaOD that has learned the marks, scores new rows and can be saved."""
+        return copy(self._model)._set_scores(self._fitted())  # noqa: SLF001 - one module
+
+    def _fitted(self) -> Fitted:
+        if not self._table.marks:
+            return self._pick
+        return MarkedFit.of(self._pick, self._table.copy(), self._model.contamination)
 
 
-def _is_plain(X: Any) -> bool:
-    """Whether X is an array or a list of rows: no frame, no file, no sparse matrix."""
-    if isinstance(X, list | tuple):
-        return not (X and all(isinstance(row, Mapping) for row in X))
-    if isinstance(X, np.ndarray):
-        return X.dtype.names is None
-    # of the type: a column may have any name
-    named = any(hasattr(type(X), name) for name in ("columns", "tocsr", "column_names"))
-    return not (isinstance(X, Table | PreparedTable | Mapping) or named or is_file(X))
-
-
-def _seed(random_state: Any) -> int:
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    legal = "an int in the range [0, 2**32), a RandomState or None"
-    return check_seed(random_state, owner="MetaOD", legal=legal)
+def _known_marks(marks: Any, n_rows: int) -> dict[int, bool]:
+    checked = checked_marks(marks or {}, np.ones(n_rows, dtype=np.bool_), "MetaOD")
+    return {row: answer for row, answer in checked.items() if answer is not None}
 
 
 def _learner_name(learner: "str | PathLike[str] | Artifact") -> str:

@@ -61,14 +61,47 @@ class Fitted:
         look more normal, and ``predict`` would flag fewer rows than ``fit``. Rows without a score,
         such as duplicates for angles, get the median of the training scores.
         """
-        places, is_known = self._training_rows.find(X)
+        places, is_known = self.find(X)
         scores = np.empty(len(X))
         scores[is_known] = self.scores[places[is_known]]
         if not is_known.all():
-            with _ignored_warnings():
-                new: Scores = self.detector.decision_function(X[~is_known])
-            scores[~is_known] = self._scale.repaired(new)
+            scores[~is_known] = self._score_unknown(X[~is_known])
         return scores
+
+    def _score_unknown(self, X: Matrix) -> Scores:
+        return self.score_new(X)[0]
+
+    def score_new(self, X: Matrix) -> tuple[Scores, Matrix]:
+        """Score rows that are not in the training table; also return each model's scores."""
+        with _ignored_warnings():
+            parts = [detector.decision_function(X) for detector in self._detectors]
+        own = parts[0]
+        if isinstance(self.detector, AverageDetector):
+            own = self.detector.average(parts)
+        return self._scale.repaired(own), self._repaired(parts)
+
+    def find(self, X: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """Return the places of rows in the training table, and whether they are in it."""
+        return self._training_rows.find(X)
+
+    @cached_property
+    def members(self) -> Matrix:
+        """Each model's scores of the training rows, (rows, models), all finite."""
+        return self._repaired([detector.decision_scores_ for detector in self._detectors])
+
+    @property
+    def _detectors(self) -> list[SpecDetector]:
+        average = self.detector
+        return average.detectors_ if isinstance(average, AverageDetector) else [average]
+
+    def _repaired(self, parts: Sequence[Scores]) -> Matrix:
+        scales = [
+            ScoreScale.of(detector.decision_scores_, where=str(detector.spec))
+            for detector in self._detectors
+        ]
+        return np.column_stack(
+            [scale.repaired(part) for scale, part in zip(scales, parts, strict=True)]
+        )
 
     @cached_property
     def _scale(self) -> ScoreScale:

@@ -21,13 +21,16 @@ from metaod.artifacts import (
 )
 from metaod.errors import UserError
 from metaod.models import ModelSpec, Scores, expected_costs, total_cost, why_too_costly
+from metaod.review import Ranker
 from metaod.selection._candidates import check_pick
 from metaod.selection._fitting import Fitted, fit_models
+from metaod.selection._marked import MarkedFit, learn_marks
 from metaod.selection._threshold import check_contamination
 from metaod.tables import Preparation
 
 _KIND = "pick"
-_VERSION = 1
+# 2 has marks; a pick without marks is written as 1, which older versions of metaod read
+_VERSION, _WITHOUT_MARKS = 2, 1
 _SAVE_AGAIN = "save the pick again"
 _WHAT_A_PICK_IS = "a pick is a file that 'metaod detect --save' or MetaOD.save wrote"
 
@@ -49,9 +52,10 @@ class SavedPick:
     def write(self, path: "str | PathLike[str]") -> None:
         """Write to a file, or replace it."""
         fitted = self.fitted
+        marked = fitted if isinstance(fitted, MarkedFit) else None
         document = {
             "kind": _KIND,
-            "pick_version": _VERSION,
+            "pick_version": _WITHOUT_MARKS if marked is None else _VERSION,
             "models": list(fitted.weights),
             "weights": list(fitted.weights.values()),
             "seed": fitted.seed,
@@ -63,7 +67,14 @@ class SavedPick:
             "parameters": dict(self.parameters),
             "versions": library_versions(),
         }
-        write_container(path, document, {"X": fitted.X, "scores": fitted.scores})
+        arrays = {"X": fitted.X, "scores": fitted.scores}
+        if marked is not None:
+            marks = marked.table.marks
+            document["review"], learned = marked.table.ranker.to_parts()
+            arrays["marked_rows"] = np.array(list(marks), dtype=np.int64)
+            arrays["marked_outliers"] = np.array(list(marks.values()), dtype=np.bool_)
+            arrays |= {f"review.{name}": array for name, array in learned.items()}
+        write_container(path, document, arrays)
 
     @classmethod
     def read(cls, path: "str | PathLike[str]") -> "SavedPick":
@@ -124,10 +135,28 @@ class SavedPick:
             contamination=share,
             random_state=seed,
         )
+        if document["pick_version"] > _WITHOUT_MARKS:
+            fitted = learn_marks(fitted, _marks(arrays, len(X)), share, _ranker(document, arrays))
         notes = tuple(str(note) for note in document["notes"])
         fitted = replace(fitted, threshold=float(document["threshold"]), notes=notes)
         fitted = _compared(fitted, scores, document, path)
         return cls(fitted, preparation, feature_names, parameters)
+
+
+def _marks(arrays: Mapping[str, Any], n_rows: int) -> dict[int, bool]:
+    rows, outliers = arrays["marked_rows"], arrays["marked_outliers"]
+    legal = rows.dtype == np.int64 and outliers.dtype == np.bool_ and rows.ndim == 1
+    if not legal or rows.shape != outliers.shape or len(np.unique(rows)) != len(rows):
+        raise ValueError("marks that are not one a row")
+    if not len(rows) or rows.min() < 0 or rows.max() >= n_rows:
+        raise ValueError("marks of rows that do not exist")
+    return dict(zip(rows.tolist(), outliers.tolist(), strict=True))
+
+
+def _ranker(document: Mapping[str, Any], arrays: Mapping[str, Any]) -> Ranker:
+    prefix = "review."
+    own = {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}
+    return Ranker.from_parts(document["review"], own, where="the saved pick")
 
 
 def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:

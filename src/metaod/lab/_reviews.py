@@ -1,0 +1,179 @@
+"""Reviews of labelled tables, in which the labels play the reviewer."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.errors import UserError
+from metaod.history import FolderEntry, average_precision
+from metaod.models import COMMITTEE, Matrix, ModelSpec, Scores, ScoreScale, score_models
+from metaod.review import MarkedTable, Ranker, RowSpace
+from metaod.tables import prepare
+
+MOST_ROWS = 3000
+"""Rows of a table that are drawn for a review."""
+
+FOREST = ModelSpec("IForest", {"n_estimators": 100, "max_features": 1.0})
+"""PyOD's default isolation forest, which reviews are compared with."""
+
+CHECKPOINTS = (0, 1, 2, 3, 5, 10, 20, 40, 80)
+"""Numbers of answers after which a review is measured."""
+
+Mask = npt.NDArray[np.bool_]
+Rank = Callable[[MarkedTable], Scores]
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewTable:
+    """A prepared table with labels, the committee's scores, and the rows that may be asked about.
+
+    Half of the rows may be asked about; rankings are measured on the other half.
+    """
+
+    name: str
+    origin: str
+    X: Matrix
+    y: npt.NDArray[np.int8]
+    askable: Mask
+    members: Matrix  # standardised scores of the committee's models
+    forest: Scores  # of FOREST
+
+    @classmethod
+    def make(cls, entry: FolderEntry, origin: str) -> Self | None:
+        """Prepare a dataset; None if either half would have too few outliers."""
+        dataset = entry.load()
+        generator = np.random.default_rng(1)
+        chosen = generator.permutation(len(dataset.X))[:MOST_ROWS]
+        y = np.asarray(dataset.y, dtype=np.int8)[chosen]
+        askable = np.zeros(len(chosen), dtype=np.bool_)
+        askable[generator.permutation(len(chosen))[: len(chosen) // 2]] = True
+        if y[~askable].sum() < 2 or y[askable].sum() < 1:
+            return None
+        prepared = prepare(dataset.X.iloc[chosen].reset_index(drop=True))
+        scored = score_models(prepared.X, [*COMMITTEE, FOREST], trials=1, fixed=prepared.fixed)
+        scores = {cell.spec: cell.scores for cell in scored}
+        members = []
+        for spec in COMMITTEE:
+            own = scores[spec]
+            if own is not None and np.isfinite(own).mean() > 0.99:
+                members.append(ScoreScale.of(own, where=spec.id).bounded(own))
+        forest = scores[FOREST]
+        if not members or forest is None:
+            return None
+        X = prepared.X
+        return cls(entry.full_name, origin, X, y, askable, np.column_stack(members), forest)
+
+    def write(self, path: Path) -> None:
+        """Write to a file, which is complete or absent."""
+        unfinished = path.with_suffix(".part.npz")
+        np.savez(unfinished, **vars(self))
+        unfinished.replace(path)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read what :meth:`write` wrote."""
+        with np.load(path, allow_pickle=False) as arrays:
+            parts = {name: arrays[name] for name in cls.__dataclass_fields__}
+        return cls(**{**parts, "name": str(parts["name"]), "origin": str(parts["origin"])})
+
+    def marked(self, ranker: Ranker) -> MarkedTable:
+        """Return the table as a review sees it, without marks."""
+        scores = self.members.mean(axis=1)
+        return MarkedTable(RowSpace(self.X, scores, self.members, 0), scores, ranker)
+
+    def precision(self, scores: Scores) -> float:
+        """Average precision on the rows that may not be asked about."""
+        return average_precision(self.y[~self.askable], scores[~self.askable])
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A review after some answers: average precision, outliers found, and what is left."""
+
+    answers: int
+    precision: float
+    found: int
+    left: int
+    expected: tuple[float, float, float]
+
+
+def play(
+    table: ReviewTable,
+    ranker: Ranker,
+    *,
+    noise: float = 0.0,
+    batch: int = 1,
+    rank: Rank | None = None,
+    seed: int = 0,
+    checkpoints: Sequence[int] = CHECKPOINTS,
+) -> list[Progress]:
+    """Review a table and measure it after each number of answers.
+
+    Parameters
+    ----------
+    table : ReviewTable
+        The table.
+    ranker : Ranker
+        What was learned from other tables.
+    noise : float, default=0.0
+        Share of wrong answers.
+    batch : int, default=1
+        Rows that are asked about at once.
+    rank : callable, optional
+        The scores by which rows are asked about; by default those of the marked table.
+    seed : int, default=0
+        Seed of the wrong answers.
+    checkpoints : sequence of int
+        Numbers of answers.
+    """
+    generator = np.random.default_rng(seed)
+    marked = table.marked(ranker)
+    open_rows = table.askable.copy()
+    n_outliers = int(table.y.sum())
+    found = n_answers = 0
+    reached: list[Progress] = []
+
+    def measure(answers: int) -> None:
+        left = marked.left
+        expected = (left.low, left.estimate, left.high)
+        precision = table.precision(marked.scores)
+        reached.append(Progress(answers, precision, found, n_outliers - found, expected))
+
+    for checkpoint in checkpoints:
+        while n_answers < checkpoint and open_rows.any():
+            wanted = min(batch - n_answers % batch, checkpoint - n_answers)
+            scores = np.where(open_rows, (rank or _scores_of)(marked), -np.inf)
+            rows = np.argsort(-scores, kind="stable")[: min(wanted, int(open_rows.sum()))]
+            answers = table.y[rows] == 1
+            found += int(answers.sum())
+            wrong = generator.random(len(rows)) < noise
+            marked.mark(dict(zip(rows.tolist(), (answers ^ wrong).tolist(), strict=True)))
+            open_rows[rows] = False
+            n_answers += len(rows)
+        measure(checkpoint)
+    return reached
+
+
+def _scores_of(marked: MarkedTable) -> Scores:
+    return marked.scores
+
+
+def make_tables(entries: Sequence[tuple[FolderEntry, str]], folder: Path) -> Iterator[Path]:
+    """Write a review table for each dataset and its origin, unless it is there; yield the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for entry, origin in entries:
+        path = folder / f"{entry.full_name.replace('/', '_')}.npz"
+        if not path.exists():
+            try:
+                table = ReviewTable.make(entry, origin)
+            except UserError as error:
+                print(error)  # noqa: T201 - a tool's log
+                continue
+            if table is None:
+                continue
+            table.write(path)
+        yield path

@@ -1,0 +1,180 @@
+"""Features of rows, given marks: what similar marked rows say, and what is known without marks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from metaod.models import Matrix, Scores
+from metaod.review._rows import Floats32, Rows, RowSpace, tail
+
+# eight-bit numbers of leaves that share their first five bits are below the same node of depth 5
+_SAME_NODE = 8
+_DISTANCE_UNIT = 0.5  # of the usual squared distance
+_TAIL_UNIT = 8.0  # of squared distances between tails of scores
+
+_NOISE = 0.075
+_LINEAR_NOISE = 0.3  # relative to the mean square of the marked rows' values
+# of the process on leaves: factor of the prior mean, target of a row that is not an outlier, noise
+_SETTINGS = ((0.01, -1.0, _NOISE), (0.03, -1.0, _NOISE), (0.1, -0.35, _NOISE), (0.1, -0.35, 0.5))
+_MAIN = 1
+
+KERNELS = ("leaf", "node", "values", "tails")
+"""Similarities of two rows: the share of isolation trees in which they reach the same leaf, or the
+same node of depth 5; closeness of their values; closeness of the tails of their scores."""
+
+FEATURES = (
+    *(f"process {number}" for number in range(len(_SETTINGS))),
+    "process rank",
+    *(f"process on {name}" for name in KERNELS[1:]),
+    *(
+        f"{which} similarity by {name} to {whom}"
+        for name in KERNELS
+        for whom in ("outliers", "others")
+        for which in ("largest", "mean")
+    ),
+    "process on a line",
+    "length along outliers",
+    "angle to outliers",
+    "pick",
+    "prior",
+    "lowest tail",
+    "middle tail",
+    "highest tail",
+    "marks",
+    "marked outliers",
+    "marked others",
+    "share of outliers",
+    "log rows",
+    "log columns",
+    "pick of marked outliers",
+    "pick of marked others",
+)
+"""Names of the features of a row."""
+
+
+def similarities(space: RowSpace, rows: Rows, marked: Rows) -> Floats32:
+    """Return the similarities of rows to marked rows, (kernels, marked, rows)."""
+    found = np.empty((len(KERNELS), len(marked), len(rows)), dtype=np.float32)
+    unit = _DISTANCE_UNIT * space.usual_distance
+    for place in range(len(marked)):
+        one = marked[place]
+        _shared(rows.leaves, one.leaves, found[0, place], found[1, place])
+        distances = np.square(rows.values - one.values).sum(axis=1)
+        np.exp(-distances / unit, out=found[2, place])
+        distances = np.square(rows.tails - one.tails).sum(axis=1) * (7 / rows.tails.shape[1])
+        np.exp(-distances / _TAIL_UNIT, out=found[3, place])
+    return found
+
+
+@njit(cache=True)
+def _shared(leaves: Any, marked: Any, leaf: Any, node: Any) -> None:
+    """Write the shares of trees in which rows and a marked row reach the same leaf, or node."""
+    n_rows, n_trees = leaves.shape
+    for row in range(n_rows):
+        same_leaf = 0
+        same_node = 0
+        for tree in range(n_trees):
+            different = leaves[row, tree] ^ marked[tree]
+            same_leaf += different == 0
+            same_node += different < _SAME_NODE
+        leaf[row] = same_leaf / n_trees
+        node[row] = same_node / n_trees
+
+
+class MarkedRows:
+    """Marked rows and the processes on them, which give any rows their features.
+
+    Parameters
+    ----------
+    space : RowSpace
+        The training table.
+    places : sequence of int
+        The marked rows of the training table.
+    answers : sequence of bool
+        Whether each is an outlier.
+    similar : ndarray of float32, shape (kernels, marked, rows)
+        Similarities of the training rows to the marked rows.
+    """
+
+    def __init__(
+        self,
+        space: RowSpace,
+        places: Sequence[int],
+        answers: Sequence[bool],
+        similar: Floats32,
+    ) -> None:
+        self._space = space
+        self.rows = space.rows[np.asarray(places, dtype=np.intp)]
+        self._answers = np.asarray(answers, dtype=np.bool_)
+        between = similar[:, :, places].astype(np.float64)
+        self._weights = [
+            (factor, self._solve(between[0], factor, target, noise))
+            for factor, target, noise in _SETTINGS
+        ]
+        self._others = [self._solve(own, 0.0, -1.0, _NOISE) for own in between[1:]]
+        values = self.rows.values.astype(np.float64)
+        self._line = _line(values, self._answers)
+        self._mean_outlier = values[self._answers].mean(axis=0) if any(answers) else None
+        self._main = np.sort(self._process(space.rows, similar[0], _MAIN))
+
+    def _solve(self, between: Matrix, factor: float, target: float, noise: float) -> Scores:
+        targets = np.where(self._answers, 1.0, target) - factor * self.rows.prior
+        return np.asarray(np.linalg.solve(between + noise * np.eye(len(targets)), targets))
+
+    def _process(self, rows: Rows, similar: Floats32, setting: int) -> Scores:
+        factor, weights = self._weights[setting]
+        return factor * rows.prior + _product(weights, similar)
+
+    def features(self, rows: Rows, similar: Floats32) -> Floats32:
+        """Return the features (rows, features) of rows with these similarities to the marks."""
+        processes = [self._process(rows, similar[0], i) for i in range(len(_SETTINGS))]
+        columns: list[npt.ArrayLike] = [*processes, tail(self._main, processes[_MAIN])]
+        columns += [
+            _product(weights, own) for weights, own in zip(self._others, similar[1:], strict=True)
+        ]
+        answers = self._answers
+        for own in similar:
+            for chosen in (own[answers], own[~answers]):
+                columns += [chosen.max(axis=0), chosen.mean(axis=0)] if len(chosen) else [0.0, 0.0]
+        columns += self._directions(rows.values)
+        tails = rows.tails
+        columns += [rows.pick, rows.prior, tails.min(axis=1), np.median(tails, axis=1)]
+        columns += [tails.max(axis=1), *self._of_marks()]
+        found = np.empty((len(rows), len(FEATURES)), dtype=np.float32)
+        for place, column in enumerate(columns):
+            found[:, place] = column
+        return found
+
+    def _directions(self, values: Floats32) -> list[npt.ArrayLike]:
+        """Return a linear function of the values, and their position relative to the outliers."""
+        linear = values @ self._line.astype(np.float32)
+        if self._mean_outlier is None:
+            return [linear, 0.0, 0.0]
+        length = float(np.linalg.norm(self._mean_outlier)) or 1.0
+        along = values @ (self._mean_outlier / length).astype(np.float32)
+        lengths = np.sqrt(np.square(values).sum(axis=1))
+        return [linear, along, along / np.maximum(lengths, np.float32(1e-9))]
+
+    def _of_marks(self) -> list[float]:
+        answers, picks = self._answers, self.rows.pick
+        n_marks, n_outliers = len(answers), int(answers.sum())
+        means = [float(picks[own].mean()) if own.any() else -1.0 for own in (answers, ~answers)]
+        counts = [n_marks, n_outliers, n_marks - n_outliers, n_outliers / n_marks]
+        shape = [np.log(len(self._space.rows)), np.log(self._space.n_columns)]
+        return [*counts, *shape, *means]
+
+
+def _line(values: Matrix, answers: npt.NDArray[np.bool_]) -> Scores:
+    """Return the coefficients of a ridge regression of the answers on the marked values."""
+    products = values @ values.T
+    unit = float(np.trace(products)) / len(values) or 1.0
+    targets = np.where(answers, 1.0, -1.0)
+    weights = np.linalg.solve(products / unit + _LINEAR_NOISE * np.eye(len(values)), targets)
+    return np.asarray(weights @ values / unit)
+
+
+def _product(weights: Scores, similar: Floats32) -> Scores:
+    return np.asarray(weights.astype(np.float32) @ similar, dtype=np.float64)

@@ -1,0 +1,62 @@
+"""How many outliers are left: features of a review's state, and the estimate from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metaod.models import Matrix, Scores
+
+COVERAGE = 0.9
+"""Share of reviews of unseen tables whose outliers left lie within the interval."""
+
+_QUANTILES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+
+STATE_FEATURES = (
+    "log expected share",
+    *(f"score at {share:.1%}" for share in _QUANTILES),
+    "marks",
+    "marked outliers",
+    "share of outliers",
+    "log rows",
+    "log columns",
+)
+"""Names of the features of a review's state."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """Outliers among the rows that are not marked.
+
+    Parameters
+    ----------
+    estimate : float
+        The most plausible number.
+    low, high : float
+        An interval that covers the number on nine of ten tables.
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+
+def state_features(scores: Scores, answers: Sequence[bool], shape: tuple[int, int]) -> Matrix:
+    """Return the features of a review, (1, features).
+
+    ``scores`` are the log odds of the rows that are not marked, ``answers`` tell which of the
+    marked rows are outliers, and ``shape`` is that of the table.
+    """
+    n_marks, n_outliers = len(answers), sum(answers)
+    odds = np.clip(scores, -30.0, 30.0)
+    expected = np.mean(1.0 / (1.0 + np.exp(-odds)))
+    heights = np.quantile(odds, [1 - share for share in _QUANTILES])
+    share = n_outliers / n_marks if n_marks else -1.0
+    found = [np.log(expected), *heights, n_marks, n_outliers, share, *np.log(shape)]
+    return np.asarray([found], dtype=np.float64)
+
+
+def left_of(log_shares: Scores, n_rows: int) -> Left:
+    """Return the estimate for ``n_rows`` unmarked rows from three logarithms of a share."""
+    low, middle, high = np.clip(np.sort(np.exp(log_shares)), 0.0, 1.0) * n_rows
+    return Left(float(middle), float(np.floor(low)), float(np.ceil(high)))

@@ -1,0 +1,146 @@
+"""The loop of a review: which row to look at next, and what the answers tell."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.errors import BadParameter, UserError
+from metaod.models import Scores
+from metaod.review._left import Left
+from metaod.review._marked_table import MarkedTable
+
+_OWNER = "Review"
+
+
+class ReviewLoop:
+    """Asks about rows and learns from the answers.
+
+    Parameters
+    ----------
+    table : MarkedTable
+        The table, without marks.
+    askable : array of bool, optional
+        The rows that may be asked about; all by default.
+    """
+
+    def __init__(self, table: MarkedTable, askable: Any = None) -> None:
+        self._table = table
+        self._answers: dict[int, bool | None] = {}
+        self._askable = _checked_mask(askable, len(table.space.rows))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self._askable)
+
+    def ask(self, n: int | None = None) -> Any:
+        """Return the position of the row to look at next; with ``n``, a list of up to n rows.
+
+        It is the most outlying row that may be asked about and has no answer yet.
+        """
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
+            raise BadParameter(_OWNER, "n", "a whole number of at least 1", n)
+        open_rows = self._askable.copy()
+        open_rows[list(self._answers)] = False
+        if not open_rows.any():
+            what = f"all {int(self._askable.sum())} rows that may be asked about have an answer"
+            raise UserError(what, where=_OWNER, remedy="use the scores, or allow more rows")
+        ranking = self.ranking
+        found = ranking[open_rows[ranking]][: 1 if n is None else n]
+        return int(found[0]) if n is None else found.tolist()
+
+    def tell(self, row: int, answer: bool | None) -> None:
+        """Take an answer for a row: True for an outlier, False for none, None for unsure.
+
+        An unsure row is not asked about again and changes nothing. A row that was not asked about
+        may be told, too.
+        """
+        self.tell_many({row: answer})
+
+    def tell_many(self, marks: Mapping[int, bool | None]) -> None:
+        """Take several answers at once; either all are taken or none."""
+        checked = checked_marks(marks, self._askable)
+        for row, answer in checked.items():
+            known = self._answers.get(row, answer)
+            if known is not answer:
+                what = f"row {row} was told to be {_word(known)} and is now {_word(answer)}"
+                raise UserError(what, where=_OWNER, remedy=f"call forget({row}) first")
+        self._answers.update(checked)
+        self._table.mark({row: answer for row, answer in checked.items() if answer is not None})
+
+    def forget(self, row: int) -> None:
+        """Take the answer for a row back."""
+        place = _checked_row(row, self._askable, _OWNER)
+        if place not in self._answers:
+            what = f"row {place} has no answer"
+            raise UserError(what, where=_OWNER, remedy="see the attribute marks")
+        del self._answers[place]
+        self._table.mark({place: None})
+
+    @property
+    def marks(self) -> dict[int, bool | None]:
+        """The answers by row, in the order in which they were told."""
+        return dict(self._answers)
+
+    @property
+    def scores(self) -> Scores:
+        """Scores of all rows; higher is more outlying."""
+        return self._table.scores.copy()
+
+    @property
+    def ranking(self) -> npt.NDArray[np.intp]:
+        """Positions of all rows, the most outlying first."""
+        return np.argsort(-self._table.scores, kind="stable")
+
+    @property
+    def found(self) -> int:
+        """Number of rows that are marked as outliers."""
+        return sum(answer is True for answer in self._answers.values())
+
+    @property
+    def expected_left(self) -> Left:
+        """How many outliers there are among the rows that are not marked, with an interval."""
+        return self._table.left
+
+
+def checked_marks(
+    marks: Any, askable: npt.NDArray[np.bool_], owner: str = _OWNER
+) -> dict[int, bool | None]:
+    """Check marks by row; ``askable`` tells which rows may be marked."""
+    if not isinstance(marks, Mapping):
+        raise BadParameter(owner, "marks", "a mapping from rows to answers", marks)
+    checked = {}
+    for row, answer in marks.items():
+        place = _checked_row(row, askable, owner)
+        if answer is not None and not isinstance(answer, bool | np.bool_):
+            legal = "True for an outlier, False for none, or None for unsure"
+            raise BadParameter(owner, f"answer for row {place}", legal, answer)
+        checked[place] = None if answer is None else bool(answer)
+    return checked
+
+
+def _checked_row(row: Any, askable: npt.NDArray[np.bool_], owner: str) -> int:
+    legal = f"the position of a row, 0 to {len(askable) - 1}"
+    if isinstance(row, bool) or not isinstance(row, int | np.integer):
+        raise BadParameter(owner, "row", legal, row)
+    if not 0 <= row < len(askable):
+        raise BadParameter(owner, "row", legal, int(row))
+    if not askable[row]:
+        raise BadParameter(owner, "row", "a row that may be asked about (askable)", int(row))
+    return int(row)
+
+
+def _word(answer: bool | None) -> str:
+    return "unsure" if answer is None else "an outlier" if answer else "no outlier"
+
+
+def _checked_mask(askable: Any, n_rows: int) -> npt.NDArray[np.bool_]:
+    if askable is None:
+        return np.ones(n_rows, dtype=np.bool_)
+    mask = np.asarray(askable)
+    legal = f"an array of {n_rows} booleans, at least one of them True"
+    if mask.dtype != np.bool_ or mask.shape != (n_rows,) or not mask.any():
+        raise BadParameter(_OWNER, "askable", legal, f"{mask.dtype} of shape {mask.shape}")
+    return mask.copy()

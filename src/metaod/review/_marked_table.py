@@ -1,0 +1,174 @@
+"""A table whose scores follow the marks of a person."""
+
+from collections.abc import Mapping
+from copy import copy
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.models import Matrix, Scores
+from metaod.review._features import KERNELS, MarkedRows, similarities
+from metaod.review._left import Left, left_of, state_features
+from metaod.review._ranker import Ranker, predict, shipped_ranker
+from metaod.review._rows import Floats32, Rows, RowSpace
+
+MOST_MARKS = 400
+"""Marks that are learned from; of more, outliers and others are thinned evenly."""
+
+_BLOCK = 20_000  # rows whose similarities to all marks are in memory at once
+# log odds of a row before any mark, from the tail of the pick's score: 5 % on average
+_PRIOR_ODDS = -4.0
+# weight of the pick's tail beside what is learned: after ten answers it costs .003 average
+# precision and halves the share of tables that marks make worse by more than .05
+_CAUTION = 0.1
+
+
+class MarkedTable:
+    """Scores of a table's rows, and of new ones, that follow marks.
+
+    Parameters
+    ----------
+    space : RowSpace
+        The rows of the table.
+    scores : ndarray of float
+        The pick's scores of its rows, which are the scores without marks.
+    ranker : Ranker, optional
+        What history says of marks; the shipped one by default.
+    """
+
+    def __init__(self, space: RowSpace, scores: Scores, ranker: Ranker | None = None) -> None:
+        self.space = space
+        self._own = scores
+        self.ranker = shipped_ranker() if ranker is None else ranker
+        self._marks: dict[int, bool] = {}
+        self._similar: Floats32 = np.empty((len(KERNELS), 0, len(scores)), dtype=np.float32)
+        self._places: list[int] = []  # the rows whose similarities are known
+
+    @property
+    def marks(self) -> Mapping[int, bool]:
+        """Whether each marked row is an outlier."""
+        return self._marks
+
+    def mark(self, marks: Mapping[int, bool | None]) -> None:
+        """Mark rows as outliers or not; None removes a mark."""
+        for row, answer in marks.items():
+            if answer is None:
+                self._marks.pop(row, None)
+            else:
+                self._marks[row] = answer
+        for name in ("_learned", "scores", "state", "left"):
+            self.__dict__.pop(name, None)
+
+    def copy(self) -> Self:
+        """Return a table with the same marks, which later marks do not change."""
+        other = copy(self)
+        other.__dict__ |= {"_marks": dict(self._marks), "_places": list(self._places)}
+        return other
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores of the rows: marked outliers come first, rows marked as none last."""
+        if not self._marks:
+            return self._own
+        return self._with_marks(self._predicted(self.features, self.space.rows))
+
+    def _predicted(self, features: Floats32, rows: Rows) -> Scores:
+        return predict(self.ranker.rows, features)[:, 0] + _CAUTION * rows.pick
+
+    @property
+    def features(self) -> Floats32:
+        """The features of the rows, by which marks are learned; there is at least one mark."""
+        learned, used = self._learned
+        return learned.features(self.space.rows, self._similar_to(used))
+
+    @cached_property
+    def state(self) -> Matrix:
+        """The features of the review, by which the outliers left are estimated."""
+        rest = self.is_unmarked
+        odds = self.scores if self._marks else self.space.rows.pick + _PRIOR_ODDS
+        return state_features(
+            odds[rest], list(self._marks.values()), (len(rest), self.space.n_columns)
+        )
+
+    @property
+    def is_unmarked(self) -> npt.NDArray[np.bool_]:
+        """Which rows are not marked."""
+        unmarked = np.ones(len(self._own), dtype=np.bool_)
+        unmarked[list(self._marks)] = False
+        return unmarked
+
+    @cached_property
+    def left(self) -> Left:
+        """The number of outliers among the rows that are not marked, and its interval."""
+        n_rows = int(self.is_unmarked.sum())
+        if n_rows == 0:
+            return Left(0.0, 0.0, 0.0)
+        return left_of(predict(self.ranker.left, self.state.astype(np.float32))[0], n_rows)
+
+    def threshold(self) -> float:
+        """Return the score above which as many rows are flagged as outliers are expected."""
+        n_outliers = sum(self._marks.values())
+        most = len(self._own) - (len(self._marks) - n_outliers)
+        n_flagged = min(max(n_outliers + round(self.left.estimate), n_outliers, 1), most)
+        falling = np.sort(self.scores)[::-1]
+        if n_flagged >= len(falling):
+            return float(np.nextafter(falling[-1], -np.inf))
+        return float((falling[n_flagged - 1] + falling[n_flagged]) / 2) if n_flagged else np.inf
+
+    def score(self, rows: Rows, own: Scores) -> Scores:
+        """Score new rows, whose scores by the pick are ``own``."""
+        if not self._marks:
+            return own
+        learned, _ = self._learned
+        scores = np.empty(len(rows))
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            similar = similarities(self.space, block, learned.rows)
+            scores[start : start + _BLOCK] = self._predicted(
+                learned.features(block, similar), block
+            )
+        return scores
+
+    @cached_property
+    def _learned(self) -> tuple[MarkedRows, list[int]]:
+        used = _thinned(self._marks)
+        answers = [self._marks[row] for row in used]
+        return MarkedRows(self.space, used, answers, self._similar_to(used)), used
+
+    def _similar_to(self, used: list[int]) -> Floats32:
+        """Return the similarities of all rows to these rows, (kernels, used, rows)."""
+        new = [row for row in used if row not in self._places]
+        if new:
+            rows = self.space.rows
+            found = similarities(self.space, rows, rows[np.asarray(new, dtype=np.intp)])
+            self._similar = np.concatenate([self._similar, found], axis=1)
+            self._places += new
+        if self._places == used:
+            return self._similar
+        return self._similar[:, [self._places.index(row) for row in used]]
+
+    def _with_marks(self, scores: Scores) -> Scores:
+        answers = np.array(list(self._marks.values()), dtype=np.bool_)
+        places = np.array(list(self._marks), dtype=np.intp)
+        low, high = float(scores.min()), float(scores.max())
+        placed = scores.copy()
+        placed[places[answers]] += high - low + 1.0
+        placed[places[~answers]] -= high - low + 1.0
+        return placed
+
+
+def _thinned(marks: Mapping[int, bool]) -> list[int]:
+    """Return the rows that are learned from: all, or an even choice of both kinds."""
+    if len(marks) <= MOST_MARKS:
+        return list(marks)
+    kinds = [[row for row, answer in marks.items() if answer is kind] for kind in (True, False)]
+    fewer = min(kinds, key=len)
+    quota = min(len(fewer), MOST_MARKS // 2)
+    kept: list[int] = []
+    for rows in kinds:
+        count = quota if rows is fewer else MOST_MARKS - quota
+        places: npt.NDArray[np.intp] = np.linspace(0, len(rows) - 1, count).astype(np.intp)
+        kept += [rows[place] for place in dict.fromkeys(places.tolist())] if count else []
+    return sorted(kept)

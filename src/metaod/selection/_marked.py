@@ -1,0 +1,50 @@
+"""A fitted pick whose scores follow marks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from metaod.models import Matrix, Scores
+from metaod.review import MarkedTable, Ranker, RowSpace
+from metaod.selection._fitting import Fitted
+from metaod.selection._threshold import Contamination, threshold_of
+
+
+@dataclass(frozen=True, eq=False)
+class MarkedFit(Fitted):
+    """A pick and its training table with marks, whose scores these are."""
+
+    pick: Fitted = field(kw_only=True)
+    table: MarkedTable = field(kw_only=True)
+
+    @classmethod
+    def of(cls, pick: Fitted, table: MarkedTable, share: Contamination) -> Self:
+        """Take the scores of a marked table; flag a share of its rows, or as many as expected."""
+        scores = table.scores
+        threshold = table.threshold() if share == "auto" else threshold_of(scores, share)
+        rest = (threshold, pick.seed, pick.notes)
+        return cls(pick.detector, pick.X, scores, *rest, pick=pick, table=table)
+
+    def _score_unknown(self, X: Matrix) -> Scores:
+        own, members = self.pick.score_new(X)
+        return self.table.score(self.table.space.describe(X, own, members), own)
+
+
+def learn_marks(
+    pick: Fitted,
+    marks: Mapping[int, bool],
+    share: Contamination,
+    ranker: Ranker | None = None,
+) -> Fitted:
+    """Learn from marks of training rows; without marks the pick stays as it is."""
+    if not marks:
+        return pick
+    table = marked_table(pick, ranker)
+    table.mark(marks)
+    return MarkedFit.of(pick, table, share)
+
+
+def marked_table(pick: Fitted, ranker: Ranker | None = None) -> MarkedTable:
+    """Return the training table of a pick, ready to be marked."""
+    space = RowSpace(pick.X, pick.scores, pick.members, pick.seed)
+    return MarkedTable(space, pick.scores, ranker)

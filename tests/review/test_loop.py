@@ -1,0 +1,105 @@
+"""Ask and tell."""
+
+import numpy as np
+import pytest
+
+from metaod.errors import BadParameter, UserError
+from metaod.review import MarkedTable, ReviewLoop
+
+
+@pytest.fixture
+def loop(marked):
+    return ReviewLoop(marked)
+
+
+def test_the_first_row_asked_about_is_the_picks_first(loop, members):
+    assert loop.ask() == int(members.mean(axis=1).argmax())
+    np.testing.assert_array_equal(loop.ranking, np.argsort(-members.mean(axis=1), kind="stable"))
+
+
+def test_no_row_is_asked_about_twice(loop):
+    asked = []
+    for answer in (True, False, None, False):
+        asked.append(loop.ask())
+        loop.tell(asked[-1], answer)
+    assert len(set(asked)) == 4
+    assert loop.marks == dict(zip(asked, (True, False, None, False), strict=True))
+    assert loop.found == 1
+
+
+def test_several_rows_are_asked_about_at_once(loop):
+    rows = loop.ask(n=5)
+    assert rows == loop.ranking[:5].tolist()
+    loop.tell_many(dict.fromkeys(rows, False))
+    assert not set(rows) & set(loop.ask(n=5))
+
+
+def test_an_unsure_answer_changes_nothing(loop):
+    before = loop.scores
+    loop.tell(loop.ask(), None)
+    np.testing.assert_array_equal(loop.scores, before)
+
+
+def test_only_askable_rows_are_asked_about_and_told(marked, members):
+    askable = np.zeros(len(members), dtype=bool)
+    askable[[7, 9]] = True
+    loop = ReviewLoop(marked, askable)
+    assert sorted(loop.ask(n=10)) == [7, 9]
+    with pytest.raises(BadParameter, match="askable"):
+        loop.tell(8, True)
+    loop.tell_many({7: False, 9: None})
+    with pytest.raises(UserError, match="all 2 rows that may be asked about have an answer"):
+        loop.ask()
+
+
+@pytest.mark.parametrize("row", [-1, 600, 1.0, True, "3", None])
+def test_a_row_that_does_not_exist_is_refused(loop, row):
+    with pytest.raises(BadParameter, match="position of a row, 0 to 599"):
+        loop.tell(row, True)
+
+
+@pytest.mark.parametrize("answer", [1, "yes", 0.0, "True"])
+def test_an_answer_that_is_none_of_three_is_refused(loop, answer):
+    with pytest.raises(BadParameter, match="True for an outlier, False for none, or None"):
+        loop.tell(3, answer)
+
+
+def test_contradictory_answers_are_refused_and_nothing_is_lost(loop):
+    loop.tell(3, True)
+    with pytest.raises(UserError, match=r"row 3 was told to be an outlier and is now no outlier.*"):
+        loop.tell_many({4: True, 3: False})
+    assert loop.marks == {3: True}
+    loop.tell(3, True)  # the same again
+    loop.forget(3)
+    loop.tell(3, False)
+    assert loop.marks == {3: False}
+
+
+def test_an_answer_that_is_not_there_cannot_be_forgotten(loop):
+    with pytest.raises(UserError, match="row 5 has no answer"):
+        loop.forget(5)
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, True])
+def test_a_number_of_rows_that_is_no_count_is_refused(loop, n):
+    with pytest.raises(BadParameter, match="at least 1"):
+        loop.ask(n=n)
+
+
+@pytest.mark.parametrize("mask", [np.zeros(600, bool), np.ones(5, bool), np.ones(600)])
+def test_a_mask_of_askable_rows_is_checked(marked, mask):
+    with pytest.raises(BadParameter, match="600 booleans"):
+        ReviewLoop(marked, mask)
+
+
+def test_results_do_not_change_the_review(loop):
+    loop.scores[:] = 0
+    loop.marks[5] = True
+    assert loop.scores.any()
+    assert loop.marks == {}
+
+
+def test_numpy_answers_and_rows_are_taken(space, members):
+    loop = ReviewLoop(MarkedTable(space, members.mean(axis=1)))
+    loop.tell(np.int64(3), np.True_)
+    assert loop.marks == {3: True}

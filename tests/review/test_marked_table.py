@@ -1,0 +1,101 @@
+"""Scores that follow marks."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from metaod.history import average_precision
+from metaod.review import MarkedTable
+from metaod.review._marked_table import MOST_MARKS
+
+MARKS = {0: True, 1: True, 25: False, 30: False, 200: False}
+
+
+def test_without_marks_the_scores_are_the_picks(marked, members):
+    np.testing.assert_array_equal(marked.scores, members.mean(axis=1))
+
+
+def test_marks_teach_which_odd_rows_are_outliers(made, marked):
+    _, y = made
+    rest = np.ones(len(y), dtype=bool)
+    rest[list(MARKS)] = False
+    before = average_precision(y[rest], marked.scores[rest])
+    marked.mark(MARKS)
+    after = average_precision(y[rest], marked.scores[rest])
+    assert after > before + 0.2
+    assert marked.scores[2:20].mean() > marked.scores[20:40].mean()
+
+
+def test_marked_outliers_come_first_and_the_others_last(marked):
+    marked.mark(MARKS)
+    ranking = np.argsort(-marked.scores).tolist()
+    assert set(ranking[:2]) == {0, 1}
+    assert set(ranking[-3:]) == {25, 30, 200}
+
+
+def test_a_mark_that_is_taken_back_leaves_no_trace(marked):
+    marked.mark(MARKS)
+    before = marked.scores
+    marked.mark({77: True})
+    assert not np.array_equal(marked.scores, before)
+    marked.mark({77: None})
+    np.testing.assert_array_equal(marked.scores, before)
+    marked.mark(dict.fromkeys(MARKS))
+    np.testing.assert_array_equal(marked.scores, MarkedTable(marked.space, marked._own).scores)
+
+
+@given(order=st.permutations(list(MARKS)))
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_order_of_marks_does_not_matter(space, members, order):
+    at_once, one_by_one = (MarkedTable(space, members.mean(axis=1)) for _ in range(2))
+    at_once.mark(MARKS)
+    for row in order:
+        one_by_one.mark({row: MARKS[row]})
+    difference = np.abs(one_by_one.scores - at_once.scores)
+    # a feature on the threshold of a tree may fall to its other side by rounding
+    assert (difference < 1e-6).mean() > 0.99
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_marks_of_one_kind_work(marked, answer):
+    marked.mark(dict.fromkeys(range(5), answer))
+    assert np.isfinite(marked.scores).all()
+    assert marked.left.low <= marked.left.estimate <= marked.left.high
+
+
+def test_training_rows_as_new_rows_have_their_scores(made, members, marked):
+    marked.mark(MARKS)
+    rows = np.array([5, 22, 450])
+    own = members.mean(axis=1)[rows]
+    described = marked.space.describe(made[0][rows], own, members[rows])
+    np.testing.assert_allclose(marked.score(described, own), marked.scores[rows], atol=1e-6)
+
+
+def test_more_marks_than_are_learned_from_are_thinned(marked):
+    marked.mark({row: row < 20 for row in range(MOST_MARKS + 100)})
+    assert np.isfinite(marked.scores).all()
+    assert set(np.argsort(-marked.scores)[:20]) == set(range(20))
+
+
+def test_a_copy_keeps_its_marks(marked):
+    marked.mark(MARKS)
+    kept = marked.copy()
+    scores = kept.scores
+    marked.mark({100: True})
+    assert dict(kept.marks) == MARKS
+    np.testing.assert_array_equal(kept.scores, scores)
+
+
+def test_as_many_rows_are_flagged_as_outliers_are_expected(marked):
+    marked.mark(MARKS)
+    flagged = marked.scores > marked.threshold()
+    assert flagged.sum() == 2 + round(marked.left.estimate)
+    assert flagged[[0, 1]].all()
+    assert not flagged[[25, 30, 200]].any()
+
+
+def test_when_every_row_is_marked_the_marked_outliers_are_flagged(marked):
+    marked.mark({row: row < 20 for row in range(600)})
+    assert (marked.left.low, marked.left.estimate, marked.left.high) == (0.0, 0.0, 0.0)
+    np.testing.assert_array_equal(np.flatnonzero(marked.scores > marked.threshold()), np.arange(20))

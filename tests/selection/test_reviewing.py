@@ -1,0 +1,127 @@
+"""Reviews of tables, marks in ``fit``, and saved picks that have learned marks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_selection import selecting
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import metaod
+from metaod.artifacts import read_container, write_container
+from metaod.errors import BadFile, BadParameter
+from metaod.selection import MetaOD, Review, load
+from metaod.selection import _estimator as estimator
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "size": np.r_[RNG.normal(size=80) + np.tile([0, 3], 40), RNG.normal(8, 0.1, 10)],
+        "weight": np.r_[RNG.normal(size=80), RNG.normal(-8, 0.1, 10)],
+        "kind": ["a", "b"] * 40 + ["a", None] * 5,
+    }
+)
+MARKS = {85: True, 86: True, 0: False, 1: False, 2: None}
+
+
+@pytest.fixture(autouse=True)
+def without_learner(monkeypatch):
+    monkeypatch.setattr(estimator, "make_selection", selecting())
+
+
+@pytest.fixture
+def model():
+    return MetaOD(contamination=0.1).fit(FRAME)
+
+
+def test_without_marks_a_review_is_the_pick(model):
+    for review in (Review(FRAME, contamination=0.1), model.review()):
+        np.testing.assert_array_equal(review.scores, model.decision_scores_)
+        np.testing.assert_array_equal(review.flags, model.labels_ == 1)
+        np.testing.assert_array_equal(review.detector().labels_, model.labels_)
+
+
+@pytest.mark.parametrize("kind", ["array", "path", "table"])
+def test_a_review_takes_what_metaod_takes(tmp_path, kind):
+    path = tmp_path / "table.csv"
+    FRAME.to_csv(path, index=False)
+    table = {
+        "array": FRAME[["size", "weight"]].to_numpy(),
+        "path": path,
+        "table": metaod.read_table(path),
+    }[kind]
+    review = Review(table)
+    review.tell(review.ask(), True)
+    assert review.found == 1
+
+
+def test_marks_in_fit_are_those_of_a_review(model):
+    review = model.review()
+    review.tell_many(MARKS)
+    fitted = MetaOD(contamination=0.1).fit(FRAME, marks=MARKS)
+    np.testing.assert_array_equal(fitted.decision_scores_, review.scores)
+    np.testing.assert_array_equal(fitted.decision_scores_, review.detector().decision_scores_)
+    assert fitted.review().marks == {row: a for row, a in MARKS.items() if a is not None}
+    assert not np.array_equal(fitted.decision_scores_, model.decision_scores_)
+
+
+def test_marks_by_a_pipeline_and_a_clone():
+    pipeline = make_pipeline(MetaOD(contamination=0.2))
+    pipeline.fit(FRAME, metaod__marks=MARKS)
+    direct = clone(pipeline[-1]).fit_predict(FRAME, marks=MARKS)
+    np.testing.assert_array_equal(pipeline.predict(FRAME), direct)
+    assert (direct[[85, 86]] == -1).all()
+    assert (direct[[0, 1]] == 1).all()
+
+
+def test_a_detector_keeps_what_it_has_learned(model):
+    review = model.review()
+    review.tell_many(MARKS)
+    detector = review.detector()
+    before = detector.decision_scores_.copy()
+    review.tell(50, True)
+    np.testing.assert_array_equal(detector.score_samples(FRAME), -before)
+    assert model.decision_scores_ is not detector.decision_scores_
+
+
+def test_a_detector_scores_new_rows_by_the_marks():
+    review = Review(FRAME)
+    review.tell_many(MARKS)
+    new = pd.DataFrame({"size": [8.05, 0.1], "weight": [-8.05, 0.0], "kind": ["a", "b"]})
+    outlier, other = review.detector().decision_function(new)
+    assert outlier < other
+
+
+def test_a_saved_detector_scores_as_before(tmp_path):
+    review = Review(FRAME, random_state=3)
+    review.tell_many(MARKS)
+    detector = review.detector()
+    detector.save(tmp_path / "reviewed.mod")
+    again = load(tmp_path / "reviewed.mod")
+    new = FRAME.assign(size=FRAME["size"] * 1.01).iloc[70:]
+    np.testing.assert_array_equal(again.score_samples(new), detector.score_samples(new))
+    np.testing.assert_array_equal(again.labels_, detector.labels_)
+    assert again.review().marks == detector.review().marks
+
+
+def test_a_saved_pick_with_marks_of_rows_that_do_not_exist_is_refused(tmp_path):
+    path = tmp_path / "reviewed.mod"
+    MetaOD().fit(FRAME, marks=MARKS).save(path)
+    document, arrays = read_container(path)
+    arrays["marked_rows"] = arrays["marked_rows"] + 60
+    write_container(path, document, arrays)
+    with pytest.raises(BadFile, match="rows that do not exist"):
+        load(path)
+
+
+@pytest.mark.parametrize("marks", [{90: True}, {0: "yes"}, [True, False], {-1: False}])
+def test_wrong_marks_are_refused(marks):
+    with pytest.raises(BadParameter):
+        MetaOD().fit(FRAME, marks=marks)
+
+
+def test_a_given_share_is_flagged(model):
+    review = model.review()
+    review.tell_many(MARKS)
+    assert review.flags.sum() == 9
+    assert Review(FRAME).flags.sum() >= 1
