@@ -30,7 +30,8 @@ this page from the declarations in the code.
 Statistics are of the prepared, unscaled columns: `X` has n rows and p columns, x is a column (or,
 in the group *sample*, all values), mu its mean and sigma its standard deviation, divided by n.
 Landmarkers run with PyOD's default parameters on the z-scored columns `Z`, without constant
-columns; above {MAX_ROWS:,} rows or {MAX_VALUES:,} values they run on a seeded sample of the
+columns. Columns in fixed units, such as the surprisal of text, are z-scored too, unlike in models.
+Above {MAX_ROWS:,} rows or {MAX_VALUES:,} values landmarkers run on a seeded sample of the
 rows. PCA scores are squared reconstruction errors from the first {N_COMPONENTS} components (from
 all but one where there are no more). Random landmarkers are averaged over three seeds. Above
 {MAX_PAIRED_COLUMNS:,} columns, only pairs of {MAX_PAIRED_COLUMNS:,} evenly spaced columns are used.

@@ -121,3 +121,9 @@ def test_wrong_columns_are_refused(fixed):
         spec.to_pyod(fixed=fixed).fit(X)
     with pytest.raises(BadParameter, match="'fixed' parameter of score_models"):
         score_models(X, [spec], fixed=fixed)
+
+
+@pytest.mark.parametrize("model", ["MCD(n_fixed=2)", "MCD(fixed_unit=2.0)"])
+def test_what_the_table_decides_is_no_hyperparameter(model):
+    with pytest.raises(BadParameter, match=r"params.*core"):
+        ModelSpec.parse(model).to_pyod()

@@ -1,6 +1,7 @@
 """``metaod select``: the ranked models for a table, the explanation, and the confidence."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +35,7 @@ Verbose = Annotated[
 _COMMAND = "metaod select"
 
 _OTHER_COLUMNS_WIDTH = 40  # of the ranking, beside the model
+_PARAMETER = re.compile(r"\b[a-z_]+=")
 
 
 @grouped_options(picking=PICKING, columns=COLUMNS, reading=READING)
@@ -42,6 +44,7 @@ def select(
     *,
     example: Example = False,
     top: Annotated[int, typer.Option(help="Models to show.", metavar="N", min=1)] = 10,
+    verbose: Verbose = False,
     picking: dict[str, Any],
     columns: dict[str, Any],
     reading: dict[str, Any],
@@ -68,12 +71,13 @@ def select(
             continue
         if place:
             typer.echo()
-        _print(selection, table, top)
+        _print(selection, table, top, verbose=verbose)
     if json:
         print_json(found if files and len(files) > 1 else found[0])
 
 
-def _print(selection: "Selection", table: "Table", top: int) -> None:
+def _print(selection: "Selection", table: "Table", top: int, *, verbose: bool) -> None:
+    from metaod.models import title_of
     from metaod.selection import table_notes
 
     out = console()
@@ -83,10 +87,15 @@ def _print(selection: "Selection", table: "Table", top: int) -> None:
     print_notes(out, (*table.warnings, *table_notes(selection.prepared.record)), warnings)
     numbers = ("expected", "interval", "seconds")
     listing = grid("", "model", *numbers, right=("", *numbers))
-    for rank, row in enumerate(selection.ranking.head(top).to_dict("records"), start=1):
+    rows = selection.ranking.head(top).to_dict("records")
+    models = [title_of(str(row["model"])) for row in rows]
+    is_wide = max(map(len, models)) > out.width - _OTHER_COLUMNS_WIDTH
+    if is_wide and not verbose:
+        models = [_PARAMETER.sub("", model) for model in models]
+    for rank, (row, model) in enumerate(zip(rows, models, strict=True), start=1):
         listing.add_row(
             str(rank),
-            _model(str(row["model"]), out.width),
+            model,
             "-" if math.isnan(row["predicted"]) else f"{row['predicted']:.2f}",
             "-" if math.isnan(row["low"]) else f"{row['low']:.2f}–{row['high']:.2f}",
             "-" if math.isnan(row["seconds"]) else f"{row['seconds']:.2g}",
@@ -95,6 +104,8 @@ def _print(selection: "Selection", table: "Table", top: int) -> None:
     hidden = len(selection.ranking) - top
     if hidden > 0:
         out.print(f"... and {counted(hidden, 'more model')}; --top shows them")
+    if is_wide and not verbose:
+        out.print("models without the names of their parameters; --verbose shows them")
     if selection.passed_over:
         n_over = counted(len(selection.passed_over), "model")
         out.print(f"{n_over} left out: not allowed, too costly, or not for this table")
@@ -130,11 +141,3 @@ def print_notes(out: "Console", notes: Sequence[str], warnings: Sequence[str]) -
     for note in dict.fromkeys(notes):
         if note not in warnings:
             out.print(f"note: {visible(without_parameters(note))}")
-
-
-def _model(model: str, width: int) -> str:
-    """Write a model for the ranking: a long average with one member a line."""
-    from metaod.models import member_ids, title_of
-
-    title = title_of(model)
-    return title if len(title) <= width - _OTHER_COLUMNS_WIDTH else " +\n".join(member_ids(model))

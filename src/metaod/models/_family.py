@@ -28,6 +28,7 @@ Rule = Callable[[Params, int, int], str | None]
 
 # SpecDetector sets these for every model
 _NOT_HYPERPARAMETERS = frozenset({"random_state", "contamination"})
+_OF_THE_TABLE = frozenset({"n_fixed", "fixed_unit"})  # set by the columns in fixed units
 
 _bad = partial(BadParameter, "register_family")
 
@@ -112,10 +113,11 @@ class Family:
         return takes_any or name in names
 
     def check_params(self, params: Params) -> None:
-        """Refuse hyperparameters that the class does not take, and the seed and contamination."""
+        """Refuse hyperparameters that the class does not take, and those that callers set."""
+        others = _NOT_HYPERPARAMETERS | (_OF_THE_TABLE if self.builtin else frozenset())
         for name in params:
-            if name in _NOT_HYPERPARAMETERS or not self.takes(name):
-                legal = sorted(self.accepts() - _NOT_HYPERPARAMETERS)
+            if name in others or not self.takes(name):
+                legal = sorted(self.accepts() - others)
                 raise BadParameter(self.name, "params", legal, name)
 
     def canonical_params(self, params: Params) -> Params:

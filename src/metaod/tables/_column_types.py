@@ -60,6 +60,11 @@ _EXACT = 2**53
 _MAY_BE_GROUPED = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}\.[0-9]{3}|[0-9]{1,3})")
 
 
+def may_be_text(dtype: Any) -> bool:
+    """Whether columns of this type hold text or any objects."""
+    return dtype.kind == "O" or is_text(dtype)
+
+
 def row_number(row: int) -> str:
     return f"row {row + 1}"
 
@@ -111,7 +116,11 @@ class ColumnTyper:
 
     def type_frame(self, frame: pd.DataFrame, as_text: Collection[str | None]) -> pd.DataFrame:
         typed = frame.copy(deep=False)
-        names = list(frame.columns)
+        names = [
+            name
+            for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
+            if may_be_text(dtype)
+        ]
         for name in chain(names, self.columns_to_repeat(names)):
             column = frame[name]
             series = self.type_series(column, name in as_text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,10 @@ class Usual:
         finite = values[np.isfinite(values)]
         if finite.size == 0:
             return cls()
-        low, high = np.quantile(finite, [_TAIL, 1 - _TAIL], method="closest_observation")
-        return cls(float(low), float(high), _count_outside(finite, float(low), float(high)))
+        first, last = _tail_places(finite.size)
+        ordered = np.partition(finite, (first, last))
+        low, high = float(ordered[first]), float(ordered[last])
+        return cls(low, high, _count_outside(finite, low, high))
 
     def shown_range(self, *, is_date: bool) -> dict[str, Any]:
         """Return the ends of the usual range; dates as text."""
@@ -46,6 +49,17 @@ class Usual:
     def of_codes(cls, codes: npt.NDArray[np.intp]) -> "Usual":
         """Count the categories of a single row; gaps have code -1."""
         return cls(n_alone=int(np.count_nonzero(np.bincount(codes[codes >= 0]) == 1)))
+
+
+@cache
+def _tail_places(n_values: int) -> tuple[int, int]:
+    """Return the places of the usual range's ends among sorted values.
+
+    Quantiles of each column take 100 µs of numpy's own time, which counts in wide tables.
+    """
+    ends = [_TAIL, 1 - _TAIL]
+    first, last = np.quantile(np.arange(n_values), ends, method="closest_observation")
+    return int(first), int(last)
 
 
 def find_drift(

@@ -36,6 +36,9 @@ class Encoded:
     def counted(self, record: ColumnRecord) -> ColumnRecord:
         """Return the column's record with the counts of these rows."""
         n_missing = int(np.count_nonzero(self.gaps)) - self.n_infinite
+        counts = (record.n_missing, record.n_infinite, record.n_unseen)
+        if counts == (n_missing, self.n_infinite, self.n_unseen):
+            return record
         return replace(
             record, n_missing=n_missing, n_infinite=self.n_infinite, n_unseen=self.n_unseen
         )

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.tables._column_types import may_be_text
 from metaod.tables._notations import Hints, find_notation
 from metaod.tables._objects import text_of
 from metaod.tables._text_values import MISSING_WORDS, shorten
@@ -50,7 +51,7 @@ class Footer:
 
 def find_footer(frame: pd.DataFrame, decimal: str) -> Footer | None:
     """Find a total and notes in the last rows of a frame whose columns are not typed yet."""
-    if len(frame) < 3 or not any(map(_may_be_text, (frame.index.dtype, *frame.dtypes))):
+    if len(frame) < 3 or not any(map(may_be_text, (frame.index.dtype, *frame.dtypes))):
         return None
     label = frame.index[-1]
     if isinstance(label, str) and is_total(label) and (frame.index == label).sum() == 1:
@@ -75,10 +76,6 @@ def is_total(text: str) -> bool:
     [True, True, True, False, False]
     """
     return _TOTAL.fullmatch(text.strip().rstrip(":. ")) is not None
-
-
-def _may_be_text(dtype: Any) -> bool:
-    return pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)
 
 
 def _count_notes(cells: Sequence[Sequence[str]]) -> int:

@@ -232,8 +232,10 @@ class Preparation:
         start = 0
         for plan in self.columns_:
             stop = start + len(plan.record.outputs)
-            record = replace(plan.record, n_missing=0, n_infinite=0)
-            if plan.record.name in positions:  # an unused column may be absent
+            record = plan.record
+            if record.name not in positions:  # an unused column may be absent
+                record = replace(record, n_missing=0, n_infinite=0)
+            else:
                 column = frame[plan.record.name]
                 column, note = as_fitted(column, plan, written, missing)
                 messages += [_column_note(plan.record.name, note)] if note else []

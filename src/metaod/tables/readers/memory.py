@@ -83,11 +83,10 @@ def _from_arrow(source: object) -> Content:
 def _from_pandas(source: pd.DataFrame) -> Content:
     frame = source.set_axis([str(name) for name in source.columns], axis="columns")
     check_unique(list(frame.columns))
-    for name in frame.columns:
-        column = frame[name]
-        if isinstance(column.dtype, pd.SparseDtype):
-            frame[name] = column.astype(column.dtype.subtype)
-        elif column.dtype.kind == "c":
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if isinstance(dtype, pd.SparseDtype):
+            frame[name] = frame[name].astype(dtype.subtype)
+        elif dtype.kind == "c":
             raise BadColumn(name, "holds complex numbers", remedy="leave it out")
     return Content(frame)
 
