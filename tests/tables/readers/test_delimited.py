@@ -420,3 +420,14 @@ def test_a_decimal_comma_that_is_the_delimiter_is_named():
         read(b"a,b\n1,2\n3,4\n", decimal=",")
     assert read(b"v\n1,2\n3,4\n", decimal=",").frame["v"].tolist() == [1.2, 3.4]
     assert read(b"1,2\n3,4\n", decimal=",", header=False).frame["x1"].tolist() == [1.2, 3.4]
+
+
+def test_delimiters_at_the_ends_of_all_lines():
+    table = read(";a;b;\n;1;x;\n;2,5;y;\n")
+    assert table.frame[["a", "b"]].to_dict("list") == {"a": [1, 2.5], "b": ["x", "y"]}
+    assert list(table.frame) == ["column 1", "a", "b", "column 4"]
+    assert table.frame[["column 1", "column 4"]].isna().all(axis=None)
+    with pytest.raises(BadFile, match="lines end with a delimiter, but the header does not"):
+        read("a;b\n1;2;\n3;4;\n")
+    with pytest.raises(BadFile, match="lines of dashes are not read"):
+        read("a;b\n---\n1;2\n3;4\n")

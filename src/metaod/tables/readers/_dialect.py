@@ -108,7 +108,7 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
         decimal, decimal_warning = _detect_decimal(data, delimiter)
     names = default_names(len(records[0]))
     if header:
-        names = check_names(records[0], source.name, skip_lines + 1)
+        names = check_names(_with_names(records[0], data), source.name, skip_lines + 1)
     return Dialect(
         delimiter,
         decimal,
@@ -236,6 +236,15 @@ def _detect_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[s
             "(decimal='.', --decimal ., if the comma groups thousands)"
         )
     return ",", None
+
+
+def _with_names(first: Sequence[str], data: Sequence[Sequence[str]]) -> list[str]:
+    """Name columns without a name or value, as delimiters at the ends of all lines make them."""
+    names = list(first)
+    for place, name in enumerate(first):
+        if not name.strip() and not any(row[place].strip() for row in data if place < len(row)):
+            names[place] = f"column {place + 1}"
+    return names
 
 
 def _code_columns(names: Sequence[str], records: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -318,6 +318,12 @@ def _ragged_error(
         remedy = f"set {option} if the table ends above line {line}"
     elif dialect.delimiter == "," and (width, found) == (1, 2):
         remedy = "if the comma is a decimal mark, set decimal=',' (--decimal ,)"
+    elif found == 1 and record.fields[0].strip() and not record.fields[0].strip("-=+ "):
+        remedy = "lines of dashes are not read: remove them"
+    elif dialect.header and found == width + 1 and not record.fields[-1].strip():
+        remedy = (
+            "lines end with a delimiter, but the header does not: add one to it, or remove them"
+        )
     elif dialect.header and found == width + 1 and record.first_line == dialect.skip_lines + 2:
         remedy = (
             "if every line has one field more, row names were written without a header: write "
