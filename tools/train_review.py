@@ -115,13 +115,14 @@ class Training:
 
     def fit_left(self, part: Any, fold_of: dict[str, Any], ranker: Ranker) -> None:
         """Fit the estimate of the outliers left, and write the finished ranker."""
-        states, shares = [], []
+        states, shares, groups = [], [], []
         for name, fold in fold_of.items():
             if is_for(part, fold):
                 with np.load(self.work / "left" / f"{name}.npz") as arrays:
                     states.append(arrays["states"])
                     shares.append(arrays["log_shares"])
-        left = fit_left(np.concatenate(states), np.concatenate(shares))
+                groups += [name] * len(shares[-1])
+        left = fit_left(np.concatenate(states), np.concatenate(shares), np.array(groups))
         Ranker(ranker.rows, left).write(self.work / f"ranker-{part}.review")
 
     def parallel(self, calls: Any) -> None:

@@ -29,7 +29,7 @@ def test_no_row_is_asked_about_twice(loop):
 
 def test_several_rows_are_asked_about_at_once(loop):
     rows = loop.ask(n=5)
-    assert rows == loop.ranking[:5].tolist()
+    assert rows == loop.ranking[:5].tolist()  # there are no marks yet
     loop.tell_many(dict.fromkeys(rows, False))
     assert not set(rows) & set(loop.ask(n=5))
 

@@ -16,6 +16,14 @@ def test_without_marks_the_scores_are_the_picks(marked, members):
     np.testing.assert_array_equal(marked.scores, members.mean(axis=1))
 
 
+def test_questions_follow_the_scores_until_there_are_marks(marked):
+    np.testing.assert_array_equal(marked.questions, marked.scores)
+    marked.mark({0: True, 25: False})
+    assert np.isfinite(marked.questions).all()
+    rank_of_process = marked.questions - marked.scores
+    assert (rank_of_process >= 0).all()
+
+
 def test_marks_teach_which_odd_rows_are_outliers(made, marked):
     _, y = made
     rest = np.ones(len(y), dtype=bool)

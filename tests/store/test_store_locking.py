@@ -66,6 +66,7 @@ def test_finished_tasks_survive_kills_at_random_moments(tmp_path):
     for _ in range(3):
         process = start_writer(path)
         assert process.stdout.readline() == "ready\n"
+        finished.add(int(process.stdout.readline()))  # however slow the machine is
         time.sleep(draw.uniform(0.0, 0.25))
         finished |= {int(word) for word in kill(process)}
         with Store(path) as store:
@@ -80,7 +81,6 @@ def test_finished_tasks_survive_kills_at_random_moments(tmp_path):
             # a task may be finished without having had the time to say so
             assert whole >= len(finished)
             assert missing(store, map(fingerprint, finished), {IFOREST.id: 40}) == {}
-    assert finished
 
 
 @needs_fork

@@ -16,7 +16,7 @@ from metaod.lab._review_training import (
     samples,
     untrained_ranker,
 )
-from metaod.lab._reviews import ReviewTable, make_tables, play
+from metaod.lab._reviews import CHECKPOINTS, ReviewTable, make_tables, play
 from metaod.lab._running import Candidate, run_protocol
 from metaod.lab._statistics import average_ranks, bootstrap_intervals
 from metaod.lab._tables import summary_table
@@ -34,6 +34,7 @@ from metaod.lab.testbeds._building import build_childsets, build_poc, build_st
 from metaod.lab.testbeds._folder import LeftOut, Manifest, Member, read_manifest
 
 __all__ = [
+    "CHECKPOINTS",
     "KINDS",
     "PROTOCOLS",
     "Candidate",

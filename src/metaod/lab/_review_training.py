@@ -1,13 +1,14 @@
 """Train the ranking of reviews on simulated reviews of labelled tables."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.lab._reviews import ReviewTable
-from metaod.learners import FlatForest
+from metaod.learners import FlatForest, origin_folds
 from metaod.models import Matrix, Scores
 from metaod.review import COVERAGE, FEATURES, STATE_FEATURES, MarkedTable, Ranker
 
@@ -18,6 +19,7 @@ _NOISY, _NOISE = 0.15, 0.1  # share of reviews with wrong answers, and share of 
 # rows of a sample: those with the highest scores all, of the others some, with weights
 _TOP, _TOP_OF_PICK, _MORE_OUTLIERS, _MORE_OTHERS = 70, 40, 50, 70
 _FEW_MARKS = 10
+_N_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,12 +131,29 @@ def _weights(sample: Sample) -> Scores:
     return weights
 
 
-def fit_left(states: Matrix, log_shares: Scores) -> FlatForest:
-    """Fit low, middle and high quantiles of the share of outliers among the unmarked rows."""
+def fit_left(states: Matrix, log_shares: Scores, groups: npt.NDArray[Any]) -> FlatForest:
+    """Fit low, middle and high quantiles of the share of outliers among the unmarked rows.
+
+    The interval is widened until it covers the wanted part of the states of groups that were left
+    out of the fit (conformal quantile regression).
+    """
+    folds = origin_folds(groups, _N_FOLDS)
+    misses = np.empty(len(states))
+    for fold in range(_N_FOLDS):
+        out = folds == fold
+        low, _, high = (
+            model.predict(states[out]) for model in _quantiles(states, log_shares, ~out)
+        )
+        misses[out] = np.maximum(low - log_shares[out], log_shares[out] - high)
+    forest = FlatForest.from_boosting(*_quantiles(states, log_shares, np.ones(len(states), bool)))
+    wider = float(np.quantile(misses, COVERAGE))
+    return replace(forest, values=forest.values + np.array([-wider, 0.0, wider]))
+
+
+def _quantiles(states: Matrix, log_shares: Scores, chosen: npt.NDArray[np.bool_]) -> list[Any]:
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 - slow to import
 
-    levels = ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2)
-    models = [
+    return [
         HistGradientBoostingRegressor(
             loss="quantile",
             quantile=level,
@@ -144,10 +163,9 @@ def fit_left(states: Matrix, log_shares: Scores) -> FlatForest:
             min_samples_leaf=100,
             early_stopping=False,
             random_state=0,
-        ).fit(states.astype(np.float32), log_shares)
-        for level in levels
+        ).fit(states[chosen].astype(np.float32), log_shares[chosen])
+        for level in ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2)
     ]
-    return FlatForest.from_boosting(*models)
 
 
 def left_states(table: ReviewTable, ranker: Ranker) -> tuple[Matrix, Scores]:
@@ -162,7 +180,7 @@ def left_states(table: ReviewTable, ranker: Ranker) -> tuple[Matrix, Scores]:
             log_shares.append(np.log((table.y[rest].sum() + 0.5) / rest.sum()))
         if not open_rows.any():
             break
-        row = int(np.where(open_rows, marked.scores, -np.inf).argmax())
+        row = int(np.where(open_rows, marked.questions, -np.inf).argmax())
         open_rows[row] = False
         marked.mark({row: bool(table.y[row] == 1)})
     return np.array(states), np.array(log_shares)

@@ -89,16 +89,26 @@ class ReviewTable:
         """Average precision on the rows that may not be asked about."""
         return average_precision(self.y[~self.askable], scores[~self.askable])
 
+    def f1(self, flags: Mask) -> float:
+        """F1 of flags on the rows that may not be asked about."""
+        y, flagged = self.y[~self.askable] == 1, flags[~self.askable]
+        return float(2 * (y & flagged).sum() / max(y.sum() + flagged.sum(), 1))
+
 
 @dataclass(frozen=True)
 class Progress:
-    """A review after some answers: average precision, outliers found, and what is left."""
+    """A review after some answers.
+
+    Average precision, outliers found, outliers left with the estimate (low, middle, high), and F1
+    of the flags on the rows that are not asked about.
+    """
 
     answers: int
     precision: float
     found: int
     left: int
     expected: tuple[float, float, float]
+    flagged: float
 
 
 def play(
@@ -108,6 +118,7 @@ def play(
     noise: float = 0.0,
     batch: int = 1,
     rank: Rank | None = None,
+    measured: Rank | None = None,
     seed: int = 0,
     checkpoints: Sequence[int] = CHECKPOINTS,
 ) -> list[Progress]:
@@ -124,7 +135,9 @@ def play(
     batch : int, default=1
         Rows that are asked about at once.
     rank : callable, optional
-        The scores by which rows are asked about; by default those of the marked table.
+        The scores by which rows are asked about; by default the table's questions.
+    measured : callable, optional
+        The scores that are measured; by default those of the marked table.
     seed : int, default=0
         Seed of the wrong answers.
     checkpoints : sequence of int
@@ -140,13 +153,14 @@ def play(
     def measure(answers: int) -> None:
         left = marked.left
         expected = (left.low, left.estimate, left.high)
-        precision = table.precision(marked.scores)
-        reached.append(Progress(answers, precision, found, n_outliers - found, expected))
+        precision = table.precision((measured or _scores_of)(marked))
+        flagged = table.f1(marked.scores > marked.threshold())
+        reached.append(Progress(answers, precision, found, n_outliers - found, expected, flagged))
 
     for checkpoint in checkpoints:
         while n_answers < checkpoint and open_rows.any():
             wanted = min(batch - n_answers % batch, checkpoint - n_answers)
-            scores = np.where(open_rows, (rank or _scores_of)(marked), -np.inf)
+            scores = np.where(open_rows, (rank or _questions_of)(marked), -np.inf)
             rows = np.argsort(-scores, kind="stable")[: min(wanted, int(open_rows.sum()))]
             answers = table.y[rows] == 1
             found += int(answers.sum())
@@ -160,6 +174,10 @@ def play(
 
 def _scores_of(marked: MarkedTable) -> Scores:
     return marked.scores
+
+
+def _questions_of(marked: MarkedTable) -> Scores:
+    return marked.questions
 
 
 def make_tables(entries: Sequence[tuple[FolderEntry, str]], folder: Path) -> Iterator[Path]:

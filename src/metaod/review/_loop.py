@@ -38,7 +38,8 @@ class ReviewLoop:
     def ask(self, n: int | None = None) -> Any:
         """Return the position of the row to look at next; with ``n``, a list of up to n rows.
 
-        It is the most outlying row that may be asked about and has no answer yet.
+        Of the rows without an answer it is one that is probably an outlier: the ranking decides,
+        with some weight for rows that are unlike the marked ones.
         """
         if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
             raise BadParameter(_OWNER, "n", "a whole number of at least 1", n)
@@ -47,8 +48,8 @@ class ReviewLoop:
         if not open_rows.any():
             what = f"all {int(self._askable.sum())} rows that may be asked about have an answer"
             raise UserError(what, where=_OWNER, remedy="use the scores, or allow more rows")
-        ranking = self.ranking
-        found = ranking[open_rows[ranking]][: 1 if n is None else n]
+        order = np.argsort(-self._table.questions, kind="stable")
+        found = order[open_rows[order]][: 1 if n is None else n]
         return int(found[0]) if n is None else found.tolist()
 
     def tell(self, row: int, answer: bool | None) -> None:

@@ -12,7 +12,13 @@ from metaod.selection._comparison import (
 )
 from metaod.selection._explanation import family_names
 from metaod.selection._select import Selection, select
-from metaod.selection._threshold import TOO_MANY_TIES, check_contamination, clear_gap
+from metaod.selection._threshold import (
+    TOO_MANY_TIES,
+    check_contamination,
+    clear_gap,
+    estimated_share,
+    threshold_of,
+)
 from metaod.selection._trust import table_notes
 
 if TYPE_CHECKING:
@@ -29,12 +35,14 @@ __all__ = [
     "clear_gap",
     "compare",
     "compare_with_forest",
+    "estimated_share",
     "family_names",
     "load",
     "mean_measures",
     "run_adengine",
     "select",
     "table_notes",
+    "threshold_of",
 ]
 
 
