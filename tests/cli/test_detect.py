@@ -86,6 +86,12 @@ def test_cells_are_shown_as_the_file_has_them(call, tmp_path):
         assert re.split(r" {2,}", first.strip())[4:] == cells
 
 
+def test_a_word_that_was_taken_as_missing_is_shown(call, table):
+    table.write_text(table.read_text().replace("900.0", "prefer not to say"))
+    out = call(table, "--bad-values", "missing", "--top", "41").out
+    assert "prefer not to say" in out.partition("rank ")[2]
+
+
 def test_top_of_none_shows_no_rows(call, table):
     assert "black" not in call(table, "--top", "0").out
 

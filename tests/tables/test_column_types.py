@@ -163,6 +163,7 @@ def test_declared_types_of_a_file_are_kept():
 def test_mixtures_and_codes_are_reported_for_frames_too():
     for values, told in (
         ([*"abcde", *"12345"], "5 of its 10 values are numbers, the others words"),
+        ([*"ab", *"12345"], "words (na= (--na) takes words such as 'a' as missing)"),
         (["007", "008"] * 2, "whole numbers with leading zeros, as '007', name things"),
     ):
         (message,) = prepare(text_frame(values)).record.messages

@@ -160,7 +160,8 @@ def _cell(value: Any, text: str) -> str:
     from metaod.tables import number_text
 
     text = text.strip()
-    if text and (len(text) <= _LONGEST_NUMBER or not isinstance(value, float)):
+    is_number = isinstance(value, float) and not pd.isna(value)
+    if text and (len(text) <= _LONGEST_NUMBER or not is_number):
         return _short(text)
     if pd.isna(value):
         return ""

@@ -43,6 +43,7 @@ from metaod.tables._text_values import (
     parse_number,
     parse_time,
     parse_truth,
+    shorten,
     text_kind,
 )
 from metaod.tables._time_notations import DateNotation
@@ -310,6 +311,9 @@ class ColumnTyper:
             counts |= {what: alike} if are_most or not is_guess else {}
             if max(numeric, *counts.values()) > (1 - _NEARLY_ALL) * total:
                 remedy = " (--bad-values missing takes these as missing)" if are_most else ""
+                if not are_most and 2 * alike > total:
+                    word = shorten(labels.texts[int(np.argmin(fits))])
+                    remedy = f" (na= (--na) takes words such as {word!r} as missing)"
                 self._warn(_mixture_warning(name, counts, total) + remedy)
             return None, "text"
         mistake = Mistake(name, labels, fits, what)
