@@ -65,16 +65,16 @@ def test_a_rare_category_is_shown_with_its_share():
 
 def test_a_gap_where_there_is_never_one():
     cell = first(changed(temperature=None))
-    assert (cell.name, cell.value, cell.usual) == ("temperature", None, "missing in no other row")
+    assert (cell.name, cell.value, cell.usual) == ("temperature", None, "in no other row")
     assert cell.surprise == pytest.approx(math.log(400))
     cell = first(changed(plant=None))
-    assert (cell.name, cell.usual) == ("plant", "missing in no other row, usually north")
+    assert (cell.name, cell.usual) == ("plant", "in no other row, usually north")
 
 
 def test_a_gap_of_a_column_that_is_not_used_counts_too():
     dates = pd.Series(pd.date_range("2024-01-01", periods=400)).where(np.arange(400) != 7)
     cell = first(made(day=dates))
-    assert (cell.name, cell.usual) == ("day", "missing in no other row")
+    assert (cell.name, cell.usual) == ("day", "in no other row")
     assert view(made(day=dates)).cells(8)[-1].usual == ""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.detection import Detection, print_detection
+from metaod.cli.detection import Detection, UsedMarks, print_detection
 from metaod.cli.formats import json_rows
 from metaod.cli.options import (
     COLUMNS,
@@ -89,6 +89,12 @@ def detect(
         str | None,
         typer.Option(help="Score with a saved pick instead of a new one.", metavar="FILE"),
     ] = None,
+    marks: Annotated[
+        str | None,
+        typer.Option(
+            help="Learn from the answers in this file, which 'metaod review' wrote.", metavar="FILE"
+        ),
+    ] = None,
     verbose: Verbose = False,
     json: Json = False,
     picking: dict[str, Any],
@@ -113,12 +119,13 @@ def detect(
     if apply is not None:
         defaults = {name: default for name, (_, default) in {**PICKING, **COLUMNS}.items()}
         _refuse_with_apply(
-            {**picking, **columns, "save": save, "contamination": share},
-            {**defaults, "save": None, "contamination": "auto"},
+            {**picking, **columns, "save": save, "contamination": share, "marks": marks},
+            {**defaults, "save": None, "contamination": "auto", "marks": None},
         )
-    if save is not None and files and len(files) > 1:
-        what = "--save keeps one pick, and there are several tables"
-        raise UserError(what, where=_COMMAND, remedy="give one table")
+    for option, value in (("--save keeps one pick", save), ("--marks are of one table", marks)):
+        if value is not None and files and len(files) > 1:
+            what = f"{option}, and there are several tables"
+            raise UserError(what, where=_COMMAND, remedy="give one table")
     saved = None if apply is None else _load(apply)
     roles = columns if saved is None else {name: getattr(saved, name) for name in columns}
     tables = open_tables(_COMMAND, files, reading, roles, example=example)
@@ -130,7 +137,7 @@ def detect(
         check_target(target, table)
         with picking_messages(picking["learner"]):
             found = (
-                _pick_and_score(table, options, share, top_n, save)
+                _pick_and_score(table, options, share, top_n, save, marks)
                 if saved is None
                 else _score_with(saved, table, top_n)
             )
@@ -151,7 +158,12 @@ def detect(
 
 
 def _pick_and_score(
-    table: "Table", options: dict[str, Any], share: Any, top_n: int | None, save: str | None
+    table: "Table",
+    options: dict[str, Any],
+    share: Any,
+    top_n: int | None,
+    save: str | None,
+    marks: str | None,
 ) -> Detection:
     from metaod.artifacts import check_target
     from metaod.selection import MetaOD
@@ -160,13 +172,25 @@ def _pick_and_score(
         check_target(save)  # before anything that takes long
     if top_n is not None:
         share = _share_of(top_n, table)
-    model = MetaOD(contamination=share, **options).fit(table)
+    learned = None if marks is None else _read_marks(marks, table, options["id"])
+    model = MetaOD(contamination=share, **options)
+    model.fit(table, marks=None if learned is None else learned.answers)
     if save is not None:
         model.save(save)
     found = _found(
         model, table, model.decision_scores_, model.notes_, model.preparation_.record_, top_n
     )
-    return _measured(found, model)
+    return _measured(replace(found, marks=learned), model)
+
+
+def _read_marks(path: str, table: "Table", key: Sequence[str] | None) -> UsedMarks:
+    from metaod.review import RowContents, match_marks, read_marks
+
+    place = Path(path).expanduser()
+    marks = read_marks(place)
+    matched = match_marks(marks.marks, RowContents.of(table, key), place)
+    notes = (*marks.notes, *filter(None, [matched.note()]))
+    return UsedMarks(matched.answers, notes, tuple(mark.name for mark in matched.unmatched))
 
 
 def _load(path: str) -> "MetaOD":
@@ -187,7 +211,10 @@ def _score_with(model: "MetaOD", table: "Table", top_n: int | None) -> Detection
     notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
     if top_n is not None:
         _share_of(top_n, table)
-    return _measured(_found(model, table, scores, notes, prepared.record, top_n), model, prepared.X)
+    found = _found(model, table, scores, notes, prepared.record, top_n)
+    if model.fitted_.marks:
+        found = replace(found, marks=UsedMarks(dict(model.fitted_.marks)))
+    return _measured(found, model, prepared.X)
 
 
 def _found(
@@ -224,6 +251,9 @@ def _measured(found: Detection, model: "MetaOD", new: Any = None) -> Detection:
         compared = compare_with_forest(model, found.table, found.scores, new=new)
     except UserError as error:  # the label has one value alone
         return replace(found, notes=(*found.notes, f"Not measured: {error.what}."))
+    if new is None and model.fitted_.marks:
+        note = "The measures count all rows, those that are marked too."
+        found = replace(found, notes=(*found.notes, note))
     return replace(found, compared=compared)
 
 
@@ -298,6 +328,7 @@ def _document(found: Detection) -> dict[str, Any]:
         own = dict(list(row.items())[:-3])  # without score, rank and flag
         rank, score = int(found.ranks[place]), float(found.scores[place])
         rows.append({"row": place + 1, "rank": rank, "score": score, "cells": own})
+    marks = found.marks or UsedMarks({})
     return {
         "source": found.table.source,
         "n_rows": found.table.n_rows,
@@ -305,8 +336,9 @@ def _document(found: Detection) -> dict[str, Any]:
         "pick": found.weights,
         "expected": None if found.selection is None else found.selection.trust.to_dict(),
         "warnings": list(found.warnings),
-        "notes": list(dict.fromkeys((*found.table.warnings, *found.notes))),
+        "notes": list(dict.fromkeys((*found.table.warnings, *marks.notes, *found.notes))),
         "drift": [asdict(drift) for drift in found.record.drift],
+        "marks": None if found.marks is None else marks.to_dict(),
         "threshold": found.threshold,
         "gap": dict(zip(("n_above", "above", "below"), found.gap, strict=True))
         if found.gap

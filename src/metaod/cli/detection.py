@@ -24,6 +24,29 @@ _GUTTER = 3  # between two columns of a grid
 _SCREEN = 80
 
 
+@dataclass(frozen=True)
+class UsedMarks:
+    """Answers by row, counted from 0, notes about their file, and the marks that match no row."""
+
+    answers: dict[int, bool | None]
+    notes: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Count the marks, as plain data; unsure ones are not used."""
+        answers = list(self.answers.values())
+        n_yes, n_no = answers.count(True), answers.count(False)
+        kinds = {"outliers": n_yes, "others": n_no, "unsure": len(answers) - n_yes - n_no}
+        return {"used": n_yes + n_no, **kinds, "unmatched": list(self.unmatched)}
+
+    def sentence(self) -> str:
+        """Say how many marks are used."""
+        found = self.to_dict()
+        kinds = f"{counted(found['outliers'], 'outlier')}, {found['others']} not"
+        unsure = f"; {found['unsure']} unsure" if found["unsure"] else ""
+        return f"learned from {counted(found['used'], 'mark')} ({kinds}){unsure}"
+
+
 @dataclass(frozen=True, eq=False)
 class Detection:
     """A table, the scores of its rows, and the selection unless the pick was a saved one."""
@@ -37,6 +60,7 @@ class Detection:
     selection: "Selection | None" = None
     top_n: int | None = None
     compared: "tuple[Compared, ...]" = ()  # on the label, if there is one
+    marks: UsedMarks | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -84,7 +108,10 @@ def print_detection(
     print_pick(out, tuple(found.weights), heading, verbose=verbose)
     warnings = found.warnings
     print_warnings(out, warnings)
-    print_notes(out, (*found.table.warnings, *found.notes), warnings)
+    own = () if found.marks is None else found.marks.notes
+    print_notes(out, (*found.table.warnings, *own, *found.notes), warnings)
+    if found.marks is not None:
+        out.print(found.marks.sentence())
     n_flagged = int(found.flags.sum())
     n_rows = len(found.flags)
     limit = f"score above {found.threshold:.4g}"
@@ -133,7 +160,7 @@ def _top_rows(found: Detection, top: int, width: int) -> Any:
     for name in names:
         written = texts.get(str(name), [""] * len(places))
         values = frame[name].iloc[places]
-        cells = [_cell(value, text) for value, text in zip(values, written, strict=True)]
+        cells = [shown_cell(value, text) for value, text in zip(values, written, strict=True)]
         column = _short(str(name)), cells
         is_last = len(shown) + 1 == len(names)
         room -= _width(*column)
@@ -153,7 +180,7 @@ def _width(name: str, cells: Sequence[str]) -> int:
     return max(map(cell_len, (name, *cells))) + _GUTTER
 
 
-def _cell(value: Any, text: str) -> str:
+def shown_cell(value: Any, text: str = "") -> str:
     """Write a cell as in the file if it is not a number of many digits."""
     import pandas as pd
 

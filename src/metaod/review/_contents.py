@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from metaod.errors import BadColumn
 from metaod.tables import Table
 
 _EXACT_DIGITS = 15  # every number of that many digits is a double of its own
@@ -46,6 +47,9 @@ class RowContents:
             name: [cell_text(value, decimal) for value in values]
             for name, values in _columns(cells)
         }
+        for name in key or ():
+            if name not in columns:
+                raise BadColumn(name, "is not in the table", path=table.source)
         names = sorted(columns)
         rows = zip(*(columns[name] for name in names), strict=True)
         hashes = tuple(_hash(names, row) for row in rows)

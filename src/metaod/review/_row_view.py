@@ -18,6 +18,8 @@ from metaod.tables import ColumnRecord, PreparationRecord, Table
 SETS_APART = log(20)
 """Surprise from which a cell sets its row apart: that of a gap in 5 % of the rows."""
 
+_UNUSUAL = 1.42  # that of a number at the end of its usual range
+
 _FEW_LEVELS = 10  # numbers of no more different values are compared as categories
 _OUTER = 1.6449  # standard deviations of the 5 % and 95 % quantiles of a normal distribution
 
@@ -33,7 +35,8 @@ class Cell:
     value : object
         The value; None if it is missing.
     usual : str
-        What other rows have: a range, a share. Empty if the column is not compared.
+        What other rows have: a range, or how many have this value or gap. Empty if the column is
+        not compared.
     surprise : float
         How unusual the value is, in nats; 0 for a usual one.
     """
@@ -47,6 +50,11 @@ class Cell:
     def sets_apart(self) -> bool:
         """Whether few other rows have such a value."""
         return self.surprise >= SETS_APART
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether the value is outside the usual range, or of a category that is not frequent."""
+        return self.surprise >= _UNUSUAL
 
 
 class _Column(Protocol):
@@ -110,7 +118,7 @@ class _Gaps:
     def compare(self, value: Any) -> tuple[str, float]:
         if value is not None:
             return "", 0.0
-        return f"missing {_share(self.n_gaps, self.n_rows)}", -log(self.n_gaps / self.n_rows)
+        return _share(self.n_gaps, self.n_rows), -log(self.n_gaps / self.n_rows)
 
 
 @dataclass(frozen=True)
@@ -172,7 +180,7 @@ class _Numbers:
             return f"{pd.Timestamp(int(number)):%Y-%m-%d}"
         if self.unit == "m":
             return str(pd.Timedelta(int(number)))
-        return number_text(number, self.high - self.low)
+        return _range_end(number, self.high - self.low)
 
 
 @dataclass(frozen=True)
@@ -196,7 +204,7 @@ class _Levels:
         n_rows = self.gaps.n_rows
         count = self.gaps.n_gaps if value is None else self.counts.get(value, 1)
         surprise = max(0.0, -log(count / n_rows) - self.entropy)
-        usual = f"{'missing ' if value is None else ''}{_share(count, n_rows)}"
+        usual = _share(count, n_rows)
         n_most = self.counts.get(self.most, 0)
         if value != self.most and 2 * n_most > n_rows:
             most = f"{self.most:g}" if isinstance(self.most, float) else str(self.most)
@@ -232,10 +240,10 @@ def _share(count: int, n_rows: int) -> str:
     return f"in {share:.1f}% of the rows" if share >= 0.1 else f"in {count} of {n_rows} rows"
 
 
-def number_text(number: float, spread: float) -> str:
+def _range_end(number: float, spread: float) -> str:
     """Write a number with the digits that matter in a range of this width.
 
-    >>> number_text(1834.5678, 900.0), number_text(0.034567, 0.02), number_text(-3.0, 25.0)
+    >>> _range_end(1834.5678, 900.0), _range_end(0.034567, 0.02), _range_end(-3.0, 25.0)
     ('1835', '0.0346', '-3')
     """
     if not 1e-5 < spread < 1e9 or abs(number) >= 1e9 or not isfinite(spread):

@@ -1,7 +1,7 @@
 """Fit the pick to its table, replace models that fail, and score rows."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,6 +48,11 @@ class Fitted:
             ids = [str(detector.spec) for detector in self.detector.detectors_]
             return dict(zip(ids, self.detector.weights_.tolist(), strict=True))
         return {str(self.detector.spec): 1.0}
+
+    @property
+    def marks(self) -> Mapping[int, bool]:
+        """The marked rows that it has learned from; True for an outlier."""
+        return {}
 
     @property
     def labels(self) -> npt.NDArray[np.int64]:

@@ -25,6 +25,11 @@ class MarkedFit(Fitted):
         rest = (threshold, pick.seed, pick.notes)
         return cls(pick.detector, pick.X, scores, *rest, pick=pick, table=table)
 
+    @property
+    def marks(self) -> Mapping[int, bool]:
+        """The marked rows that it has learned from; True for an outlier."""
+        return self.table.marks
+
     def _score_unknown(self, X: Matrix) -> Scores:
         own, members = self.pick.score_new(X)
         return self.table.score(self.table.space.describe(X, own, members), own)

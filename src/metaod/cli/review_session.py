@@ -1,0 +1,229 @@
+"""A review at the terminal: show rows, take answers, and keep each on disk before the next."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from metaod.cli.row_screen import RowScreen
+from metaod.cli.screen import visible
+from metaod.errors import UserError
+
+if sys.platform != "win32":
+    import termios
+    import tty
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metaod.review import Mark, MarksFile, Matched, RowContents
+    from metaod.selection import MetaOD, Review
+    from metaod.tables import Table
+
+Answers = dict[int, bool | None]  # by row, counted from 0
+
+_WORDS: dict[str, bool | None] = {"y": True, "yes": True, "n": False, "no": False, "?": None}
+_WORDS["unsure"] = None
+_BACK, _QUIT, _NONE = ("b", "back"), ("q", "quit"), "none"
+_ASK_ONE = "outlier? y yes, n no, ? unsure, b back, q quit: "
+_ASK_MANY = "{} answers (y n ?), outliers' row numbers, or none; b, q: "
+
+
+class Session:
+    """A review whose answers are on disk before it learns from them.
+
+    Parameters
+    ----------
+    model : MetaOD
+        Fitted to the table, without marks.
+    file : MarksFile
+        Takes the answers.
+    matched : Matched
+        The marks that it holds, by row.
+    contents : RowContents
+        Of the table.
+    """
+
+    def __init__(
+        self, model: "MetaOD", file: "MarksFile", matched: "Matched", contents: "RowContents"
+    ) -> None:
+        self.review: Review = model.review()
+        self.review.tell_many(matched.answers)
+        self.new: set[int] = set()  # rows that were answered in this session
+        self._file = file
+        self._contents = contents
+        self._marks: dict[int, Mark] = dict(matched.rows)
+        self._groups = [[row] for row in self._marks]  # rows that were answered together
+
+    def answer(self, answers: Answers) -> None:
+        """Take answers."""
+        from metaod.review import Mark
+
+        marks = {
+            row: Mark(row + 1, answer, self._contents.key(row), self._contents.hashes[row])
+            for row, answer in answers.items()
+        }
+        self._file.add(list(marks.values()))
+        self.review.tell_many(answers)
+        self._marks.update(marks)
+        self._groups.append(list(answers))
+        self.new.update(answers)
+
+    def back(self) -> list[int]:
+        """Take the last answers back and return their rows; none if there are no answers."""
+        if not self._groups:
+            return []
+        rows = self._groups.pop()
+        self._file.withdraw([self._marks.pop(row) for row in rows])
+        for row in rows:
+            self.review.forget(row)
+        self.new.difference_update(rows)
+        return rows
+
+    def ask(self, n: int) -> list[int]:
+        """Return the next rows; none if all are answered."""
+        n_left = self.review.n_rows - len(self.review.marks)
+        return list(self.review.ask(min(n, n_left))) if n_left else []
+
+    def count(self) -> str:
+        """Say how far the review has come."""
+        left = self.review.expected_left
+        return (
+            f"answered {len(self.review.marks)}, outliers {self.review.found}, "
+            f"about {left.estimate:.0f} left ({left.low:.0f} to {left.high:.0f})"
+        )
+
+
+def ask_rows(out: "Console", session: Session, table: "Table", model: "MetaOD", batch: int) -> None:
+    """Ask about rows, `batch` at once, until the user quits or every row is answered."""
+    from metaod.review import RowView
+
+    record = model.preparation_.record_
+    screen = RowScreen(out, RowView(table, record), record)
+    reader = _Reader(out, is_keys=batch == 1)
+    rows = session.ask(batch)
+    while rows:
+        if batch == 1:
+            n_lines = shutil.get_terminal_size().lines - 2  # below: the question, and the next row
+            screen.show_row(rows[0], session.count(), n_lines)
+        else:
+            screen.show_list(rows, session.count())
+        answers = reader.read(rows)
+        if answers is None:
+            return
+        if answers:
+            session.answer(answers)
+            rows = session.ask(batch)
+            continue
+        earlier = session.back()
+        if not earlier:
+            out.print("there is no earlier answer")
+        rows = earlier or rows
+    out.print("every row is answered")
+
+
+class _Reader:
+    """Reads answers: keys of a terminal, or lines of a terminal or a pipe."""
+
+    def __init__(self, out: "Console", *, is_keys: bool) -> None:
+        self._out = out
+        self._is_terminal = sys.stdin.isatty()
+        self._is_keys = is_keys and self._is_terminal
+        self._n_lines = 0
+
+    def read(self, rows: Sequence[int]) -> Answers | None:
+        """Return the answers by row; none of them to go back, None to quit."""
+        prompt = _ASK_ONE if len(rows) == 1 else _ASK_MANY.format(len(rows))
+        while True:
+            with _keys() if self._is_keys else _lines() as read:
+                self._out.print(prompt, end="")
+                self._out.file.flush()
+                line = self._next(read)
+            if line is None or self._is_keys or not self._is_terminal:
+                self._out.print(visible(line or ""))  # a terminal shows whole lines by itself
+            if line is None or line.lower() in _QUIT:
+                return None
+            if line.lower() in _BACK:
+                return {}
+            try:
+                return read_answers(line, rows)
+            except UserError as error:
+                if not self._is_terminal:
+                    where = f"standard input, line {self._n_lines}"
+                    raise UserError(error.what, where=where, remedy=error.remedy) from error
+                self._out.print(visible(str(error)))
+
+    def _next(self, read: Callable[[], str]) -> str | None:
+        """Return the next answer without blanks around it; None at the end."""
+        while True:
+            try:
+                line = read()
+            except (EOFError, UnicodeDecodeError):
+                return None
+            if line in ("", "\x04"):  # the end of a pipe, and Ctrl-D at a terminal
+                return None
+            self._n_lines += 1
+            if line.strip() or self._is_terminal:
+                return line.strip().removeprefix("\ufeff")
+
+
+@contextmanager
+def _lines() -> Iterator[Callable[[], str]]:
+    yield sys.stdin.readline
+
+
+@contextmanager
+def _keys() -> Iterator[Callable[[], str]]:
+    """Read keys without Enter; those pressed before, while another row was shown, are lost."""
+    if sys.platform == "win32":
+        yield typer.getchar
+        return
+    terminal = sys.stdin.fileno()
+    earlier = termios.tcgetattr(terminal)
+    tty.setcbreak(terminal, termios.TCSAFLUSH)
+    try:
+        yield lambda: os.read(terminal, 64).decode("utf-8", "replace")
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, earlier)
+
+
+def read_answers(line: str, rows: Sequence[int]) -> Answers:
+    """Read y, n and ? for all rows in turn, or the numbers of the rows that are outliers.
+
+    >>> read_answers("yn?", [6, 2, 9])
+    {6: True, 2: False, 9: None}
+    >>> read_answers("10 3", [6, 2, 9])
+    {6: False, 2: True, 9: True}
+    """
+    words = line.lower().replace(",", " ").split()
+    if len(words) == len(rows) and all(word in _WORDS for word in words):
+        return dict(zip(rows, (_WORDS[word] for word in words), strict=True))
+    if len(rows) == 1:
+        remedy = "answer y, n, ? (unsure), b (back) or q (quit)"
+        raise UserError(f"{_shown(line)} is not an answer", remedy=remedy)
+    if words == [_NONE]:
+        return dict.fromkeys(rows, False)
+    letters = "".join(words)
+    if words and set(letters) <= set("yn?"):
+        if len(letters) != len(rows):
+            what = f"{len(letters)} answers for {len(rows)} rows"
+            raise UserError(what, remedy="give one letter for each row")
+        return dict(zip(rows, (_WORDS[letter] for letter in letters), strict=True))
+    numbers = {str(row + 1): row for row in rows}
+    for word in words:
+        if word not in numbers:
+            is_number = word.isdecimal()
+            what = f"{_shown(word)} is not {'one of the rows' if is_number else 'an answer'}"
+            remedy = "give y, n or ? for each row, or the row numbers of the outliers, or none"
+            raise UserError(what, remedy=remedy)
+    if not words:
+        raise UserError("there is no answer", remedy="give y, n or ? for each row")
+    return {row: str(row + 1) in words for row in rows}
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 30 else text[:29] + "…")

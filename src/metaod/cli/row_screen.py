@@ -1,0 +1,139 @@
+"""Rows of a review on the screen: what sets each apart, and how far the review has come."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from metaod.cli.detection import shown_cell
+from metaod.cli.screen import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metaod.review import Cell, RowView
+    from metaod.tables import PreparationRecord
+
+_MOST_APART, _LEAST_SHOWN = 8, 3
+_LONGEST_NAME = 24  # characters
+_GUTTER = "   "
+
+
+class RowScreen:
+    """Shows rows of a table, in the width of the screen.
+
+    Parameters
+    ----------
+    out : Console
+        Where to print.
+    view : RowView
+        Compares cells with their columns.
+    record : PreparationRecord
+        Tells which columns name the rows; these are shown first.
+    """
+
+    def __init__(self, out: "Console", view: "RowView", record: "PreparationRecord") -> None:
+        self._out = out
+        self._view = view
+        self._order = {column.name: _rank(column) for column in record.columns}
+
+    def show_row(self, row: int, count: str, n_lines: int) -> None:
+        """Show a row, counted from 0, and the count of the answers; `n_lines` are free."""
+        apart, heading, others = self._parts(row)
+        self._out.print(f"\nrow {row + 1}{_GUTTER}{count}", style="bold")
+        self._out.print(heading)
+        names, values = [_name(cell) for cell in apart], [_value(cell) for cell in apart]
+        widths = _width(names), _width(values)
+        for cell, name, value in zip(apart, names, values, strict=True):
+            usual = visible(cell.usual)
+            self._line(
+                f"  {_fit(name, widths[0])}{_GUTTER}{_fit(value, widths[1])}{_GUTTER}{usual}"
+            )
+        room = max(1, n_lines - len(apart) - 4)
+        pairs = [f"{_name(cell)} {_value(cell)}" for cell in others]
+        for line in _flow(pairs, self._out.width - 2, room):
+            self._line(f"  {line}")
+
+    def show_list(self, rows: Sequence[int], count: str) -> None:
+        """Show a line for each of several rows."""
+        self._out.print(f"\n{len(rows)} rows{_GUTTER}{count}", style="bold")
+        width = len(str(max(rows) + 1))
+        for row in rows:
+            apart, _, others = self._parts(row)
+            names = [cell for cell in others if self._order.get(cell.name, 9) < 2][:1]
+            line = " ".join([f"{row + 1:>{width}} ", *(f"{_value(cell)}:" for cell in names)])
+            unusual = (cell for cell in apart if cell.is_unusual)
+            cells = [f"{_name(cell)} {_value(cell)} ({visible(cell.usual)})" for cell in unusual]
+            cells = cells or ["no single value is unusual"]
+            for place, cell in enumerate(cells):
+                longer = f"{line}{', ' if place else ' '}{cell}"
+                if place and _width([longer]) > self._out.width:
+                    break
+                line = longer
+            self._line(line)
+
+    def _parts(self, row: int) -> tuple[list[Any], str, list[Any]]:
+        """Return the cells that set a row apart, what to call them, and the others."""
+        cells = self._view.cells(row)
+        apart = [cell for cell in cells if cell.sets_apart][:_MOST_APART]
+        heading = "what sets it apart:" if apart else "no single value sets it apart; least usual:"
+        apart += [cell for cell in cells if cell.is_unusual][len(apart) : _LEAST_SHOWN]
+        apart = apart or [cell for cell in cells[:_LEAST_SHOWN] if cell.usual]
+        shown = {cell.name for cell in apart}
+        others = [cell for cell in cells if cell.name not in shown]
+        places = {cell.name: place for place, cell in enumerate(cells)}
+        others.sort(key=lambda cell: (self._order.get(cell.name, 9), places[cell.name]))
+        return apart, heading, others
+
+    def _line(self, text: str) -> None:
+        self._out.print(_fit(text, self._out.width).rstrip(), no_wrap=True)
+
+
+def _rank(column: Any) -> int:
+    """Order columns: named as id, identifiers, used, others."""
+    if column.role == "id":
+        return 0
+    if column.kind == "identifier":
+        return 1
+    return 2 if column.is_used else 3
+
+
+def _name(cell: "Cell") -> str:
+    """Shorten a name in its middle: names of one table often begin alike."""
+    text = visible(cell.name[:_LONGEST_NAME] + cell.name[_LONGEST_NAME:][-_LONGEST_NAME:])
+    if len(text) <= _LONGEST_NAME:
+        return text
+    half = _LONGEST_NAME // 2
+    return f"{text[: half - 1]}…{text[-half:]}"
+
+
+def _value(cell: "Cell") -> str:
+    return "missing" if cell.value is None else shown_cell(cell.value)
+
+
+def _width(texts: Iterable[str]) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, texts), default=0)
+
+
+def _fit(text: str, width: int) -> str:
+    """Fill or cut a text to a width; wide characters count twice."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    return set_cell_size(set_cell_size(text, width - 1).rstrip() + "…", width)
+
+
+def _flow(pairs: Sequence[str], width: int, n_lines: int) -> list[str]:
+    """Fill lines with as many texts as fit; the last line says how many do not."""
+    lines: list[str] = []
+    for place, pair in enumerate(pairs):
+        more = f"… and {len(pairs) - place} more"
+        if lines and _width([lines[-1] + _GUTTER + pair]) <= width:
+            lines[-1] += _GUTTER + pair
+        elif len(lines) < n_lines:
+            lines.append(pair)
+        else:
+            lines[-1] = _fit(lines[-1], width - len(_GUTTER + more)).rstrip() + _GUTTER + more
+            break
+    return lines

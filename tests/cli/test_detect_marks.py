@@ -1,0 +1,127 @@
+"""``metaod detect --marks``: answers of a review change the scores, and a saved pick keeps them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from made_selection import selecting
+
+from metaod.cli.detect import detect
+from metaod.errors import BadColumn, BadFile, BadParameter, UserError
+from metaod.review import Mark, MarksFile, RowContents
+from metaod.selection import _estimator as estimator
+from metaod.tables import read_table
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(RNG.normal(size=(120, 3)).round(3), columns=["a", "b", "c"])
+FRAME.insert(0, "order", [f"A-{row}" for row in range(120)])
+FRAME.loc[[10, 30], "a"] = 9.0
+FRAME.loc[[20, 40], "b"] = 9.0
+
+
+@pytest.fixture
+def call(capsys, monkeypatch):
+    monkeypatch.setattr(estimator, "make_selection", selecting())
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(detect)
+
+    def run(*arguments):
+        app(args=list(map(str, arguments)), standalone_mode=False)
+        return capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def table(tmp_path):
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    return tmp_path / "t.csv"
+
+
+@pytest.fixture
+def marks(tmp_path, table):
+    """Rows 11 and 31 are outliers, 21 is not, 42 is unsure."""
+    of = RowContents.of(read_table(table), ["order"])
+    answers = {10: True, 30: True, 20: False, 41: None}
+    with MarksFile(tmp_path / "t.marks.csv") as file:
+        file.add(
+            [Mark(row + 1, answer, of.key(row), of.hashes[row]) for row, answer in answers.items()]
+        )
+    return tmp_path / "t.marks.csv"
+
+
+def scores(path):
+    return pd.read_csv(path)["score"].to_numpy()
+
+
+def test_marks_change_the_scores_that_are_written(call, table, marks, tmp_path):
+    call(table, "-o", tmp_path / "plain.csv")
+    out = call(table, "--marks", marks, "-o", tmp_path / "marked.csv").out
+    assert "learned from 3 marks (2 outliers, 1 not); 1 unsure\n" in out
+    plain, marked = (pd.read_csv(tmp_path / name)["rank"] for name in ("plain.csv", "marked.csv"))
+    assert set(marked[[10, 30]]) == {1, 2}
+    assert marked[20] > plain[20]
+    fitted = estimator.MetaOD().fit(table, marks={10: True, 30: True, 20: False, 41: None})
+    np.testing.assert_allclose(scores(tmp_path / "marked.csv"), fitted.decision_scores_)
+
+
+def test_a_saved_pick_keeps_what_was_learned(call, table, marks, tmp_path):
+    pick = tmp_path / "pick.mod"
+    call(table, "--marks", marks, "--save", pick, "-o", tmp_path / "now.csv")
+    out = call(table, "--apply", pick, "-o", tmp_path / "later.csv").out
+    assert "learned from 3 marks (2 outliers, 1 not)\n" in out
+    np.testing.assert_allclose(scores(tmp_path / "later.csv"), scores(tmp_path / "now.csv"))
+    document = json.loads(call(table, "--apply", pick, "--json").out)
+    assert document["marks"]["used"] == 3
+
+
+def test_json_tells_how_many_marks_were_used(call, table, marks):
+    assert json.loads(call(table, "--json").out)["marks"] is None
+    document = json.loads(call(table, "--marks", marks, "--json").out)
+    counts = {"used": 3, "outliers": 2, "others": 1, "unsure": 1, "unmatched": []}
+    assert document["marks"] == counts
+
+
+def test_a_table_that_has_changed(call, table, marks):
+    FRAME.drop(index=[20]).iloc[::-1].to_csv(table, index=False)
+    before = marks.read_bytes()
+    out = call(table, "--marks", marks)
+    assert "learned from 2 marks (2 outliers, 0 not); 1 unsure\n" in out.out
+    note = "1 mark of the marks file matches no row and is not used (kept in the file): row 21"
+    assert f"note: {note}\n" in out.out
+    document = json.loads(call(table, "--marks", marks, "--json").out)
+    assert document["marks"]["unmatched"] == ["row 21"]
+    assert note in document["notes"]
+    FRAME.assign(a=0.5).to_csv(table, index=False)
+    assert "learned from 3 marks" in call(table, "--marks", marks, "--id", "order").out
+    assert marks.read_bytes() == before
+
+
+def test_a_file_written_by_hand(call, table, tmp_path):
+    (tmp_path / "hand.csv").write_text("row,answer\n11,yes\n21,no\n")
+    out = call(table, "--marks", tmp_path / "hand.csv").out
+    assert "learned from 2 marks (1 outlier, 1 not)\n" in out
+
+
+def test_a_label_beside_marks(call, table, marks):
+    labelled = FRAME.assign(fault=(FRAME["a"] == 9).astype(int))
+    labelled.to_csv(table, index=False)
+    marks.write_text("row,answer\n11,yes\n")
+    out = call(table, "--marks", marks, "--label", "fault").out
+    assert "The measures count all rows, those that are marked too." in out
+
+
+def test_what_is_refused(call, table, marks, tmp_path):
+    with pytest.raises(BadParameter, match="left out with --apply"):
+        call(table, "--marks", marks, "--apply", tmp_path / "pick.mod")
+    with pytest.raises(UserError, match="are of one table, and there are several"):
+        call(table, table, "--marks", marks)
+    with pytest.raises(BadFile, match="does not exist"):
+        call(table, "--marks", tmp_path / "no.csv")
+    with pytest.raises(BadColumn, match="column 'ordr': is not in the table"):
+        call(table, "--marks", marks, "--id", "ordr")
+    (tmp_path / "u.csv").write_text("a,b\n1,2\n3,4\n5,6\n")
+    with pytest.raises(BadFile, match="belongs to another table"):
+        call(tmp_path / "u.csv", "--marks", marks)
