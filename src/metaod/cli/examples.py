@@ -64,7 +64,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "select": (
         "metaod select table.csv",
-        "metaod select --example --top 3 --json",
+        "metaod select --example --top 3 --verbose --json",
         "metaod select table.csv --pick committee",
         *_PICKING,
         *_COLUMNS,
