@@ -44,6 +44,7 @@ demo: $(STAMPS)/run
 	$(BIN)/metaod select --example --pick ensemble --top 5
 	$(BIN)/metaod detect --example -o demo-output/scored.csv
 	$(BIN)/python tools/demo.py demo-output/own
+	$(BIN)/metaod review --example --answers 10
 
 # one thread a process: workers whose threads compete for the cores take several times as long
 test coverage: export OMP_NUM_THREADS = 1
