@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import made_review
 import numpy as np
 import pandas as pd
 import pytest
+from made_selection import selecting
 from rich.cells import cell_len
 from sklearn.metrics import average_precision_score
 
@@ -22,6 +24,7 @@ from metaod.cli.main import main
 from metaod.cli.review_session import read_answers
 from metaod.errors import UserError
 from metaod.review import MarksFile, read_marks
+from metaod.selection import _estimator as estimator
 
 QUESTION = "outlier? y yes, n no, ? unsure, b back, q quit: "
 
@@ -397,6 +400,31 @@ def test_nothing_is_fitted_before_the_marks_file_is_open(call, table, marks, mon
     monkeypatch.setattr(command, "_fitted", lambda *_: pytest.fail("fitted"))
     with MarksFile(marks):
         assert "is open in another review" in call("y\n", table, code=2)
+
+
+def test_another_row_of_the_same_number_can_be_marked(call, table, marks):
+    call("y\n", table)
+    first = pd.DataFrame({"order": ["B-1"], "price": [1.0], "weight": [3.0], "zone": ["south"]})
+    pd.concat([first, made_table()]).to_csv(table, index=False)
+    out = call("n\ny\n", table)
+    assert "row 1   answered 1, outliers 1" in out  # the marked row is now row 2
+    assert "row 3   answered 2, outliers 1" in out
+    assert answers_in(marks) == [(1, "yes"), (1, "no"), (3, "yes")]
+    assert "row 4   answered 3, outliers 2" in call("", table)
+
+
+def test_the_learning_review_asks_and_learns(call, table, marks, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(estimator, "make_selection", selecting())
+    out = call("y\nn\nb\n?\ny\n", table)
+    asked = [int(line.split()[1]) for line in out.splitlines() if line.startswith("row ")]
+    assert asked[0] == 1  # the most outlying row
+    assert asked[1] == asked[3]  # asked again after back
+    assert len(set(asked)) == 5 - 1
+    assert re.search(r"about \d+ left \(\d+ to \d+\)$", out, re.MULTILINE)
+    assert [word for _, word in answers_in(marks)] == ["yes", "unsure", "yes"]
+    again = call("", table)
+    assert f"row {asked[-1]}   answered 3, outliers 2" in again
 
 
 # the label plays the reviewer
