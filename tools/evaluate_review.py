@@ -129,7 +129,7 @@ def ablate(work: Path, jobs: int) -> None:
     fold_of = folds(work)
     training = Training(work, jobs)
     names = [name for name, fold in fold_of.items() if fold not in (0, "final")]
-    states = [sample for name in names for sample in training.read(name)]
+    states = [sample for name in names for sample in training.read("samples", name)]
     paths = [work / "tables" / f"{name}.npz" for name, fold in fold_of.items() if fold == 0]
     rows = []
     for part, words in {"nothing": (), **ABLATIONS}.items():
@@ -280,6 +280,7 @@ def by_coniferest(table: ReviewTable, _: Ranker, *, kind: str) -> Iterator[dict[
 
 METHODS: dict[str, Any] = {
     REVIEW: by_review,
+    "Review, five at a time": partial(by_review, batch=5, checkpoints=BATCHED),
     "Review, ten at a time": partial(by_review, batch=10, checkpoints=(0, 10, 20, 40, 80)),
     "Review, 5 % wrong": partial(by_review, noise=0.05),
     "Review, 10 % wrong": partial(by_review, noise=0.10),
@@ -417,17 +418,24 @@ def draw() -> None:
     import matplotlib.pyplot as plt  # noqa: PLC0415 - slow to import
 
     found = pd.read_csv(RESULTS / "final.csv")
-    shown = (REVIEW, "AADForest", "PineForest", "re-weighting", "random forest on marks", FOREST)
+    # colours that people with any colour vision tell apart (Okabe and Ito)
+    shown = {
+        REVIEW: ("#0072B2", "o"),
+        "AADForest": ("#D55E00", "s"),
+        "PineForest": ("#009E73", "^"),
+        "random forest on marks": ("#CC79A7", "D"),
+        "re-weighting": ("#E69F00", "v"),
+        FOREST: ("#555555", "x"),
+    }
     figure, axes = plt.subplots(2, 2, figsize=(10, 7), sharex=True, layout="constrained")
     for (part, here), row in zip(parts_of(found), axes, strict=True):
         for axis, value in zip(row, ("ap", "found"), strict=True):
-            for method in shown:
+            for method, (colour, marker) in shown.items():
                 own = found[here & (found["method"] == method)].groupby("answers")[value].mean()
                 own = own[own.index <= 40]
-                style: dict[str, Any] = {"linewidth": 2.5 if method == REVIEW else 1.2}
-                axis.plot(
-                    own.index, own.to_numpy(), marker="o", markersize=3, label=method, **style
-                )
+                width = 2.5 if method == REVIEW else 1.2
+                style: dict[str, Any] = {"color": colour, "marker": marker, "linewidth": width}
+                axis.plot(own.index, own.to_numpy(), markersize=4, label=method, **style)
             label = "mean average precision" if value == "ap" else "outliers found"
             axis.set(title=f"{part} tables", ylabel=label)
             axis.grid(alpha=0.3)

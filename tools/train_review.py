@@ -35,6 +35,8 @@ from metaod.review import Ranker
 
 SHIPPED = Path(__file__).parents[1] / "src" / "metaod" / "review" / "shipped.review"
 N_FOLDS = 5
+INJECTED = 3
+"""Of so many tables one is also used with injected outliers."""
 
 
 def main() -> None:
@@ -60,7 +62,9 @@ class Training:
         self.make(datasets, mixed)
         fold_of = folds(self.work)
         parts: list[Any] = [*range(N_FOLDS), "final", "all"]
-        self.simulate(list(fold_of))
+        self.inject([*fold_of][::INJECTED])
+        self.simulate(list(fold_of), "tables", "samples")
+        self.simulate(self.injected(), "injected", "injected-samples")
         fitted = {part: self.fit(part, fold_of) for part in parts}
         self.simulate_left({name: fitted[fold] for name, fold in fold_of.items()})
         for part in parts:
@@ -81,27 +85,42 @@ class Training:
         folder = self.work / "tables"
         self.parallel((_make, share, folder) for share in shares)
 
-    def simulate(self, names: list[str]) -> None:
+    def inject(self, names: list[str]) -> None:
+        """Make tables with injected outliers of the rows of some tables."""
+        folder = self.work / "injected"
+        if not folder.exists():
+            unfinished = self.work / "injected.part"
+            unfinished.mkdir(exist_ok=True)
+            self.parallel((_inject, self.work, name) for name in names)
+            unfinished.replace(folder)
+
+    def injected(self) -> list[str]:
+        """Return the tables with injected outliers, by the names of the tables they are made of."""
+        return sorted(path.stem for path in (self.work / "injected").glob("*.npz"))
+
+    def simulate(self, names: list[str], tables: str, samples: str) -> None:
         """Sample a review of every table, in which the process on leaves asks."""
-        folder = self.work / "samples"
+        folder = self.work / samples
         folder.mkdir(exist_ok=True)
         open_names = [name for name in names if not (folder / f"{name}.npz").exists()]
-        self.parallel((_simulate, self.work, name) for name in open_names)
+        self.parallel((_simulate, self.work, tables, samples, name) for name in open_names)
 
     def fit(self, part: Any, fold_of: dict[str, Any]) -> Ranker:
         """Fit the scores of rows on the tables outside a part."""
         path = self.work / f"rows-{part}.review"
         if not path.exists():
             names = [name for name, fold in fold_of.items() if is_for(part, fold)]
-            found = [sample for name in names for sample in self.read(name)]
+            found = [sample for name in names for sample in self.read("samples", name)]
+            made = [name for name in self.injected() if is_for(part, fold_of[name])]
+            found += [sample for name in made for sample in self.read("injected-samples", name)]
             print(f"without {part}: {len(names)} tables, {len(found)} states", flush=True)
             with threadpool_limits(self.jobs):
                 Ranker(fit_rows(found), untrained_ranker().left).write(path)
         return Ranker.read(path)
 
-    def read(self, name: str) -> list[Sample]:
+    def read(self, step: str, name: str) -> list[Sample]:
         """Read the samples of a table."""
-        with np.load(self.work / "samples" / f"{name}.npz") as arrays:
+        with np.load(self.work / step / f"{name}.npz") as arrays:
             ends = arrays["ends"][:-1]
             parts = [np.split(arrays[key], ends) for key in ("features", "y", "counts")]
         return [Sample(*part) for part in zip(*parts, strict=True)]
@@ -154,8 +173,15 @@ def _make(entries: Any, folder: Path) -> None:
         pass
 
 
-def _simulate(work: Path, name: str) -> None:
+def _inject(work: Path, name: str) -> None:
     table = ReviewTable.read(work / "tables" / f"{name}.npz")
+    made = table.injected(np.random.default_rng(zlib.crc32(f"injected {name}".encode())))
+    if made is not None:
+        made.write(work / "injected.part" / f"{name}.npz")
+
+
+def _simulate(work: Path, tables: str, samples_of: str, name: str) -> None:
+    table = ReviewTable.read(work / tables / f"{name}.npz")
     generator = np.random.default_rng(zlib.crc32(name.encode()))
     found = list(samples(table, generator))
     parts = {
@@ -163,7 +189,7 @@ def _simulate(work: Path, name: str) -> None:
         for key in ("features", "y", "counts")
     }
     ends = np.cumsum([len(sample.y) for sample in found])
-    _write(work / "samples" / f"{name}.npz", ends=ends, **parts)
+    _write(work / samples_of / f"{name}.npz", ends=ends, **parts)
 
 
 def _simulate_left(work: Path, name: str, ranker: Ranker) -> None:

@@ -82,3 +82,16 @@ def test_a_table_is_kept_in_a_file(tmp_path, table):
     assert (again.name, again.origin) == ("made/two", "two")
     np.testing.assert_array_equal(again.X, table.X)
     assert again.f1(again.y == 1) == 1.0
+
+
+def test_injected_outliers_replace_those_of_the_table(table):
+    made = table.injected(np.random.default_rng(0))
+    assert made.name == "injected/made/two"
+    assert made.origin == table.origin
+    share = made.y.mean()
+    assert 0.005 < share < 0.08
+    assert made.y[made.askable].any()
+    assert made.y[~made.askable].sum() >= 2
+    n_normal = int((table.y == 0).sum())
+    assert int((made.y == 0).sum()) == n_normal
+    assert np.isfinite(made.members).all()

@@ -59,3 +59,23 @@ def test_marks_of_one_kind_give_finite_features(space, similar, answer):
     whom = "others" if answer else "outliers"
     absent = [FEATURES.index(f"largest similarity by {k} to {whom}") for k in ("leaf", "tails")]
     assert not found[:, absent].any()
+
+
+def test_marks_that_are_left_out_are_predicted_by_the_others(space, similar, features):
+    K, prior = similar[0][:, PLACES].astype(float), 0.03 * space.rows.prior[PLACES]
+    targets = np.where(ANSWERS, 1.0, -1.0) - prior
+    predicted = []
+    for place in range(3):
+        rest = [other for other in range(3) if other != place]
+        weights = np.linalg.solve(K[np.ix_(rest, rest)] + 0.075 * np.eye(2), targets[rest])
+        predicted.append(prior[place] + K[place, rest] @ weights)
+    assert features["process of an outlier left out"][0] == pytest.approx(predicted[0], abs=1e-5)
+    others = np.mean(predicted[1:])
+    assert features["process of another left out"][0] == pytest.approx(others, abs=1e-5)
+
+
+def test_similarities_among_the_marks(similar, features):
+    K = similar[0][:, PLACES]
+    assert features["similarity of outliers"][0] == -2.0  # there is one only
+    apart = features["similarity of outliers and others"][0]
+    assert apart == pytest.approx(K[0, 1:].mean(), abs=1e-6)

@@ -1,5 +1,6 @@
 """Reviews of labelled tables, in which the labels play the reviewer."""
 
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from metaod.errors import UserError
 from metaod.history import FolderEntry, average_precision
+from metaod.lab._injection import KINDS, Injection
 from metaod.models import COMMITTEE, Matrix, ModelSpec, Scores, ScoreScale, score_models
 from metaod.review import MarkedTable, Ranker, RowSpace
 from metaod.tables import prepare
@@ -17,12 +19,16 @@ from metaod.tables import prepare
 MOST_ROWS = 3000
 """Rows of a table that are drawn for a review."""
 
+MOST_INJECTED = 1500
+"""Rows of a table with injected outliers, before they are added."""
+
 FOREST = ModelSpec("IForest", {"n_estimators": 100, "max_features": 1.0})
 """PyOD's default isolation forest, which reviews are compared with."""
 
 CHECKPOINTS = (0, 1, 2, 3, 5, 10, 20, 40, 80)
 """Numbers of answers after which a review is measured."""
 
+Labels = npt.NDArray[np.int8]
 Mask = npt.NDArray[np.bool_]
 Rank = Callable[[MarkedTable], Scores]
 
@@ -37,7 +43,7 @@ class ReviewTable:
     name: str
     origin: str
     X: Matrix
-    y: npt.NDArray[np.int8]
+    y: Labels
     askable: Mask
     members: Matrix  # standardised scores of the committee's models
     forest: Scores  # of FOREST
@@ -51,10 +57,39 @@ class ReviewTable:
         y = np.asarray(dataset.y, dtype=np.int8)[chosen]
         askable = np.zeros(len(chosen), dtype=np.bool_)
         askable[generator.permutation(len(chosen))[: len(chosen) // 2]] = True
+        prepared = prepare(dataset.X.iloc[chosen].reset_index(drop=True))
+        return cls._scored(entry.full_name, origin, prepared.X, prepared.fixed, y, askable)
+
+    def injected(self, generator: np.random.Generator) -> Self | None:
+        """Return a table with the rows that are no outliers and injected ones of a few kinds.
+
+        The outliers of the labelled history are mostly a class that is alike. Injected ones are
+        not: a mark of one says little about the others.
+        """
+        normal = self.X[self.y == 0][:MOST_INJECTED]
+        kinds = generator.permutation(list(KINDS))[: generator.integers(1, 4)]
+        share = float(generator.uniform(0.01, 0.06)) / len(kinds)
+        injection = Injection(n_rows=MOST_INJECTED, share=share, seed=0)
+        try:
+            parts = [injection.inject(normal, kind) for kind in kinds]
+        except UserError:  # every column is constant
+            return None
+        rows = [parts[0][0], *(X[y == 1] for X, y in parts[1:])]
+        labels = [parts[0][1], *(y[y == 1] for _, y in parts[1:])]
+        X, y = np.concatenate(rows), np.concatenate(labels).astype(np.int8)
+        order = generator.permutation(len(X))
+        askable = np.zeros(len(X), dtype=np.bool_)
+        askable[: len(X) // 2] = True
+        name = f"injected/{self.name}"
+        return self._scored(name, self.origin, X[order], None, y[order], askable)
+
+    @classmethod
+    def _scored(
+        cls, name: str, origin: str, X: Matrix, fixed: Mask | None, y: Labels, askable: Mask
+    ) -> Self | None:
         if y[~askable].sum() < 2 or y[askable].sum() < 1:
             return None
-        prepared = prepare(dataset.X.iloc[chosen].reset_index(drop=True))
-        scored = score_models(prepared.X, [*COMMITTEE, FOREST], trials=1, fixed=prepared.fixed)
+        scored = score_models(X, [*COMMITTEE, FOREST], trials=1, fixed=fixed)
         scores = {cell.spec: cell.scores for cell in scored}
         members = []
         for spec in COMMITTEE:
@@ -64,8 +99,7 @@ class ReviewTable:
         forest = scores[FOREST]
         if not members or forest is None:
             return None
-        X = prepared.X
-        return cls(entry.full_name, origin, X, y, askable, np.column_stack(members), forest)
+        return cls(name, origin, X, y, askable, np.column_stack(members), forest)
 
     def write(self, path: Path) -> None:
         """Write to a file, which is complete or absent."""
@@ -139,11 +173,11 @@ def play(
     measured : callable, optional
         The scores that are measured; by default those of the marked table.
     seed : int, default=0
-        Seed of the wrong answers.
+        Seed of the wrong answers, which differ from table to table.
     checkpoints : sequence of int
         Numbers of answers.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng([seed, zlib.crc32(table.name.encode())])
     marked = table.marked(ranker)
     open_rows = table.askable.copy()
     n_outliers = int(table.y.sum())

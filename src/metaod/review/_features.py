@@ -51,6 +51,11 @@ FEATURES = (
     "log columns",
     "pick of marked outliers",
     "pick of marked others",
+    "pick by share of outliers",
+    "similarity of outliers",
+    "similarity of outliers and others",
+    "process of an outlier left out",
+    "process of another left out",
 )
 """Names of the features of a row."""
 
@@ -118,6 +123,9 @@ class MarkedRows:
         values = self.rows.values.astype(np.float64)
         self._line = _line(values, self._answers)
         self._mean_outlier = values[self._answers].mean(axis=0) if any(answers) else None
+        self._agreement = _agreement(
+            between[0], self._answers, _SETTINGS[_MAIN][0] * self.rows.prior
+        )
         self._main = np.sort(self._process(space.rows, similar[0], _MAIN))
 
     def _solve(self, between: Matrix, factor: float, target: float, noise: float) -> Scores:
@@ -142,7 +150,8 @@ class MarkedRows:
         columns += self._directions(rows.values)
         tails = rows.tails
         columns += [rows.pick, rows.prior, tails.min(axis=1), np.median(tails, axis=1)]
-        columns += [tails.max(axis=1), *self._of_marks()]
+        share = self._answers.mean()
+        columns += [tails.max(axis=1), *self._of_marks(), rows.pick * share, *self._agreement]
         found = np.empty((len(rows), len(FEATURES)), dtype=np.float32)
         for place, column in enumerate(columns):
             found[:, place] = column
@@ -165,6 +174,30 @@ class MarkedRows:
         counts = [n_marks, n_outliers, n_marks - n_outliers, n_outliers / n_marks]
         shape = [np.log(len(self._space.rows)), np.log(self._space.n_columns)]
         return [*counts, *shape, *means]
+
+
+def _agreement(
+    between: Matrix, answers: npt.NDArray[np.bool_], prior: Scores
+) -> tuple[float, float, float, float]:
+    """Return how well similar marks predict each other.
+
+    Means, over marks: the similarity of two outliers, and of an outlier and another row; what the
+    process predicts for an outlier that is left out of it, and for another. -2 if there is none.
+    """
+    n_outliers = int(answers.sum())
+    inverse = np.linalg.inv(between + _NOISE * np.eye(len(answers)))
+    residuals = np.where(answers, 1.0, -1.0) - prior
+    left_out = prior + residuals - inverse @ residuals / np.diag(inverse)
+    outliers = between[np.ix_(answers, answers)]
+    pairs = n_outliers * (n_outliers - 1)
+    together = float(outliers.sum() - np.trace(outliers)) / pairs if pairs else -2.0
+    apart = between[np.ix_(answers, ~answers)]
+    return (
+        together,
+        float(apart.mean()) if apart.size else -2.0,
+        float(left_out[answers].mean()) if n_outliers else -2.0,
+        float(left_out[~answers].mean()) if n_outliers < len(answers) else -2.0,
+    )
 
 
 def _line(values: Matrix, answers: npt.NDArray[np.bool_]) -> Scores:
