@@ -8,7 +8,7 @@ from metaod.review._marked_table import MarkedTable
 from metaod.review._marks_file import Mark, Marks, MarksFile, read_marks
 from metaod.review._matching import Matched, match_marks
 from metaod.review._ranker import Ranker, predict, shipped_ranker
-from metaod.review._row_view import Cell, RowView
+from metaod.review._row_view import Cell, RowView, in_own_units
 from metaod.review._rows import Rows, RowSpace
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "RowView",
     "Rows",
     "checked_marks",
+    "in_own_units",
     "match_marks",
     "predict",
     "read_marks",

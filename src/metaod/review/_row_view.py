@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.tables import ColumnRecord, PreparationRecord, Table
+from metaod.models import Matrix
+from metaod.tables import ColumnRecord, Preparation, PreparationRecord, Table
 
 SETS_APART = log(20)
 """Surprise from which a cell sets its row apart: that of a gap in 5 % of the rows."""
@@ -91,6 +92,66 @@ class RowView:
             usual, surprise = ("", 0.0) if column is None else column.compare(value)
             cells.append(Cell(name, value, usual, surprise))
         return sorted(cells, key=lambda cell: -cell.surprise)  # else in the table's order
+
+    def cell(self, name: str, value: Any) -> Cell:
+        """Compare a value, None for a gap, with a column; also of a row that is not in the table.
+
+        Categories are compared as text.
+        """
+        column = dict(self._columns)[name]
+        if column is None:
+            return Cell(name, value)
+        n_gaps = int(self._frame[name].isna().sum())
+        if value is None and n_gaps == 0:  # of a new row
+            return Cell(name, value, _share(1, len(self._frame)), log(len(self._frame)))
+        return Cell(name, value, *column.compare(value))
+
+    def usual_among(self, name: str, values: "pd.Series[Any]") -> str:
+        """Say what is usual among some values of a column of numbers; nothing of other columns."""
+        if not isinstance(dict(self._columns)[name], _Numbers):
+            return ""
+        usual, _ = _Numbers.of(values).compare(values.iloc[0])
+        return usual.partition(" (")[0]
+
+    @classmethod
+    def of_fitted(cls, preparation: Preparation, X: Matrix) -> "RowView":
+        """Compare with the table that a preparation was fitted to, which is known by its matrix.
+
+        Each column has the values of the table, in another order.
+        """
+        columns, start = {}, 0
+        for plan in preparation.columns_:
+            values = X[:, start] if plan.record.outputs else None
+            columns[plan.record.name] = _fitted_values(plan, values, len(X))
+            start += len(plan.record.outputs)
+        return cls(Table(pd.DataFrame(columns)), preparation.record_)
+
+
+def _fitted_values(plan: Any, values: Any, n_rows: int) -> "pd.Series[Any]":
+    """Return the values of a column in the user's units, the gaps first."""
+    record = plan.record
+    n_gaps = record.n_missing + record.n_infinite
+    if values is None:
+        present: Any = np.zeros(n_rows - n_gaps)
+    elif record.action == "surprisal":
+        present = np.repeat(np.array(plan.encoder.categories, dtype=object), plan.encoder.counts)
+    else:
+        filled = np.flatnonzero(values == record.fill)[:n_gaps]
+        present = in_own_units(record, np.delete(values, filled))
+    return (
+        pd.Series([None] * (n_rows - len(present)) + list(present))
+        if n_gaps
+        else pd.Series(present)
+    )
+
+
+def in_own_units(record: ColumnRecord, values: Any) -> Any:
+    """Return numbers of a matrix as the user has them: dates, durations, true and false."""
+    if record.kind == "date":
+        return pd.Timestamp(0) + pd.to_timedelta(values, unit="D")
+    if record.kind == "duration":
+        return pd.to_timedelta(values, unit="s")
+    return values > 0.5 if record.kind == "boolean" else values
 
 
 def _profile(series: "pd.Series[Any]", record: ColumnRecord | None) -> _Column | None:

@@ -14,12 +14,14 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from metaod.artifacts import Artifact
+from metaod.errors import UserError
 from metaod.models import ModelSpec, Scores, check_n_jobs
 from metaod.review import ReviewLoop, checked_marks
 from metaod.selection._candidates import Constraints, Models, Pick
 from metaod.selection._fitting import Fitted, fit_selection
 from metaod.selection._inputs import as_table, is_plain, seed_of
 from metaod.selection._marked import MarkedFit, learn_marks, marked_table
+from metaod.selection._reasons import RowReasons, explain, row_places
 from metaod.selection._saved import SavedPick
 from metaod.selection._select import Selection, make_selection
 from metaod.selection._threshold import Contamination, check_contamination
@@ -171,6 +173,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         )
         fitted = learn_marks(fitted, known, self.contamination)
         self._set_fitted(selection, preparation, fitted)
+        self._table = Table(table.frame.copy(deep=False), source=table.source, typed=table.typed)
         self.notes_ = (*table.warnings, *self.notes_)
         return self
 
@@ -206,6 +209,46 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             Empty for rows of the same distribution, in all but 1 of 1,000 tables.
         """
         return self._prepared(X).record.drift
+
+    def explain_rows(self, rows: Any = None, *, top: int = 5) -> list[RowReasons]:
+        """Name the columns that set rows apart, the most important first.
+
+        One cell at a time is replaced by a value that is usual for the row, and the row is scored
+        again by the fitted pick: what the score loses is what the column explains. See
+        docs/reasons.md.
+
+        Parameters
+        ----------
+        rows : int, sequence of int, or a table; optional
+            Positions of training rows, or new rows. By default the flagged training rows, the most
+            outlying first, at most 100. An estimator that was loaded from a file knows no training
+            rows.
+        top : int, default=5
+            The most columns to name for each row.
+
+        Returns
+        -------
+        list of RowReasons
+            One for each row, in the order given.
+
+        Examples
+        --------
+        >>> import metaod
+        >>> model = MetaOD().fit(metaod.load_example())
+        >>> print(model.explain_rows(top=1)[0])
+        vibration_mm_s 7.134 (usually 1.43 to 2.86)
+        """
+        check_is_fitted(self)
+        places = row_places(rows, self.fitted_)
+        if places is None:
+            table = self._checked(rows, reset=False)
+        elif hasattr(self, "_table"):
+            table = replace(self._table, frame=self._table.frame.iloc[places])
+        else:
+            what = "a saved pick does not hold the rows that it was fitted to"
+            remedy = "give the rows themselves, as a table"
+            raise UserError(what, where="MetaOD.explain_rows", remedy=remedy)
+        return explain(self.preparation_, self.fitted_, table, places, top)
 
     def _prepared(self, X: Any) -> PreparedTable:
         check_is_fitted(self)

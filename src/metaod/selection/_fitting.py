@@ -70,10 +70,11 @@ class Fitted:
         scores = np.empty(len(X))
         scores[is_known] = self.scores[places[is_known]]
         if not is_known.all():
-            scores[~is_known] = self._score_unknown(X[~is_known])
+            scores[~is_known] = self.score_as_new(X[~is_known])
         return scores
 
-    def _score_unknown(self, X: Matrix) -> Scores:
+    def score_as_new(self, X: Matrix) -> Scores:
+        """Score rows as if none of them were in the training table."""
         return self.score_new(X)[0]
 
     def score_new(self, X: Matrix) -> tuple[Scores, Matrix]:

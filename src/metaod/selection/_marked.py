@@ -30,7 +30,8 @@ class MarkedFit(Fitted):
         """The marked rows that it has learned from; True for an outlier."""
         return self.table.marks
 
-    def _score_unknown(self, X: Matrix) -> Scores:
+    def score_as_new(self, X: Matrix) -> Scores:
+        """Score rows as if none of them were in the training table, nor marked."""
         own, members = self.pick.score_new(X)
         return self.table.score(self.table.space.describe(X, own, members), own)
 

@@ -1,0 +1,247 @@
+"""Why a row has its score: the columns that would lower it if their cells were usual.
+
+One cell of a row at a time is replaced by a usual value, the row is prepared and scored again by
+the fitted pick, and the fall of its score is what the column explains. See docs/reasons.md.
+"""
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.errors import BadParameter, UserError
+from metaod.models import Matrix, Scores
+from metaod.review import Cell, RowView, in_own_units
+from metaod.selection._fitting import Fitted
+from metaod.selection._inputs import is_plain
+from metaod.selection._usual_cells import ChangedRows, UsualCells
+from metaod.tables import Preparation, ReadRows, Table, number_text
+
+_OWNER = "MetaOD.explain_rows"
+_MOST_ROWS = 100  # that are explained if none are named
+_BLOCK = 100  # rows that are explained at once
+_LEAST_SHARE = 0.02  # a column that explains less is no reason
+_LEAST_TOGETHER = 0.2  # a column that explains less is not called rare with another
+_LONGEST_TEXT = 40  # characters of a category
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A column that sets a row apart.
+
+    Parameters
+    ----------
+    column : str
+        The user's column.
+    value : float, str, bool, Timestamp, Timedelta or None
+        The row's value in the user's units; None if it is missing.
+    share : float
+        The part of the score above the table's median score that is lost with a usual value
+        in its place, from 0 to 1. Shares need not add up to 1: of two values that are rare
+        together, either explains the score.
+    usual : str
+        What other rows have: a range, or how many have the same value. If ``together`` is not
+        empty, the range of similar rows; of a category nothing.
+    together : tuple of str
+        Another column and its value, with which this one is rare; each of them is usual alone.
+    """
+
+    column: str
+    value: Any
+    share: float
+    usual: str
+    together: tuple[str, ...] = ()
+
+    @property
+    def value_text(self) -> str:
+        """The value as people write it."""
+        if self.value is None:
+            return "missing"
+        text = number_text(self.value) if isinstance(self.value, float) else str(self.value)
+        text = text.removesuffix(" 00:00:00") if not isinstance(self.value, str) else text
+        return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+
+    def __str__(self) -> str:
+        context = f" with {' and '.join(self.together)}" if self.together else ""
+        return f"{self.column} {self.value_text} ({self.usual or 'rare'}{context})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to plain data for JSON."""
+        plain = self.value is None or isinstance(self.value, str | bool)
+        if isinstance(self.value, float) and np.isfinite(self.value):
+            plain = True
+        value = self.value if plain else self.value_text
+        return {**asdict(self), "value": value, "together": list(self.together)}
+
+
+@dataclass(frozen=True)
+class RowReasons:
+    """Why a row has its score.
+
+    Parameters
+    ----------
+    row : int
+        Position of the row, from 0, in the training table or among the rows given.
+    score : float
+        Its score; higher is more outlying.
+    reasons : tuple of Reason
+        The columns that set it apart, the most important first; none if no single column does.
+    """
+
+    row: int
+    score: float
+    reasons: tuple[Reason, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.reasons)) or "no single value sets it apart"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to plain data for JSON."""
+        reasons = [reason.to_dict() for reason in self.reasons]
+        return {"row": self.row, "score": self.score, "reasons": reasons}
+
+
+def row_places(rows: Any, fitted: Fitted) -> npt.NDArray[np.intp] | None:
+    """Return the positions of training rows, by default the flagged ones; None for a table."""
+    if rows is None:
+        order = np.argsort(-fitted.scores, kind="stable")
+        return np.asarray(order[fitted.labels[order] == 1][:_MOST_ROWS], dtype=np.intp)
+    if not is_plain(rows):
+        return None
+    places = np.atleast_1d(np.asarray(rows))
+    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
+        return None
+    n_rows = len(fitted.scores)
+    outside = places[(places < 0) | (places >= n_rows)]
+    if len(outside):
+        legal = f"positions of training rows, from 0 to {n_rows - 1}, or a table"
+        raise BadParameter(_OWNER, "rows", legal, int(outside[0]))
+    return places.astype(np.intp)
+
+
+def explain(
+    preparation: Preparation,
+    fitted: Fitted,
+    table: Table,
+    places: npt.NDArray[np.intp] | None,
+    top: int,
+) -> list[RowReasons]:
+    """Explain the rows of a table, which have these places in the training table if any."""
+    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
+        raise BadParameter(_OWNER, "top", "an int in the range [1, inf)", top)
+    if table.n_rows == 0:
+        return []
+    read = ReadRows.of(preparation, table)
+    if places is not None and not np.array_equal(read.X, fitted.X[places]):
+        what = "the training table was changed after 'fit'"
+        raise UserError(what, where=_OWNER, remedy="fit again")
+    rows = range(len(read.X)) if places is None else places
+    return Explainer(preparation, fitted).explain(read, rows, int(top))
+
+
+class Explainer:
+    """Explains rows by a fitted pick and its preparation.
+
+    Parameters
+    ----------
+    preparation : Preparation
+        The fitted preparation.
+    fitted : Fitted
+        The pick, whose scores are explained; a marked one too.
+    """
+
+    def __init__(self, preparation: Preparation, fitted: Fitted) -> None:
+        self._preparation = preparation
+        self._fitted = fitted
+        self._usual = UsualCells(preparation, fitted)
+        self._typical = float(np.median(fitted.scores))
+
+    @cached_property
+    def _view(self) -> RowView:
+        return RowView.of_fitted(self._preparation, self._fitted.X)
+
+    def explain(self, read: ReadRows, rows: Any, top: int) -> list[RowReasons]:
+        """Explain the rows that were read; `rows` are their positions."""
+        scores = self._fitted.score(read.X)
+        found = []
+        for start in range(0, len(read.X), _BLOCK):
+            stop = min(start + _BLOCK, len(read.X))
+            block = self._usual.fill_in(read, start, stop)
+            shares = self._shares(read.X[start:stop], block.X, block.rows - start, block.places)
+            for row in range(start, stop):
+                reasons = self._reasons(read, row, shares[row - start], block, top)
+                found.append(RowReasons(int(rows[row]), float(scores[row]), reasons))
+        return found
+
+    def _shares(
+        self,
+        X: Matrix,
+        changed: Matrix,
+        rows: npt.NDArray[np.intp],
+        places: npt.NDArray[np.intp],
+    ) -> Matrix:
+        """Return the share of each row's score that each column explains."""
+        # a training row is scored as a new one too: in every changed row's neighbourhood it is
+        # itself, and a mark moves its training score
+        before = self._fitted.score_as_new(X)
+        lowest = np.full((len(X), len(self._preparation.columns_)), np.inf)
+        if len(changed):
+            np.minimum.at(lowest, (rows, places), self._fitted.score(changed))
+        excess = before - self._typical
+        known = self._fitted.score(X) - self._typical
+        # some models give a row that is its own neighbour the lowest score
+        before = np.where(excess > 0, before, known + self._typical)
+        excess = np.where(excess > 0, excess, known)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = (before[:, None] - lowest) / excess[:, None]
+        return np.where(np.isfinite(shares) & (excess[:, None] > 0), np.clip(shares, 0, 1), 0.0)
+
+    def _reasons(
+        self, read: ReadRows, row: int, shares: Scores, changed: ChangedRows, top: int
+    ) -> tuple[Reason, ...]:
+        order = np.argsort(-shares, kind="stable")
+        order = order[shares[order] >= _LEAST_SHARE][:top]
+        cells = {place: self._cell(read, row, place) for place in order.tolist()}
+        in_context = [
+            place
+            for place, cell in cells.items()
+            if not cell.is_unusual
+            and shares[place] >= _LEAST_TOGETHER
+            and changed.is_odd_in_context(read, row, place)
+        ]
+        reasons = []
+        for place, cell in cells.items():
+            usual, together = cell.usual, tuple[str, ...]()
+            if place in in_context:
+                partners = [other for other in in_context if other != place]
+                together = tuple(_equation(cells[other]) for other in partners[:1])
+                usual = self._usual_in_context(row, place, changed)
+                if not usual:
+                    usual = "" if together else cell.usual
+                elif not together:
+                    usual += " in similar rows"
+            reasons.append(Reason(cell.name, cell.value, float(shares[place]), usual, together))
+        return tuple(reasons)
+
+    def _cell(self, read: ReadRows, row: int, place: int) -> Cell:
+        record = self._preparation.columns_[place].record
+        if not record.is_used:
+            return self._view.cell(record.name, None)
+        value = read.value(row, place)
+        own = value if value is None or isinstance(value, str) else in_own_units(record, value)
+        return self._view.cell(record.name, own)
+
+    def _usual_in_context(self, row: int, place: int, changed: ChangedRows) -> str:
+        """Say which numbers similar rows have; nothing of categories."""
+        values = changed.nearby.get((row, place))
+        if values is None:
+            return ""
+        record = self._preparation.columns_[place].record
+        return self._view.usual_among(record.name, pd.Series(in_own_units(record, values)))
+
+
+def _equation(cell: Cell) -> str:
+    return f"{cell.name}={Reason(cell.name, cell.value, 0.0, '').value_text}"

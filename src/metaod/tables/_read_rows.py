@@ -1,0 +1,158 @@
+"""Rows as a fitted preparation reads them, in which single cells can be replaced."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.tables._column_plans import ColumnPlan, as_fitted
+from metaod.tables._encoders import Surprisal
+from metaod.tables._evidence import gap_surprisal
+from metaod.tables._frames import as_frame, missing_words, written_in
+from metaod.tables._objects import Labels
+from metaod.tables._relations import combinations
+
+if TYPE_CHECKING:
+    from metaod.tables._preparation import Preparable, Preparation
+
+_Rows = npt.NDArray[np.intp]
+_Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadRows:
+    """A few rows: the matrix, and the values that it was made of.
+
+    Parameters
+    ----------
+    preparation : Preparation
+        The fitted preparation.
+    X : ndarray of float
+        The prepared rows.
+    gaps : ndarray of bool, shape (rows, columns of the table)
+        Which cells are missing or infinite.
+    labels : dict of int to Labels
+        The texts of the columns that became surprisal, by their places in the table.
+    """
+
+    preparation: "Preparation"
+    X: _Matrix
+    gaps: npt.NDArray[np.bool_]
+    labels: dict[int, Labels]
+
+    @classmethod
+    def of(cls, preparation: "Preparation", table: "Preparable") -> "ReadRows":
+        """Read rows; the columns are those that the preparation needs."""
+        X = preparation.transform(table).X
+        plans = preparation.columns_
+        frame, _ = as_frame(table, fitted_names=[plan.record.name for plan in plans])
+        written, missing = written_in(table), missing_words(table)
+        gaps = np.zeros((len(frame), len(plans)), dtype=np.bool_)
+        labels = {}
+        for place, plan in enumerate(plans):
+            if plan.record.name not in frame.columns:
+                continue
+            column, _ = as_fitted(frame[plan.record.name], plan, written, missing)
+            out = np.empty((len(frame), len(plan.record.outputs)))
+            gaps[:, place] = plan.encoder.encode(column, out, missing).gaps
+            if isinstance(plan.encoder, Surprisal):
+                labels[place] = plan.encoder.read(column, missing)
+        return cls(preparation, X, gaps, labels)
+
+    def value(self, row: int, place: int) -> float | str | None:
+        """Return a cell of a column that is used: a number, a text, or None for a gap."""
+        if self.gaps[row, place]:
+            return None
+        if place in self.labels:
+            column = self.labels[place]
+            return str(column.texts[column.codes[row]])
+        return float(self.X[row, self.starts[place]])
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The matrix's first column of each column of the table."""
+        sizes = [len(plan.record.outputs) for plan in self.preparation.columns_]
+        return [0, *np.cumsum(sizes).tolist()][:-1]
+
+    @cached_property
+    def gap_surprisals(self) -> _Matrix:
+        """What each cell adds to the row's evidence of gaps; 0 for a cell that is no gap."""
+        if self._evidence[0] is None:
+            return np.zeros(self.gaps.shape)
+        n_rows = self.preparation.record_.n_rows
+        return self.gaps * [gap_surprisal(plan, n_rows) for plan in self.preparation.columns_]
+
+    def replaced(self, rows: _Rows, places: _Rows, values: Sequence[Any]) -> _Matrix:
+        """Return the matrix of rows in each of which one cell has another value.
+
+        Parameters
+        ----------
+        rows, places : ndarray of int
+            The row and the column of the table of each cell.
+        values : sequence of float or str
+            The new values; of a column that is not used, anything: only its gaps count.
+        """
+        plans, starts = self.preparation.columns_, self.starts
+        X = self.X[rows]
+        gaps_at, combinations_at = self._evidence
+        numbers, labels = self._paired(rows)
+        for place in np.unique(places).tolist():
+            plan, own = plans[place], np.flatnonzero(places == place)
+            if gaps_at is not None:
+                X[own, gaps_at] -= self.gap_surprisals[rows[own], place]
+            new = [values[i] for i in own.tolist()]
+            if isinstance(plan.encoder, Surprisal):
+                X[own, starts[place]] = _surprisal(plan, new)
+                if plan.record.name in labels:
+                    labels[plan.record.name] = _relabelled(labels[plan.record.name], own, new)
+            elif plan.record.outputs:
+                X[own, starts[place]] = new
+                if plan.record.name in numbers:
+                    numbers[plan.record.name][own] = new
+        if combinations_at is not None and len(rows):
+            X[:, combinations_at] = combinations(self.preparation.pairs_, labels, numbers)
+        if gaps_at is not None:
+            # sums of surprisals in another order: a row without gaps has exactly 0
+            X[np.abs(X[:, gaps_at]) < 1e-9, gaps_at] = 0.0
+        return X
+
+    @cached_property
+    def _evidence(self) -> tuple[int | None, int | None]:
+        """Return the matrix's columns of gaps and of combinations."""
+        n_columns, has_pairs = self.X.shape[1], bool(self.preparation.pairs_)
+        has_gaps = len(self.preparation.record_.evidence) > has_pairs
+        return (n_columns - 1 - has_pairs if has_gaps else None), (
+            n_columns - 1 if has_pairs else None
+        )
+
+    def _paired(self, rows: _Rows) -> tuple[dict[str, _Matrix], dict[str, Labels]]:
+        """Return the numbers and labels of the columns that are in pairs."""
+        pairs = self.preparation.pairs_
+        wanted = {name for pair in pairs for name in (pair.category, pair.number)}
+        numbers, labels = {}, {}
+        for place, plan in enumerate(self.preparation.columns_):
+            name = plan.record.name
+            if name in wanted and place in self.labels:
+                labels[name] = Labels(self.labels[place].codes[rows], self.labels[place].texts)
+            elif name in wanted:
+                values = self.X[rows, self.starts[place]]
+                numbers[name] = np.where(self.gaps[rows, place], np.nan, values)
+        return numbers, labels
+
+
+def _surprisal(plan: ColumnPlan, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+    out = np.empty((len(texts), 1))
+    plan.encoder.encode(pd.Series(list(texts), dtype=object), out, frozenset())
+    return out[:, 0]
+
+
+def _relabelled(labels: Labels, rows: _Rows, texts: Sequence[str]) -> Labels:
+    known = list(dict.fromkeys([*labels.texts, *texts]))
+    places = {text: place for place, text in enumerate(known)}
+    codes = labels.codes.copy()
+    codes[rows] = [places[text] for text in texts]
+    return Labels(codes, known)
