@@ -5,9 +5,11 @@
     python tools/evaluate_mixed.py final --jobs 2           mixed tables of the final origins
     python tools/evaluate_mixed.py irrelevant DATASETS      two irrelevant text columns added
     python tools/evaluate_mixed.py planted                  generated tables
+    python tools/evaluate_mixed.py rebuilt STORE            new cells against the shipped ones
 
 Follows docs/mixed-tables.md and writes CSV and Markdown tables to results/mixed. MIXED and DATASETS
-are folders of labelled datasets with their lists. Needs the extra ``lab``.
+are folders of labelled datasets with their lists; STORE is a store of newly built mixed tables.
+Needs the extra ``lab``.
 """
 
 import argparse
@@ -26,6 +28,7 @@ from metaod.history import average_precision, final_origins, iter_folder
 from metaod.lab import bootstrap_intervals
 from metaod.models import COMMITTEE, ModelSpec, average_of
 from metaod.selection import MetaOD
+from metaod.store import Store, performance_matrix
 from metaod.tables import prepare
 
 FOLDER = Path(__file__).parents[1] / "results" / "mixed"
@@ -59,6 +62,8 @@ def main() -> None:
             irrelevant_text(given.folder)
         elif given.which == "planted":
             planted_outliers()
+        elif given.which == "rebuilt":
+            rebuilt_cells(given.folder)
         else:
             parser.error(f"unknown evaluation {given.which!r}")
 
@@ -145,6 +150,26 @@ def on_mixed_tables(which: str, jobs: int) -> None:
             f"[{row['low']:+.4f}, {row['high']:+.4f}] | {row['wins']}-{row['losses']} | {over} |"
         )
     write(which, lines)
+
+
+def rebuilt_cells(path: Path) -> None:
+    """Compare the cells of newly built mixed tables with those of the shipped matrix."""
+    shipped = Bench(final=True).data(CHOSEN)
+    with Store(path, read_only=True) as store:
+        new = performance_matrix(store, models=list(shipped.P))
+    old = shipped.P.reindex(new.index)
+    origins = shipped.origins[new.index]
+    change = (new - old).abs()
+    print(f"{len(new)} tables, {(change > 0.01).any(axis=1).sum()} with a change above .01")
+    print(f"cells that change by more than .01: {(change > 0.01).mean(axis=None):.1%}")
+    last = origins.isin(final_origins())
+    for part, here in (("final", last), ("development", ~last)):
+        for title, P in (("shipped", old[here]), ("rebuilt", new[here])):
+            forest = P[IFOREST.id]
+            gain = P[average_of(*COMMITTEE).id].fillna(forest) - forest
+            low, high = bootstrap_intervals(gain.to_frame(), origins[here])[0]
+            figure = f"committee - IForest() {gain.mean():+.4f} [{low:+.4f}, {high:+.4f}]"
+            print(f"{part}, {title}: {figure}, IForest() {forest.mean():.4f}")
 
 
 class _Part:
