@@ -10,6 +10,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ class MadeTable:
         self.planted: dict[int, tuple[str, ...]] = {}
         if mixed:
             self._add_categories()
+        self.before = self.frame.copy()
         n_each = self.n_rows // 100
         order = rng.permutation(self.n_rows).tolist()
         for row in order[:n_each]:
@@ -126,18 +128,21 @@ class MadeTable:
     def _change_units(self) -> None:
         skewed = self._rng.choice(self._n_pairs, max(1, self._n_pairs // 3), replace=False)
         for name in self.names:
-            values = self.frame[name]
-            power = values / (CLUSTER if self.clustered else 2.0)
             is_skewed = int(name[1:-1]) in skewed
+            power = 1 / (CLUSTER if self.clustered else 2.0)
             unit = 10.0 ** self._rng.integers(-1, 4)
-            self.frame[name] = 100 * np.exp(power) if is_skewed else values * unit + 50
+            for frame in (self.frame, self.before):
+                values = frame[name]
+                frame[name] = 100 * np.exp(power * values) if is_skewed else values * unit + 50
 
     def _add_unused(self) -> None:
         rng, n_rows = self._rng, self.n_rows
-        self.frame["order"] = [f"A-{number}" for number in rng.permutation(n_rows)]
+        orders = [f"A-{number}" for number in rng.permutation(n_rows)]
         days = pd.to_timedelta(rng.integers(0, 300, n_rows), unit="D")
-        self.frame["sold"] = pd.Timestamp("2024-01-01") + days
-        self.frame["clerk"] = rng.choice(list("abcdefgh"), n_rows)
+        clerks = rng.choice(list("abcdefgh"), n_rows)
+        for frame in (self.frame, self.before):
+            frame["order"], frame["clerk"] = orders, clerks
+            frame["sold"] = pd.Timestamp("2024-01-01") + days
 
 
 def z_scores(frame: pd.DataFrame) -> pd.DataFrame:
@@ -169,14 +174,17 @@ def measured(table: MadeTable, pick: str) -> list[dict[str, Any]]:
     """Return whether the planted columns of each row that was found come first."""
     model = fitted(table, pick)
     rows = [row for row in table.planted if model.labels_[row]]
+    if not rows:
+        return []
     z = z_scores(table.frame)
     found = []
-    for row, explained in zip(rows, model.explain_rows(rows) if rows else [], strict=True):
+    was_flagged = model.predict(table.before.iloc[rows]) == -1
+    for row, before, explained in zip(rows, was_flagged, model.explain_rows(rows), strict=True):
         planted = set(table.planted[row])
         ours = [reason.column for reason in explained.reasons[:FIRST]]
         theirs = z.iloc[row].sort_values(ascending=False, kind="stable").index[:FIRST]
         outcome = {"ours": planted.issubset(ours), "z": planted.issubset(theirs)}
-        found.append({"planted": len(planted), **outcome})
+        found.append({"planted": len(planted), "before": bool(before), **outcome})
     return found
 
 
@@ -190,19 +198,22 @@ def interval(tables: Sequence[Sequence[bool]]) -> str:
 
 
 def printed(results: Mapping[str, Any]) -> str:
-    """Return the table of docs/reasons.md."""
+    """Return the table of docs/reasons.md; the last two columns leave out rows flagged before."""
     lines = [
-        "| pick | tables | planted | rows found | reasons | z-scores |",
-        "|---|---|---|---|---|---|",
+        "| pick | tables | planted | found | reasons | z-scores | found by it | reasons |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for pick in PICKS:
         for kind in ("numbers", "mixed"):
             own = [rows for name, rows in results.items() if name.startswith(f"{pick} {kind} ")]
             for planted, title in ((1, "one cell"), (2, "two cells")):
                 rows = [[row for row in found if row["planted"] == planted] for found in own]
-                shares = [interval([[r[key] for r in f] for f in rows]) for key in ("ours", "z")]
-                count = sum(map(len, rows))
-                lines.append(f"| {pick} | {kind} | {title} | {count} | {' | '.join(shares)} |")
+                caused = [[row for row in found if not row["before"]] for found in rows]
+                cells = [pick, kind, title, str(sum(map(len, rows)))]
+                cells += [interval([[r[key] for r in f] for f in rows]) for key in ("ours", "z")]
+                cells += [str(sum(map(len, caused)))]
+                cells += [interval([[r["ours"] for r in f] for f in caused])]
+                lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -217,17 +228,14 @@ def main() -> None:
     if options.kept is not None and options.kept.exists():
         lines = options.kept.read_text(encoding="utf-8").splitlines()
         results = dict(json.loads(line) for line in lines)
-    for seed in range(options.seeds):
-        for kind in ("numbers", "mixed"):
-            table = MadeTable(seed, mixed=kind == "mixed")
-            for pick in PICKS:
-                name = f"{pick} {kind} {seed}"
-                if name in results:
-                    continue
-                results[name] = measured(table, pick)
-                if options.kept is not None:
-                    with options.kept.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps([name, results[name]]) + "\n")
+    for pick, kind, seed in product(PICKS, ("numbers", "mixed"), range(options.seeds)):
+        name = f"{pick} {kind} {seed}"
+        if name in results:
+            continue
+        results[name] = measured(MadeTable(seed, mixed=kind == "mixed"), pick)
+        if options.kept is not None:
+            with options.kept.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([name, results[name]]) + "\n")
     print(printed(results))
 
 

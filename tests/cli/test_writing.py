@@ -295,3 +295,16 @@ def test_formulas_are_copied_or_written_as_text(tmp_path):
         expected = [f"'{cell}" for cell in cells[:5]] + cells[5:]
         assert written["'=name"].tolist() == expected
         assert written["score"].astype(float).tolist() == found.scores.tolist()
+
+
+@pytest.mark.parametrize(("encoding", "kept"), [("utf-8", "Köln; ć"), ("latin-1", "Köln; ?")])
+def test_a_text_that_is_added_is_quoted_and_in_the_encoding_of_the_file(tmp_path, encoding, kept):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\nÄ;1\nö;2\n", encoding=encoding)
+    table = read_table(path, encoding=encoding)
+    why = ['said "no"', "Köln; ć"]
+    found = Detection(table, np.array([1.0, 2.0]), 0.0, {}, (), None, why=why)
+    write_scored(found, tmp_path / "s.csv")
+    written = pd.read_csv(tmp_path / "s.csv", sep=";", encoding=encoding)
+    assert written["why"].tolist() == ['said "no"', kept]
+    assert written["a"].tolist() == ["Ä", "ö"]

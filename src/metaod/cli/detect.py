@@ -24,6 +24,7 @@ from metaod.cli.screen import Json, console, message_if_long, print_json, visibl
 from metaod.cli.select import Verbose
 from metaod.cli.writing import (
     Choice,
+    added_names,
     check_target,
     scored_cells,
     targets_of,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from metaod.tables import PreparationRecord, Table
 
 _COMMAND = "metaod detect"
+_MOST_EXPLAINED = 100  # rows whose reasons --json holds
 
 
 @grouped_options(picking=PICKING, columns=COLUMNS, reading=READING)
@@ -55,6 +57,12 @@ def detect(
     ] = None,
     sort: Annotated[
         bool, typer.Option("--sort", help="Write the most outlying rows first.")
+    ] = False,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why", help="Write a column why: what sets each flagged row apart (with -o)."
+        ),
     ] = False,
     flagged_only: Annotated[
         bool, typer.Option("--flagged-only", help="Write only the rows that are flagged.")
@@ -114,7 +122,7 @@ def detect(
     correct; 1 a defect in metaod; 130 interrupted.
     """  # fmt: skip
     share = _share(contamination)
-    choice = Choice(sort=sort, flagged_only=flagged_only, no_formulas=no_formulas)
+    choice = Choice(sort=sort, flagged_only=flagged_only, no_formulas=no_formulas, why=why)
     _refuse_together(contamination, top_n, output, choice, json=json)
     if apply is not None:
         defaults = {name: default for name, (_, default) in {**PICKING, **COLUMNS}.items()}
@@ -141,6 +149,8 @@ def detect(
                 if saved is None
                 else _score_with(saved, table, top_n)
             )
+        if why:
+            found = _with_why(found)
         # files first: the reader of the screen may stop reading (`| head`)
         names = () if target is None else write_scored(found, target, choice)
         if json:
@@ -180,7 +190,19 @@ def _pick_and_score(
     found = _found(
         model, table, model.decision_scores_, model.notes_, model.preparation_.record_, top_n
     )
-    return _measured(replace(found, marks=learned), model)
+    found = replace(found, marks=learned, explain=model.explain_rows)
+    return _measured(found, model)
+
+
+def _with_why(found: Detection) -> Detection:
+    """Explain the flagged rows, for the file."""
+    flagged = found.order[found.flags[found.order] == 1]
+    texts = [""] * len(found.scores)
+    with message_if_long("finding what sets the flagged rows apart"):
+        explained = found.explain(flagged)
+    for place, reasons in zip(flagged.tolist(), explained, strict=True):
+        texts[place] = "; ".join(map(str, reasons.main_reasons())) or str(reasons)
+    return replace(found, why=texts)
 
 
 def _read_marks(path: str, table: "Table", key: Sequence[str] | None) -> UsedMarks:
@@ -214,6 +236,7 @@ def _score_with(model: "MetaOD", table: "Table", top_n: int | None) -> Detection
     found = _found(model, table, scores, notes, prepared.record, top_n)
     if model.fitted_.marks:
         found = replace(found, marks=UsedMarks(dict(model.fitted_.marks)))
+    found = replace(found, explain=lambda rows: model.explain_rows(table.take(rows)))
     return _measured(found, model, prepared.X)
 
 
@@ -306,7 +329,11 @@ def _refuse_together(
         what = "--json and '-o -' both write to stdout"
         raise UserError(what, where=_COMMAND, remedy="name a file for -o")
     if output is None and choice != Choice():
-        options = ("--sort", choice.sort), ("--flagged-only", choice.flagged_only)
+        options = (
+            ("--sort", choice.sort),
+            ("--flagged-only", choice.flagged_only),
+            ("--why", choice.why),
+        )
         option = next((name for name, is_given in options if is_given), "--no-formulas")
         what = f"{option} concerns the file that -o writes"
         raise UserError(what, where=_COMMAND, remedy="add -o FILE; the screen shows --top N rows")
@@ -323,11 +350,13 @@ def _document(found: Detection) -> dict[str, Any]:
     """Return the result as plain data: the pick, what to expect, and the flagged rows."""
     order = found.order[found.flags[found.order] == 1]
     cells = json_rows(scored_cells(found, order))
+    explained = found.explain(order[:_MOST_EXPLAINED])
     rows = []
-    for place, row in zip(order.tolist(), cells, strict=True):
-        own = dict(list(row.items())[:-3])  # without score, rank and flag
+    for number, (place, row) in enumerate(zip(order.tolist(), cells, strict=True)):
+        own = dict(list(row.items())[: -len(added_names(found))])
         rank, score = int(found.ranks[place]), float(found.scores[place])
-        rows.append({"row": place + 1, "rank": rank, "score": score, "cells": own})
+        why = explained[number].to_dict()["reasons"] if number < len(explained) else None
+        rows.append({"row": place + 1, "rank": rank, "score": score, "cells": own, "why": why})
     marks = found.marks or UsedMarks({})
     return {
         "source": found.table.source,

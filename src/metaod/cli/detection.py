@@ -1,6 +1,6 @@
 """The result of ``metaod detect``, and how it is shown on the screen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from rich.console import Console
 
-    from metaod.selection import Compared, Selection
+    from metaod.selection import Compared, RowReasons, Selection
     from metaod.tables import PreparationRecord, Table
 
 _LONGEST_CELL = 20  # characters of a cell on the screen: 19-digit ids fit
 _LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
 _GUTTER = 3  # between two columns of a grid
 _SCREEN = 80
+_LEAST_WHY = 30  # characters for what sets a row apart
+_WHY_LINES = 2
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Detection:
     top_n: int | None = None
     compared: "tuple[Compared, ...]" = ()  # on the label, if there is one
     marks: UsedMarks | None = None
+    explain: "Callable[[npt.NDArray[np.intp]], list[RowReasons]]" = lambda _: []
+    why: list[str] | None = None  # reasons to write, a text for each row
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -142,36 +146,68 @@ def _about_gap(found: Detection) -> str:
 
 
 def _top_rows(found: Detection, top: int, width: int) -> Any:
-    """Return the most outlying rows, with as many columns as fit: first ids and those in use."""
+    """Return the most outlying rows, with their names and what sets them apart."""
     places = found.order[:top]
-    own = [("rank", [str(found.ranks[place]) for place in places])]
+    shown = [("rank", [str(found.ranks[place]) for place in places])]
     # rows are counted from 1, without the header
-    own.append(("row", [str(place + 1) for place in places]))
-    own.append(("score", [f"{found.scores[place]:.4g}" for place in places]))
-    own.append(("flag", ["yes" if found.flags[place] else "" for place in places]))
-    room = width - sum(_width(*column) for column in own)
-    frame = found.table.frame
-    places_of = {"id": 0, "used": 1}
-    order = {column.name: places_of.get(column.role, 2) for column in found.record.columns}
-    names = sorted(frame.columns, key=lambda name: order.get(str(name), 2))
-    original = found.table.original
-    texts = {} if original is None else original.texts(places.tolist())
-    shown: list[tuple[str, list[str]]] = []
-    for name in names:
-        written = texts.get(str(name), [""] * len(places))
-        values = frame[name].iloc[places]
-        cells = [shown_cell(value, text) for value, text in zip(values, written, strict=True)]
-        column = _short(str(name)), cells
-        is_last = len(shown) + 1 == len(names)
-        room -= _width(*column)
-        if room < (0 if is_last else _width("...", [])):
-            shown.append(("...", ["..."] * len(places)))
+    shown.append(("row", [str(place + 1) for place in places]))
+    shown.append(("score", [f"{found.scores[place]:.4g}" for place in places]))
+    shown.append(("flag", ["yes" if found.flags[place] else "" for place in places]))
+    room = width - sum(_width(*column) for column in shown) - _GUTTER
+    for name, cells in _naming_columns(found, places):
+        if room - _width(name, cells) < _LEAST_WHY:
             break
-        shown.append(column)
-    listing = grid(*(name for name, _ in (*own, *shown)), right=("rank", "row", "score"))
-    for row in zip(*(cells for _, cells in (*own, *shown)), strict=True):
+        shown.append((name, cells))
+        room -= _width(name, cells)
+    shown.append(("what sets it apart", [_packed(t, room) for t in _reasons(found, places)]))
+    listing = grid(*(name for name, _ in shown), right=("rank", "row", "score"))
+    listing.columns[-1].max_width = room
+    for row in zip(*(cells for _, cells in shown), strict=True):
         listing.add_row(*row)
     return listing
+
+
+def _reasons(found: Detection, places: Any) -> list[list[str]]:
+    """Describe what sets rows apart, with the cells as the file has them."""
+    original = found.table.original
+    texts = {} if original is None else original.texts(places.tolist())
+    described = []
+    for i, explained in enumerate(found.explain(places)):
+        own = [
+            reason.text(shown_cell(reason.value, texts[reason.column][i]))
+            if reason.column in texts
+            else str(reason)
+            for reason in explained.main_reasons()
+        ]
+        described.append([visible(text) for text in own or [str(explained)]])
+    return described
+
+
+def _naming_columns(found: Detection, places: Any) -> list[tuple[str, list[str]]]:
+    """Return the cells of the columns that the user says name the rows."""
+    names = [column.name for column in found.record.columns if column.role == "id"]
+    frame, original = found.table.frame, found.table.original
+    texts = {} if original is None or not names else original.texts(places.tolist())
+    columns = []
+    for name in names:
+        written = texts.get(name, [""] * len(places))
+        values = frame[name].iloc[places]
+        cells = [shown_cell(value, text) for value, text in zip(values, written, strict=True)]
+        columns.append((_short(name), cells))
+    return columns
+
+
+def _packed(texts: Sequence[str], width: int) -> str:
+    """Fill two lines with whole texts; one that is longer than a line is broken at blanks."""
+    from rich.cells import cell_len
+
+    lines: list[str] = []
+    for reason in texts:
+        if lines and cell_len(f"{lines[-1]}; {reason}") <= width:
+            lines[-1] += f"; {reason}"
+        elif not lines or (len(lines) < _WHY_LINES and cell_len(reason) <= width):
+            lines = [*(f"{line};" for line in lines[-1:]), reason]
+    return "\n".join(lines)
 
 
 def _width(name: str, cells: Sequence[str]) -> int:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 _ADDED = ("score", "rank", "flag")
+_WHY = "why"
 _PACKED = (f"{ending}.gz" for ending in formats.WRITERS if ending not in formats.NOT_COMPRESSED)
 _ENDINGS = (*formats.WRITERS, *_PACKED)
 _LEGAL = "a file that ends in .csv, .tsv, .jsonl (or these with .gz), .xlsx or .parquet; or -"
@@ -35,6 +36,7 @@ class Choice:
     sort: bool = False
     flagged_only: bool = False
     no_formulas: bool = False  # in delimited text; other formats never hold one
+    why: bool = False
 
     def rows_of(self, found: Detection) -> "npt.NDArray[np.intp] | None":
         """Return the places of the rows to write; None for the table as it is."""
@@ -87,7 +89,7 @@ def check_target(target: Target, table: "Table") -> None:
     """Refuse, before the table is fitted, a target that cannot hold it."""
     if isinstance(target, Path) and _ending(target) == ".xlsx":
         formats.check_openpyxl()
-        formats.check_xlsx_size(table.n_rows, table.n_columns + len(_ADDED), str(target))
+        formats.check_xlsx_size(table.n_rows, table.n_columns + len(_ADDED) + 1, str(target))
 
 
 def _file(command: str, path: Path, sources: Sequence[str | None]) -> Path:
@@ -130,7 +132,7 @@ def write_scored(found: Detection, target: Target, choice: Choice | None = None)
 
     Delimited text is copied byte for byte if the target is delimited text too.
     """
-    names = _added_names(found.table)
+    names = added_names(found)
     if found.table.original is not None:
         found.table.original.check_unchanged()
     choice = choice or Choice()
@@ -162,8 +164,8 @@ def scored_cells(
     scores: Any = found.scores
     if as_text and original is not None and original.raw is not None:
         scores = [_score_text(score, original.raw.decimal) for score in scores.tolist()]
-    values = (scores, found.ranks, found.flags)
-    added = dict(zip(_added_names(found.table), values, strict=True))
+    values = (scores, found.ranks, found.flags, *([] if found.why is None else [found.why]))
+    added = dict(zip(added_names(found), values, strict=True))
     if hasattr(cells, "append_column"):
         for name, column in added.items():
             cells = cells.append_column(name, [column])
@@ -172,12 +174,13 @@ def scored_cells(
     return cells if rows is None else cells.iloc[rows]
 
 
-def _added_names(table: "Table") -> tuple[str, ...]:
+def added_names(found: Detection) -> tuple[str, ...]:
     """Name the added columns; a name that is taken gets an underscore."""
+    table = found.table
     own = table.frame.columns if table.original is None else table.original.names
     taken = {str(column) for column in own}
     names = []
-    for name in _ADDED:
+    for name in _ADDED if found.why is None else (*_ADDED, _WHY):
         while name in taken:
             name += "_"  # noqa: PLW2901 - until it is free
         taken.add(name)
@@ -204,8 +207,9 @@ def _write_to(
         scores, ranks, flags = found.scores.tolist(), found.ranks.tolist(), found.flags.tolist()
         mark = original.raw.decimal
 
-        def cells(row: int) -> tuple[str, str, str]:
-            return _score_text(scores[row], mark), str(ranks[row]), str(flags[row])
+        def cells(row: int) -> list[str]:
+            own = [_score_text(scores[row], mark), str(ranks[row]), str(flags[row])]
+            return own if found.why is None else [*own, found.why[row]]
 
         original.raw.write(stream, names, cells, rows)
     elif ending in (".csv", ".tsv"):

@@ -11,6 +11,7 @@ from metaod.selection._comparison import (
     run_adengine,
 )
 from metaod.selection._explanation import family_names
+from metaod.selection._reasons import Reason, RowReasons
 from metaod.selection._select import Selection, select
 from metaod.selection._threshold import (
     TOO_MANY_TIES,
@@ -28,7 +29,9 @@ __all__ = [
     "TOO_MANY_TIES",
     "Compared",
     "MetaOD",
+    "Reason",
     "Review",
+    "RowReasons",
     "Selection",
     "check_contamination",
     "checked_label",

@@ -173,7 +173,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         )
         fitted = learn_marks(fitted, known, self.contamination)
         self._set_fitted(selection, preparation, fitted)
-        self._table = Table(table.frame.copy(deep=False), source=table.source, typed=table.typed)
+        self._table = replace(table, frame=table.frame.copy(deep=False), original=None)
         self.notes_ = (*table.warnings, *self.notes_)
         return self
 
@@ -243,7 +243,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         if places is None:
             table = self._checked(rows, reset=False)
         elif hasattr(self, "_table"):
-            table = replace(self._table, frame=self._table.frame.iloc[places])
+            table = self._table.take(places)
         else:
             what = "a saved pick does not hold the rows that it was fitted to"
             remedy = "give the rows themselves, as a table"

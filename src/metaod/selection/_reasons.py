@@ -24,6 +24,7 @@ _OWNER = "MetaOD.explain_rows"
 _MOST_ROWS = 100  # that are explained if none are named
 _BLOCK = 100  # rows that are explained at once
 _LEAST_SHARE = 0.02  # a column that explains less is no reason
+_LEAST_SHOWN = 0.1
 _LEAST_TOGETHER = 0.2  # a column that explains less is not called rare with another
 _LONGEST_TEXT = 40  # characters of a category
 
@@ -62,11 +63,15 @@ class Reason:
             return "missing"
         text = number_text(self.value) if isinstance(self.value, float) else str(self.value)
         text = text.removesuffix(" 00:00:00") if not isinstance(self.value, str) else text
-        return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+        return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 3]}..."
+
+    def text(self, value: str = "") -> str:
+        """Describe the reason; the value may be written as in the user's file."""
+        context = f" with {' and '.join(self.together)}" if self.together else ""
+        return f"{self.column} {value or self.value_text} ({self.usual or 'rare'}{context})"
 
     def __str__(self) -> str:
-        context = f" with {' and '.join(self.together)}" if self.together else ""
-        return f"{self.column} {self.value_text} ({self.usual or 'rare'}{context})"
+        return self.text()
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain data for JSON."""
@@ -94,6 +99,11 @@ class RowReasons:
     row: int
     score: float
     reasons: tuple[Reason, ...]
+
+    def main_reasons(self, most: int = 3) -> tuple[Reason, ...]:
+        """Return the first reason, and others that explain a tenth of the score or more."""
+        others = (reason for reason in self.reasons[1:most] if reason.share >= _LEAST_SHOWN)
+        return (*self.reasons[:1], *others)
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.reasons)) or "no single value sets it apart"

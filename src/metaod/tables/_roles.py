@@ -18,6 +18,7 @@ Role = Literal["ignore", "id", "category", "date", "time"]
 Names = str | Iterable[str] | None
 
 _EARLIER = re.compile(r"(score|rank|flag)(?:_+|[_.]?\d+)?", re.IGNORECASE)
+_WHY = re.compile(r"why_*")
 _MOST_EARLIER = 8  # columns of each name that are compared
 
 
@@ -116,9 +117,9 @@ def _conflict(column: str, first: str, second: str) -> BadColumn:
 
 
 def earlier_output(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Find the columns score, rank and flag of an earlier output, whatever their endings.
+    """Find the columns score, rank, flag and why of an earlier output, whatever their endings.
 
-    All three must be there and agree: higher scores have lower ranks, and the flagged rows are
+    The first three must be there and agree: higher scores have lower ranks, and flagged rows are
     those with the highest scores. Rows may have been removed or sorted since.
 
     Examples
@@ -139,7 +140,15 @@ def earlier_output(frame: pd.DataFrame) -> tuple[str, ...]:
     for names in product(*found.values()):
         if _agree(*(values[name] for name in names)):
             named.update(dict.fromkeys(names))
+            named.update(dict.fromkeys(_reasons(frame, values[names[2]] == 1)))
     return tuple(name for name in map(str, frame.columns) if name in named)
+
+
+def _reasons(frame: pd.DataFrame, is_flagged: npt.NDArray[np.bool_]) -> list[str]:
+    """Return the columns why of an earlier output: only flagged rows have a text."""
+    names = [name for name in frame.columns if _WHY.fullmatch(str(name))]
+    texts = {str(name): frame[name].fillna("").astype(str).to_numpy() for name in names}
+    return [name for name, own in texts.items() if not np.any((own != "") & ~is_flagged)]
 
 
 def _numbers(series: "pd.Series[Any]") -> npt.NDArray[np.float64]:

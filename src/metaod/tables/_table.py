@@ -1,7 +1,7 @@
 """A table as read: its columns, an optional label and its source."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,16 @@ class Table:
     def index(self) -> "pd.Index[Any]":
         """The row index, to join scores to the rows."""
         return self.frame.index
+
+    def take(self, rows: npt.NDArray[np.intp]) -> "Table":
+        """Return some of the rows, without the file that they came from."""
+        written = {
+            name: replace(own, labels=replace(own.labels, codes=own.labels.codes[rows]))
+            for name, own in self.written.items()
+        }
+        label = None if self.label is None else self.label[rows]
+        frame = self.frame.iloc[rows]
+        return replace(self, frame=frame, label=label, original=None, written=written)
 
     def __repr__(self) -> str:
         size = f"{counted(self.n_rows, 'row')} × {counted(self.n_columns, 'column')}"

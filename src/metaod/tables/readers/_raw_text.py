@@ -134,11 +134,15 @@ class RawText:
                 stream.write(self._encoded(body + self._further(cells(row)) + end))
 
     def _further(self, cells: Sequence[str]) -> bytes:
-        text = self.delimiter.join(("", *cells))
-        if text.count(self.delimiter) > len(cells):
-            quoted = (f'"{cell}"' if self.delimiter in cell else cell for cell in cells)
-            text = self.delimiter.join(("", *quoted))
-        return text.encode()
+        special = (self.delimiter, '"', "\n", "\r")
+        quoted = [
+            '"{}"'.format(cell.replace('"', '""')) if any(c in cell for c in special) else cell
+            for cell in cells
+        ]
+        text = self.delimiter.join(("", *quoted))
+        # a cell that is not of the file may hold characters that its encoding lacks
+        known = text.encode(self._codec, "replace").decode(self._codec)
+        return known.encode(self.encoding if self._is_transparent else "utf-8")
 
     # records
 
