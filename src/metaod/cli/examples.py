@@ -41,7 +41,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "metaod detect table.csv -o scored.csv",
         "metaod detect --example --top 5 --verbose",
         "metaod detect table.csv --contamination 5% --label fault --json",
-        "metaod detect table.csv --top-n 20 --flagged-only --sort -o top.xlsx",
+        "metaod detect table.csv --top-n 20 --flagged-only --sort --why -o top.xlsx",
         "metaod detect export.csv --no-formulas -o for-a-spreadsheet.csv",
         "metaod detect jan.csv --marks jan.marks.csv -o scored.csv --save pick.mod",
         "metaod detect feb.csv --apply pick.mod -o feb.parquet",

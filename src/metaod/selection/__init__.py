@@ -11,7 +11,6 @@ from metaod.selection._comparison import (
     run_adengine,
 )
 from metaod.selection._explanation import family_names
-from metaod.selection._reasons import Reason, RowReasons
 from metaod.selection._select import Selection, select
 from metaod.selection._threshold import (
     TOO_MANY_TIES,
@@ -24,6 +23,7 @@ from metaod.selection._trust import table_notes
 
 if TYPE_CHECKING:
     from metaod.selection._estimator import MetaOD, Review, load
+    from metaod.selection._reasons import Reason, RowReasons
 
 __all__ = [
     "TOO_MANY_TIES",
@@ -54,4 +54,8 @@ def __getattr__(name: str) -> Any:
         from metaod.selection import _estimator  # noqa: PLC0415 - needs scikit-learn
 
         return getattr(_estimator, name)
+    if name in ("Reason", "RowReasons"):
+        from metaod.selection import _reasons  # noqa: PLC0415 - needs scikit-learn
+
+        return getattr(_reasons, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
