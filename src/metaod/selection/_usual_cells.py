@@ -17,7 +17,8 @@ from metaod.tables import SURPRISAL_UNIT, Preparation, ReadRows
 _MOST_REFERENCES = 2000  # rows among which similar ones are looked for
 _NEIGHBOURS = 15
 _CENTRAL = 1.645  # standard deviations that hold the central 90 %
-_MOST_COLUMNS = 20  # of a row that are replaced: those that differ most from similar rows
+_FEW_COLUMNS = 20  # a table with no more is replaced column by column
+_MOST_COLUMNS = 12  # of a row of a wider table: those that differ most from similar rows
 
 _Rows = npt.NDArray[np.intp]
 _Values = npt.NDArray[np.float64]
@@ -135,7 +136,7 @@ class UsualCells:
         plans = self._preparation.columns_
         used = [place for place, plan in enumerate(plans) if plan.record.is_used]
         gaps = np.flatnonzero(read.gap_surprisals[row]).tolist()
-        if len(used) > _MOST_COLUMNS:
+        if len(used) > _FEW_COLUMNS:
             unlike = np.abs(z - np.median(self._Z[_nearest(distances)], axis=0))
             odd = np.maximum(np.abs(z), unlike)[[read.starts[place] for place in used]]
             odd += read.gap_surprisals[row, used] / SURPRISAL_UNIT
