@@ -374,7 +374,10 @@ def test_a_file_written_by_hand_goes_on(call, table, marks):
         ("row,answer\n61,yes\n", "row 61 does not exist: the table has 60 rows"),
         ("row,answer\n1,yes\n1,no\n", "marks row 1 as 'no', and line 2 as 'yes'"),
         ("row,answer\n1,perhaps\n", "an answer is yes, no or unsure"),
-        ("row,content,answer,version\n1,h00,yes,1\n", "belongs to another table: none of its 1"),
+        (
+            "row,content,answer,version\n1,h00,yes,1\n",
+            "belongs to another table, or every row",
+        ),
         ("row,content,answer,version\n1,h00,yes,9\n", "of version 9, which is unknown"),
     ],
 )

@@ -20,4 +20,4 @@ def test_huge_scores_and_no_marks_have_finite_features():
 
 def test_an_estimate_is_within_its_interval_and_the_rows():
     left = left_of(np.log([0.02, 0.01, 3.0]), 200)
-    assert (left.low, left.estimate, left.high) == (2.0, 4.0, 200.0)
+    assert (left.low, left.estimate, left.high) == (1.0, 3.5, 200.0)

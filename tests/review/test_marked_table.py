@@ -22,6 +22,7 @@ def test_questions_follow_the_scores_until_there_are_marks(marked):
     assert np.isfinite(marked.questions).all()
     rank_of_process = marked.questions - marked.scores
     assert (rank_of_process >= 0).all()
+    assert len(np.unique(rank_of_process)) > 100
 
 
 def test_marks_teach_which_odd_rows_are_outliers(made, marked):
@@ -47,9 +48,10 @@ def test_a_mark_that_is_taken_back_leaves_no_trace(marked):
     before = marked.scores
     marked.mark({77: True})
     assert not np.array_equal(marked.scores, before)
-    marked.mark({77: None})
+    marked.unmark(77)
     np.testing.assert_array_equal(marked.scores, before)
-    marked.mark(dict.fromkeys(MARKS))
+    for row in MARKS:
+        marked.unmark(row)
     np.testing.assert_array_equal(marked.scores, MarkedTable(marked.space, marked._own).scores)
 
 
@@ -80,10 +82,14 @@ def test_training_rows_as_new_rows_have_their_scores(made, members, marked):
     np.testing.assert_allclose(marked.score(described, own), marked.scores[rows], atol=1e-6)
 
 
-def test_more_marks_than_are_learned_from_are_thinned(marked):
-    marked.mark({row: row < 20 for row in range(MOST_MARKS + 100)})
-    assert np.isfinite(marked.scores).all()
+def test_more_marks_than_are_learned_from_are_thinned_in_any_order(marked, space, members):
+    marks = {row: row < 20 for row in range(MOST_MARKS + 100)}
+    marked.mark(marks)
     assert set(np.argsort(-marked.scores)[:20]) == set(range(20))
+    assert marked._similar.shape[1] == MOST_MARKS
+    other = MarkedTable(space, members.mean(axis=1))
+    other.mark(dict(reversed(marks.items())))
+    np.testing.assert_array_equal(other.scores, marked.scores)
 
 
 def test_a_copy_keeps_its_marks(marked):
@@ -107,3 +113,22 @@ def test_when_every_row_is_marked_the_marked_outliers_are_flagged(marked):
     marked.mark({row: row < 20 for row in range(600)})
     assert (marked.left.low, marked.left.estimate, marked.left.high) == (0.0, 0.0, 0.0)
     np.testing.assert_array_equal(np.flatnonzero(marked.scores > marked.threshold()), np.arange(20))
+
+
+def test_when_no_row_is_an_outlier_none_is_flagged_by_a_finite_threshold(marked):
+    marked.mark(dict.fromkeys(range(600), False))
+    assert np.isfinite(marked.threshold())
+    assert not (marked.scores > marked.threshold()).any()
+
+
+def test_an_unsure_row_is_kept_and_teaches_nothing(marked):
+    marked.mark({4: None})
+    assert dict(marked.marks) == {4: None}
+    assert not marked.is_learned
+    np.testing.assert_array_equal(marked.scores, marked.questions)
+
+
+def test_marks_cannot_be_changed_from_outside(marked):
+    marked.mark(MARKS)
+    with pytest.raises(TypeError):
+        marked.marks[5] = True

@@ -114,8 +114,9 @@ def test_marks_of_another_table():
     with pytest.raises(BadFile) as error:
         matched(marks_of(TEXT, [1, 2]), other)
     assert str(error.value) == (
-        "t.marks.csv: belongs to another table: none of its 2 marks matches a row; "
-        "name the marks file of this table with --marks"
+        "t.marks.csv: belongs to another table, or every row has changed: none of its marks "
+        "matches a row; name the marks file of this table with --marks, "
+        "or its column of ids with --id"
     )
 
 

@@ -1,5 +1,7 @@
 """Reviews of tables, marks in ``fit``, and saved picks that have learned marks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,7 +63,7 @@ def test_marks_in_fit_are_those_of_a_review(model):
     fitted = MetaOD(contamination=0.1).fit(FRAME, marks=MARKS)
     np.testing.assert_array_equal(fitted.decision_scores_, review.scores)
     np.testing.assert_array_equal(fitted.decision_scores_, review.detector().decision_scores_)
-    assert fitted.review().marks == {row: a for row, a in MARKS.items() if a is not None}
+    assert fitted.review().marks == MARKS
     assert not np.array_equal(fitted.decision_scores_, model.decision_scores_)
 
 
@@ -101,7 +103,7 @@ def test_a_saved_detector_scores_as_before(tmp_path):
     new = FRAME.assign(size=FRAME["size"] * 1.01).iloc[70:]
     np.testing.assert_array_equal(again.score_samples(new), detector.score_samples(new))
     np.testing.assert_array_equal(again.labels_, detector.labels_)
-    assert again.review().marks == detector.review().marks
+    assert again.review().marks == detector.review().marks == MARKS
 
 
 def test_a_saved_pick_with_marks_of_rows_that_do_not_exist_is_refused(tmp_path):
@@ -125,3 +127,43 @@ def test_a_given_share_is_flagged(model):
     review.tell_many(MARKS)
     assert review.flags.sum() == 9
     assert Review(FRAME).flags.sum() >= 1
+
+
+def test_of_equal_rows_the_marked_one_is_scored():
+    twice = pd.concat([FRAME, FRAME.iloc[[85, 3]]], ignore_index=True)
+    model = MetaOD().fit(twice, marks={90: True, 91: False, 0: False})
+    found = model.predict(twice.iloc[[85, 90, 3, 91]])
+    assert found.tolist() == [-1, -1, 1, 1]
+
+
+def test_a_review_goes_on_with_the_ranker_of_its_file(tmp_path):
+    detector = MetaOD().fit(FRAME, marks=MARKS)
+    ranker = detector.fitted_.table.ranker
+    detector.fitted_.table.ranker = replace(
+        ranker, rows=replace(ranker.rows, values=ranker.rows.values + 1.0)
+    )
+    detector.fitted_.table.mark({})  # computes its scores again
+    other = replace(detector.fitted_, scores=detector.fitted_.table.scores)
+    detector._set_scores(other).save(tmp_path / "a.mod")
+    again = load(tmp_path / "a.mod")
+    np.testing.assert_array_equal(again.review().scores, other.scores)
+
+
+def test_options_of_a_fitted_estimator_are_refused(model):
+    with pytest.raises(BadParameter, match="fitted already"):
+        Review(model, contamination=0.25)
+
+
+def test_earlier_marks_need_not_be_askable():
+    askable = np.ones(len(FRAME), dtype=bool)
+    askable[85] = False
+    review = MetaOD().fit(FRAME, marks={85: True}).review(askable)
+    assert review.marks == {85: True}
+
+
+def test_an_unsure_row_may_be_answered_later(model):
+    review = model.review()
+    review.tell(5, None)
+    assert 5 not in review.ask(n=len(FRAME) - 1)
+    review.tell(5, True)
+    assert review.found == 1

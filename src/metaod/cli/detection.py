@@ -81,7 +81,12 @@ class Detection:
 
     @cached_property
     def gap(self) -> tuple[int, float, float] | None:
-        """Rows above a clear gap in the scores, and the scores at its ends; or None."""
+        """Rows above a clear gap in the scores, and the scores at its ends; or None.
+
+        Marked outliers are far above all other rows, so with marks a gap tells nothing.
+        """
+        if self.marks is not None:
+            return None
         from metaod.selection import clear_gap
 
         n_above = clear_gap(self.scores)
@@ -124,7 +129,7 @@ def print_detection(
     out.print(
         f"flagged: {n_flagged} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%}), {limit}"
     )
-    if found.selection is not None:
+    if found.selection is not None and found.marks is None:
         out.print(_about_gap(found))
     if found.compared:
         out.print(comparison_grid(found.compared))

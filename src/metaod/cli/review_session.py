@@ -120,7 +120,10 @@ def ask_rows(out: "Console", session: Session, table: "Table", model: "MetaOD", 
             rows = session.ask(batch)
             continue
         earlier = session.back()
-        if not earlier:
+        if earlier:
+            taken = ", ".join(str(row + 1) for row in earlier)
+            out.print(f"took back the answer for row {taken}; answer it again to keep it")
+        else:
             out.print("there is no earlier answer")
         rows = earlier or rows
     out.print("every row is answered")

@@ -57,6 +57,10 @@ def state_features(scores: Scores, answers: Sequence[bool], shape: tuple[int, in
 
 
 def left_of(log_shares: Scores, n_rows: int) -> Left:
-    """Return the estimate for ``n_rows`` unmarked rows from three logarithms of a share."""
-    low, middle, high = np.clip(np.sort(np.exp(log_shares)), 0.0, 1.0) * n_rows
+    """Return the estimate for ``n_rows`` unmarked rows from three logarithms of a share.
+
+    In the shares there is half an outlier more than there are, so that none has a logarithm.
+    """
+    numbers = np.sort(np.exp(log_shares)) * n_rows - 0.5
+    low, middle, high = np.clip(numbers, 0.0, n_rows)
     return Left(float(middle), float(np.floor(low)), float(np.ceil(high)))

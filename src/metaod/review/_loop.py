@@ -27,7 +27,6 @@ class ReviewLoop:
 
     def __init__(self, table: MarkedTable, askable: Any = None) -> None:
         self._table = table
-        self._answers: dict[int, bool | None] = {}
         self._askable = _checked_mask(askable, len(table.space.rows))
 
     @property
@@ -44,7 +43,7 @@ class ReviewLoop:
         if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
             raise BadParameter(_OWNER, "n", "a whole number of at least 1", n)
         open_rows = self._askable.copy()
-        open_rows[list(self._answers)] = False
+        open_rows[list(self._table.marks)] = False
         if not open_rows.any():
             what = f"all {int(self._askable.sum())} rows that may be asked about have an answer"
             raise UserError(what, where=_OWNER, remedy="use the scores, or allow more rows")
@@ -64,26 +63,24 @@ class ReviewLoop:
         """Take several answers at once; either all are taken or none."""
         checked = checked_marks(marks, self._askable)
         for row, answer in checked.items():
-            known = self._answers.get(row, answer)
-            if known is not answer:
+            known = self._table.marks.get(row)  # an unsure row may be answered later
+            if known is not None and known is not answer:
                 what = f"row {row} was told to be {_word(known)} and is now {_word(answer)}"
                 raise UserError(what, where=_OWNER, remedy=f"call forget({row}) first")
-        self._answers.update(checked)
-        self._table.mark({row: answer for row, answer in checked.items() if answer is not None})
+        self._table.mark(checked)
 
     def forget(self, row: int) -> None:
         """Take the answer for a row back."""
         place = _checked_row(row, self._askable, _OWNER)
-        if place not in self._answers:
+        if place not in self._table.marks:
             what = f"row {place} has no answer"
             raise UserError(what, where=_OWNER, remedy="see the attribute marks")
-        del self._answers[place]
-        self._table.mark({place: None})
+        self._table.unmark(place)
 
     @property
     def marks(self) -> dict[int, bool | None]:
         """The answers by row, in the order in which they were told."""
-        return dict(self._answers)
+        return dict(self._table.marks)
 
     @property
     def scores(self) -> Scores:
@@ -98,7 +95,7 @@ class ReviewLoop:
     @property
     def found(self) -> int:
         """Number of rows that are marked as outliers."""
-        return sum(answer is True for answer in self._answers.values())
+        return sum(answer is True for answer in self._table.marks.values())
 
     @property
     def expected_left(self) -> Left:

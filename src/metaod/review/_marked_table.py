@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
+from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -47,29 +48,43 @@ class MarkedTable:
         self.space = space
         self._own = scores
         self.ranker = shipped_ranker() if ranker is None else ranker
-        self._marks: dict[int, bool] = {}
+        self._answers: dict[int, bool | None] = {}
         self._similar: Floats32 = np.empty((len(KERNELS), 0, len(scores)), dtype=np.float32)
         self._places: list[int] = []  # the rows whose similarities are known
 
     @property
-    def marks(self) -> Mapping[int, bool]:
-        """Whether each marked row is an outlier."""
-        return self._marks
+    def marks(self) -> Mapping[int, bool | None]:
+        """The answers by row: an outlier, none, or unsure (None), in the order they were given."""
+        return MappingProxyType(self._answers)
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether there is an answer other than unsure."""
+        return bool(self._marks)
+
+    @property
+    def _marks(self) -> dict[int, bool]:
+        """The answers that are learned from."""
+        return {row: answer for row, answer in self._answers.items() if answer is not None}
 
     def mark(self, marks: Mapping[int, bool | None]) -> None:
-        """Mark rows as outliers or not; None removes a mark."""
-        for row, answer in marks.items():
-            if answer is None:
-                self._marks.pop(row, None)
-            else:
-                self._marks[row] = answer
+        """Mark rows as outliers or not; None is for unsure, from which nothing is learned."""
+        self._answers.update(marks)
+        self._forget_scores()
+
+    def unmark(self, row: int) -> None:
+        """Remove the mark of a row."""
+        del self._answers[row]
+        self._forget_scores()
+
+    def _forget_scores(self) -> None:
         for name in ("_learned", "features", "scores", "state", "left"):
             self.__dict__.pop(name, None)
 
     def copy(self) -> Self:
         """Return a table with the same marks, which later marks do not change."""
         other = copy(self)
-        other.__dict__ |= {"_marks": dict(self._marks), "_places": list(self._places)}
+        other.__dict__ |= {"_answers": dict(self._answers), "_places": list(self._places)}
         return other
 
     @cached_property
@@ -121,13 +136,16 @@ class MarkedTable:
 
     def threshold(self) -> float:
         """Return the score above which as many rows are flagged as outliers are expected."""
-        n_outliers = sum(self._marks.values())
-        most = len(self._own) - (len(self._marks) - n_outliers)
-        n_flagged = min(max(n_outliers + round(self.left.estimate), n_outliers, 1), most)
+        marks = self._marks
+        n_outliers = sum(marks.values())
+        most = len(self._own) - (len(marks) - n_outliers)
+        n_flagged = min(n_outliers + round(self.left.estimate), most)
         falling = np.sort(self.scores)[::-1]
-        if n_flagged >= len(falling):
+        if n_flagged == 0:
+            return float(np.nextafter(falling[0], np.inf))
+        if n_flagged == len(falling):
             return float(np.nextafter(falling[-1], -np.inf))
-        return float((falling[n_flagged - 1] + falling[n_flagged]) / 2) if n_flagged else np.inf
+        return float((falling[n_flagged - 1] + falling[n_flagged]) / 2)
 
     def score(self, rows: Rows, own: Scores) -> Scores:
         """Score new rows, whose scores by the pick are ``own``."""
@@ -145,8 +163,9 @@ class MarkedTable:
 
     @cached_property
     def _learned(self) -> tuple[MarkedRows, list[int]]:
-        used = _thinned(self._marks)
-        answers = [self._marks[row] for row in used]
+        marks = self._marks
+        used = _thinned(marks)
+        answers = [marks[row] for row in used]
         return MarkedRows(self.space, used, answers, self._similar_to(used)), used
 
     def _similar_to(self, used: list[int]) -> Floats32:
@@ -157,13 +176,15 @@ class MarkedTable:
             found = similarities(self.space, rows, rows[np.asarray(new, dtype=np.intp)])
             self._similar = np.concatenate([self._similar, found], axis=1)
             self._places += new
-        if self._places == used:
-            return self._similar
-        return self._similar[:, [self._places.index(row) for row in used]]
+        if self._places != used:
+            self._similar = self._similar[:, [self._places.index(row) for row in used]]
+            self._places = list(used)
+        return self._similar
 
     def _with_marks(self, scores: Scores) -> Scores:
-        answers = np.array(list(self._marks.values()), dtype=np.bool_)
-        places = np.array(list(self._marks), dtype=np.intp)
+        marks = self._marks
+        answers = np.array(list(marks.values()), dtype=np.bool_)
+        places = np.array(list(marks), dtype=np.intp)
         low, high = float(scores.min()), float(scores.max())
         placed = scores.copy()
         placed[places[answers]] += high - low + 1.0
@@ -175,12 +196,12 @@ def _thinned(marks: Mapping[int, bool]) -> list[int]:
     """Return the rows that are learned from: all, or an even choice of both kinds."""
     if len(marks) <= MOST_MARKS:
         return list(marks)
-    kinds = [[row for row, answer in marks.items() if answer is kind] for kind in (True, False)]
-    fewer = min(kinds, key=len)
+    # sorted, so that the choice does not depend on the order of the marks
+    kinds = [sorted(row for row in marks if marks[row] is kind) for kind in (True, False)]
+    fewer, more = sorted(kinds, key=len)
     quota = min(len(fewer), MOST_MARKS // 2)
     kept: list[int] = []
-    for rows in kinds:
-        count = quota if rows is fewer else MOST_MARKS - quota
+    for rows, count in ((fewer, quota), (more, MOST_MARKS - quota)):
         places: npt.NDArray[np.intp] = np.linspace(0, len(rows) - 1, count).astype(np.intp)
-        kept += [rows[place] for place in dict.fromkeys(places.tolist())] if count else []
+        kept += [rows[place] for place in places]
     return sorted(kept)

@@ -58,10 +58,12 @@ def match_marks(
     for mark in marks:
         if _is_at_its_number(mark, contents, path):
             positions[mark] = (mark.row or 1) - 1
+    taken = set(positions.values())
     places = _places(contents.keys or ())
     for mark in marks:
-        if mark not in positions and mark.key and len(places[mark.key]) == 1:
-            positions[mark] = places[mark.key][0]
+        same = places[mark.key] if mark not in positions and mark.key else []
+        if len(same) == 1 and same[0] not in taken:
+            positions[mark] = same[0]
     taken = set(positions.values())
     places = _places(contents.hashes)
     for mark in marks:
@@ -70,8 +72,8 @@ def match_marks(
             positions[mark] = free[0]
             taken.add(free[0])
     if marks and not positions:
-        what = f"belongs to another table: none of its {counted(len(marks), 'mark')} matches a row"
-        remedy = "name the marks file of this table with --marks"
+        what = "belongs to another table, or every row has changed: none of its marks matches a row"
+        remedy = "name the marks file of this table with --marks, or its column of ids with --id"
         raise BadFile(path, what, remedy=remedy)
     rows: dict[int, Mark] = {}
     for mark in marks:

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from metaod.artifacts import BadArtifact, read_container, write_container
+from metaod.errors import BadParameter
 from metaod.learners import FlatForest, StateReader
 from metaod.models import Matrix
 from metaod.review._features import FEATURES
@@ -49,12 +50,17 @@ class Ranker:
             arrays |= {f"{name}.{key}": value for key, value in state.items()}
         return document, arrays
 
+    @staticmethod
+    def is_current(document: Mapping[str, Any]) -> bool:
+        """Whether plain data of a ranker is of this version and of the same features."""
+        return bool(document.get("version") == _VERSION and document.get("features") == _NAMES)
+
     @classmethod
     def from_parts(
         cls, document: Mapping[str, Any], arrays: Mapping[str, Any], *, where: str
     ) -> Self:
         """Restore what :meth:`to_parts` returned; BadArtifact if it does not fit together."""
-        if document.get("version") != _VERSION or document.get("features") != _NAMES:
+        if not cls.is_current(document):
             what = "holds what another version of metaod learned of reviews"
             raise BadArtifact(where, what, remedy="learn the marks again")
         forests = {}
@@ -97,6 +103,9 @@ def predict(forest: FlatForest, features: Floats32) -> Matrix:
 
     For 100,000 rows this takes a tenth of the time and no memory beside the result.
     """
+    if features.ndim != 2 or features.shape[1] != forest.n_features:
+        legal = f"a matrix with {forest.n_features} columns"
+        raise BadParameter("predict", "features", legal, f"shape {features.shape}")
     found = np.zeros((len(features), forest.n_outputs))
     _descend(
         features, forest.roots, forest.feature, forest.threshold, forest.left, forest.right,

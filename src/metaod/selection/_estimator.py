@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from metaod.artifacts import Artifact
-from metaod.errors import UserError
+from metaod.errors import BadParameter, UserError
 from metaod.models import ModelSpec, Scores, check_n_jobs
 from metaod.review import ReviewLoop, checked_marks
 from metaod.selection._candidates import Constraints, Models, Pick
@@ -146,6 +146,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self,
         X: Any,
         y: object = None,  # noqa: ARG002 - scikit-learn's signature
+        *,
         marks: "Mapping[int, bool | None] | None" = None,
     ) -> Self:
         """Pick a model for the table and fit it; learn from marks if there are any.
@@ -157,7 +158,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         y : ignored
         marks : mapping of int to bool or None, optional
             What is known of rows, by their positions: True for an outlier, False for none, None for
-            unsure, which is ignored. See :class:`metaod.Review`.
+            unsure, from which nothing is learned. See :class:`metaod.Review`.
         """
         check_contamination(self.contamination)  # before anything that takes long
         check_n_jobs(self.n_jobs, owner="MetaOD")
@@ -165,7 +166,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         table = self._checked(X, reset=True)
         preparation = Preparation(**{name: getattr(self, name) for name in ROLE_NAMES})
         prepared = preparation.fit_transform(table)
-        known = _known_marks(marks, len(prepared.X))
+        every_row = np.ones(len(prepared.X), dtype=np.bool_)
+        known = checked_marks({} if marks is None else marks, every_row, "MetaOD")
         constraints = Constraints(self.space, self.exclude, self.max_seconds, pick=self.pick)
         selection = make_selection(prepared, self.learner, constraints, seed, owner="MetaOD")
         fitted = fit_selection(
@@ -266,11 +268,11 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self,
         X: Any,
         y: object = None,
+        *,
         marks: "Mapping[int, bool | None] | None" = None,
-        **_: object,
     ) -> npt.NDArray[np.int64]:
         """Fit to the table and return -1 for its outliers, 1 for the other rows."""
-        self.fit(X, y, marks)
+        self.fit(X, y, marks=marks)
         return np.where(self.labels_ == 1, -1, 1)
 
     def __sklearn_tags__(self) -> Any:
@@ -393,15 +395,20 @@ class Review(ReviewLoop):
         random_state: "int | np.random.RandomState | None" = 0,
         **options: Any,
     ) -> None:
-        self._model = X if isinstance(X, MetaOD) else MetaOD(random_state=random_state, **options)
-        if self._model is not X:
-            self._model.fit(X)
-        check_is_fitted(self._model)
-        fitted = self._model.fitted_
-        self._pick = fitted.pick if isinstance(fitted, MarkedFit) else fitted
-        super().__init__(marked_table(self._pick), askable)
+        if not isinstance(X, MetaOD):
+            X = MetaOD(random_state=random_state, **options).fit(X)
+        elif options:
+            legal = "absent, because the estimator is fitted already"
+            name, value = next(iter(options.items()))
+            raise BadParameter("Review", name, legal, value)
+        check_is_fitted(X)
+        self._model: MetaOD = X
+        fitted = X.fitted_
         if isinstance(fitted, MarkedFit):
-            self.tell_many(fitted.table.marks)
+            self._pick, table = fitted.pick, fitted.table.copy()
+        else:
+            self._pick, table = fitted, marked_table(fitted)
+        super().__init__(table, askable)
 
     @property
     def flags(self) -> npt.NDArray[np.bool_]:
@@ -420,11 +427,6 @@ class Review(ReviewLoop):
         if not self._table.marks:
             return self._pick
         return MarkedFit.of(self._pick, self._table.copy(), self._model.contamination)
-
-
-def _known_marks(marks: Any, n_rows: int) -> dict[int, bool]:
-    checked = checked_marks(marks or {}, np.ones(n_rows, dtype=np.bool_), "MetaOD")
-    return {row: answer for row, answer in checked.items() if answer is not None}
 
 
 def _learner_name(learner: "str | PathLike[str] | Artifact") -> str:

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
+
 from metaod.models import Matrix, Scores
 from metaod.review import MarkedTable, Ranker, RowSpace
 from metaod.selection._fitting import Fitted
@@ -21,14 +24,26 @@ class MarkedFit(Fitted):
     def of(cls, pick: Fitted, table: MarkedTable, share: Contamination) -> Self:
         """Take the scores of a marked table; flag a share of its rows, or as many as expected."""
         scores = table.scores
-        threshold = table.threshold() if share == "auto" else threshold_of(scores, share)
+        if share != "auto":
+            threshold = threshold_of(scores, share)
+        else:
+            threshold = table.threshold() if table.is_learned else pick.threshold
         rest = (threshold, pick.seed, pick.notes)
         return cls(pick.detector, pick.X, scores, *rest, pick=pick, table=table)
 
     @property
     def marks(self) -> Mapping[int, bool]:
         """The marked rows that it has learned from; True for an outlier."""
-        return self.table.marks
+        answers = self.table.marks.items()
+        return {row: answer for row, answer in answers if answer is not None}
+
+    def find(self, X: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """Do the same as for a pick; of equal training rows, a marked one is found."""
+        places, is_known = super().find(X)
+        first, _ = super().find(self.X[list(self.marks)])
+        marked = dict(zip(first.tolist(), self.marks, strict=True))
+        found = [marked.get(place, place) for place in places.tolist()]
+        return np.array(found, dtype=np.intp), is_known
 
     def score_as_new(self, X: Matrix) -> Scores:
         """Score rows as if none of them were in the training table, nor marked."""
@@ -38,7 +53,7 @@ class MarkedFit(Fitted):
 
 def learn_marks(
     pick: Fitted,
-    marks: Mapping[int, bool],
+    marks: Mapping[int, bool | None],
     share: Contamination,
     ranker: Ranker | None = None,
 ) -> Fitted:

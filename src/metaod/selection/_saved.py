@@ -25,12 +25,14 @@ from metaod.review import Ranker
 from metaod.selection._candidates import check_pick
 from metaod.selection._fitting import Fitted, fit_models
 from metaod.selection._marked import MarkedFit, learn_marks
+from metaod.selection._select import check_seed
 from metaod.selection._threshold import check_contamination
 from metaod.tables import Preparation
 
 _KIND = "pick"
 # 2 has marks; a pick without marks is written as 1, which older versions of metaod read
 _VERSION, _WITHOUT_MARKS = 2, 1
+_UNSURE = -1
 _SAVE_AGAIN = "save the pick again"
 _WHAT_A_PICK_IS = "a pick is a file that 'metaod detect --save' or MetaOD.save wrote"
 
@@ -72,7 +74,8 @@ class SavedPick:
             marks = marked.table.marks
             document["review"], learned = marked.table.ranker.to_parts()
             arrays["marked_rows"] = np.array(list(marks), dtype=np.int64)
-            arrays["marked_outliers"] = np.array(list(marks.values()), dtype=np.bool_)
+            answers = [_UNSURE if answer is None else int(answer) for answer in marks.values()]
+            arrays["answers"] = np.array(answers, dtype=np.int8)
             arrays |= {f"review.{name}": array for name, array in learned.items()}
         write_container(path, document, arrays)
 
@@ -126,7 +129,8 @@ class SavedPick:
             raise ValueError("weights that are not positive, one a model")
         _refuse_costly(models, X.shape)
         feature_names = _feature_names(document, preparation)
-        share, seed = parameters["contamination"], int(document["seed"])
+        share = parameters["contamination"]
+        seed = check_seed(document["seed"], owner="the pick", legal="an int in [0, 2**32)")
         fitted = fit_models(
             models,
             X,
@@ -143,19 +147,25 @@ class SavedPick:
         return cls(fitted, preparation, feature_names, parameters)
 
 
-def _marks(arrays: Mapping[str, Any], n_rows: int) -> dict[int, bool]:
-    rows, outliers = arrays["marked_rows"], arrays["marked_outliers"]
-    legal = rows.dtype == np.int64 and outliers.dtype == np.bool_ and rows.ndim == 1
-    if not legal or rows.shape != outliers.shape or len(np.unique(rows)) != len(rows):
+def _marks(arrays: Mapping[str, Any], n_rows: int) -> dict[int, bool | None]:
+    rows, answers = arrays["marked_rows"], arrays["answers"]
+    legal = rows.dtype == np.int64 and answers.dtype == np.int8 and rows.ndim == 1
+    if not legal or rows.shape != answers.shape or len(np.unique(rows)) != len(rows):
         raise ValueError("marks that are not one a row")
     if not len(rows) or rows.min() < 0 or rows.max() >= n_rows:
         raise ValueError("marks of rows that do not exist")
-    return dict(zip(rows.tolist(), outliers.tolist(), strict=True))
+    meaning = {1: True, 0: False, _UNSURE: None}
+    if not set(answers.tolist()) <= set(meaning):
+        raise ValueError("marks that are neither yes, no nor unsure")
+    return dict(zip(rows.tolist(), map(meaning.get, answers.tolist()), strict=True))
 
 
-def _ranker(document: Mapping[str, Any], arrays: Mapping[str, Any]) -> Ranker:
+def _ranker(document: Mapping[str, Any], arrays: Mapping[str, Any]) -> Ranker | None:
+    """Return the ranker of the file; None, for the shipped one, if it has other features."""
     prefix = "review."
     own = {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}
+    if not Ranker.is_current(document["review"]):
+        return None
     return Ranker.from_parts(document["review"], own, where="the saved pick")
 
 
