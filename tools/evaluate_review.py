@@ -46,7 +46,13 @@ GOALS = {5: (0.10, 0.08), 10: (0.13, 0.05), 20: (0.17, 0.03), 40: (0.21, 0.03)}
 REVIEWED = 3
 """Of so many development tables one is reviewed."""
 ABLATIONS = {
-    "the pick and the models' ranks": ("pick", "prior", "lowest tail", "middle tail", "highest tail"),
+    "the pick and the models' ranks": (
+        "pick",
+        "prior",
+        "lowest tail",
+        "middle tail",
+        "highest tail",
+    ),
     "similarity by leaf": ("leaf", "process 0", "process 1", "process 2", "process 3", "rank"),
     "similarity by node": ("node",),
     "similarity by values": ("values",),
