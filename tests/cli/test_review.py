@@ -139,6 +139,7 @@ def test_piped_answers_are_written_and_counted(call, table, marks):
     assert answers_in(marks) == [(1, "yes"), (2, "no"), (3, "unsure"), (4, "yes"), (5, "unsure")]
     assert "answered 5 rows (2 outliers, 1 not, 2 unsure)\n" in out
     assert f"next: metaod detect {table} --marks {marks}\n" in out
+    assert "(with the options of this review, so that the ranking is the same)\n" in out
 
 
 def test_a_review_goes_on_where_it_stopped(call, table, marks):
@@ -161,6 +162,7 @@ def test_back_over_the_answers_of_an_earlier_review(call, table, marks):
     call("y\nn\n", table)
     out = call("b\ny\n", table)
     assert answers_in(marks) == [(1, "yes"), (2, "yes")]
+    assert "took back the answer for row 2; answer it again to keep it\n" in out
     assert "row 2   answered 1, outliers 1" in out
 
 

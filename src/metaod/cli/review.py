@@ -97,7 +97,12 @@ def review(
         try:
             ask_rows(out, session, table, model, batch)
         finally:
-            _print_end(out, session, path, "--example" if file is None else file)
+            defaults = {
+                name: value for name, (_, value) in {**PICKING, **COLUMNS, **READING}.items()
+            }
+            has_options = {**picking, **columns, **reading} != defaults
+            name = "--example" if file is None else file
+            _print_end(out, session, path, name, has_options=has_options)
 
 
 def _refuse_together(
@@ -144,7 +149,9 @@ def _print_start(
         out.print(f"{visible(str(path))}: {counted(n_marks, 'earlier answer')}", soft_wrap=True)
 
 
-def _print_end(out: "Console", session: Session, path: Path, table: str) -> None:
+def _print_end(
+    out: "Console", session: Session, path: Path, table: str, *, has_options: bool
+) -> None:
     marks = session.review.marks
     given = [answer for row, answer in marks.items() if row in session.new]
     n_yes, n_no = (sum(answer is meant for answer in given) for meant in (True, False))
@@ -156,6 +163,8 @@ def _print_end(out: "Console", session: Session, path: Path, table: str) -> None
         out.print(
             f"next: metaod detect {visible(names[0])} --marks {visible(names[1])}", soft_wrap=True
         )
+        if has_options:
+            out.print("(with the options of this review, so that the ranking is the same)")
 
 
 def _play(
