@@ -31,6 +31,8 @@ _KEYS = {"y": "yes", "n": "no", "?": "unsure"}
 _WITHDRAWN = "withdrawn"
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
 _WHAT_IT_IS = "a marks file is a CSV with the columns row and answer"
+_LONGEST_LINE = 100_000  # bytes; csv refuses longer fields
+_MOST_DIGITS = 15
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,9 @@ def _parse(data: bytes, path: "str | os.PathLike[str]") -> Marks:
 
 
 def _text(line: bytes, path: "str | os.PathLike[str]", number: int) -> str:
+    if len(line) > _LONGEST_LINE:
+        what = f"has a line of {len(line):,} bytes"
+        raise BadFile(path, what, line=number, remedy=_WHAT_IT_IS)
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -192,8 +197,8 @@ def _add(
 
 
 def _check_version(text: str, path: "str | os.PathLike[str]", line: int) -> None:
-    if not text.isdecimal() or int(text) < 1:
-        what = f"the version is {text!r}"
+    if not _is_count(text):
+        what = f"the version is {_short(text)}"
         raise BadFile(path, what, line=line, remedy="the line is damaged: mend or remove it")
     if int(text) > VERSION:
         what = f"is a marks file of version {text}, which is unknown"
@@ -202,10 +207,18 @@ def _check_version(text: str, path: "str | os.PathLike[str]", line: int) -> None
 
 def _row(text: str, path: "str | os.PathLike[str]", line: int) -> int:
     digits = text.removesuffix(".0")
-    if not digits.isdecimal() or int(digits) < 1:
-        what = f"{text!r} is not the number of a row"
+    if not _is_count(digits):
+        what = f"{_short(text)} is not the number of a row"
         raise BadFile(path, what, line=line, remedy="the first row below the header is row 1")
     return int(digits)
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and len(text) <= _MOST_DIGITS and int(text) >= 1
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 2 * _MOST_DIGITS else f"{text[:_MOST_DIGITS]}...")
 
 
 def two_marks(path: "str | os.PathLike[str]", first: Mark, second: Mark) -> BadFile:
