@@ -103,3 +103,8 @@ def test_numpy_answers_and_rows_are_taken(space, members):
     loop = ReviewLoop(MarkedTable(space, members.mean(axis=1)))
     loop.tell(np.int64(3), np.True_)
     assert loop.marks == {3: True}
+
+
+def test_a_review_says_how_far_it_has_come(loop):
+    loop.tell_many({3: True, 4: None})
+    assert repr(loop) == "<ReviewLoop: 600 rows, 2 answers, 1 outliers>"

@@ -29,6 +29,10 @@ class ReviewLoop:
         self._table = table
         self._askable = _checked_mask(askable, len(table.space.rows))
 
+    def __repr__(self) -> str:
+        counts = f"{self.n_rows:,} rows, {len(self.marks):,} answers, {self.found:,} outliers"
+        return f"<{type(self).__name__}: {counts}>"
+
     @property
     def n_rows(self) -> int:
         """Number of rows."""
