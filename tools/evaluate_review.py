@@ -183,8 +183,8 @@ def by_process(marked: MarkedTable) -> Scores:
 
 
 def by_doubt(marked: MarkedTable) -> Scores:
-    """Prefer rows whose log odds are near those of an even chance."""
-    return -np.abs(marked.scores) if marked.marks else marked.scores
+    """Ask about rows that may be outliers or not: the strategy "learn"."""
+    return marked.doubts
 
 
 def by_scores(marked: MarkedTable) -> Scores:
@@ -296,7 +296,7 @@ METHODS: dict[str, Any] = {
     "Review, 10 % wrong": partial(by_review, noise=0.10),
     "Review, 20 % wrong": partial(by_review, noise=0.20),
     "Review, outliers only": outliers_only,
-    "Review, asks where in doubt": partial(by_review, rank=by_doubt),
+    "Review, strategy learn": partial(by_review, rank=by_doubt),
     "Review, asks by its scores": partial(by_review, rank=by_scores),
     "Review, asks by the process": partial(by_review, rank=by_process),
     "process alone": partial(by_review, rank=by_process, measured=by_process),
@@ -308,7 +308,7 @@ METHODS: dict[str, Any] = {
     START: lambda table, _: without_marks(table, table.members.mean(axis=1)),
 }
 DEVELOPMENT = (
-    REVIEW, "Review, asks where in doubt", "Review, asks by its scores",
+    REVIEW, "Review, strategy learn", "Review, asks by its scores",
     "Review, asks by the process", "process alone", FOREST, START,
 )  # fmt: skip
 FINAL = tuple(name for name in METHODS if name not in DEVELOPMENT[1:4])

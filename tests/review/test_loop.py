@@ -108,3 +108,22 @@ def test_numpy_answers_and_rows_are_taken(space, members):
 def test_a_review_says_how_far_it_has_come(loop):
     loop.tell_many({3: True, 4: None})
     assert repr(loop) == "<ReviewLoop: 600 rows, 2 answers, 1 outliers>"
+
+
+def test_the_strategy_to_learn_asks_about_rows_that_may_be_outliers_or_not(space, members):
+    loops = [
+        ReviewLoop(MarkedTable(space, members.mean(axis=1)), strategy=strategy)
+        for strategy in ("found", "learn")
+    ]
+    for loop in loops:
+        assert loop.ask() == int(members.mean(axis=1).argmax())
+        loop.tell_many({0: True, 1: True, 25: False, 300: False})
+    found, learn = (loop.ask() for loop in loops)
+    scores = np.delete(np.abs(loops[0].scores), [0, 1, 25, 300])
+    assert abs(loops[1].scores[learn]) == scores.min()
+    assert loops[0].scores[found] > loops[0].scores[learn]
+
+
+def test_an_unknown_strategy_is_refused(marked):
+    with pytest.raises(BadParameter, match="strategy"):
+        ReviewLoop(marked, strategy="both")

@@ -12,6 +12,8 @@ from metaod.review._left import Left
 from metaod.review._marked_table import MarkedTable
 
 _OWNER = "Review"
+STRATEGIES = ("found", "learn")
+"""What questions may be for."""
 
 
 class ReviewLoop:
@@ -23,9 +25,14 @@ class ReviewLoop:
         The table, without marks.
     askable : array of bool, optional
         The rows that may be asked about; all by default.
+    strategy : {"found", "learn"}, default="found"
+        What questions are for: outliers, or a better ranking of the rows that are not asked about.
     """
 
-    def __init__(self, table: MarkedTable, askable: Any = None) -> None:
+    def __init__(self, table: MarkedTable, askable: Any = None, strategy: str = "found") -> None:
+        if strategy not in STRATEGIES:
+            raise BadParameter(_OWNER, "strategy", STRATEGIES, strategy)
+        self._strategy = strategy
         self._table = table
         self._askable = _checked_mask(askable, len(table.space.rows))
 
@@ -42,7 +49,8 @@ class ReviewLoop:
         """Return the position of the row to look at next; with ``n``, a list of up to n rows.
 
         Of the rows without an answer it is one that is probably an outlier: the ranking decides,
-        with some weight for rows that are unlike the marked ones.
+        with some weight for rows that are unlike the marked ones. With the strategy "learn" it is
+        one that may be an outlier or not.
         """
         if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
             raise BadParameter(_OWNER, "n", "a whole number of at least 1", n)
@@ -51,7 +59,9 @@ class ReviewLoop:
         if not open_rows.any():
             what = f"all {int(self._askable.sum())} rows that may be asked about have an answer"
             raise UserError(what, where=_OWNER, remedy="use the scores, or allow more rows")
-        order = np.argsort(-self._table.questions, kind="stable")
+        table = self._table
+        worth = table.questions if self._strategy == "found" else table.doubts
+        order = np.argsort(-worth, kind="stable")
         found = order[open_rows[order]][: 1 if n is None else n]
         return int(found[0]) if n is None else found.tolist()
 

@@ -104,6 +104,14 @@ class MarkedTable:
     def _predicted(self, features: Floats32, rows: Rows) -> Scores:
         return predict(self.ranker.rows, features)[:, 0] + _CAUTION * rows.pick
 
+    @property
+    def doubts(self) -> Scores:
+        """How much is learned of each row: most where its log odds are even; without marks, scores.
+
+        The odds are up to a constant of the table; this works all the same (docs/review.md).
+        """
+        return -np.abs(self.scores) if self._marks else self._own
+
     @cached_property
     def features(self) -> Floats32:
         """The features of the rows, by which marks are learned; there is at least one mark."""

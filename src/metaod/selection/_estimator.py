@@ -179,16 +179,16 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self.notes_ = (*table.warnings, *self.notes_)
         return self
 
-    def review(self, askable: Any = None) -> "Review":
+    def review(self, askable: Any = None, strategy: str = "found") -> "Review":
         """Start a review of the training table, with the marks that were given to ``fit``.
 
         Parameters
         ----------
-        askable : array of bool, optional
-            The rows that may be asked about and marked; all by default.
+        askable, strategy
+            As in :class:`metaod.Review`.
         """
         check_is_fitted(self)
-        return Review(self, askable=askable)
+        return Review(self, askable=askable, strategy=strategy)
 
     def score_samples(self, X: Any) -> Scores:
         """Return minus the detector's scores of rows, each scored against the training table.
@@ -371,6 +371,10 @@ class Review(ReviewLoop):
         The table, which MetaOD is fitted to; or a fitted estimator.
     askable : array of bool, optional
         The rows that may be asked about and marked; all by default.
+    strategy : {"found", "learn"}, default="found"
+        What questions are for. "found" asks about rows that are probably outliers. "learn" asks
+        about rows that may be outliers or not: it finds half as many, and ranks the other rows of
+        numeric tables better.
     random_state : int, RandomState or None, default=0
         Seed of MetaOD.
     **options
@@ -392,6 +396,7 @@ class Review(ReviewLoop):
         X: Any,
         *,
         askable: Any = None,
+        strategy: str = "found",
         random_state: "int | np.random.RandomState | None" = 0,
         **options: Any,
     ) -> None:
@@ -408,7 +413,7 @@ class Review(ReviewLoop):
             self._pick, table = fitted.pick, fitted.table.copy()
         else:
             self._pick, table = fitted, marked_table(fitted)
-        super().__init__(table, askable)
+        super().__init__(table, askable, strategy)
 
     @property
     def flags(self) -> npt.NDArray[np.bool_]:
