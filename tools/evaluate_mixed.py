@@ -25,14 +25,13 @@ from threadpoolctl import threadpool_limits
 
 from metaod.errors import UserError
 from metaod.history import average_precision, final_origins, iter_folder
-from metaod.lab import bootstrap_intervals
-from metaod.models import COMMITTEE, ModelSpec, average_of
+from metaod.lab import FOREST, bootstrap_intervals
+from metaod.models import COMMITTEE, average_of
 from metaod.selection import MetaOD
 from metaod.store import Store, performance_matrix
 from metaod.tables import prepare
 
 FOLDER = Path(__file__).parents[1] / "results" / "mixed"
-IFOREST = ModelSpec("IForest", {"n_estimators": 100, "max_features": 1.0})
 TRIALS = 5
 N_TABLES = 60
 """Numeric tables that irrelevant text is added to."""
@@ -94,7 +93,7 @@ def numeric_columns(folder: Path) -> None:
 
 def iforest_scores(X: Scores, seed: int, fixed: Any = None) -> Scores:
     """Scores of PyOD's default isolation forest."""
-    scores: Scores = IFOREST.to_pyod(random_state=seed, fixed=fixed).fit(X).decision_scores_
+    scores: Scores = FOREST.to_pyod(random_state=seed, fixed=fixed).fit(X).decision_scores_
     return scores
 
 
@@ -165,7 +164,7 @@ def rebuilt_cells(path: Path) -> None:
     last = origins.isin(final_origins())
     for part, here in (("final", last), ("development", ~last)):
         for title, P in (("shipped", old[here]), ("rebuilt", new[here])):
-            forest = P[IFOREST.id]
+            forest = P[FOREST.id]
             gain = P[average_of(*COMMITTEE).id].fillna(forest) - forest
             low, high = bootstrap_intervals(gain.to_frame(), origins[here])[0]
             figure = f"committee - IForest() {gain.mean():+.4f} [{low:+.4f}, {high:+.4f}]"

@@ -4,8 +4,9 @@
 
 DATASETS and MIXED are folders of labelled datasets with their lists. One table of each origin is
 reviewed, with at most 3,000 rows; its labels play the reviewer. WORK keeps what is finished: a run
-that was stopped goes on where it was. WORK also gets the rankers that tools/evaluate_review.py
-measures: one for each of five folds of the development origins, and one for the final origins.
+that was stopped goes on where it was. Use a new folder if the code or the tables have changed. WORK
+also gets the rankers that tools/evaluate_review.py measures: one for each of five folds of the
+development origins, and one for the final origins.
 Takes about half an hour on two cores. Needs the extra ``lab``.
 """
 

@@ -1,9 +1,28 @@
 """Fixtures for the tests of all commands."""
 
 import pytest
+import typer
+from made_selection import selecting
+
+from metaod.cli.detect import detect
+from metaod.selection import _estimator as estimator
 
 
 @pytest.fixture(autouse=True)
 def wide_screen(monkeypatch):
     """Print as to a pipe, 200 columns wide, whatever terminal the tests run in."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def call_detect(capsys, monkeypatch):
+    """Call ``metaod detect`` with a pick that needs no learner; return what it printed."""
+    monkeypatch.setattr(estimator, "make_selection", selecting())
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(detect)
+
+    def run(*arguments):
+        app(args=list(map(str, arguments)), standalone_mode=False)
+        return capsys.readouterr()
+
+    return run

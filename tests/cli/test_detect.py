@@ -8,13 +8,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 from made_selection import MODELS, selecting
 from rich.cells import cell_len
 
 from metaod.cli import detect as command
 from metaod.cli import writing
-from metaod.cli.detect import detect
 from metaod.errors import BadParameter, UserError
 from metaod.models import ModelSpec, average_of
 from metaod.selection import _estimator as estimator
@@ -30,16 +28,8 @@ FRAME = pd.DataFrame(
 
 
 @pytest.fixture
-def call(capsys, monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", selecting())
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(detect)
-
-    def run(*arguments):
-        app(args=list(map(str, arguments)), standalone_mode=False)
-        return capsys.readouterr()
-
-    return run
+def call(call_detect):
+    return call_detect
 
 
 @pytest.fixture

@@ -5,25 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import typer
-from made_selection import selecting
 from sklearn.metrics import average_precision_score
-
-from metaod.cli.detect import detect
-from metaod.selection import _estimator as estimator
 
 
 @pytest.fixture
-def call(capsys, monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", selecting())
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(detect)
-
-    def run(*arguments):
-        app(args=list(map(str, arguments)), standalone_mode=False)
-        return capsys.readouterr().out
-
-    return run
+def call(call_detect):
+    return lambda *arguments: call_detect(*arguments).out
 
 
 def write(path, seed=0, *, outliers=(3, 8, 20)):

@@ -5,10 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import typer
-from made_selection import selecting
 
-from metaod.cli.detect import detect
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
 from metaod.review import Mark, MarksFile, RowContents
 from metaod.selection import _estimator as estimator
@@ -22,16 +19,8 @@ FRAME.loc[[20, 40], "b"] = 9.0
 
 
 @pytest.fixture
-def call(capsys, monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", selecting())
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(detect)
-
-    def run(*arguments):
-        app(args=list(map(str, arguments)), standalone_mode=False)
-        return capsys.readouterr()
-
-    return run
+def call(call_detect):
+    return call_detect
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def test_several_models_are_the_outputs_of_one_forest(data):
     X, y = data
     models = [
         HistGradientBoostingRegressor(max_iter=n, early_stopping=False).fit(X, y * n + X[:, 2])
-        for n in (5, 5)
+        for n in (5, 8)
     ]
     expected = np.column_stack([model.predict(X) for model in models])
     np.testing.assert_allclose(FlatForest.from_boosting(*models).predict(X), expected, rtol=1e-9)

@@ -16,7 +16,7 @@ from metaod.lab._review_training import (
     samples,
     untrained_ranker,
 )
-from metaod.lab._reviews import CHECKPOINTS, ReviewTable, make_tables, play
+from metaod.lab._reviews import CHECKPOINTS, FOREST, ReviewTable, by_process, make_tables, play
 from metaod.lab._running import Candidate, run_protocol
 from metaod.lab._statistics import average_ranks, bootstrap_intervals
 from metaod.lab._tables import summary_table
@@ -35,6 +35,7 @@ from metaod.lab.testbeds._folder import LeftOut, Manifest, Member, read_manifest
 
 __all__ = [
     "CHECKPOINTS",
+    "FOREST",
     "KINDS",
     "PROTOCOLS",
     "Candidate",
@@ -61,6 +62,7 @@ __all__ = [
     "build_childsets",
     "build_poc",
     "build_st",
+    "by_process",
     "catalogue",
     "draw_results",
     "evaluate_testbed",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod.lab._reviews import ReviewTable
+from metaod.lab._reviews import ReviewTable, by_process
 from metaod.learners import FlatForest, origin_folds
 from metaod.models import Matrix, Scores
 from metaod.review import COVERAGE, FEATURES, STATE_FEATURES, MarkedTable, Ranker
@@ -49,16 +49,12 @@ def samples(table: ReviewTable, generator: np.random.Generator) -> Iterator[Samp
         open_rows[row] = False
         marked.mark({row: bool(table.y[row] == 1) ^ (noise > 0 and generator.random() < noise)})
         if n_answers <= _ASKED_ONE_BY_ONE or n_answers % 4 == 0 or n_answers in _SAMPLED:
-            scores = _process(marked)
+            scores = by_process(marked)
         if n_answers in _SAMPLED:
             yield from _sample(table, marked, scores, generator)
     marked = table.marked(ranker)
     marked.mark(_unasked(table, generator))
-    yield from _sample(table, marked, _process(marked), generator)
-
-
-def _process(marked: MarkedTable) -> Scores:
-    return np.asarray(marked.features[:, FEATURES.index("process 1")], dtype=np.float64)
+    yield from _sample(table, marked, by_process(marked), generator)
 
 
 def _unasked(table: ReviewTable, generator: np.random.Generator) -> dict[int, bool]:
@@ -80,8 +76,9 @@ def _sample(
 ) -> Iterator[Sample]:
     """Yield a sample of the rows that are not marked, if there is an outlier among them.
 
-    Which rows are taken depends on scores, not on labels: labels must not tell in a sample that a
-    high score is no outlier.
+    Rows with high scores are taken whatever their labels are: if high scores were drawn among the
+    others only, a sample would say that a high score is no outlier. Of the rest some outliers and
+    some others are drawn, which stand for all of their kind.
     """
     rest = np.flatnonzero(marked.is_unmarked)
     if not table.y[rest].any():

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Self
 
@@ -12,8 +13,16 @@ import numpy.typing as npt
 from metaod.errors import UserError
 from metaod.history import FolderEntry, average_precision
 from metaod.lab._injection import KINDS, Injection
-from metaod.models import COMMITTEE, Matrix, ModelSpec, Scores, ScoreScale, score_models
-from metaod.review import MarkedTable, Ranker, RowSpace
+from metaod.models import (
+    COMMITTEE,
+    REPAIRABLE,
+    Matrix,
+    ModelSpec,
+    Scores,
+    ScoreScale,
+    score_models,
+)
+from metaod.review import FEATURES, MarkedTable, Ranker, RowSpace
 from metaod.tables import prepare
 
 MOST_ROWS = 3000
@@ -23,7 +32,7 @@ MOST_INJECTED = 1500
 """Rows of a table with injected outliers, before they are added."""
 
 FOREST = ModelSpec("IForest", {"n_estimators": 100, "max_features": 1.0})
-"""PyOD's default isolation forest, which reviews are compared with."""
+"""PyOD's default isolation forest, which reviews and picks are compared with."""
 
 CHECKPOINTS = (0, 1, 2, 3, 5, 10, 20, 40, 80)
 """Numbers of answers after which a review is measured."""
@@ -94,7 +103,7 @@ class ReviewTable:
         members = []
         for spec in COMMITTEE:
             own = scores[spec]
-            if own is not None and np.isfinite(own).mean() > 0.99:
+            if own is not None and np.isfinite(own).mean() > 1 - REPAIRABLE:
                 members.append(ScoreScale.of(own, where=spec.id).bounded(own))
         forest = scores[FOREST]
         if not members or forest is None:
@@ -151,8 +160,8 @@ def play(
     *,
     noise: float = 0.0,
     batch: int = 1,
-    rank: Rank | None = None,
-    measured: Rank | None = None,
+    rank: Rank = attrgetter("questions"),
+    measured: Rank = attrgetter("scores"),
     seed: int = 0,
     checkpoints: Sequence[int] = CHECKPOINTS,
 ) -> list[Progress]:
@@ -168,9 +177,9 @@ def play(
         Share of wrong answers.
     batch : int, default=1
         Rows that are asked about at once.
-    rank : callable, optional
+    rank : callable
         The scores by which rows are asked about; by default the table's questions.
-    measured : callable, optional
+    measured : callable
         The scores that are measured; by default those of the marked table.
     seed : int, default=0
         Seed of the wrong answers, which differ from table to table.
@@ -187,14 +196,14 @@ def play(
     def measure(answers: int) -> None:
         left = marked.left
         expected = (left.low, left.estimate, left.high)
-        precision = table.precision((measured or _scores_of)(marked))
+        precision = table.precision(measured(marked))
         flagged = table.f1(marked.scores > marked.threshold())
         reached.append(Progress(answers, precision, found, n_outliers - found, expected, flagged))
 
     for checkpoint in checkpoints:
         while n_answers < checkpoint and open_rows.any():
             wanted = min(batch - n_answers % batch, checkpoint - n_answers)
-            scores = np.where(open_rows, (rank or _questions_of)(marked), -np.inf)
+            scores = np.where(open_rows, rank(marked), -np.inf)
             rows = np.argsort(-scores, kind="stable")[: min(wanted, int(open_rows.sum()))]
             answers = table.y[rows] == 1
             found += int(answers.sum())
@@ -206,12 +215,11 @@ def play(
     return reached
 
 
-def _scores_of(marked: MarkedTable) -> Scores:
-    return marked.scores
-
-
-def _questions_of(marked: MarkedTable) -> Scores:
-    return marked.questions
+def by_process(marked: MarkedTable) -> Scores:
+    """Score rows by the process on leaves alone, which has learned nothing from history."""
+    if not marked.is_learned:
+        return marked.scores
+    return np.asarray(marked.features[:, FEATURES.index("process 1")], dtype=np.float64)
 
 
 def make_tables(entries: Sequence[tuple[FolderEntry, str]], folder: Path) -> Iterator[Path]:

@@ -21,9 +21,7 @@ MOST_MARKS = 200
 _BLOCK = 20_000  # rows whose similarities to all marks are in memory at once
 # log odds of a row before any mark, from the tail of the pick's score: 5 % on average
 _PRIOR_ODDS = -4.0
-# weight of the pick's tail beside what is learned. After ten answers on development tables, 0, .1
-# and .2 have 4.8, 2.9 and 2.3 % of tables that lose more than .05; .1 costs .003 mean average
-# precision, .2 costs .006
+# weight of the pick's tail beside what is learned; docs/review.md has figures for others
 _CAUTION = 0.15
 # weight of the process's rank in the choice of a question: rows that are asked about by what is
 # learned alone are too much like the rows that are marked

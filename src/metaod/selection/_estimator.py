@@ -4,25 +4,24 @@ import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from metaod.artifacts import Artifact
 from metaod.errors import BadParameter, UserError
-from metaod.models import ModelSpec, Scores, check_n_jobs
+from metaod.models import Scores, check_n_jobs
 from metaod.review import ReviewLoop, checked_marks
 from metaod.selection._candidates import Constraints, Models, Pick
 from metaod.selection._fitting import Fitted, fit_selection
-from metaod.selection._inputs import as_table, is_plain, seed_of
+from metaod.selection._inputs import checked_table, seed_of
 from metaod.selection._marked import MarkedFit, learn_marks, marked_table
 from metaod.selection._reasons import RowReasons, explain, row_places
-from metaod.selection._saved import SavedPick
+from metaod.selection._saved import SavedPick, plain_parameters
 from metaod.selection._select import Selection, make_selection
 from metaod.selection._threshold import Contamination, check_contamination
 from metaod.selection._trust import table_notes
@@ -32,10 +31,6 @@ from metaod.tables import (
     Names,
     Preparation,
     PreparedTable,
-    Roles,
-    Table,
-    read_table,
-    untyped_table,
 )
 
 
@@ -163,7 +158,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         check_contamination(self.contamination)  # before anything that takes long
         check_n_jobs(self.n_jobs, owner="MetaOD")
         seed = seed_of(self.random_state)
-        table = self._checked(X, reset=True)
+        table = checked_table(self, X, reset=True)
         preparation = Preparation(**{name: getattr(self, name) for name in ROLE_NAMES})
         prepared = preparation.fit_transform(table)
         every_row = np.ones(len(prepared.X), dtype=np.bool_)
@@ -243,7 +238,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         check_is_fitted(self)
         places = row_places(rows, self.fitted_)
         if places is None:
-            table = self._checked(rows, reset=False)
+            table = checked_table(self, rows, reset=False)
         elif hasattr(self, "_table"):
             table = self._table.take(places)
         else:
@@ -254,7 +249,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
 
     def _prepared(self, X: Any) -> PreparedTable:
         check_is_fitted(self)
-        return self.preparation_.transform(self._checked(X, reset=False))
+        return self.preparation_.transform(checked_table(self, X, reset=False))
 
     def decision_function(self, X: Any) -> Scores:
         """Return ``score_samples`` less ``offset_``: negative for outliers."""
@@ -289,57 +284,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         The file holds the training matrix: anyone who has it can read the values of the table.
         """
         check_is_fitted(self)
-        SavedPick(
-            self.fitted_,
-            self.preparation_,
-            [str(name) for name in getattr(self, "feature_names_in_", ())],
-            {
-                "learner": _learner_name(self.learner),
-                "pick": self.pick,
-                "contamination": check_contamination(self.contamination),
-                "exclude": _model_names(self.exclude),
-                "space": _model_names(self.space),
-                "max_seconds": None if self.max_seconds is None else float(self.max_seconds),
-            },  # roles of columns are parameters of the preparation
-        ).write(path)
-
-    def _checked(self, X: Any, *, reset: bool) -> Table:
-        """Return the table, after a check that its columns are those of the training table."""
-        roles = {name: getattr(self, name) for name in ROLE_NAMES}
-        unused = Roles.of(roles, owner="MetaOD").is_unused
-        if is_plain(X):
-            # scikit-learn refuses what is no table; values are not restricted
-            checks = {"dtype": None, "ensure_all_finite": False}
-            least = 2 if reset else 1
-            array = validate_data(self, X, reset=reset, ensure_min_samples=least, **checks)
-            if reset:
-                return read_table(array, unused=unused)
-            return self._by_position(untyped_table(array))
-        table = as_table(X, unused, typed=reset)
-        # the names of a sparse matrix's columns are the reader's
-        named = table.frame.to_numpy() if hasattr(type(X), "tocsr") else table.frame
-        if not reset and self._has_names(named):
-            # columns in any order, and without those that are not used
-            needed = {item.name for item in self.preparation_.record_.columns if item.is_used}
-            absent = needed.difference(table.frame.columns)
-            names = [name for name in self.feature_names_in_ if name not in absent]
-            validate_data(self, pd.DataFrame(columns=names), reset=False, skip_check_array=True)
-            return table
-        validate_data(self, named, reset=reset, skip_check_array=True)
-        return table if reset else self._by_position(table)
-
-    def _has_names(self, rows: Any) -> bool:
-        """Whether the training table and these rows are frames with text for names."""
-        names = getattr(rows, "columns", ())
-        is_fitted = hasattr(self, "feature_names_in_")
-        return is_fitted and len(names) > 0 and all(isinstance(name, str) for name in names)
-
-    def _by_position(self, table: Table) -> Table:
-        """Give a table the fitted names if one of both has none: scikit-learn has warned of it."""
-        fitted = [column.name for column in self.preparation_.record_.columns]
-        if set(map(str, table.frame.columns)) == set(fitted):
-            return table
-        return replace(table, frame=table.frame.set_axis(fitted, axis=1))
+        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        SavedPick(self.fitted_, self.preparation_, names, plain_parameters(self)).write(path)
 
     def _set_fitted(
         self, selection: Selection | None, preparation: Preparation, fitted: Fitted
@@ -432,18 +378,6 @@ class Review(ReviewLoop):
         if not self._table.marks:
             return self._pick
         return MarkedFit.of(self._pick, self._table.copy(), self._model.contamination)
-
-
-def _learner_name(learner: "str | PathLike[str] | Artifact") -> str:
-    return learner.manifest.learner if isinstance(learner, Artifact) else fspath(learner)
-
-
-def _model_names(models: Models | None) -> str | list[str] | None:
-    if models is None or isinstance(models, str):
-        return models
-    if isinstance(models, ModelSpec):
-        return models.id
-    return [model.id if isinstance(model, ModelSpec) else str(model) for model in models]
 
 
 def load(path: "str | PathLike[str]") -> MetaOD:

@@ -1,17 +1,68 @@
 """Check and read what a user gives to the estimator."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from metaod.selection._select import check_seed
-from metaod.tables import PreparedTable, Table, is_file, read_table, untyped_table
+from metaod.tables import (
+    ROLE_NAMES,
+    PreparedTable,
+    Roles,
+    Table,
+    is_file,
+    read_table,
+    untyped_table,
+)
 
 
-def as_table(X: Any, unused: Callable[[str], bool], *, typed: bool) -> Table:
+def checked_table(model: Any, X: Any, *, reset: bool) -> Table:
+    """Read a table for an estimator, after a check that its columns are those of training."""
+    roles = {name: getattr(model, name) for name in ROLE_NAMES}
+    unused = Roles.of(roles, owner="MetaOD").is_unused
+    if is_plain(X):
+        # scikit-learn refuses what is no table; values are not restricted
+        checks = {"dtype": None, "ensure_all_finite": False}
+        least = 2 if reset else 1
+        array = validate_data(model, X, reset=reset, ensure_min_samples=least, **checks)
+        if reset:
+            return read_table(array, unused=unused)
+        return _by_position(model, untyped_table(array))
+    table = _as_table(X, unused, typed=reset)
+    # the names of a sparse matrix's columns are the reader's
+    named = table.frame.to_numpy() if hasattr(type(X), "tocsr") else table.frame
+    if not reset and _have_names(model, named):
+        # columns in any order, and without those that are not used
+        needed = {item.name for item in model.preparation_.record_.columns if item.is_used}
+        absent = needed.difference(table.frame.columns)
+        names = [name for name in model.feature_names_in_ if name not in absent]
+        validate_data(model, pd.DataFrame(columns=names), reset=False, skip_check_array=True)
+        return table
+    validate_data(model, named, reset=reset, skip_check_array=True)
+    return table if reset else _by_position(model, table)
+
+
+def _have_names(model: Any, rows: Any) -> bool:
+    """Whether the training table and these rows are frames with text for names."""
+    names = getattr(rows, "columns", ())
+    is_fitted = hasattr(model, "feature_names_in_")
+    return is_fitted and len(names) > 0 and all(isinstance(name, str) for name in names)
+
+
+def _by_position(model: Any, table: Table) -> Table:
+    """Give a table the fitted names if one of both has none: scikit-learn has warned of it."""
+    fitted = [column.name for column in model.preparation_.record_.columns]
+    if set(map(str, table.frame.columns)) == set(fitted):
+        return table
+    return replace(table, frame=table.frame.set_axis(fitted, axis=1))
+
+
+def _as_table(X: Any, unused: Callable[[str], bool], *, typed: bool) -> Table:
     """Read a table; new rows keep their text, which the fitted preparation reads row by row."""
     if isinstance(X, Table):
         return X

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from metaod.artifacts import (
+    Artifact,
     BadArtifact,
     NewerArtifact,
     library_versions,
@@ -22,7 +23,7 @@ from metaod.artifacts import (
 from metaod.errors import UserError
 from metaod.models import ModelSpec, Scores, expected_costs, total_cost, why_too_costly
 from metaod.review import Ranker
-from metaod.selection._candidates import check_pick
+from metaod.selection._candidates import Models, check_pick
 from metaod.selection._fitting import Fitted, fit_models
 from metaod.selection._marked import MarkedFit, learn_marks
 from metaod.selection._select import check_seed
@@ -145,6 +146,27 @@ class SavedPick:
         fitted = replace(fitted, threshold=float(document["threshold"]), notes=notes)
         fitted = _compared(fitted, scores, document, path)
         return cls(fitted, preparation, feature_names, parameters)
+
+
+def plain_parameters(model: Any) -> dict[str, Any]:
+    """Return an estimator's parameters as plain data; roles are those of the preparation."""
+    learner = model.learner
+    return {
+        "learner": learner.manifest.learner if isinstance(learner, Artifact) else fspath(learner),
+        "pick": model.pick,
+        "contamination": check_contamination(model.contamination),
+        "exclude": _model_names(model.exclude),
+        "space": _model_names(model.space),
+        "max_seconds": None if model.max_seconds is None else float(model.max_seconds),
+    }
+
+
+def _model_names(models: Models | None) -> str | list[str] | None:
+    if models is None or isinstance(models, str):
+        return models
+    if isinstance(models, ModelSpec):
+        return models.id
+    return [model.id if isinstance(model, ModelSpec) else str(model) for model in models]
 
 
 def _marks(arrays: Mapping[str, Any], n_rows: int) -> dict[int, bool | None]:
