@@ -388,8 +388,8 @@ def test_a_second_writer_waits_and_then_says_why_it_cannot(tmp_path):
 # what a killed writer leaves
 
 
-@pytest.fixture
-def killed(tmp_path):
+@pytest.fixture(params=["in the middle", "header before pages"])
+def killed(tmp_path, request):
     """The two files as they are in the middle of a transaction that has reached the disk."""
     path = tmp_path / "alive.db"
     with filled_store(path) as store:
@@ -400,11 +400,18 @@ def killed(tmp_path):
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("PRAGMA cache_size = 1")
         writer.execute("BEGIN IMMEDIATE")
+        writer.execute("PRAGMA user_version = 7")  # so that the journal holds the first page
         writer.execute("UPDATE evaluations SET ap = 0.125 WHERE state = 'ok'")
         writer.execute("UPDATE datasets SET name = printf('%.5000c', 'x')")
         for name in ("alive.db", "alive.db-journal"):
             shutil.copy(tmp_path / name, folder / name)
         writer.execute("ROLLBACK")
+    if request.param == "header before pages":
+        with (folder / "alive.db").open("r+b") as file:
+            file.seek(28)
+            n_pages = int.from_bytes(file.read(4))
+            file.seek(28)
+            file.write((n_pages + 100).to_bytes(4))
     return folder / "alive.db", expected
 
 

@@ -109,7 +109,7 @@ class StoreLocation:
         try:
             yield
         except DBAPIError as error:
-            explained = _explain(error, str(self)) if self.is_sqlite else None
+            explained = _explain(error.orig, str(self)) if self.is_sqlite else None
             if not self.is_sqlite and isinstance(error, OperationalError):
                 what = f"the database server answered: {error.orig}"
                 remedy = "check that it runs and that you may write to it"
@@ -209,21 +209,48 @@ def check_file(path: Path, *, read_only: bool) -> None:
             raise UserError("cannot be written", where=str(target), remedy=remedy)
 
 
+def _read_header(path: Path) -> tuple[int, int]:
+    """Return the application's number and the size of a page.
+
+    SQLite reads them: opening and closing the file here would release the locks of another
+    connection of this process.
+    """
+
+    def read(parameter: str) -> tuple[int, int]:
+        with closing(sqlite3.connect(f"{path.as_uri()}?{parameter}", uri=True)) as connection:
+            (found,) = connection.execute("PRAGMA application_id").fetchone()
+            (page,) = connection.execute("PRAGMA page_size").fetchone()
+        return found, page
+
+    try:
+        # leaves the journal unread: a file that is no store is not altered
+        return read("immutable=1")
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
+            raise
+        # A writer that is at work or was killed may have counted pages in the header that it has
+        # not written yet. Wait for it, or undo its transaction.
+        return read("mode=rw")
+
+
 def _check_header(path: Path) -> None:
     check_plain_file(path, remedy=_OTHER_FILE)
     if path.stat().st_size == 0:
         raise BadFile(path, "is an empty file, not a store", remedy=f"delete it, or {_OTHER_FILE}")
-    # Read by SQLite: opening and closing the file here would release the locks of another
-    # connection of this process; "immutable" leaves the journal unread.
     try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as connection:
-            (found,) = connection.execute("PRAGMA application_id").fetchone()
-            (page,) = connection.execute("PRAGMA page_size").fetchone()
+        found, page = _read_header(path)
     except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CANTOPEN:
+        code = getattr(error, "sqlite_errorcode", 0)
+        primary = code & 0xFF
+        if primary == sqlite3.SQLITE_CANTOPEN:
             remedy = "check that you may read it"
             raise BadFile(path, "cannot be opened", remedy=remedy) from error
-        raise BadFile(path, f"is not a store: {error.args[0]}", remedy=_OTHER_FILE) from error
+        if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+            raise BadFile(path, f"is not a store: {error.args[0]}", remedy=_OTHER_FILE) from error
+        explained = _explain(error, str(path))
+        if explained is None:
+            raise
+        raise explained from error
     if found != APPLICATION_ID:
         what = "is not a store but another program's SQLite database"
         raise BadFile(path, what, remedy=_OTHER_FILE)
@@ -257,12 +284,12 @@ _MESSAGES = {
 }
 
 
-def _explain(error: DBAPIError, where: str) -> UserError | None:
+def _explain(error: BaseException | None, where: str) -> UserError | None:
     """Return an error that the user can correct; None where it is a defect of this package."""
-    code = getattr(error.orig, "sqlite_errorcode", 0)
+    code = getattr(error, "sqlite_errorcode", 0)
     # the last eight bits are the primary code, the others its variant
     primary = code & 0xFF
     if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return BadFile(where, f"is damaged: {error.orig}", remedy=_RESTORE)
+        return BadFile(where, f"is damaged: {error}", remedy=_RESTORE)
     what, remedy = _MESSAGES.get(code) or _MESSAGES.get(primary) or (None, None)
     return None if what is None else UserError(what, where=where, remedy=remedy)
