@@ -99,7 +99,7 @@ golden:
 # renews the versions that CI installs, from what is newest today
 constraints:
 	rm -rf .venv-newest && $(PYTHON) -m venv .venv-newest
-	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,rivals]"
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,docs,rivals]"
 	{ sed -n '/^#/p' constraints.txt; .venv-newest/bin/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt && rm -rf .venv-newest
 

@@ -11,7 +11,7 @@ from time import process_time
 
 import numpy as np
 
-from metaod.selection import MetaOD
+from metaod.detection import MetaOD
 
 SHAPES = ((500, 8), (2_000, 20), (10_000, 20), (2_000, 200))
 N_ROWS = 100

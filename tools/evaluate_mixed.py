@@ -23,11 +23,11 @@ import pandas as pd
 from evaluate_selector import CHOSEN, Bench, figures
 from threadpoolctl import threadpool_limits
 
+from metaod.detection import MetaOD
 from metaod.errors import UserError
 from metaod.history import average_precision, final_origins, iter_folder
 from metaod.lab import FOREST, bootstrap_intervals
 from metaod.models import COMMITTEE, average_of
-from metaod.selection import MetaOD
 from metaod.store import Store, performance_matrix
 from metaod.tables import prepare
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metaod.selection import MetaOD, Review
+from metaod.detection import MetaOD, Review
 
 FIRST = 3
 RESAMPLES = 2_000

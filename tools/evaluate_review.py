@@ -25,6 +25,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 from train_review import Training, folds
 
+from metaod.detection import estimated_share, threshold_of
 from metaod.history import MIXED_COLLECTIONS
 from metaod.lab import (
     CHECKPOINTS,
@@ -37,7 +38,6 @@ from metaod.lab import (
 )
 from metaod.models import Scores
 from metaod.review import FEATURES, Ranker
-from metaod.selection import estimated_share, threshold_of
 
 RESULTS = Path(__file__).parents[1] / "results" / "review"
 BATCHED = (0, 5, 10, 20, 40, 80)

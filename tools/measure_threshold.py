@@ -17,10 +17,10 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from metaod.detection._threshold import USUAL_SHARE, clear_gap, estimated_share
 from metaod.history import average_precision, final_origins, iter_folder, shipped_datasets
 from metaod.history._references import AverageScores
 from metaod.models import COMMITTEE, CellState, ModelSpec, Scored, average_of, score_models
-from metaod.selection._threshold import USUAL_SHARE, clear_gap, estimated_share
 from metaod.store import ScoreCache
 
 Scores = npt.NDArray[np.float64]

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from metaod.detection import run_adengine
 from metaod.history import iter_folder, measure
-from metaod.selection import run_adengine
 from metaod.tables import prepare
 
 RANDOM = {"IForest", "LODA", "INNE", "CBLOF", "AutoEncoder", "VAE", "DeepSVDD"}

@@ -10,25 +10,26 @@ import metaod.errors  # noqa: F401 - refuses the original distribution in the sa
 from metaod._version import __version__
 
 if TYPE_CHECKING:
+    from metaod.detection import MetaOD, Review, compare, load
     from metaod.history import fingerprint
     from metaod.lab import catalogue, load_dataset
     from metaod.metafeatures import extract
     from metaod.models import ModelSpec, model_space, register_family
-    from metaod.selection import MetaOD, Review, Selection, compare, load, select
+    from metaod.selection import Selection, select
     from metaod.tables import Preparation, Table, load_example, prepare, read_table
 
 _HOMES = {
-    "MetaOD": "metaod.selection",
+    "MetaOD": "metaod.detection",
     "ModelSpec": "metaod.models",
     "Preparation": "metaod.tables",
-    "Review": "metaod.selection",
+    "Review": "metaod.detection",
     "Selection": "metaod.selection",
     "Table": "metaod.tables",
     "catalogue": "metaod.lab",
-    "compare": "metaod.selection",
+    "compare": "metaod.detection",
     "extract": "metaod.metafeatures",
     "fingerprint": "metaod.history",
-    "load": "metaod.selection",
+    "load": "metaod.detection",
     "load_dataset": "metaod.lab",
     "load_example": "metaod.tables",
     "model_space": "metaod.models",

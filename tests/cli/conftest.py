@@ -5,7 +5,7 @@ import typer
 from made_selection import selecting
 
 from metaod.cli.detect import detect
-from metaod.selection import _estimator as estimator
+from metaod.detection import _estimator as estimator
 
 
 @pytest.fixture(autouse=True)

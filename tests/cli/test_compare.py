@@ -9,8 +9,8 @@ import typer
 from made_selection import selecting
 
 from metaod.cli.compare import compare
+from metaod.detection import _estimator as estimator
 from metaod.errors import UserError
-from metaod.selection import _estimator as estimator
 
 MEASURES = ("ap", "roc_auc", "precision_at_n")
 

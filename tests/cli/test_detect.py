@@ -12,11 +12,11 @@ from made_selection import MODELS, selecting
 from rich.cells import cell_len
 
 from metaod.cli import detect as command
-from metaod.cli import writing
+from metaod.cli import targets
+from metaod.detection import _estimator as estimator
+from metaod.detection import load
 from metaod.errors import BadParameter, UserError
 from metaod.models import ModelSpec, average_of
-from metaod.selection import _estimator as estimator
-from metaod.selection import load
 
 FRAME = pd.DataFrame(
     {
@@ -210,7 +210,7 @@ def test_all_tables_must_exist_before_the_first_is_fitted(call, table, tmp_path,
 def test_a_read_only_folder_is_refused_first(call, table, tmp_path, monkeypatch):
     monkeypatch.setattr(estimator, "make_selection", None)
     # as root may write anywhere: the system's answer is made up
-    monkeypatch.setattr(writing.os, "access", lambda *_: False)
+    monkeypatch.setattr(targets.os, "access", lambda *_: False)
     with pytest.raises(UserError, match="folder cannot be written"):
         call(table, "-o", tmp_path / "scored.csv")
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metaod.detection import _estimator as estimator
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
 from metaod.review import Mark, MarksFile, RowContents
-from metaod.selection import _estimator as estimator
 from metaod.tables import read_table
 
 RNG = np.random.default_rng(0)

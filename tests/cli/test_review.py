@@ -22,9 +22,9 @@ from sklearn.metrics import average_precision_score
 from metaod.cli import review as command
 from metaod.cli.main import main
 from metaod.cli.review_session import read_answers
+from metaod.detection import _estimator as estimator
 from metaod.errors import UserError
 from metaod.review import MarksFile, read_marks
-from metaod.selection import _estimator as estimator
 
 QUESTION = "outlier? y yes, n no, ? unsure, b back, q quit: "
 

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_selecting import averages_artifact, table
 
+from metaod.detection import MetaOD, load
 from metaod.errors import BadParameter, UserError
 from metaod.history import shipped_matrix, shipped_training_data
 from metaod.models import COMMITTEE, average_of, expected_costs, members_of, total_cost
-from metaod.selection import MetaOD, load, select
+from metaod.selection import select
 from metaod.selection._candidates import Constraints
 from metaod.selection._committee import COMMITTEE_ID, CommitteePick
 

@@ -9,6 +9,8 @@ from made_costs import expected_cost
 from made_selecting import AVERAGES, MODELS, averages_artifact, averages_data, table
 
 from metaod.artifacts import Artifact
+from metaod.detection import MetaOD, load
+from metaod.detection._fitting import fit_selection
 from metaod.errors import BadParameter, UserError
 from metaod.history import train
 from metaod.learners import learner_names, make_learner
@@ -24,8 +26,7 @@ from metaod.models import (
     total_cost,
     unregister_family,
 )
-from metaod.selection import MetaOD, load, select
-from metaod.selection._fitting import fit_selection
+from metaod.selection import select
 
 X = table(seed=70)
 NEW = table(12, seed=71)

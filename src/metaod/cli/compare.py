@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from metaod.selection import Compared
+    from metaod.detection import Compared
     from metaod.tables import Table
 
 _COMMAND = "metaod compare"
@@ -51,8 +51,8 @@ def compare(
     ROC AUC, and precision at n, the share of outliers among the n top rows of a
     table with n outliers.
     """
-    from metaod.selection import checked_label
-    from metaod.selection import compare as measure_methods
+    from metaod.detection import checked_label
+    from metaod.detection import compare as measure_methods
 
     options = {**selection_options(picking), **columns}
     compared: list[tuple[Table, tuple[Compared, ...]]] = []
@@ -101,7 +101,7 @@ def comparison_grid(rows: "Sequence[Compared]") -> "Grid":
 
 def _print_means(out: "Console", tables: "Sequence[Sequence[Compared]]") -> None:
     """Print the mean over the tables on which every method has measures."""
-    from metaod.selection import mean_measures
+    from metaod.detection import mean_measures
 
     whole = [rows for rows in tables if all(row.measures is not None for row in rows)]
     if not whole:

@@ -1,8 +1,6 @@
-"""The result of ``metaod detect``, and how it is shown on the screen."""
+"""How ``metaod detect`` shows its result on the screen."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from metaod.cli.compare import comparison_grid
@@ -11,104 +9,19 @@ from metaod.cli.select import print_notes, print_pick, print_warnings
 from metaod.errors import counted
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     from rich.console import Console
 
-    from metaod.selection import Compared, RowReasons, Selection
-    from metaod.tables import PreparationRecord, Table
+    from metaod.detection import Detection
 
 _LONGEST_CELL = 20  # characters of a cell on the screen: 19-digit ids fit
-_LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
 _GUTTER = 3  # between two columns of a grid
 _SCREEN = 80
 _LEAST_WHY = 30  # characters for what sets a row apart
 _WHY_LINES = 2
 
 
-@dataclass(frozen=True)
-class UsedMarks:
-    """Answers by row, counted from 0, notes about their file, and the marks that match no row."""
-
-    answers: dict[int, bool | None]
-    notes: tuple[str, ...] = ()
-    unmatched: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Count the marks, as plain data; unsure ones are not used."""
-        answers = list(self.answers.values())
-        n_yes, n_no = answers.count(True), answers.count(False)
-        kinds = {"outliers": n_yes, "others": n_no, "unsure": len(answers) - n_yes - n_no}
-        return {"used": n_yes + n_no, **kinds, "unmatched": list(self.unmatched)}
-
-    def sentence(self) -> str:
-        """Say how many marks are used."""
-        found = self.to_dict()
-        kinds = f"{counted(found['outliers'], 'outlier')}, {found['others']} not"
-        unsure = f"; {found['unsure']} unsure" if found["unsure"] else ""
-        return f"learned from {counted(found['used'], 'mark')} ({kinds}){unsure}"
-
-
-@dataclass(frozen=True, eq=False)
-class Detection:
-    """A table, the scores of its rows, and the selection unless the pick was a saved one."""
-
-    table: "Table"
-    scores: "npt.NDArray[np.float64]"
-    threshold: float
-    weights: dict[str, float]
-    notes: tuple[str, ...]
-    record: "PreparationRecord"
-    selection: "Selection | None" = None
-    top_n: int | None = None
-    compared: "tuple[Compared, ...]" = ()  # on the label, if there is one
-    marks: UsedMarks | None = None
-    explain: "Callable[[npt.NDArray[np.intp]], list[RowReasons]]" = lambda _: []
-    why: list[str] | None = None  # reasons to write, a text for each row
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Why the pick may be unreliable, and how new rows differ from those of a saved pick."""
-        own = () if self.selection is None else self.selection.trust.warnings
-        return (*own, *self.record.drift_warnings())
-
-    @cached_property
-    def flags(self) -> "npt.NDArray[np.int64]":
-        """1 for outliers, 0 for the other rows."""
-        if self.top_n is None:
-            return (self.scores > self.threshold).astype("int64")
-        return (self.order.argsort() < self.top_n).astype("int64")
-
-    @cached_property
-    def gap(self) -> tuple[int, float, float] | None:
-        """Rows above a clear gap in the scores, and the scores at its ends; or None.
-
-        Marked outliers are far above all other rows, so with marks a gap tells nothing.
-        """
-        if self.marks is not None:
-            return None
-        from metaod.selection import clear_gap
-
-        n_above = clear_gap(self.scores)
-        if n_above is None:
-            return None
-        above, below = self.scores[self.order[n_above - 1 : n_above + 1]].tolist()
-        return n_above, above, below
-
-    @cached_property
-    def order(self) -> "npt.NDArray[np.intp]":
-        """Places of the rows, the most outlying first; equal scores as in the table."""
-        return (-self.scores).argsort(kind="stable")
-
-    @cached_property
-    def ranks(self) -> "npt.NDArray[np.int64]":
-        """1 for the most outlying row; equal scores share the smallest of their ranks."""
-        ordered = -self.scores[self.order]
-        return ordered.searchsorted(-self.scores, side="left").astype("int64") + 1
-
-
 def print_detection(
-    out: "Console", found: Detection, top: int, *, verbose: bool, is_written: bool
+    out: "Console", found: "Detection", top: int, *, verbose: bool, is_written: bool
 ) -> None:
     """Print the pick, the warnings, how many rows are flagged, and the most outlying ones."""
     size = f"{counted(found.table.n_rows, 'row')} × {counted(found.table.n_columns, 'column')}"
@@ -141,7 +54,7 @@ def print_detection(
         out.print(f"... and {counted(hidden, 'more flagged row')}{hint}")
 
 
-def _about_gap(found: Detection) -> str:
+def _about_gap(found: "Detection") -> str:
     """Say whether the scores tell how many rows stand out."""
     if found.gap is None:
         return "no clear gap: scores fall off smoothly, so the number of flags is a convention"
@@ -150,7 +63,7 @@ def _about_gap(found: Detection) -> str:
     return f"clear gap: rank {n_above} scores {above:.4g}, rank {n_above + 1} {below:.4g}{hint}"
 
 
-def _top_rows(found: Detection, top: int, width: int) -> Any:
+def _top_rows(found: "Detection", top: int, width: int) -> Any:
     """Return the most outlying rows, with their names and what sets them apart."""
     places = found.order[:top]
     shown = [("rank", [str(found.ranks[place]) for place in places])]
@@ -172,7 +85,7 @@ def _top_rows(found: Detection, top: int, width: int) -> Any:
     return listing
 
 
-def _reasons(found: Detection, places: Any) -> list[list[str]]:
+def _reasons(found: "Detection", places: Any) -> list[list[str]]:
     """Describe what sets rows apart, with the cells as the file has them."""
     original = found.table.original
     texts = {} if original is None else original.texts(places.tolist())
@@ -188,7 +101,7 @@ def _reasons(found: Detection, places: Any) -> list[list[str]]:
     return described
 
 
-def _naming_columns(found: Detection, places: Any) -> list[tuple[str, list[str]]]:
+def _naming_columns(found: "Detection", places: Any) -> list[tuple[str, list[str]]]:
     """Return the cells of the columns that the user says name the rows."""
     names = [column.name for column in found.record.columns if column.role == "id"]
     frame, original = found.table.frame, found.table.original
@@ -222,21 +135,10 @@ def _width(name: str, cells: Sequence[str]) -> int:
 
 
 def shown_cell(value: Any, text: str = "") -> str:
-    """Write a cell as in the file if it is not a number of many digits."""
-    import pandas as pd
+    """Return a cell for the screen: as in the file, shortened."""
+    from metaod.detection import cell_text
 
-    from metaod.tables import number_text
-
-    text = text.strip()
-    is_number = isinstance(value, float) and not pd.isna(value)
-    if text and (len(text) <= _LONGEST_NUMBER or not is_number):
-        return _short(text)
-    if pd.isna(value):
-        return ""
-    shown = number_text(value) if isinstance(value, float) else str(value)
-    # a date without a time of day
-    shown = shown.removesuffix(" 00:00:00") if isinstance(value, pd.Timestamp) else shown
-    return _short(shown)
+    return _short(cell_text(value, text))
 
 
 def _short(text: str) -> str:

@@ -18,14 +18,14 @@ from metaod.cli.options import (
     picking_messages,
     selection_options,
 )
-from metaod.cli.review_session import Session, ask_rows
+from metaod.cli.review_session import ask_rows
 from metaod.cli.screen import console, grid, visible
 from metaod.errors import UserError, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metaod.selection import MetaOD
+    from metaod.detection import MetaOD, ReviewSession
     from metaod.tables import Table
 
 _COMMAND = "metaod review"
@@ -85,6 +85,7 @@ def review(
     if plays:
         _play(out, table, _fitted(table, options), answers or 10, batch, picking["seed"])
         return
+    from metaod.detection import ReviewSession
     from metaod.review import MarksFile, RowContents, match_marks
 
     path = _beside(file or table.source) if marks is None else Path(marks).expanduser()
@@ -93,7 +94,7 @@ def review(
         matched = match_marks(opened.found.marks, contents, path)
         _print_start(out, table, path, [*opened.found.notes, matched.note()], len(matched.rows))
         model = _fitted(table, options)
-        session = Session(model, opened, matched, contents)
+        session = ReviewSession(model, opened, matched, contents)
         try:
             ask_rows(out, session, table, model, batch)
         finally:
@@ -131,7 +132,7 @@ def _beside(table: str) -> Path:
 
 
 def _fitted(table: "Table", options: dict[str, Any]) -> "MetaOD":
-    from metaod.selection import MetaOD
+    from metaod.detection import MetaOD
 
     with picking_messages(options["learner"]):
         return MetaOD(**options).fit(table)
@@ -150,7 +151,7 @@ def _print_start(
 
 
 def _print_end(
-    out: "Console", session: Session, path: Path, table: str, *, has_options: bool
+    out: "Console", session: "ReviewSession", path: Path, table: str, *, has_options: bool
 ) -> None:
     marks = session.review.marks
     given = [answer for row, answer in marks.items() if row in session.new]
@@ -171,8 +172,8 @@ def _play(
     out: "Console", table: "Table", model: "MetaOD", n_answers: int, batch: int, seed: int
 ) -> None:
     """Let the label answer about half of the rows, and measure the ranking of the others."""
+    from metaod.detection import checked_label
     from metaod.history import measure
-    from metaod.selection import checked_label
 
     label = checked_label(table)
     asked = _half(label, seed)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaod.detection._fitting import Fitted
 from metaod.models import Matrix
-from metaod.selection._fitting import Fitted
 from metaod.tables import SURPRISAL_UNIT, Preparation, ReadRows
 
 _MOST_REFERENCES = 2000  # rows among which similar ones are looked for

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from metaod.cli import formats, writing
-from metaod.cli.detection import Detection
-from metaod.cli.writing import Choice, check_target, targets_of, write_scored
+from metaod.cli.targets import targets_of
+from metaod.detection import Choice, Detection, check_target, write_scored
+from metaod.detection import _formats as formats
 from metaod.errors import UserError
 from metaod.tables import read_table
 
@@ -276,7 +276,7 @@ def test_ranks_and_flags_of_the_highest():
     found = Detection(None, np.array([1.0, 3.0, 3.0, 2.0]), 0.0, {}, (), None, top_n=1)
     assert found.flags.tolist() == [0, 1, 0, 0]
     assert found.ranks.tolist() == [4, 1, 1, 3]
-    assert writing.Choice().rows_of(found) is None
+    assert Choice().rows_of(found) is None
 
 
 def test_formulas_are_copied_or_written_as_text(tmp_path):

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.detection._fitting import Fitted
+from metaod.detection._inputs import is_plain
+from metaod.detection._usual_cells import ChangedRows, UsualCells
 from metaod.errors import BadParameter, UserError
 from metaod.models import Matrix, Scores
 from metaod.review import Cell, RowView, in_own_units
-from metaod.selection._fitting import Fitted
-from metaod.selection._inputs import is_plain
-from metaod.selection._usual_cells import ChangedRows, UsualCells
 from metaod.tables import Preparation, ReadRows, Table, number_text
 
 _OWNER = "MetaOD.explain_rows"

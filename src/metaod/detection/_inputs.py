@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from metaod.selection._select import check_seed
+from metaod.selection import check_seed
 from metaod.tables import (
     ROLE_NAMES,
     PreparedTable,

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from metaod.detection import check_contamination
+from metaod.detection._threshold import USUAL_SHARE, clear_gap, estimated_share, threshold_of
 from metaod.errors import BadParameter
-from metaod.selection import check_contamination
-from metaod.selection._threshold import USUAL_SHARE, clear_gap, estimated_share, threshold_of
 
 RNG = np.random.default_rng(0)
 FINITE = st.floats(-1e200, 1e200, allow_nan=False, allow_subnormal=False)

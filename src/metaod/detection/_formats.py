@@ -9,6 +9,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from metaod.errors import MissingExtra, UserError
 
 _BATCH = 2**14
@@ -68,9 +72,6 @@ def write_jsonl(cells: Any, stream: BinaryIO) -> None:
 
 def write_parquet(cells: Any, stream: BinaryIO) -> None:
     """Write Parquet; columns of mixed values as text."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     if not isinstance(cells, pa.Table):
         columns = {str(name): _arrow_column(cells[name]) for name in cells.columns}
         cells = pa.table(columns)
@@ -80,8 +81,8 @@ def write_parquet(cells: Any, stream: BinaryIO) -> None:
 def write_xlsx(cells: Any, stream: BinaryIO) -> None:
     """Write a workbook of one sheet; needs openpyxl."""
     check_openpyxl()
-    from openpyxl import Workbook
-    from openpyxl.cell import WriteOnlyCell
+    from openpyxl import Workbook  # noqa: PLC0415 - an extra
+    from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415 - an extra
 
     book = Workbook(write_only=True)
     sheet = book.create_sheet("scored")
@@ -120,7 +121,7 @@ NOT_COMPRESSED = (".xlsx", ".parquet")
 def check_openpyxl() -> None:
     """Raise MissingExtra if workbooks cannot be written."""
     try:
-        import openpyxl  # noqa: F401 - an extra
+        import openpyxl  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
         needed_for = "writing XLSX workbooks"
         raise MissingExtra("openpyxl", extra="excel", needed_for=needed_for) from error
@@ -195,9 +196,6 @@ def _xlsx_value(value: Any) -> Any:
 
 def _without_rounding(cells: Any) -> Any:
     """Turn columns of whole numbers and decimals into text if doubles would round them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not isinstance(cells, pa.Table):
         wide = [
             name
@@ -219,8 +217,6 @@ def _without_rounding(cells: Any) -> Any:
 
 
 def _arrow_column(column: Any) -> Any:
-    import pyarrow as pa
-
     try:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import metaod
+from metaod.detection import MetaOD
 from metaod.errors import UserError
-from metaod.selection import MetaOD
 
 PLAIN = "KNN(n_neighbors=100, method=largest)"
 AVERAGE = [PLAIN, "COPOD()"]

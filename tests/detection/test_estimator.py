@@ -15,12 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from metaod.detection import MetaOD, load
+from metaod.detection import _estimator as estimator
+from metaod.detection._fitting import fit_selection
 from metaod.errors import BadParameter, UserError
 from metaod.models import SpecDetector
-from metaod.selection import MetaOD, load
-from metaod.selection import _estimator as estimator
 from metaod.selection._candidates import Constraints
-from metaod.selection._fitting import fit_selection
 from metaod.selection._select import make_selection
 from metaod.tables import read_table
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from made_selection import MODELS, MadeSelection
 
+from metaod.detection._fitting import _RowIndex, fit_models, fit_selection
+from metaod.detection._threshold import estimated_share
 from metaod.errors import BadParameter, UserError
 from metaod.models import (
     AverageDetector,
@@ -13,8 +15,6 @@ from metaod.models import (
     register_family,
     unregister_family,
 )
-from metaod.selection._fitting import _RowIndex, fit_models, fit_selection
-from metaod.selection._threshold import estimated_share
 from metaod.tables import prepare
 
 RNG = np.random.default_rng(0)

@@ -11,9 +11,9 @@ from sklearn.pipeline import make_pipeline
 
 import metaod
 from metaod.artifacts import read_container, write_container
+from metaod.detection import MetaOD, Review, load
+from metaod.detection import _estimator as estimator
 from metaod.errors import BadFile, BadParameter
-from metaod.selection import MetaOD, Review, load
-from metaod.selection import _estimator as estimator
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(

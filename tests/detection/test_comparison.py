@@ -8,11 +8,11 @@ from made_selecting import artifact, table
 from pyod.models.iforest import IForest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from metaod.detection import MetaOD, compare, compare_with_forest, run_adengine
+from metaod.detection import _comparison as comparison
+from metaod.detection._comparison import compare_forest
 from metaod.errors import BadParameter, UserError
 from metaod.history import Measures
-from metaod.selection import MetaOD, compare, compare_with_forest, run_adengine
-from metaod.selection import _comparison as comparison
-from metaod.selection._comparison import compare_forest
 from metaod.tables import Table, prepare, read_table
 
 LEARNER = artifact("global_best")

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from metaod.detection import MetaOD, load
 from metaod.errors import UserError
-from metaod.selection import MetaOD, load
 
 N = 600
 

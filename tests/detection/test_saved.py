@@ -9,11 +9,11 @@ import pytest
 from made_selection import MODELS, selecting
 
 from metaod.artifacts import read_container, write_container
+from metaod.detection import MetaOD, load
+from metaod.detection import _estimator as estimator
+from metaod.detection import _saved as saved
 from metaod.errors import BadFile, UserError
 from metaod.models import AverageDetector, ModelSpec, SpecDetector, average_of
-from metaod.selection import MetaOD, load
-from metaod.selection import _estimator as estimator
-from metaod.selection import _saved as saved
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(

@@ -7,10 +7,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from metaod.detection._fitting import Fitted
+from metaod.detection._threshold import Contamination, threshold_of
 from metaod.models import Matrix, Scores
 from metaod.review import MarkedTable, Ranker, RowSpace
-from metaod.selection._fitting import Fitted
-from metaod.selection._threshold import Contamination, threshold_of
 
 
 @dataclass(frozen=True, eq=False)

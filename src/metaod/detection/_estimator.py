@@ -13,18 +13,16 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from metaod.artifacts import Artifact
+from metaod.detection._fitting import Fitted, fit_selection
+from metaod.detection._inputs import checked_table, seed_of
+from metaod.detection._marked import MarkedFit, learn_marks, marked_table
+from metaod.detection._reasons import RowReasons, explain, row_places
+from metaod.detection._saved import SavedPick, plain_parameters
+from metaod.detection._threshold import Contamination, check_contamination
 from metaod.errors import BadParameter, UserError
 from metaod.models import Scores, check_n_jobs
 from metaod.review import ReviewLoop, checked_marks
-from metaod.selection._candidates import Constraints, Models, Pick
-from metaod.selection._fitting import Fitted, fit_selection
-from metaod.selection._inputs import checked_table, seed_of
-from metaod.selection._marked import MarkedFit, learn_marks, marked_table
-from metaod.selection._reasons import RowReasons, explain, row_places
-from metaod.selection._saved import SavedPick, plain_parameters
-from metaod.selection._select import Selection, make_selection
-from metaod.selection._threshold import Contamination, check_contamination
-from metaod.selection._trust import table_notes
+from metaod.selection import Constraints, Models, Pick, Selection, make_selection, table_notes
 from metaod.tables import (
     ROLE_NAMES,
     Drift,

@@ -20,14 +20,13 @@ from metaod.artifacts import (
     read_container,
     write_container,
 )
+from metaod.detection._fitting import Fitted, fit_models
+from metaod.detection._marked import MarkedFit, learn_marks
+from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
 from metaod.models import ModelSpec, Scores, expected_costs, total_cost, why_too_costly
 from metaod.review import Ranker
-from metaod.selection._candidates import Models, check_pick
-from metaod.selection._fitting import Fitted, fit_models
-from metaod.selection._marked import MarkedFit, learn_marks
-from metaod.selection._select import check_seed
-from metaod.selection._threshold import check_contamination
+from metaod.selection import Models, check_pick, check_seed
 from metaod.tables import Preparation
 
 _KIND = "pick"

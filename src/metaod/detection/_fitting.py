@@ -8,6 +8,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from metaod.detection._threshold import (
+    TOO_MANY_TIES,
+    Contamination,
+    check_contamination,
+    estimated_share,
+    threshold_of,
+)
 from metaod.errors import UserError
 from metaod.models import (
     AverageDetector,
@@ -18,14 +25,7 @@ from metaod.models import (
     SpecDetector,
     members_of,
 )
-from metaod.selection._select import Selection
-from metaod.selection._threshold import (
-    TOO_MANY_TIES,
-    Contamination,
-    check_contamination,
-    estimated_share,
-    threshold_of,
-)
+from metaod.selection import Selection
 
 Fixed = npt.NDArray[np.bool_] | None  # which columns are in fixed units; None for no column
 

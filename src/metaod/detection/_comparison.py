@@ -13,11 +13,11 @@ import numpy.typing as npt
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, Measures, measure
 from metaod.models import Matrix, Scores
-from metaod.selection._explanation import family_names
+from metaod.selection import family_names
 from metaod.tables import Table, read_table
 
 if TYPE_CHECKING:
-    from metaod.selection._estimator import MetaOD
+    from metaod.detection._estimator import MetaOD
 
 PICK, FOREST, ENGINE = "MetaOD's pick", "isolation forest", "PyOD's ADEngine"
 """The names of the compared methods."""
@@ -81,7 +81,7 @@ def compare(
     >>> [row.method for row in compare(metaod.load_example())]
     ["MetaOD's pick", 'isolation forest', "PyOD's ADEngine"]
     """
-    from metaod.selection._estimator import MetaOD  # noqa: PLC0415 - needs scikit-learn
+    from metaod.detection._estimator import MetaOD  # noqa: PLC0415 - needs scikit-learn
 
     if trials < 1:
         raise BadParameter("compare", "trials", "at least 1", trials)

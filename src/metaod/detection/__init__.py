@@ -1,0 +1,100 @@
+"""Detect outliers: the estimator, its results, marks, reasons, and files of all of them."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from metaod.detection._comparison import (
+        Compared,
+        checked_label,
+        compare,
+        compare_with_forest,
+        mean_measures,
+        run_adengine,
+    )
+    from metaod.detection._detect import apply_saved, detect_table, read_used_marks
+    from metaod.detection._detection import Detection, UsedMarks, cell_text
+    from metaod.detection._document import document, with_why
+    from metaod.detection._estimator import MetaOD, Review, load
+    from metaod.detection._reasons import Reason, RowReasons
+    from metaod.detection._session import ReviewSession
+    from metaod.detection._threshold import check_contamination, estimated_share, threshold_of
+    from metaod.detection._writing import (
+        ENDINGS,
+        Choice,
+        Target,
+        check_target,
+        ending_of,
+        write_scored,
+    )
+
+# each is imported when it is first used: the estimator needs scikit-learn
+_HOMES = {
+    "Choice": "_writing",
+    "Compared": "_comparison",
+    "Detection": "_detection",
+    "ENDINGS": "_writing",
+    "MetaOD": "_estimator",
+    "Reason": "_reasons",
+    "Review": "_estimator",
+    "ReviewSession": "_session",
+    "RowReasons": "_reasons",
+    "Target": "_writing",
+    "UsedMarks": "_detection",
+    "apply_saved": "_detect",
+    "cell_text": "_detection",
+    "check_contamination": "_threshold",
+    "check_target": "_writing",
+    "checked_label": "_comparison",
+    "compare": "_comparison",
+    "compare_with_forest": "_comparison",
+    "detect_table": "_detect",
+    "document": "_document",
+    "ending_of": "_writing",
+    "estimated_share": "_threshold",
+    "load": "_estimator",
+    "mean_measures": "_comparison",
+    "read_used_marks": "_detect",
+    "run_adengine": "_comparison",
+    "threshold_of": "_threshold",
+    "with_why": "_document",
+    "write_scored": "_writing",
+}
+
+__all__ = [
+    "ENDINGS",
+    "Choice",
+    "Compared",
+    "Detection",
+    "MetaOD",
+    "Reason",
+    "Review",
+    "ReviewSession",
+    "RowReasons",
+    "Target",
+    "UsedMarks",
+    "apply_saved",
+    "cell_text",
+    "check_contamination",
+    "check_target",
+    "checked_label",
+    "compare",
+    "compare_with_forest",
+    "detect_table",
+    "document",
+    "ending_of",
+    "estimated_share",
+    "load",
+    "mean_measures",
+    "read_used_marks",
+    "run_adengine",
+    "threshold_of",
+    "with_why",
+    "write_scored",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"metaod.detection.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,142 @@
+"""Pick a model for a table, fit it and score every row; or score with a saved pick."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from metaod.detection._comparison import compare_with_forest
+from metaod.detection._detection import Detection, UsedMarks
+from metaod.detection._estimator import MetaOD
+from metaod.detection._threshold import TOO_MANY_TIES, Contamination
+from metaod.errors import BadParameter, UserError
+from metaod.models import Matrix, Scores
+from metaod.review import RowContents, match_marks, read_marks
+from metaod.selection import table_notes
+from metaod.tables import PreparationRecord, Table
+
+
+def detect_table(
+    table: Table,
+    *,
+    contamination: Contamination = "auto",
+    top_n: int | None = None,
+    marks: UsedMarks | None = None,
+    **options: Any,
+) -> Detection:
+    """Pick a model for a table, fit it and score every row.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    contamination : "auto" or float, default="auto"
+        Share of outliers, as in :class:`metaod.MetaOD`.
+    top_n : int, optional
+        Flag exactly so many rows.
+    marks : UsedMarks, optional
+        Answers to learn from.
+    **options
+        Other parameters of :class:`metaod.MetaOD`.
+    """
+    share = contamination if top_n is None else _share_of(top_n, table)
+    model = MetaOD(contamination=share, **options)
+    model.fit(table, marks=None if marks is None else marks.answers)
+    record = model.preparation_.record_
+    found = _found(model, table, model.decision_scores_, model.notes_, record, top_n)
+    return _measured(replace(found, marks=marks, explain=model.explain_rows), model)
+
+
+def apply_saved(model: MetaOD, table: Table, *, top_n: int | None = None) -> Detection:
+    """Score the rows of a table with a pick that was fitted to another one."""
+    prepared = model.preparation_.transform(table)
+    scores = model.fitted_.score(prepared.X)
+    notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
+    if top_n is not None:
+        _share_of(top_n, table)
+    found = _found(model, table, scores, notes, prepared.record, top_n)
+    if model.fitted_.marks:
+        found = replace(found, marks=UsedMarks(dict(model.fitted_.marks)))
+    found = replace(found, explain=lambda rows: model.explain_rows(table.take(rows)))
+    return _measured(found, model, prepared.X)
+
+
+def read_used_marks(
+    path: str | PathLike[str], table: Table, key: Sequence[str] | None = None
+) -> UsedMarks:
+    """Read a marks file and match its marks to the rows of a table.
+
+    Parameters
+    ----------
+    path : path-like
+        The file that ``metaod review`` wrote.
+    table : Table
+        The table.
+    key : sequence of str, optional
+        The columns that name the rows.
+    """
+    place = Path(path).expanduser()
+    marks = read_marks(place)
+    matched = match_marks(marks.marks, RowContents.of(table, key), place)
+    notes = (*marks.notes, *filter(None, [matched.note()]))
+    return UsedMarks(matched.answers, notes, tuple(mark.name for mark in matched.unmatched))
+
+
+def _found(
+    model: MetaOD,
+    table: Table,
+    scores: Scores,
+    notes: Sequence[str],
+    record: PreparationRecord,
+    top_n: int | None,
+) -> Detection:
+    found = Detection(
+        table,
+        scores,
+        model.threshold_,
+        model.fitted_.weights,
+        tuple(notes),
+        record,
+        model.selection_,
+        top_n,
+        model=model,
+    )
+    if top_n is None:
+        return found
+    threshold = float(found.scores[found.order[top_n - 1 : top_n + 1]].mean())
+    return replace(found, notes=_with_ties(found, top_n), threshold=threshold)
+
+
+def _measured(found: Detection, model: MetaOD, new: Matrix | None = None) -> Detection:
+    """Measure the scores on the label, if there is one, beside isolation forest."""
+    if found.table.label is None:
+        return found
+    try:
+        compared = compare_with_forest(model, found.table, found.scores, new=new)
+    except UserError as error:  # the label has one value alone
+        return replace(found, notes=(*found.notes, f"Not measured: {error.what}."))
+    if new is None and model.fitted_.marks:
+        note = "The measures count all rows, those that are marked too."
+        found = replace(found, notes=(*found.notes, note))
+    return replace(found, compared=compared)
+
+
+def _with_ties(found: Detection, top_n: int) -> tuple[str, ...]:
+    """Return the notes; if rows share the last score that is flagged, one that says so."""
+    notes = tuple(note for note in found.notes if TOO_MANY_TIES not in note)
+    last = found.scores[found.order[top_n - 1]]
+    n_tied = int((found.scores == last).sum())
+    n_above = int((found.scores > last).sum())
+    if n_above + n_tied == top_n:
+        return notes
+    tied = f"{n_tied} rows share the score of rank {n_above + 1}; the first {top_n - n_above}"
+    return (*notes, f"{tied} of them in the table are flagged.")
+
+
+def _share_of(top_n: int, table: Table) -> float:
+    """Return the share whose threshold lies between the n-th and the next score."""
+    if 2 * top_n > table.n_rows:
+        legal = f"at most half of the rows, {table.n_rows // 2} of {table.n_rows}"
+        raise BadParameter("detect_table", "top_n", legal, top_n)
+    return top_n / table.n_rows

@@ -1,0 +1,115 @@
+"""The result of detecting: a table, the scores of its rows, and what led to them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.detection._comparison import Compared
+from metaod.detection._reasons import RowReasons
+from metaod.detection._threshold import clear_gap
+from metaod.errors import counted
+from metaod.selection import Selection
+from metaod.tables import PreparationRecord, Table, number_text
+
+if TYPE_CHECKING:
+    from metaod.detection._estimator import MetaOD
+
+_LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
+
+
+@dataclass(frozen=True)
+class UsedMarks:
+    """Answers by row, counted from 0, notes about their file, and the marks that match no row."""
+
+    answers: dict[int, bool | None]
+    notes: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Count the marks, as plain data; unsure ones are not used."""
+        answers = list(self.answers.values())
+        n_yes, n_no = answers.count(True), answers.count(False)
+        kinds = {"outliers": n_yes, "others": n_no, "unsure": len(answers) - n_yes - n_no}
+        return {"used": n_yes + n_no, **kinds, "unmatched": list(self.unmatched)}
+
+    def sentence(self) -> str:
+        """Say how many marks are used."""
+        found = self.to_dict()
+        kinds = f"{counted(found['outliers'], 'outlier')}, {found['others']} not"
+        unsure = f"; {found['unsure']} unsure" if found["unsure"] else ""
+        return f"learned from {counted(found['used'], 'mark')} ({kinds}){unsure}"
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """A table, the scores of its rows, and the selection unless the pick was a saved one."""
+
+    table: Table
+    scores: npt.NDArray[np.float64]
+    threshold: float
+    weights: dict[str, float]
+    notes: tuple[str, ...]
+    record: PreparationRecord
+    selection: Selection | None = None
+    top_n: int | None = None
+    compared: tuple[Compared, ...] = ()  # on the label, if there is one
+    marks: UsedMarks | None = None
+    explain: Callable[[npt.NDArray[np.intp]], list[RowReasons]] = lambda _: []
+    why: list[str] | None = None  # reasons to write, a text for each row
+    model: "MetaOD | None" = None  # fitted; to this table unless the pick was a saved one
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the pick may be unreliable, and how new rows differ from those of a saved pick."""
+        own = () if self.selection is None else self.selection.trust.warnings
+        return (*own, *self.record.drift_warnings())
+
+    @cached_property
+    def flags(self) -> npt.NDArray[np.int64]:
+        """1 for outliers, 0 for the other rows."""
+        if self.top_n is None:
+            return (self.scores > self.threshold).astype("int64")
+        return (self.order.argsort() < self.top_n).astype("int64")
+
+    @cached_property
+    def gap(self) -> tuple[int, float, float] | None:
+        """Rows above a clear gap in the scores, and the scores at its ends; or None.
+
+        Marked outliers are far above all other rows, so with marks a gap tells nothing.
+        """
+        if self.marks is not None:
+            return None
+        n_above = clear_gap(self.scores)
+        if n_above is None:
+            return None
+        above, below = self.scores[self.order[n_above - 1 : n_above + 1]].tolist()
+        return n_above, above, below
+
+    @cached_property
+    def order(self) -> npt.NDArray[np.intp]:
+        """Places of the rows, the most outlying first; equal scores as in the table."""
+        return (-self.scores).argsort(kind="stable")
+
+    @cached_property
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """1 for the most outlying row; equal scores share the smallest of their ranks."""
+        ordered = -self.scores[self.order]
+        return ordered.searchsorted(-self.scores, side="left").astype("int64") + 1
+
+
+def cell_text(value: Any, text: str = "") -> str:
+    """Return a cell as people read it: as in the file, unless it is a number of many digits."""
+    text = text.strip()
+    is_number = isinstance(value, float) and not pd.isna(value)
+    if text and (len(text) <= _LONGEST_NUMBER or not is_number):
+        return text
+    if pd.isna(value):
+        return ""
+    shown = number_text(value) if isinstance(value, float) else str(value)
+    # a date without a time of day
+    return shown.removesuffix(" 00:00:00") if isinstance(value, pd.Timestamp) else shown

@@ -1,0 +1,52 @@
+"""The result of detecting as plain data, and reasons as text."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from metaod.detection._detection import Detection, UsedMarks
+from metaod.detection._formats import json_rows
+from metaod.detection._writing import added_names, scored_cells
+
+_MOST_EXPLAINED = 100  # rows whose reasons the document holds
+
+
+def with_why(found: Detection) -> Detection:
+    """Explain the flagged rows, for a file of scores."""
+    flagged = found.order[found.flags[found.order] == 1]
+    texts = [""] * len(found.scores)
+    explained = found.explain(flagged)
+    for place, reasons in zip(flagged.tolist(), explained, strict=True):
+        texts[place] = "; ".join(map(str, reasons.main_reasons())) or str(reasons)
+    return replace(found, why=texts)
+
+
+def document(found: Detection) -> dict[str, Any]:
+    """Return the result as plain data: the pick, what to expect, and the flagged rows."""
+    order = found.order[found.flags[found.order] == 1]
+    cells = json_rows(scored_cells(found, order))
+    explained = found.explain(order[:_MOST_EXPLAINED])
+    rows = []
+    for number, (place, row) in enumerate(zip(order.tolist(), cells, strict=True)):
+        own = dict(list(row.items())[: -len(added_names(found))])
+        rank, score = int(found.ranks[place]), float(found.scores[place])
+        why = explained[number].to_dict()["reasons"] if number < len(explained) else None
+        rows.append({"row": place + 1, "rank": rank, "score": score, "cells": own, "why": why})
+    marks = found.marks or UsedMarks({})
+    return {
+        "source": found.table.source,
+        "n_rows": found.table.n_rows,
+        "n_columns": found.table.n_columns,
+        "pick": found.weights,
+        "expected": None if found.selection is None else found.selection.trust.to_dict(),
+        "warnings": list(found.warnings),
+        "notes": list(dict.fromkeys((*found.table.warnings, *marks.notes, *found.notes))),
+        "drift": [asdict(drift) for drift in found.record.drift],
+        "marks": None if found.marks is None else marks.to_dict(),
+        "threshold": found.threshold,
+        "gap": dict(zip(("n_above", "above", "below"), found.gap, strict=True))
+        if found.gap
+        else None,
+        "measured": [row.to_dict() for row in found.compared] or None,
+        "n_flagged": len(order),
+        "flagged": rows,
+    }
