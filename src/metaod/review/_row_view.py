@@ -4,7 +4,7 @@ Every column is compared with itself alone, in nats: the tail of a number, the s
 category less what is usual in its column, and the surprisal of a gap.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from math import inf, isfinite, log, log10, sqrt
 from typing import Any, Protocol
@@ -65,7 +65,7 @@ class _Column(Protocol):
 
 
 class RowView:
-    """Compares the cells of a row with their columns.
+    """Compares the cells of a row with their columns, each of which is summarised when needed.
 
     Parameters
     ----------
@@ -76,18 +76,19 @@ class RowView:
     """
 
     def __init__(self, table: Table, record: PreparationRecord) -> None:
-        self._frame = table.frame
-        records = {column.name: column for column in record.columns}
-        self._columns = [
-            (str(name), _profile(self._frame.iloc[:, place], records.get(str(name))))
-            for place, name in enumerate(self._frame.columns)
-        ]
+        frame = table.frame
+        self._names = [str(name) for name in frame.columns]
+        places = {name: place for place, name in enumerate(self._names)}
+        self._values: Callable[[str], pd.Series[Any]] = lambda name: frame.iloc[:, places[name]]
+        self._records = {column.name: column for column in record.columns}
+        self._n_rows = len(frame)
+        self._profiles: dict[str, _Column | None] = {}
 
     def cells(self, row: int) -> list[Cell]:
         """Return the cells of a row, counted from 0: the most surprising first."""
         cells = []
-        for place, (name, column) in enumerate(self._columns):
-            value: Any = self._frame.iloc[row, place]
+        for name in self._names:
+            column, value = self._profile(name), self._values(name).iloc[row]
             value = None if pd.isna(value) else value
             usual, surprise = ("", 0.0) if column is None else column.compare(value)
             cells.append(Cell(name, value, usual, surprise))
@@ -98,17 +99,16 @@ class RowView:
 
         Categories are compared as text.
         """
-        column = dict(self._columns)[name]
+        column = self._profile(name)
         if column is None:
             return Cell(name, value)
-        n_gaps = int(self._frame[name].isna().sum())
-        if value is None and n_gaps == 0:  # of a new row
-            return Cell(name, value, _share(1, len(self._frame)), log(len(self._frame)))
+        if value is None and not self._values(name).isna().any():  # of a new row
+            return Cell(name, value, _share(1, self._n_rows), log(self._n_rows))
         return Cell(name, value, *column.compare(value))
 
     def usual_among(self, name: str, values: "pd.Series[Any]") -> str:
         """Say what is usual among some values of a column of numbers; nothing of other columns."""
-        if not isinstance(dict(self._columns)[name], _Numbers):
+        if not isinstance(self._profile(name), _Numbers):
             return ""
         usual, _ = _Numbers.of(values).compare(values.iloc[0])
         return usual.partition(" (")[0]
@@ -119,12 +119,25 @@ class RowView:
 
         Each column has the values of the table, in another order.
         """
-        columns, start = {}, 0
-        for plan in preparation.columns_:
-            values = X[:, start] if plan.record.outputs else None
-            columns[plan.record.name] = _fitted_values(plan, values, len(X))
-            start += len(plan.record.outputs)
-        return cls(Table(pd.DataFrame(columns)), preparation.record_)
+        sizes = [len(plan.record.outputs) for plan in preparation.columns_]
+        starts = np.cumsum([0, *sizes]).tolist()
+        columns = {
+            plan.record.name: (plan, start)
+            for plan, start in zip(preparation.columns_, starts, strict=False)
+        }
+
+        def values(name: str) -> "pd.Series[Any]":
+            plan, start = columns[name]
+            return _fitted_values(plan, X[:, start] if plan.record.outputs else None, len(X))
+
+        view = cls(Table(pd.DataFrame(index=range(len(X)))), preparation.record_)
+        view._names, view._values = list(columns), values
+        return view
+
+    def _profile(self, name: str) -> _Column | None:
+        if name not in self._profiles:
+            self._profiles[name] = _profile(self._values(name), self._records.get(name))
+        return self._profiles[name]
 
 
 def _fitted_values(plan: Any, values: Any, n_rows: int) -> "pd.Series[Any]":
