@@ -16,7 +16,7 @@ TESTBEDS ?= reproduction
 RESULTS ?= results
 STARTED := $(shell date +%s)
 
-.PHONY: help demo test coverage lint types layers format clean test-oldest golden constraints reproduce
+.PHONY: help demo docs test coverage lint types layers format clean test-oldest golden constraints reproduce
 help:
 	@sed -n '2,4s/^# \{0,1\}//p' Makefile
 
@@ -39,12 +39,22 @@ $(STAMPS)/lab: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[lab]"
 	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run
 
+$(STAMPS)/docs: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[docs]"
+	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run $(STAMPS)/lab
+
 demo: $(STAMPS)/run
 	@mkdir -p demo-output
 	$(BIN)/metaod select --example --pick ensemble --top 5
 	$(BIN)/metaod detect --example -o demo-output/scored.csv
 	$(BIN)/python tools/demo.py demo-output/own
 	$(BIN)/metaod review --example --answers 10
+
+# the site, from scratch: its pages of commands and functions change with the code
+docs: $(STAMPS)/docs
+	rm -rf site
+	$(BIN)/python -m sphinx -q -E -W --keep-going -c docs -d build/doctrees . site
+	@echo "the documentation is in site/index.html"
 
 # one thread a process: workers whose threads compete for the cores take several times as long
 test coverage: export OMP_NUM_THREADS = 1
@@ -104,4 +114,4 @@ constraints:
 	mv constraints.new constraints.txt && rm -rf .venv-newest
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov demo-output
+	rm -rf $(VENV) .venv-oldest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov demo-output site

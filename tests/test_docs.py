@@ -10,7 +10,7 @@ from made_commands import problem_with, words_of
 from metaod.testing.learners import check_learner
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("results/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("results/*.md")])
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -83,11 +83,11 @@ def test_wrong_commands_in_pages_are_found():
 
 
 @pytest.mark.filterwarnings("ignore:All-NaN slice")
-def test_the_guides_learner_keeps_the_contract():
-    text = (ROOT / "docs" / "guide.md").read_text("utf-8")
+def test_the_learner_of_the_docs_keeps_the_contract():
+    text = (ROOT / "docs" / "learners.md").read_text("utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     example = next(block for block in blocks if "class Median(Learner)" in block)
-    names = {"__name__": "guide"}
+    names = {"__name__": "learners"}
     exec(example, names)
     check_learner(names["Median"])
 

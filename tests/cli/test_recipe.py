@@ -18,7 +18,7 @@ from metaod.artifacts import Artifact
 from metaod.cli import main as command
 from metaod.history import RECIPES, REFERENCE, shipped_folder, shipped_matrix
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "learner.md"
 N_SHIPPED = 12
 
 
