@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE / "_extensions"))
 
 project = "MetaOD"
 author = "The MetaOD developers"
-copyright = f"{author}, BSD-3-Clause"
+copyright = f"{author}, BSD-3-Clause"  # noqa: A001 - Sphinx has this name
 root_doc = "README"
 extensions = [
     "myst_nb",  # Markdown, and the tutorial's cells
@@ -21,7 +21,8 @@ extensions = [
     "numpydoc",
     "commands",  # ours: the reference of the command line
     "mathml",  # ours: formulas without a script
-    "repository",  # ours: the table of contents, and links to folders
+    "offline",  # ours: nothing is loaded from elsewhere
+    "repository",  # ours: the table of contents, links to folders, drawings
 ]
 include_patterns = [
     "README.md",
