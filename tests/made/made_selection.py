@@ -93,7 +93,8 @@ class MadeSelection:
 
 def made_select(X, *, models=MODELS, random_state=0, **constraints):
     """As `metaod.select`; any learner will do."""
-    constraints.pop("learner", None)
+    for other in ("learner", "progress"):
+        constraints.pop(other, None)
     if not isinstance(X, PreparedTable):
         X = prepare(X if isinstance(X, Table | pd.DataFrame) else read_table(X))
     return MadeSelection(X, models, random_state, Constraints(**constraints))
@@ -102,7 +103,7 @@ def made_select(X, *, models=MODELS, random_state=0, **constraints):
 def selecting(*models):
     """As `make_selection` of the room, with these models for the ranking."""
 
-    def make(X, learner, constraints, random_state, *, owner="select"):
+    def make(X, learner, constraints, random_state, *, owner="select", tracker=None):
         return MadeSelection(X, models or MODELS, random_state, constraints)
 
     return make

@@ -1,126 +1,193 @@
-"""Progress of long work: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a command: one line on a terminal, from its third second on, gone when it is done.
+
+Nothing is shown if standard error is a pipe or a file.
+"""
 
 import sys
 import time
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, Self
 
 from metaod.cli.screen import message, visible
 from metaod.errors import counted
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn, TaskID
+    from rich.live import Live
 
+    from metaod.selection import ProgressReport
     from metaod.store import Plan, TaskResult
 
-_SECONDS_BETWEEN_STEPS = 15.0
-_SECONDS_BETWEEN_DATASETS = 10.0
+_STARTED = time.monotonic()  # this module is imported when the command begins
+_QUIET_SECONDS = 2.0  # of the command, in which nothing is shown
+_LEAST_QUIET = 0.3  # of one piece of work: a line that comes and goes at once is unrest
+_OVERDUE_SECONDS = 5.0  # after which a time that was expected is no longer shown
+_WIDTH = 80
+_BAR_WIDTH = 16
+_LONGEST_TEXT = 42  # beside the bar, the percentage and the time
+_COMPILES = "longer than expected; the first run compiles"
+
+_STAGES = {
+    "read": "reading the table",
+    "prepare": "preparing the table",
+    "measure": "measuring the table",
+    "pick": "picking a model",
+    "fit": "fitting",
+    "score": "scoring rows",
+    "explain": "explaining rows",
+}
 
 
-class Steps:
-    """Shows the progress of work in steps; without `lines`, on a terminal only."""
+class ProgressLine:
+    """Shows on a terminal what a command does, how far it has come, and the time left.
 
-    def __init__(self, *, lines: bool = True) -> None:
-        self._bar: Progress | None = None
-        self._tasks: dict[str, TaskID] = {}
-        self._lines = lines
-        self._last_line = time.monotonic()
+    Parameters
+    ----------
+    text : str
+        What the command does; reports replace it.
+    seconds : float, optional
+        Expected time.
+    """
+
+    def __init__(self, text: str = "working", *, seconds: float | None = None) -> None:
+        self._lock = Lock()
+        self._timer: Timer | None = None
+        self._live: Live | None = None
+        self._has_ended = False
+        self._text = text
+        self._fraction: float | None = None
+        self._left = seconds
+        self._shown_fraction = 0.0
+        self._since = self._updated = self._began = time.monotonic()
 
     def __enter__(self) -> Self:
+        self._since = self._updated = self._began = time.monotonic()
         if sys.stderr.isatty():
-            self._bar = _make_bar(transient=True)
+            quiet = _STARTED + _QUIET_SECONDS - self._began
+            self._timer = Timer(max(quiet, _LEAST_QUIET), self._begin)
+            self._timer.daemon = True
+            self._timer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        with self._lock:
+            self._has_ended = True
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._live is not None:
+                self._live.stop()
 
-    def on_step(self, what: str, done: int, total: int) -> None:
-        """Show the name of the work, and how many of its steps are done."""
-        if self._bar is not None:
-            if what not in self._tasks:
-                self._tasks[what] = self._bar.add_task(visible(what)[:40])
-            self._bar.update(self._tasks[what], completed=done, total=total)
-            return
+    def show(self, report: "ProgressReport") -> None:
+        """Show a report of the library."""
+        text = _STAGES.get(report.stage, report.stage)
+        detail = f" {report.detail}" if report.detail else ""
+        self.update(text + detail, report.fraction, report.seconds_left)
+
+    def count(self, what: str, done: float, total: float) -> None:
+        """Show how many of a number of steps are done."""
+        self.update(f"{what} {done}/{total}", done / total if total else None)
+
+    def update(
+        self, text: str, fraction: float | None = None, seconds_left: float | None = None
+    ) -> None:
+        """Show a text and a fraction; the time left follows from the pace if it is not given."""
         now = time.monotonic()
-        is_due = now - self._last_line >= _SECONDS_BETWEEN_STEPS or done == total
-        if self._lines and is_due:
-            self._last_line = now
-            message(f"{what}: {done}/{total}")
+        if fraction is None or fraction < (self._fraction or 0.0):
+            self._since, self._shown_fraction = self._updated, 0.0  # other work has begun
+        if seconds_left is None and fraction:
+            seconds_left = (now - self._since) * (1 - fraction) / fraction
+        self._text, self._fraction, self._left, self._updated = text, fraction, seconds_left, now
+
+    def _begin(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        out = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        out.width = min(out.width, _WIDTH)
+        with self._lock:
+            if self._has_ended:
+                return
+            # what is printed to stdout may be a table in a pipe
+            self._live = Live(
+                get_renderable=self._line,
+                console=out,
+                transient=True,
+                redirect_stdout=False,
+                vertical_overflow="crop",
+            )
+            self._live.start(refresh=True)
+
+    def _line(self) -> Any:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        fraction, clock = self._now()
+        text = visible(self._text)
+        line = Table.grid(padding=(0, 2, 0, 0))
+        cells: list[Any] = []
+        if fraction is None:
+            line.add_column(max_width=_WIDTH - len(clock) - 4, no_wrap=True, overflow="ellipsis")
+        else:
+            line.add_column(max_width=_LONGEST_TEXT, no_wrap=True, overflow="ellipsis")
+            bar = ProgressBar(1.0, fraction, width=_BAR_WIDTH, complete_style="cyan")
+            cells = [bar, Text(f"{fraction:4.0%}")]
+        line.add_row(Text(text), *cells, Text(clock, no_wrap=True))
+        return line
+
+    def _now(self) -> tuple[float | None, str]:
+        """Return the fraction and the time left at this moment, between two reports."""
+        now = time.monotonic()
+        since = now - self._updated
+        fraction, left = self._fraction, self._left
+        if left is not None and since > left + _OVERDUE_SECONDS:
+            return None, f"{clock(now - self._began)}, {_COMPILES}"
+        if fraction is not None:
+            if left:
+                fraction += (1 - fraction) * min(since / left, 1.0)
+            self._shown_fraction = max(self._shown_fraction, min(fraction, 0.99))
+            fraction = self._shown_fraction
+        if left is None:
+            return fraction, clock(now - self._began)
+        return fraction, f"{clock(max(left - since, 0.0))} left"
 
 
 class BuildProgress:
-    """Shows the last dataset of a build that is done, and the time left."""
+    """Tells what a build will do, and shows how far it has come."""
 
-    def __init__(self) -> None:
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
-        self._done = 0
-        self._spent = 0.0
-        self._total = 0
-        self._cost = 0.0
-        self._start = 0.0
-        self._last_line = 0.0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    def __init__(self, line: ProgressLine) -> None:
+        self._line = line
+        self._n_done, self._n_tasks = 0, 0
+        self._spent, self._cost = 0.0, 0.0
 
     def on_read(self, done: int, total: int) -> None:
-        """Show that all datasets have been read for the plan."""
-        if done == total:
-            message(f"read {counted(total, 'dataset')}")
+        """Show how many datasets have been read for the plan."""
+        self._line.count("reading datasets", done, total)
 
     def on_plan(self, plan: "Plan") -> None:
-        """Show how much is left to do, and start the bar."""
-        self._total, self._cost = len(plan.tasks), plan.cost
-        self._start = time.monotonic()
+        """Print how much is left to do."""
+        self._n_tasks, self._cost = len(plan.tasks), plan.cost
         for note in plan.placed.notes:
             message(note)
         for name, other in plan.duplicates:
             message(f"{name} has the same content as {other} and is left out")
-        finished = len(plan.datasets) - len(plan.tasks)
-        message(f"{counted(self._total, 'dataset')} to evaluate, {finished} finished before")
-        if sys.stderr.isatty() and plan.tasks:
-            from rich import progress as rich
-
-            self._bar = _make_bar(
-                rich.TextColumn("{task.description}"),
-                rich.BarColumn(bar_width=16),
-                rich.TaskProgressColumn(),
-                rich.TimeElapsedColumn(),
-                rich.TimeRemainingColumn(),
-            )
-            self._task = self._bar.add_task("building", total=plan.cost)
+        finished = len(plan.datasets) - self._n_tasks
+        message(f"{counted(self._n_tasks, 'dataset')} to evaluate, {finished} finished before")
+        self._line.update("evaluating the first dataset")
 
     def on_task(self, result: "TaskResult") -> None:
         """Show that a dataset is finished and stored."""
-        self._done += 1
+        self._n_done += 1
         self._spent += result.task.cost
         name = result.task.entry.full_name
-        if self._bar is not None and self._task is not None:
-            label = f"{self._done}/{self._total} {name}"
-            self._bar.update(self._task, completed=self._spent, description=label[:40])
-            return
-        now = time.monotonic()
-        if now - self._last_line >= _SECONDS_BETWEEN_DATASETS or self._done == self._total:
-            self._last_line = now
-            left = (now - self._start) * (self._cost - self._spent) / self._spent
-            message(f"{self._done}/{self._total} {name}, {_clock(left)} left")
+        self._line.update(f"{self._n_done}/{self._n_tasks} {name}", self._spent / self._cost)
 
 
-def _make_bar(*columns: "ProgressColumn", **settings: Any) -> "Progress":
-    from rich.console import Console
-    from rich.progress import Progress
+def clock(seconds: float) -> str:
+    """Write a time as minutes and seconds, or with hours.
 
-    bar = Progress(*columns, console=Console(stderr=True), **settings)
-    bar.start()
-    return bar
-
-
-def _clock(seconds: float) -> str:
+    >>> clock(75), clock(4000)
+    ('1:15', '1:06:40')
+    """
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}"
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from metaod.selection import OnProgress, ProgressReport
+
 if TYPE_CHECKING:
     from metaod.detection._comparison import (
         Compared,
@@ -67,6 +69,8 @@ __all__ = [
     "Compared",
     "Detection",
     "MetaOD",
+    "OnProgress",
+    "ProgressReport",
     "Reason",
     "Review",
     "ReviewSession",

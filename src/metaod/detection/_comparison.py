@@ -13,7 +13,7 @@ import numpy.typing as npt
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, Measures, measure
 from metaod.models import Matrix, Scores
-from metaod.selection import family_names
+from metaod.selection import OnProgress, Tracker, family_names, part_of
 from metaod.tables import Table, read_table
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PICK, FOREST, ENGINE = "MetaOD's pick", "isolation forest", "PyOD's ADEngine"
 """The names of the compared methods."""
+
+_PICK_SHARE = 0.7  # of the time of a trial, for the reports of progress
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,13 @@ class Compared:
 
 
 def compare(
-    X: Any, *, label: str | None = None, trials: int = 1, random_state: int = 0, **options: Any
+    X: Any,
+    *,
+    label: str | None = None,
+    trials: int = 1,
+    random_state: int = 0,
+    progress: OnProgress | None = None,
+    **options: Any,
 ) -> tuple[Compared, ...]:
     """Measure the pick, isolation forest and PyOD's ADEngine on a labelled table.
 
@@ -72,6 +80,8 @@ def compare(
         Trials with different seeds, whose measures are averaged.
     random_state : int, default=0
         Seed of the first trial; the next trials count on from it.
+    progress : callable, optional
+        Receives a :class:`metaod.detection.ProgressReport` at every stage.
     **options
         Options of :class:`metaod.MetaOD`, such as ``learner`` and ``pick``.
 
@@ -88,14 +98,19 @@ def compare(
     table = X if isinstance(X, Table) else read_table(X, label=label)
     y = checked_label(table)
     picks, forests, engines = [], [], []
-    for seed in range(random_state, random_state + trials):
+    tracker = Tracker(progress)
+    for trial in range(trials):
+        seed = random_state + trial
+        own = part_of(progress, trial / trials, (trial + _PICK_SHARE) / trials)
         start = time.perf_counter()
-        fitted = MetaOD(random_state=seed, **options).fit(table).fitted_
+        fitted = MetaOD(random_state=seed, **options).fit(table, progress=own).fitted_
         seconds = time.perf_counter() - start
         model = family_names(tuple(fitted.weights))
         picks.append(Compared(PICK, measure(y, fitted.scores), model, seconds))
         forests.append(compare_forest(fitted.X, y, random_state=seed))
+        tracker.stage("fit", ENGINE, fraction=(trial + _PICK_SHARE) / trials)
         engines.append(_compare_engine(fitted.X, y, seed))
+    tracker.finish("score")
     return tuple(map(_mean, (picks, forests, engines)))
 
 

@@ -9,13 +9,15 @@ from typing import Any
 from metaod.detection._comparison import compare_with_forest
 from metaod.detection._detection import Detection, UsedMarks
 from metaod.detection._estimator import MetaOD
+from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import TOO_MANY_TIES, Contamination
 from metaod.errors import BadParameter, UserError
 from metaod.models import Matrix, Scores
 from metaod.review import RowContents, match_marks, read_marks
-from metaod.selection import table_notes
+from metaod.selection import OnProgress, Tracker, part_of, table_notes
 from metaod.tables import PreparationRecord, Table
 
+_FIT_SHARE = 0.99  # of the work; the rest measures the scores on a label
 
 def detect_table(
     table: Table,
@@ -23,6 +25,7 @@ def detect_table(
     contamination: Contamination = "auto",
     top_n: int | None = None,
     marks: UsedMarks | None = None,
+    progress: OnProgress | None = None,
     **options: Any,
 ) -> Detection:
     """Pick a model for a table, fit it and score every row.
@@ -37,20 +40,33 @@ def detect_table(
         Flag exactly so many rows.
     marks : UsedMarks, optional
         Answers to learn from.
+    progress : callable, optional
+        Receives a :class:`ProgressReport` at every stage; what it raises stops the work.
     **options
         Other parameters of :class:`metaod.MetaOD`.
     """
     share = contamination if top_n is None else _share_of(top_n, table)
     model = MetaOD(contamination=share, **options)
-    model.fit(table, marks=None if marks is None else marks.answers)
+    model.fit(
+        table,
+        marks=None if marks is None else marks.answers,
+        progress=part_of(progress, 0.0, _FIT_SHARE),
+    )
     record = model.preparation_.record_
     found = _found(model, table, model.decision_scores_, model.notes_, record, top_n)
-    return _measured(replace(found, marks=marks, explain=model.explain_rows), model)
+    found = _measured(replace(found, marks=marks, explain=model.explain_rows), model)
+    Tracker(progress).finish("score")
+    return found
 
 
-def apply_saved(model: MetaOD, table: Table, *, top_n: int | None = None) -> Detection:
+def apply_saved(
+    model: MetaOD, table: Table, *, top_n: int | None = None, progress: OnProgress | None = None
+) -> Detection:
     """Score the rows of a table with a pick that was fitted to another one."""
+    tracker = Tracker(progress)
+    tracker.stage("prepare")
     prepared = model.preparation_.transform(table)
+    tracker.stage("score")
     scores = model.fitted_.score(prepared.X)
     notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
     if top_n is not None:
@@ -58,8 +74,13 @@ def apply_saved(model: MetaOD, table: Table, *, top_n: int | None = None) -> Det
     found = _found(model, table, scores, notes, prepared.record, top_n)
     if model.fitted_.marks:
         found = replace(found, marks=UsedMarks(dict(model.fitted_.marks)))
-    found = replace(found, explain=lambda rows: model.explain_rows(table.take(rows)))
-    return _measured(found, model, prepared.X)
+
+    def explain(rows: Any, progress: OnProgress | None = None) -> list[RowReasons]:
+        return model.explain_rows(table.take(rows), progress=progress)
+
+    found = _measured(replace(found, explain=explain), model, prepared.X)
+    tracker.finish("score")
+    return found
 
 
 def read_used_marks(

@@ -59,7 +59,7 @@ class Detection:
     top_n: int | None = None
     compared: tuple[Compared, ...] = ()  # on the label, if there is one
     marks: UsedMarks | None = None
-    explain: Callable[[npt.NDArray[np.intp]], list[RowReasons]] = lambda _: []
+    explain: Callable[..., list[RowReasons]] = lambda _, **__: []  # of places and `progress`
     why: list[str] | None = None  # reasons to write, a text for each row
     model: "MetaOD | None" = None  # fitted; to this table unless the pick was a saved one
 

@@ -6,25 +6,26 @@ from typing import Any
 from metaod.detection._detection import Detection, UsedMarks
 from metaod.detection._formats import json_rows
 from metaod.detection._writing import added_names, scored_cells
+from metaod.selection import OnProgress
 
 _MOST_EXPLAINED = 100  # rows whose reasons the document holds
 
 
-def with_why(found: Detection) -> Detection:
+def with_why(found: Detection, *, progress: OnProgress | None = None) -> Detection:
     """Explain the flagged rows, for a file of scores."""
     flagged = found.order[found.flags[found.order] == 1]
     texts = [""] * len(found.scores)
-    explained = found.explain(flagged)
+    explained = found.explain(flagged, progress=progress)
     for place, reasons in zip(flagged.tolist(), explained, strict=True):
         texts[place] = "; ".join(map(str, reasons.main_reasons())) or str(reasons)
     return replace(found, why=texts)
 
 
-def document(found: Detection) -> dict[str, Any]:
+def document(found: Detection, *, progress: OnProgress | None = None) -> dict[str, Any]:
     """Return the result as plain data: the pick, what to expect, and the flagged rows."""
     order = found.order[found.flags[found.order] == 1]
     cells = json_rows(scored_cells(found, order))
-    explained = found.explain(order[:_MOST_EXPLAINED])
+    explained = found.explain(order[:_MOST_EXPLAINED], progress=progress)
     rows = []
     for number, (place, row) in enumerate(zip(order.tolist(), cells, strict=True)):
         own = dict(list(row.items())[: -len(added_names(found))])

@@ -22,13 +22,23 @@ from metaod.detection._threshold import Contamination, check_contamination
 from metaod.errors import BadParameter, UserError
 from metaod.models import Scores, check_n_jobs
 from metaod.review import ReviewLoop, checked_marks
-from metaod.selection import Constraints, Models, Pick, Selection, make_selection, table_notes
+from metaod.selection import (
+    Constraints,
+    Models,
+    OnProgress,
+    Pick,
+    Selection,
+    Tracker,
+    make_selection,
+    table_notes,
+)
 from metaod.tables import (
     ROLE_NAMES,
     Drift,
     Names,
     Preparation,
     PreparedTable,
+    is_file,
 )
 
 
@@ -141,6 +151,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         y: object = None,  # noqa: ARG002 - scikit-learn's signature
         *,
         marks: "Mapping[int, bool | None] | None" = None,
+        progress: OnProgress | None = None,
     ) -> Self:
         """Pick a model for the table and fit it; learn from marks if there are any.
 
@@ -152,24 +163,38 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         marks : mapping of int to bool or None, optional
             What is known of rows, by their positions: True for an outlier, False for none, None for
             unsure, from which nothing is learned. See :class:`metaod.Review`.
+        progress : callable, optional
+            Receives a :class:`metaod.detection.ProgressReport` at every stage; what it raises
+            stops the work.
         """
+        tracker = Tracker(progress)
         check_contamination(self.contamination)  # before anything that takes long
         check_n_jobs(self.n_jobs, owner="MetaOD")
         seed = seed_of(self.random_state)
+        if is_file(X):
+            tracker.stage("read")
         table = checked_table(self, X, reset=True)
+        tracker.stage("prepare")
         preparation = Preparation(**{name: getattr(self, name) for name in ROLE_NAMES})
         prepared = preparation.fit_transform(table)
         every_row = np.ones(len(prepared.X), dtype=np.bool_)
         known = checked_marks({} if marks is None else marks, every_row, "MetaOD")
         constraints = Constraints(self.space, self.exclude, self.max_seconds, pick=self.pick)
-        selection = make_selection(prepared, self.learner, constraints, seed, owner="MetaOD")
+        selection = make_selection(
+            prepared, self.learner, constraints, seed, owner="MetaOD", tracker=tracker
+        )
         fitted = fit_selection(
-            selection, contamination=self.contamination, random_state=seed, n_jobs=self.n_jobs
+            selection,
+            contamination=self.contamination,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            tracker=tracker,
         )
         fitted = learn_marks(fitted, known, self.contamination)
         self._set_fitted(selection, preparation, fitted)
         self._table = replace(table, frame=table.frame.copy(deep=False), original=None)
         self.notes_ = (*table.warnings, *self.notes_)
+        tracker.finish("score")
         return self
 
     def review(self, askable: Any = None, strategy: str = "found") -> "Review":
@@ -205,7 +230,9 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         """
         return self._prepared(X).record.drift
 
-    def explain_rows(self, rows: Any = None, *, top: int = 5) -> list[RowReasons]:
+    def explain_rows(
+        self, rows: Any = None, *, top: int = 5, progress: OnProgress | None = None
+    ) -> list[RowReasons]:
         """Name the columns that set rows apart, the most important first.
 
         One cell at a time is replaced by a value that is usual for the row, and the row is scored
@@ -220,6 +247,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             rows.
         top : int, default=5
             The most columns to name for each row.
+        progress : callable, optional
+            Receives a :class:`metaod.detection.ProgressReport` after every 100 rows.
 
         Returns
         -------
@@ -243,7 +272,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             what = "a saved pick does not hold the rows that it was fitted to"
             remedy = "give the rows themselves, as a table"
             raise UserError(what, where="MetaOD.explain_rows", remedy=remedy)
-        return explain(self.preparation_, self.fitted_, table, places, top)
+        return explain(self.preparation_, self.fitted_, table, places, top, Tracker(progress))
 
     def _prepared(self, X: Any) -> PreparedTable:
         check_is_fitted(self)
@@ -378,7 +407,7 @@ class Review(ReviewLoop):
         return MarkedFit.of(self._pick, self._table.copy(), self._model.contamination)
 
 
-def load(path: "str | PathLike[str]") -> MetaOD:
+def load(path: "str | PathLike[str]", *, progress: OnProgress | None = None) -> MetaOD:
     """Read a fitted estimator that :meth:`MetaOD.save` wrote; nothing in the file is executed.
 
     The detector is fitted again from the training matrix. If the installed libraries give other
@@ -389,8 +418,12 @@ def load(path: "str | PathLike[str]") -> MetaOD:
     ----------
     path : path-like
         The file.
+    progress : callable, optional
+        Receives a :class:`metaod.detection.ProgressReport` at every stage.
     """
-    saved = SavedPick.read(path)
+    tracker = Tracker(progress)
+    saved = SavedPick.read(path, tracker)
+    tracker.finish("score")
     roles = {name: getattr(saved.preparation, name) for name in ROLE_NAMES}
     model = MetaOD(**saved.parameters, **roles, random_state=saved.fitted.seed)
     model.n_features_in_ = len(saved.preparation.record_.columns)

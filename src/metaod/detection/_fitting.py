@@ -25,7 +25,7 @@ from metaod.models import (
     SpecDetector,
     members_of,
 )
-from metaod.selection import Selection
+from metaod.selection import Selection, Tracker
 
 Fixed = npt.NDArray[np.bool_] | None  # which columns are in fixed units; None for no column
 
@@ -150,6 +150,7 @@ def fit_selection(
     contamination: Contamination = "auto",
     random_state: int = 0,
     n_jobs: int | None = None,
+    tracker: Tracker | None = None,
 ) -> Fitted:
     """Fit the pick to its table; if it fails, fit the next model of the ranking.
 
@@ -161,10 +162,12 @@ def fit_selection(
     notes: list[str] = []
     tried: set[ModelSpec] = set()
     detectors: list[SpecDetector] = []
+    tracker = tracker or Tracker(None)
     for spec in selection.specs():
         members = [member for member in members_of(spec) if member not in tried]
         tried.update(members)
-        detectors = _fit_those_that_work(members, X, fixed, random_state, n_jobs, notes)
+        tracker.plan_fits(members, (len(X), X.shape[1]))
+        detectors = _fit_those_that_work(members, X, fixed, random_state, n_jobs, notes, tracker)
         if detectors:
             break
     if not detectors:
@@ -174,6 +177,7 @@ def fit_selection(
     if notes:
         used = " + ".join(str(detector.spec) for detector in detectors)
         notes.append(f"Used instead: {used}.")
+    tracker.score()
     return _finish(detectors, None, X, share, random_state, n_jobs, notes)
 
 
@@ -185,9 +189,16 @@ def fit_models(
     weights: Sequence[float] | None = None,
     contamination: Contamination = "auto",
     random_state: int = 0,
+    tracker: Tracker | None = None,
 ) -> Fitted:
     """Fit exactly these models and average them; raise an error if one fails."""
-    detectors = [_fit(spec, X, fixed, random_state, None) for spec in models]
+    tracker = tracker or Tracker(None)
+    tracker.plan_fits(models, (len(X), X.shape[1]))
+    detectors = []
+    for spec in models:
+        tracker.fit(spec)
+        detectors.append(_fit(spec, X, fixed, random_state, None))
+    tracker.score()
     share = check_contamination(contamination)
     return _finish(detectors, weights, X, share, random_state, None, [])
 
@@ -199,9 +210,11 @@ def _fit_those_that_work(
     seed: int,
     n_jobs: int | None,
     notes: list[str],
+    tracker: Tracker,
 ) -> list[SpecDetector]:
     detectors = []
     for spec in models:
+        tracker.fit(spec)
         try:
             detectors.append(_fit(spec, X, fixed, seed, n_jobs))
         except UserError as error:

@@ -4,6 +4,7 @@ One cell of a row at a time is replaced by a usual value, the row is prepared an
 the fitted pick, and the fall of its score is what the column explains. See docs/reasons.md.
 """
 
+import time
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,7 @@ from metaod.detection._usual_cells import ChangedRows, UsualCells
 from metaod.errors import BadParameter, UserError
 from metaod.models import Matrix, Scores
 from metaod.review import Cell, RowView, in_own_units
+from metaod.selection import Tracker
 from metaod.tables import Preparation, ReadRows, Table, number_text
 
 _OWNER = "MetaOD.explain_rows"
@@ -138,6 +140,7 @@ def explain(
     table: Table,
     places: npt.NDArray[np.intp] | None,
     top: int,
+    tracker: Tracker,
 ) -> list[RowReasons]:
     """Explain the rows of a table, which have these places in the training table if any."""
     if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
@@ -149,7 +152,7 @@ def explain(
         what = "the training table was changed after 'fit'"
         raise UserError(what, where=_OWNER, remedy="fit again")
     rows = range(len(read.X)) if places is None else places
-    return Explainer(preparation, fitted).explain(read, rows, int(top))
+    return Explainer(preparation, fitted).explain(read, rows, int(top), tracker)
 
 
 class Explainer:
@@ -173,8 +176,13 @@ class Explainer:
     def _view(self) -> RowView:
         return RowView.of_fitted(self._preparation, self._fitted.X)
 
-    def explain(self, read: ReadRows, rows: Any, top: int) -> list[RowReasons]:
+    def explain(
+        self, read: ReadRows, rows: Any, top: int, tracker: Tracker | None = None
+    ) -> list[RowReasons]:
         """Explain the rows that were read; `rows` are their positions."""
+        tracker = tracker or Tracker(None)
+        tracker.stage("explain", fraction=0.0)
+        started = time.monotonic()
         scores = self._fitted.score(read.X)
         found = []
         for start in range(0, len(read.X), _BLOCK):
@@ -184,6 +192,9 @@ class Explainer:
             for row in range(start, stop):
                 reasons = self._reasons(read, row, shares[row - start], block, top)
                 found.append(RowReasons(int(rows[row]), float(scores[row]), reasons))
+            left = (time.monotonic() - started) / stop * (len(read.X) - stop)
+            detail = f"{stop:,} of {len(read.X):,} rows"
+            tracker.stage("explain", detail, fraction=stop / len(read.X), seconds_left=left)
         return found
 
     def _shares(

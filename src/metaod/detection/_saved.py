@@ -26,7 +26,7 @@ from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
 from metaod.models import ModelSpec, Scores, expected_costs, total_cost, why_too_costly
 from metaod.review import Ranker
-from metaod.selection import Models, check_pick, check_seed
+from metaod.selection import Models, Tracker, check_pick, check_seed
 from metaod.tables import Preparation
 
 _KIND = "pick"
@@ -80,7 +80,7 @@ class SavedPick:
         write_container(path, document, arrays)
 
     @classmethod
-    def read(cls, path: "str | PathLike[str]") -> "SavedPick":
+    def read(cls, path: "str | PathLike[str]", tracker: Tracker | None = None) -> "SavedPick":
         """Read a file and fit its models again; BadArtifact if it is no pick or is damaged."""
         try:
             document, arrays = read_container(path)
@@ -100,7 +100,7 @@ class SavedPick:
             what = f"is a pick of format {version}, which is unknown"
             raise NewerArtifact(path, what, remedy="update metaod")
         try:
-            return cls._restored(document, arrays, path)
+            return cls._restored(document, arrays, path, tracker)
         except (UserError, KeyError, TypeError, ValueError, AttributeError) as error:
             known = isinstance(error, UserError)
             what = str(error) if known else f"{type(error).__name__}: {error}"
@@ -108,7 +108,11 @@ class SavedPick:
 
     @classmethod
     def _restored(
-        cls, document: dict[str, Any], arrays: dict[str, Any], path: "str | PathLike[str]"
+        cls,
+        document: dict[str, Any],
+        arrays: dict[str, Any],
+        path: "str | PathLike[str]",
+        tracker: Tracker | None,
     ) -> "SavedPick":
         saved = document["parameters"]
         names = ("learner", "pick", "contamination", "exclude", "space", "max_seconds")
@@ -138,6 +142,7 @@ class SavedPick:
             weights=weights,
             contamination=share,
             random_state=seed,
+            tracker=tracker,
         )
         if document["pick_version"] > _WITHOUT_MARKS:
             fitted = learn_marks(fitted, _marks(arrays, len(X)), share, _ranker(document, arrays))

@@ -20,6 +20,7 @@ from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space, ti
 from metaod.selection._candidates import Candidates, Constraints, Models, Pick
 from metaod.selection._committee import COMMITTEE_ID, CommitteePick
 from metaod.selection._explanation import Explanation, explain_pick
+from metaod.selection._progress import OnProgress, Tracker
 from metaod.selection._trust import Trust, assess_trust, table_notes, trust_in_fixed
 from metaod.tables import PreparedTable, Table, prepare, read_table
 
@@ -157,6 +158,7 @@ def select(
     max_seconds: float | None = None,
     max_bytes: float | Literal["auto"] | None = "auto",
     random_state: int = 0,
+    progress: OnProgress | None = None,
 ) -> Selection:
     """Pick the model to run on a table, without labels and without running any candidate.
 
@@ -181,6 +183,8 @@ def select(
         2 GiB and four times the table.
     random_state : int, default=0
         Seed of the meta-features and of the detector.
+    progress : callable, optional
+        Receives a :class:`metaod.detection.ProgressReport` at every stage.
 
     Examples
     --------
@@ -190,7 +194,10 @@ def select(
     True
     """
     constraints = Constraints(space, exclude, max_seconds, max_bytes, pick)
-    return make_selection(X, learner, constraints, random_state)
+    tracker = Tracker(progress)
+    selection = make_selection(X, learner, constraints, random_state, tracker=tracker)
+    tracker.finish("pick")
+    return selection
 
 
 def make_selection(
@@ -200,6 +207,7 @@ def make_selection(
     random_state: int,
     *,
     owner: str = "select",
+    tracker: Tracker | None = None,
 ) -> Selection:
     """Do the work of :func:`select`; errors in parameters name `owner`."""
     constraints.check(owner)
@@ -210,10 +218,14 @@ def make_selection(
     named_nothing = constraints.space is None and learner == "default"
     is_fixed = constraints.pick == "committee" or (constraints.pick is None and named_nothing)
     artifact = find_artifact(learner, owner=owner)
-    prepared = _prepared(X)
+    tracker = tracker or Tracker(None)
+    prepared = _prepared(X, tracker)
     if is_fixed:
+        tracker.stage("pick")
         return _committee_selection(prepared, artifact, constraints, random_state, owner)
+    tracker.stage("measure")
     features = extract(prepared, artifact.schema_names, random_state=random_state)
+    tracker.stage("pick")
     vector = artifact.vector(features)
     scores = artifact.learner.predict(vector)
     shape = (int(prepared.X.shape[0]), int(prepared.X.shape[1]))
@@ -270,10 +282,14 @@ def check_seed(
     return int(value)
 
 
-def _prepared(X: Any) -> PreparedTable:
+def _prepared(X: Any, tracker: Tracker) -> PreparedTable:
     if isinstance(X, PreparedTable):
         return X
-    return prepare(X if isinstance(X, Table | pd.DataFrame) else read_table(X))
+    if not isinstance(X, Table | pd.DataFrame):
+        tracker.stage("read")
+        X = read_table(X)
+    tracker.stage("prepare")
+    return prepare(X)
 
 
 def _warnings(space: Any, known: set[str], seconds: float) -> list[str]:

@@ -1,0 +1,139 @@
+"""Reports of progress, for the caller of long work. The library itself prints nothing."""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from metaod.models import ModelSpec, expected_costs
+
+STAGES = ("read", "prepare", "measure", "pick", "fit", "score", "explain")
+"""Stages of work: ``measure`` extracts meta-features, and not every pick needs them."""
+
+_FIT_SHARE = 0.95  # of the work, once the pick is known; the rest is scoring
+_LEAST_TIMED = 0.5  # expected seconds of a model from which its time tells the machine's speed
+_MOST_FACTOR = 4.0  # by which a machine is taken to be slower or faster than the cost laws say
+
+
+@dataclass(frozen=True)
+class ProgressReport:
+    """How far work has come.
+
+    Parameters
+    ----------
+    stage : str
+        ``read``, ``prepare``, ``measure``, ``pick``, ``fit``, ``score`` or ``explain``.
+    fraction : float or None
+        The part of the work that is done, from 0 to 1; None before it is known. It never falls, and
+        the last report of a call has 1.
+    seconds_left : float or None
+        Expected time until the end of the call; None if it is not known.
+    detail : str
+        What the stage works on, such as ``3 of 7, KDE``; may be empty.
+    """
+
+    stage: str
+    fraction: float | None = None
+    seconds_left: float | None = None
+    detail: str = ""
+
+
+OnProgress = Callable[[ProgressReport], None]
+"""Receives reports. What it raises stops the work and reaches the caller."""
+
+
+class Tracker:
+    """Turns the steps of a pick into reports.
+
+    Parameters
+    ----------
+    on_progress : callable or None
+        Receives the reports.
+    """
+
+    def __init__(self, on_progress: OnProgress | None) -> None:
+        self._on_progress = on_progress
+        self._fraction: float | None = None
+        self._expected: list[float] = []  # seconds, of the models in turn
+        self._n_begun = 0
+        self._begun_at = 0.0
+        self._timed = [0.0, 0.0]  # seconds that were expected, and seconds that it took
+
+    def stage(
+        self,
+        stage: str,
+        detail: str = "",
+        *,
+        fraction: float | None = None,
+        seconds_left: float | None = None,
+    ) -> None:
+        """Report that a stage begins, or how far it has come."""
+        if self._on_progress is None:
+            return
+        if fraction is not None:
+            self._fraction = max(fraction, self._fraction or 0.0)
+        self._on_progress(ProgressReport(stage, self._fraction, seconds_left, detail))
+
+    def plan_fits(self, models: Iterable[ModelSpec], shape: tuple[int, int]) -> None:
+        """Announce models that will be fitted to a prepared table of that shape."""
+        if self._on_progress is None:
+            return
+        costs = [cost.seconds for cost in expected_costs(models, *shape)]
+        known = [seconds for seconds in costs if not math.isnan(seconds)]
+        usual = sum(known) / len(known) if known else 1.0  # a family of the user may have no law
+        self._expected += [usual if math.isnan(seconds) else seconds for seconds in costs]
+
+    def fit(self, model: ModelSpec) -> None:
+        """Report that the next of the announced models is fitted."""
+        if self._on_progress is None:
+            return
+        self._note_time()
+        self._n_begun += 1
+        done = sum(self._expected[: self._n_begun - 1])
+        left = sum(self._expected) - done
+        expected, taken = self._timed
+        if expected:
+            left *= min(max(taken / expected, 1 / _MOST_FACTOR), _MOST_FACTOR)
+        detail = f"{self._n_begun} of {len(self._expected)}, {model.detector}"
+        fraction = _FIT_SHARE * done / sum(self._expected)
+        self.stage("fit", detail, fraction=fraction, seconds_left=left)
+
+    def score(self) -> None:
+        """Report that all models are fitted, and rows are scored."""
+        self.stage("score", fraction=_FIT_SHARE)
+
+    def finish(self, stage: str) -> None:
+        """Report that all is done; `stage` was the last."""
+        self.stage(stage, fraction=1.0, seconds_left=0.0)
+
+    def _note_time(self) -> None:
+        now = time.monotonic()
+        if self._n_begun and self._expected[self._n_begun - 1] >= _LEAST_TIMED:
+            self._timed[0] += self._expected[self._n_begun - 1]
+            self._timed[1] += now - self._begun_at
+        self._begun_at = now
+
+
+def part_of(on_progress: OnProgress | None, start: float, stop: float) -> OnProgress | None:
+    """Return what receives the reports of a part of the work, which reaches from start to stop.
+
+    Examples
+    --------
+    >>> reports = []
+    >>> part_of(reports.append, 0.5, 1.0)(ProgressReport("fit", 0.5))
+    >>> reports[0].fraction
+    0.75
+    """
+    if on_progress is None:
+        return None
+
+    def receive(report: ProgressReport) -> None:
+        fraction = report.fraction
+        if fraction is None and start > 0:
+            fraction = 0.0
+        if fraction is not None:
+            fraction = start + (stop - start) * fraction
+        left = report.seconds_left if stop == 1.0 or report.fraction != 1.0 else None
+        on_progress(ProgressReport(report.stage, fraction, left, report.detail))
+
+    return receive
