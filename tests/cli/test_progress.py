@@ -1,55 +1,286 @@
-"""Progress of long work: a bar on a terminal, lines in logs."""
+"""Progress of commands: a line on a terminal, and nothing elsewhere."""
 
+import fcntl
 import io
+import os
+import re
+import subprocess
+import sys
+import termios
+import threading
+import time
 
+import pytest
+
+from metaod.cli import options
 from metaod.cli import progress as module
-from metaod.cli.progress import Steps
+from metaod.cli.main import main
+from metaod.cli.progress import ProgressLine, clock
+from metaod.cli.screen import message
+from metaod.selection import ProgressReport
+
+STEP = re.compile(r"\x1b\[(\?25[lh]|[0-9;]*[mKA])|\r|\n|[^\x1b\r\n]+|\x1b")
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+def screen_of(written):
+    """What a terminal shows in the end, and every line that it showed."""
+    lines, row, column, seen = [""], 0, 0, set()
+    for match in STEP.finditer(written):
+        part, code = match.group(), match.group(1)
+        if part == "\r":
+            column = 0
+        elif part == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif code == "2K":
+            lines[row] = ""
+        elif code and code.endswith("A"):
+            row -= int(code[:-1] or 1)
+        elif code is None:
+            text = lines[row].ljust(column)
+            lines[row] = text[:column] + part + text[column + len(part) :]
+            column += len(part)
+            seen.add(lines[row].rstrip())
+    return "\n".join(lines).strip("\n "), seen
 
 
-def test_lines_now_and_then_and_at_the_end(monkeypatch, capsys):
-    now = [0.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    with Steps() as steps:
-        for done in range(1, 8):
-            now[0] += 4.0
-            steps.on_step("trainings", done, 7)
-    out = capsys.readouterr()
-    assert out.err.splitlines() == ["trainings: 4/7", "trainings: 7/7"]
-    assert out.out == ""
+class PseudoTerminal:
+    """A terminal for standard error; what is written to it is kept."""
+
+    def __init__(self, columns=80):
+        self._master, slave = os.openpty()
+        size = columns.to_bytes(2, sys.byteorder)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, (24).to_bytes(2, sys.byteorder) + size + b"\0" * 4)
+        self.stream = os.fdopen(slave, "w", encoding="utf-8")
+        self._parts = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        while True:
+            try:
+                part = os.read(self._master, 65536)
+            except OSError:  # the other end is closed
+                return
+            if not part:
+                return
+            self._parts.append(part)
+
+    def written(self):
+        self.stream.close()
+        self._reader.join(10)
+        os.close(self._master)
+        return b"".join(self._parts).decode("utf-8")
 
 
-def test_no_lines_where_none_are_wanted(capsys):
-    with Steps(lines=False) as steps:
-        steps.on_step("trainings", 7, 7)
-    assert capsys.readouterr().err == ""
+@pytest.fixture
+def open_terminal(monkeypatch):
+    """Make standard error a terminal, and show progress at once."""
+
+    def opened():
+        # not before the test itself runs: pytest sets sys.stderr between the two
+        made = PseudoTerminal()
+        monkeypatch.setattr(sys, "stderr", made.stream)
+        return made
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(module, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(module, "_LEAST_QUIET", 0.0)
+    return opened
 
 
-def test_a_bar_on_a_terminal(monkeypatch):
-    screen = Terminal()
-    monkeypatch.setattr("sys.stderr", screen)
-    with Steps() as steps:
-        steps.on_step("trainings", 1, 2)
-        steps.on_step("timed\x1b[31m", 1, 4)
-        steps.on_step("trainings", 2, 2)
-        tasks = {task.description: (task.completed, task.total) for task in steps._bar.tasks}
-    # control characters do not reach the terminal
-    assert tasks == {"trainings": (2, 2), "timed\\x1b[31m": (1, 4)}
-    assert "trainings: 2/2" not in screen.getvalue()
-    assert not steps._bar.live.is_started
+@pytest.fixture
+def waiting(monkeypatch):
+    """Reports wait until their line can be seen."""
+    update = ProgressLine.update
+
+    def slow(self, *arguments):
+        update(self, *arguments)
+        if sys.stderr.isatty():
+            deadline = time.monotonic() + 10
+            while self._live is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self._live.refresh()
+
+    monkeypatch.setattr(ProgressLine, "update", slow)
 
 
-def test_an_error_stops_the_bar(monkeypatch):
-    monkeypatch.setattr("sys.stderr", Terminal())
-    steps = Steps()
-    try:
-        with steps:
-            steps.on_step("trainings", 1, 2)
+def test_the_line_is_gone_when_the_work_is_done(open_terminal, waiting):
+    terminal = open_terminal()
+    with ProgressLine() as line:
+        line.show(ProgressReport("prepare"))
+        line.show(ProgressReport("fit", 0.5, 75.0, "3 of 7, KDE"))
+        message("a warning")
+        line.count("datasets", 2, 8)
+    shown, seen = screen_of(terminal.written())
+    assert shown == "a warning"
+    assert "preparing the table  0:00" in seen
+    fits = [text for text in seen if text.startswith("fitting 3 of 7, KDE")]
+    assert any(re.search(r"━ +\d+% +1:1[45] left$", text) for text in fits)
+    assert any(text.startswith("datasets 2/8") for text in seen)
+
+
+def test_an_error_removes_the_line_and_shows_the_cursor(open_terminal, waiting):
+    terminal = open_terminal()
+
+    def fail():
+        with ProgressLine() as line:
+            line.show(ProgressReport("prepare"))
             raise RuntimeError
-    except RuntimeError:
-        pass
-    assert not steps._bar.live.is_started
+
+    with pytest.raises(RuntimeError):
+        fail()
+    written = terminal.written()
+    assert screen_of(written)[0] == ""
+    assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
+
+
+def test_the_line_fits_in_80_columns(open_terminal, waiting):
+    terminal = open_terminal()
+    with ProgressLine() as line:
+        line.update("x" * 300)
+        line.update("y" * 300, 0.5, 7200.0)
+        line.update("name\x1b[31m\n\u202e")
+    shown, seen = screen_of(terminal.written())
+    assert shown == ""
+    assert 60 < max(map(len, seen)) <= 80
+    assert any(r"name\x1b[31m\n\u202e" in text for text in seen)
+
+
+def test_nothing_in_the_first_two_seconds(monkeypatch):
+    made = PseudoTerminal()
+    monkeypatch.setattr(sys, "stderr", made.stream)
+    monkeypatch.setattr(module, "_STARTED", time.monotonic())
+    with ProgressLine() as line:
+        line.show(ProgressReport("fit", 0.5, 1.0))
+        assert 1.5 < line._timer.interval <= 2.0
+    assert made.written() == ""
+
+
+def test_later_work_does_not_wait_two_seconds_again(open_terminal, monkeypatch):
+    terminal = open_terminal()
+    monkeypatch.setattr(module, "_LEAST_QUIET", 0.3)
+    with ProgressLine() as line:
+        assert line._timer.interval == 0.3
+    terminal.written()
+
+
+def test_nothing_on_a_pipe(monkeypatch, capsys):
+    monkeypatch.setattr(module, "_QUIET_SECONDS", 0.0)
+    before = threading.active_count()
+    with ProgressLine() as line:
+        line.count("trainings", 7, 7)
+        assert threading.active_count() == before
+    out = capsys.readouterr()
+    assert (out.out, out.err) == ("", "")
+
+
+def run_main(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(list(map(str, arguments)))
+    return ended.value.code
+
+
+COMMANDS = {
+    "inspect": ("inspect",),
+    "describe": ("describe",),
+    "select": ("select", "--pick", "single"),
+    "detect": ("detect", "--json"),
+    "compare": ("compare",),
+    "review": ("review", "--answers", "2"),
+}
+TEXTS = {
+    "inspect": "preparing the table",
+    "describe": "extracting meta-features",
+    "select": "picking a model",
+    "detect": "fitting 7 of 7, SCiForest",
+    "compare": "fitting PyOD's ADEngine",
+    "review": "fitting 7 of 7, SCiForest",
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_show_progress_on_a_terminal_alone(
+    name, open_terminal, waiting, capsys, monkeypatch
+):
+    terminal = open_terminal()
+    # a line without reports is shown too, however short the work is
+    monkeypatch.setattr(ProgressLine, "__enter__", enter_and_wait(ProgressLine.__enter__))
+    assert run_main(*COMMANDS[name], "--example") == 0
+    on_terminal = capsys.readouterr().out
+    shown, seen = screen_of(terminal.written())
+    assert shown == ""
+    assert any(text.startswith(TEXTS[name]) for text in seen)
+    pipe = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", pipe)
+    assert run_main(*COMMANDS[name], "--example") == 0
+    assert pipe.getvalue() == ""
+    on_pipe = capsys.readouterr().out
+    if name != "compare":  # which prints times
+        assert on_pipe == on_terminal
+
+
+def enter_and_wait(enter):
+    def entered(self):
+        enter(self)
+        if sys.stderr.isatty():
+            self.update(self._text)
+        return self
+
+    return entered
+
+
+def test_reading_shows_the_time_left_from_the_size(open_terminal, waiting, tmp_path, monkeypatch):
+    terminal = open_terminal()
+    monkeypatch.setattr(ProgressLine, "__enter__", enter_and_wait(ProgressLine.__enter__))
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n" + "1,2\n3,4\n" * 1000)
+    assert options._reading_seconds(str(path)) == path.stat().st_size / 3e7
+    assert options._reading_seconds("-") is None
+    assert options._reading_seconds(str(tmp_path / "missing.csv")) is None
+    assert run_main("inspect", path) == 0
+    _, seen = screen_of(terminal.written())
+    assert any(text.startswith("reading the table") for text in seen)
+
+
+def test_a_separate_process_shows_progress_on_a_terminal_and_stays_silent_on_a_pipe():
+    script = (
+        "import metaod.cli.progress as p; p._QUIET_SECONDS = 0.0\n"
+        "from metaod.cli.main import main; main(['detect', '--example', '--json'])"
+    )
+    made = PseudoTerminal()
+    done = subprocess.run(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=made.stream, check=True
+    )
+    shown, seen = screen_of(made.written())
+    assert shown == ""
+    assert seen
+    piped = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert piped.stderr == b""
+    assert piped.stdout == done.stdout
+
+
+def test_the_pace_tells_the_time_left(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    line = ProgressLine()
+    now[0] += 10
+    line.count("datasets", 1, 4)
+    assert line._now() == (0.25, "0:30 left")
+    now[0] += 6  # the fraction moves on between two reports
+    assert line._now() == (pytest.approx(0.4), "0:24 left")
+    now[0] += 50
+    fraction, text = line._now()
+    assert fraction is None
+    assert text == "1:06, longer than expected; the first run compiles"
+    line.count("datasets", 2, 4)
+    assert line._now()[0] == pytest.approx(0.5)
+    line.count("figures", 0, 3)  # other work begins
+    assert line._now() == (0.0, "1:06")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (36000, "10:00:00")]
+)
+def test_times(seconds, text):
+    assert clock(seconds) == text

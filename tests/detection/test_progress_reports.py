@@ -8,10 +8,10 @@ from made_selecting import artifact, table
 from made_selection import selecting
 
 import metaod
-from metaod.models import ModelSpec, average_of
-from metaod.detection import MetaOD, compare, detect_table, load, with_why
-from metaod.selection import Tracker, part_of, select
+from metaod.detection import MetaOD, apply_saved, compare, detect_table, load, with_why
 from metaod.detection import _estimator as estimator
+from metaod.models import ModelSpec, average_of
+from metaod.selection import Tracker, part_of, select
 from metaod.selection import _progress as module
 
 KNN, HBOS = "KNN(n_neighbors=5, method=largest)", "HBOS(n_bins=10, alpha=0.1)"
@@ -47,6 +47,22 @@ def test_the_stages_of_a_fit():
     MetaOD(artifact()).fit(table(), progress=reports.append)
     check_reports(reports)
     assert stages(reports) == ["prepare", "measure", "pick", "fit", "score"]
+
+
+def test_detecting_and_writing_reasons(picking):
+    picking(KNN, HBOS)
+    reports = []
+    found = detect_table(metaod.load_example(), progress=reports.append)
+    check_reports(reports)
+    assert stages(reports) == ["prepare", "fit", "score"]
+    reports = []
+    with_why(found, progress=reports.append)
+    check_reports(reports)
+    assert stages(reports) == ["explain"]
+    reports = []
+    apply_saved(found.model, metaod.load_example(), progress=reports.append)
+    check_reports(reports)
+    assert stages(reports) == ["prepare", "score"]
 
 
 def test_the_committee_is_not_measured():
@@ -113,9 +129,9 @@ def test_selecting_comparing_loading_and_explaining(picking, tmp_path):
     check_reports(reports)
     assert [report.detail for report in reports] == [
         "",
-        "100 of 240 rows",
-        "200 of 240 rows",
-        "240 of 240 rows",
+        "100 of 240",
+        "200 of 240",
+        "240 of 240",
     ]
     reports = []
     compare(metaod.load_example(), trials=2, progress=reports.append)

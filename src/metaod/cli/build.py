@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from metaod.cli.progress import BuildProgress
+from metaod.cli.progress import BuildProgress, ProgressLine
 from metaod.cli.screen import console
 from metaod.errors import BadParameter, UserError, counted
 
@@ -129,7 +129,8 @@ def build(
     if not entries:
         remedy = "check --data and --only"
         raise UserError("no dataset was found", where="metaod build", remedy=remedy)
-    with Store(store, create=True) as opened, BuildProgress() as progress:
+    with Store(store, create=True) as opened, ProgressLine("reading datasets") as line:
+        progress = BuildProgress(line)
         report = run_build(
             opened,
             entries,

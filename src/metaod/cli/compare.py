@@ -13,7 +13,7 @@ from metaod.cli.options import (
     Files,
     grouped_options,
     open_tables,
-    picking_messages,
+    picking_progress,
     selection_options,
 )
 from metaod.cli.screen import Json, console, grid, print_json, visible
@@ -59,8 +59,8 @@ def compare(
     out = console()
     for place, table in enumerate(open_tables(_COMMAND, files, reading, columns, example=example)):
         checked_label(table)
-        with picking_messages(picking["learner"]):
-            rows = measure_methods(table, trials=trials, **options)
+        with picking_progress(picking["learner"]) as line:
+            rows = measure_methods(table, trials=trials, progress=line.show, **options)
         compared.append((table, rows))
         if not json:
             if place:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import DataDir, Json, console, grid, print_json
 from metaod.errors import BadParameter, UserError, counted
 
@@ -82,9 +83,10 @@ def fetch(
 
     entries = [catalogue()[name] for name in names]
     problems: list[UserError] = []
-    for entry in entries:
+    for place, entry in enumerate(entries, start=1):
         try:
-            dataset = load_dataset(entry, data_dir=data_dir, cache_dir=cache_dir)
+            with ProgressLine(f"fetching {entry.name} ({place} of {len(entries)})"):
+                dataset = load_dataset(entry, data_dir=data_dir, cache_dir=cache_dir)
         except UserError as error:
             problems.append(error)
             continue

@@ -17,7 +17,7 @@ from metaod.cli.build import (
     list_folders,
     make_budget,
 )
-from metaod.cli.progress import Steps
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import BadFile, BadParameter, UserError, counted
 
@@ -61,10 +61,10 @@ def init(
         if not shipped:
             console().print(f"{store}: an empty store")
             return
-        with Steps() as progress:
-            report = import_parquet(opened, shipped_folder(), progress=progress.on_step)
-        if path is not None:
-            opened.write_file(path)
+        with ProgressLine("reading the shipped matrix") as line:
+            report = import_parquet(opened, shipped_folder(), progress=line.count)
+            if path is not None:
+                opened.write_file(path)
     _print_merge(report)
 
 
@@ -73,7 +73,7 @@ def info(*, store: StoreOption, json: Json = False) -> None:
     """Count what a store holds: datasets, models, cells by state."""
     from metaod.store import Store, summarise
 
-    with Store(store, read_only=True) as opened:
+    with ProgressLine("counting"), Store(store, read_only=True) as opened:
         facts = summarise(opened)
     if json:
         print_json(facts)
@@ -87,9 +87,16 @@ def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
     from metaod.store import Store, add_datasets, record_of
 
     entries = list_folders(data, label)
-    with Store(store) as opened, opened.writer_lock():
+    with (
+        ProgressLine("reading datasets") as line,
+        Store(store) as opened,
+        opened.writer_lock(),
+    ):
         sketched = opened.sketches()
-        records = [(record_of(entry, sketched=sketched), entry) for entry in entries]
+        records = []
+        for entry in entries:
+            records.append((record_of(entry, sketched=sketched), entry))
+            line.count("reading datasets", len(records), len(entries))
         new, notes = add_datasets(opened, records)
     for note in notes:
         console().print(visible(note), soft_wrap=True)
@@ -115,7 +122,7 @@ def relatives(
     from metaod.store import Store, datasets_without_sketch, join_relatives, stored_relatives
 
     by_hand = [] if also is None else _read_pairs(also)
-    with Store(store) as opened:
+    with ProgressLine("comparing datasets"), Store(store) as opened:
         if join:
             join_relatives(opened, by_hand)
         found, lacking = stored_relatives(opened), datasets_without_sketch(opened)
@@ -255,7 +262,7 @@ def export_(
     """Write a store's content as Parquet files."""
     from metaod.store import Store, export_parquet
 
-    with Store(store, read_only=True) as opened:
+    with ProgressLine("exporting"), Store(store, read_only=True) as opened:
         written = export_parquet(opened, folder, decimals=decimals, evaluations=evaluations)
     size = sum(file.stat().st_size for file in written.iterdir() if file.is_file())
     console().print(f"{written}: {size / 1e6:.2f} MB")
@@ -271,10 +278,8 @@ def import_(
     """Merge exported Parquet files into a store, which is created if it does not exist."""
     from metaod.store import Store, import_parquet
 
-    with Store(store, create=True) as opened, Steps() as progress:
-        report = import_parquet(
-            opened, folder, prefer=_check_prefer(prefer), progress=progress.on_step
-        )
+    with Store(store, create=True) as opened, ProgressLine("importing") as line:
+        report = import_parquet(opened, folder, prefer=_check_prefer(prefer), progress=line.count)
     _print_merge(report)
 
 
@@ -289,8 +294,12 @@ def merge(
     from metaod.store import Store
     from metaod.store import merge as merge_stores
 
-    with Store(source, read_only=True) as other, Store(store) as opened:
-        report = merge_stores(opened, other, prefer=_check_prefer(prefer))
+    with (
+        ProgressLine("merging") as line,
+        Store(source, read_only=True) as other,
+        Store(store) as opened,
+    ):
+        report = merge_stores(opened, other, prefer=_check_prefer(prefer), progress=line.count)
     _print_merge(report)
 
 
@@ -312,13 +321,21 @@ def verify(
     from metaod.store import verify as recompute
 
     entries = list_folders(data, label)
-    with Store(store, read_only=True) as opened:
+    with ProgressLine("checking the store") as line, Store(store, read_only=True) as opened:
         problems = find_inconsistencies(opened)
         if problems:
             what = f"is inconsistent in {counted(len(problems), 'place')}, the first: {problems[0]}"
             raise UserError(what, where=store, remedy="restore an older copy, or build it again")
         chosen, budget = choice(Mode, "--mode", mode), make_budget(max_seconds, max_memory)
-        found = recompute(opened, entries, sample=sample, seed=seed, mode=chosen, budget=budget)
+        found = recompute(
+            opened,
+            entries,
+            sample=sample,
+            seed=seed,
+            mode=chosen,
+            budget=budget,
+            progress=line.count,
+        )
     for difference in found.differences:
         console().print(str(difference), soft_wrap=True)
     checked = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.options import COLUMNS, READING, Example, File, grouped_options, open_table
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, shape_of
 from metaod.errors import BadParameter, counted
 
@@ -45,8 +46,10 @@ def describe(
     from metaod.tables import prepare
 
     table = open_table("metaod describe", file, reading, columns, example=example)
-    prepared = prepare(table, **columns)
-    features = extract(prepared, schema or "paper", random_state=seed)
+    with ProgressLine("preparing the table") as line:
+        prepared = prepare(table, **columns)
+        line.update("extracting meta-features")
+        features = extract(prepared, schema or "paper", random_state=seed)
     if json:
         print_json(_as_data(prepared, features))
     elif csv:

@@ -14,16 +14,17 @@ from metaod.cli.options import (
     Files,
     grouped_options,
     open_tables,
-    picking_messages,
+    picking_progress,
     selection_options,
 )
-from metaod.cli.screen import Json, console, message_if_long, print_json, visible
+from metaod.cli.progress import ProgressLine
+from metaod.cli.screen import Json, console, print_json, visible
 from metaod.cli.select import Verbose
 from metaod.cli.targets import targets_of
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
-    from metaod.detection import Choice, Detection, MetaOD
+    from metaod.detection import Choice, Detection, MetaOD, OnProgress
     from metaod.tables import Table
 
 _COMMAND = "metaod detect"
@@ -134,19 +135,19 @@ def detect(
     documents = []
     for place, (table, target) in enumerate(zip(tables, targets, strict=True)):
         check_target(target, table)
-        with picking_messages(picking["learner"]):
+        with picking_progress(picking["learner"]) as line:
             found = (
-                _pick_and_score(table, options, share, top_n, save, marks)
+                _pick_and_score(table, options, share, top_n, save, marks, line.show)
                 if saved is None
-                else apply_saved(saved, table, top_n=top_n)
+                else apply_saved(saved, table, top_n=top_n, progress=line.show)
             )
-        if why:
-            with message_if_long("finding what sets the flagged rows apart"):
-                found = with_why(found)
+            if why:
+                found = with_why(found, progress=line.show)
         # files first: the reader of the screen may stop reading (`| head`)
         names = () if target is None else write_scored(found, target, choice)
         if json:
-            documents.append(document(found))
+            with ProgressLine() as line:
+                documents.append(document(found, progress=line.show))
             continue
         if place:
             out.print()
@@ -166,6 +167,7 @@ def _pick_and_score(
     top_n: int | None,
     save: str | None,
     marks: str | None,
+    progress: "OnProgress",
 ) -> "Detection":
     from metaod.artifacts import check_target
     from metaod.detection import detect_table, read_used_marks
@@ -173,7 +175,9 @@ def _pick_and_score(
     if save is not None:
         check_target(save)  # before anything that takes long
     learned = None if marks is None else read_used_marks(marks, table, options["id"])
-    found = detect_table(table, contamination=share, top_n=top_n, marks=learned, **options)
+    found = detect_table(
+        table, contamination=share, top_n=top_n, marks=learned, progress=progress, **options
+    )
     if save is not None and found.model is not None:
         found.model.save(save)
     return found
@@ -184,9 +188,9 @@ def _load(path: str) -> "MetaOD":
 
     from metaod.detection import load
 
-    with message_if_long("fitting the saved pick again"), warnings.catch_warnings():
+    with ProgressLine("reading the saved pick") as line, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the notes of the pick hold them
-        return load(path)
+        return load(path, progress=line.show)
 
 
 def _share(text: str) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from metaod.cli.compare import comparison_grid
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import grid, visible
 from metaod.cli.select import print_notes, print_pick, print_warnings
 from metaod.errors import counted
@@ -90,7 +91,9 @@ def _reasons(found: "Detection", places: Any) -> list[list[str]]:
     original = found.table.original
     texts = {} if original is None else original.texts(places.tolist())
     described = []
-    for i, explained in enumerate(found.explain(places)):
+    with ProgressLine("explaining rows") as line:
+        reasons_of = found.explain(places, progress=line.show)
+    for i, explained in enumerate(reasons_of):
         own = [
             reason.text(shown_cell(reason.value, texts[reason.column][i]))
             if reason.column in texts

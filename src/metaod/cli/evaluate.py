@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaod.cli.build import StoreOption
-from metaod.cli.progress import Steps
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, grid
 from metaod.errors import counted
 
@@ -44,7 +44,7 @@ def evaluate(
     """
     from metaod.lab import run_evaluation
 
-    with Steps() as steps:
+    with ProgressLine("reading the store") as line:
         runs = run_evaluation(
             testbed,
             store,
@@ -55,7 +55,7 @@ def evaluate(
             n_jobs=jobs,
             times=times,
             sensitivity=sensitivity,
-            on_step=steps.on_step,
+            on_step=line.count,
         )
     for run in runs:
         _show(run)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from metaod.cli.options import Learner, picking_messages
+from metaod.cli.options import Learner, picking_progress
 from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import counted
 
@@ -32,7 +32,7 @@ def info(learner: Learner = "default", *, json: Json = False) -> None:
     from metaod.artifacts import library_versions
     from metaod.history import find_artifact
 
-    with picking_messages(learner):
+    with picking_progress(learner):
         artifact = find_artifact(learner)
     versions = library_versions()
     if json:

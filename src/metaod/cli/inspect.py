@@ -6,6 +6,7 @@ import typer
 
 from metaod.cli.option_errors import without_parameters
 from metaod.cli.options import COLUMNS, READING, Example, File, grouped_options, open_table
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import counted
 
@@ -31,7 +32,8 @@ def inspect(
     from metaod.tables import prepare
 
     table = open_table("metaod inspect", file, reading, columns, example=example)
-    prepared = prepare(table, **columns)
+    with ProgressLine("preparing the table"):
+        prepared = prepare(table, **columns)
     if json:
         print_json(_as_data(table, prepared))
     else:

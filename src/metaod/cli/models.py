@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.options import Learner, picking_messages
+from metaod.cli.options import Learner, picking_progress
 from metaod.cli.screen import Json, console, grid, print_json
 from metaod.errors import BadParameter, counted
 
@@ -79,7 +79,7 @@ def _listed(space: str | None, learner: str) -> "list[ModelSpec]":
     from metaod.models import SPACES, ModelSpec, model_space, registered_families
 
     if space is None:
-        with picking_messages(learner):
+        with picking_progress(learner):
             artifact = find_artifact(learner)
         # families in their usual order, averages last
         ordered = {name: place for place, name in enumerate(registered_families())}

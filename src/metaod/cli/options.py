@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.screen import message, message_if_long
+from metaod.cli.progress import ProgressLine
+from metaod.cli.screen import message
 from metaod.errors import BadFile, UserError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _LEARNER = (
     "'metaod train' wrote."
 )
 Learner = Annotated[str, typer.Option(help=_LEARNER, metavar="NAME")]
+
+_BYTES_PER_SECOND = {".csv": 3e7, ".tsv": 3e7, ".txt": 3e7, ".data": 3e7, ".xlsx": 1e6}
 
 Group = Mapping[str, tuple[Any, Any]]  # options by name: annotation and default
 
@@ -180,7 +183,8 @@ def open_table(
     sheet = given.get("sheet")
     if isinstance(sheet, str) and sheet.isdecimal():
         given["sheet"] = int(sheet)
-    return read_table(file, **given, unused=Roles.of(columns).is_unused)
+    with ProgressLine("reading the table", seconds=_reading_seconds(file)):
+        return read_table(file, **given, unused=Roles.of(columns).is_unused)
 
 
 def open_tables(
@@ -212,12 +216,19 @@ def selection_options(picking: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
+def _reading_seconds(file: str) -> float | None:
+    """Return the expected time to read a file of text or a workbook; None if it is not known."""
+    path = Path(file).expanduser()
+    speed = _BYTES_PER_SECOND.get(path.suffix.lower())
+    return path.stat().st_size / speed if speed and path.is_file() else None
+
+
 @contextmanager
-def picking_messages(learner: str) -> Iterator[None]:
-    """Say that a learner is trained first, and that picking is slow if it is."""
+def picking_progress(learner: str) -> Iterator[ProgressLine]:
+    """Say that a learner is trained first, and show how far picking and fitting have come."""
     from metaod.history import will_train
 
     if will_train(learner):
         message(f"training {learner} on the shipped performance matrix (once; it is cached)")
-    with message_if_long("working; the first run after installation compiles for a minute"):
-        yield
+    with ProgressLine() as line:
+        yield line

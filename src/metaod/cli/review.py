@@ -15,7 +15,7 @@ from metaod.cli.options import (
     File,
     grouped_options,
     open_table,
-    picking_messages,
+    picking_progress,
     selection_options,
 )
 from metaod.cli.review_session import ask_rows
@@ -134,8 +134,8 @@ def _beside(table: str) -> Path:
 def _fitted(table: "Table", options: dict[str, Any]) -> "MetaOD":
     from metaod.detection import MetaOD
 
-    with picking_messages(options["learner"]):
-        return MetaOD(**options).fit(table)
+    with picking_progress(options["learner"]) as line:
+        return MetaOD(**options).fit(table, progress=line.show)
 
 
 def _print_start(

@@ -6,10 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,9 +23,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 DataDir = Annotated[
     Path | None, typer.Option(help="Folder that holds datasets already.", metavar="DIR")
 ]
-
-_LONG_SECONDS = 3.0
-
 
 # for terminals that lack a character; any other is shown as ?
 _PLAIN = {"×": "x", "·": "-", "–": "-", "…": "...", "±": "+-", "≠": "!=", "→": "->", "²": "^2"}
@@ -103,18 +97,3 @@ def print_json(data: Any) -> None:
 def message(text: str) -> None:
     """Print a line to standard error."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201 - what it is for
-
-
-@contextmanager
-def message_if_long(text: str) -> Iterator[None]:
-    """Print a message if the work takes longer than 3 s; on a terminal only."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    timer = Timer(_LONG_SECONDS, message, [text])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

@@ -16,7 +16,7 @@ from metaod.cli.options import (
     Files,
     grouped_options,
     open_tables,
-    picking_messages,
+    picking_progress,
     selection_options,
 )
 from metaod.cli.screen import Json, console, grid, print_json, shape_of, visible
@@ -64,8 +64,9 @@ def select(
     tables = open_tables(_COMMAND, files, reading, columns, example=example)
     found = []
     for place, table in enumerate(tables):
-        with picking_messages(picking["learner"]):
-            selection = select_for(prepare(table, **columns), **selection_options(picking))
+        with picking_progress(picking["learner"]) as line:
+            prepared = prepare(table, **columns)
+            selection = select_for(prepared, **selection_options(picking), progress=line.show)
         if json:
             found.append(selection.to_dict(top=top))
             continue

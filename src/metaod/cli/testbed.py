@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, grid
 from metaod.errors import BadFile, BadParameter, counted
 
@@ -48,9 +49,10 @@ def poc(
 
     if data is not None and not data.expanduser().is_dir():
         raise BadFile(data, "is not a folder", remedy="name a folder with --data, or leave it out")
-    manifest = build_poc(
-        out, mothersets=mothersets, archive=archive, seed=seed, on_motherset=_progress
-    )
+    with ProgressLine("reading mothersets") as line:
+        manifest = build_poc(
+            out, mothersets=mothersets, archive=archive, seed=seed, on_motherset=line.count
+        )
     _show(manifest, out)
 
 
@@ -76,15 +78,17 @@ def st(
     """Make ST: the sets of ODDS and DAMI by fingerprint, and one childset of each motherset."""
     from metaod.lab import build_st
 
-    manifest = build_st(
-        out,
-        mothersets=mothersets,
-        archive=archive,
-        data=data,
-        extras=dict(_name_and_file(text) for text in extra or ()),
-        seed=seed,
-        on_motherset=_progress,
-    )
+    extras = dict(_name_and_file(text) for text in extra or ())
+    with ProgressLine("reading datasets") as line:
+        manifest = build_st(
+            out,
+            mothersets=mothersets,
+            archive=archive,
+            data=data,
+            extras=extras,
+            seed=seed,
+            on_motherset=line.count,
+        )
     _show(manifest, out)
 
 
@@ -141,7 +145,9 @@ def childsets(
     mothersets = read_mothersets(
         source, target=target, task=task, normal_at_least=normal_at_least, only=only or ()
     )
-    _show(build_childsets(out, mothersets, recipe, replicates, seed=seed), out)
+    with ProgressLine("drawing childsets"):
+        manifest = build_childsets(out, mothersets, recipe, replicates, seed=seed)
+    _show(manifest, out)
 
 
 def _share(text: str) -> float | str:
@@ -156,10 +162,6 @@ def _name_and_file(text: str) -> tuple[str, Path]:
     if not (name and sign and file):
         raise BadParameter("metaod testbed st", "--extra", "NAME=FILE", text)
     return name, Path(file)
-
-
-def _progress(motherset: str, done: int, total: int) -> None:
-    typer.echo(f"{done}/{total} {motherset}", err=True)
 
 
 def _show(manifest: "Manifest", out: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaod.cli.build import StoreOption
-from metaod.cli.progress import Steps
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import BadParameter, counted
 
@@ -129,8 +129,8 @@ def train(
     n_unused = n_stored - len(data.P)
     if exclude_origin:
         data = data.without(exclude_origin)
-    with Steps(lines=False) as progress:
-        artifact = run_training(data, made, calibrate=calibrate, progress=progress.on_step)
+    with ProgressLine("training") as line:
+        artifact = run_training(data, made, calibrate=calibrate, progress=line.count)
     artifact.save(target)
     _print_artifact(artifact, target, calibrate, n_unused)
 

@@ -19,6 +19,7 @@ from metaod.tables import PreparationRecord, Table
 
 _FIT_SHARE = 0.99  # of the work; the rest measures the scores on a label
 
+
 def detect_table(
     table: Table,
     *,

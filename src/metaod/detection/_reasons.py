@@ -193,7 +193,7 @@ class Explainer:
                 reasons = self._reasons(read, row, shares[row - start], block, top)
                 found.append(RowReasons(int(rows[row]), float(scores[row]), reasons))
             left = (time.monotonic() - started) / stop * (len(read.X) - stop)
-            detail = f"{stop:,} of {len(read.X):,} rows"
+            detail = f"{stop:,} of {len(read.X):,}"
             tracker.stage("explain", detail, fraction=stop / len(read.X), seconds_left=left)
         return found
 

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, Evaluation, FolderEntry, evaluate_models
+from metaod.learners import Progress
 from metaod.models import Budget, CellState, Mode, ModelSpec
 from metaod.store import _rows as rows
 from metaod.store._records import Cell, aggregate
@@ -94,6 +95,7 @@ def verify(
     seed: int = 0,
     mode: Mode = Mode.FAST,
     budget: Budget | None = None,
+    progress: Progress | None = None,
 ) -> Verification:
     """Recompute a random sample of a store's cells and compare.
 
@@ -111,6 +113,8 @@ def verify(
         The mode of the cells.
     budget : Budget, optional
         What the cells were allowed to cost when they were built.
+    progress : callable, optional
+        Called with ``"cells"`` and the numbers of cells done and in all.
     """
     if sample < 1:
         raise BadParameter("verify", "sample", "an int in the range [1, inf)", sample)
@@ -132,8 +136,12 @@ def verify(
         fingerprint, cell = candidates[position]
         drawn[fingerprint].append(cell)
     differences: list[Difference] = []
+    n_done = 0
     for fingerprint, cells in drawn.items():
         differences += _recompute(available[fingerprint], cells, specs, mode, budget)
+        n_done += len(cells)
+        if progress is not None:
+            progress("cells", n_done, len(chosen))
     return Verification(len(chosen), len(drawn), tuple(differences))
 
 

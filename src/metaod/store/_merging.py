@@ -109,7 +109,13 @@ class _StoreSource:
             yield dataset, DatasetContent(trials, cells, rows.read_metafeatures(connection, key))
 
 
-def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeReport:
+def merge(
+    target: Store,
+    source: Store,
+    *,
+    prefer: Prefer = "target",
+    progress: Progress | None = None,
+) -> MergeReport:
     """Add to one store what another has and it lacks, in one transaction.
 
     The same evaluation (dataset, model, trial and mode) with another state, or with a measure
@@ -133,12 +139,14 @@ def merge(target: Store, source: Store, *, prefer: Prefer = "target") -> MergeRe
         The store that is read.
     prefer : {"target", "source"}, default="target"
         Whose evaluations, imported cells and meta-features are kept in a conflict.
+    progress : callable, optional
+        Called with ``"datasets"`` and the numbers of datasets done and in all.
     """
     same_file = target.location.path == source.location.path is not None
     if target.engine is source.engine or same_file:
         raise UserError("a store cannot be merged into itself", where=str(target))
     with source.reading() as connection:
-        return merge_source(target, _StoreSource(connection), prefer)
+        return merge_source(target, _StoreSource(connection), prefer, progress)
 
 
 def merge_source(
