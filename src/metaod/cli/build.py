@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from metaod.cli.progress import BuildProgress, ProgressLine
-from metaod.cli.screen import console
+from metaod.cli.progress import ProgressLine
+from metaod.cli.screen import console, message
 from metaod.errors import BadParameter, UserError, counted
 
 if TYPE_CHECKING:
     from metaod.history import FolderEntry
     from metaod.models import Budget
+    from metaod.store import Plan, TaskResult
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -130,7 +131,7 @@ def build(
         remedy = "check --data and --only"
         raise UserError("no dataset was found", where="metaod build", remedy=remedy)
     with Store(store, create=True) as opened, ProgressLine("reading datasets") as line:
-        progress = BuildProgress(line)
+        progress = _BuildProgress(line)
         report = run_build(
             opened,
             entries,
@@ -143,6 +144,37 @@ def build(
     states = ", ".join(f"{count} {state.value}" for state, count in report.states.items())
     done = f"{counted(len(report.plan.tasks), 'dataset')} done in {report.seconds:.0f} s"
     console().print(done + (f": {states}" if states else ""))
+
+
+class _BuildProgress:
+    """Tells what a build will do, and shows how far it has come."""
+
+    def __init__(self, line: ProgressLine) -> None:
+        self._line = line
+        self._n_done, self._n_tasks = 0, 0
+        self._spent, self._cost = 0.0, 0.0
+
+    def on_read(self, done: int, total: int) -> None:
+        """Show how many datasets have been read for the plan."""
+        self._line.count("reading datasets", done, total)
+
+    def on_plan(self, plan: "Plan") -> None:
+        """Print how much is left to do."""
+        self._n_tasks, self._cost = len(plan.tasks), plan.cost
+        for note in plan.placed.notes:
+            message(note)
+        for name, other in plan.duplicates:
+            message(f"{name} has the same content as {other} and is left out")
+        finished = len(plan.datasets) - self._n_tasks
+        message(f"{counted(self._n_tasks, 'dataset')} to evaluate, {finished} finished before")
+        self._line.update("evaluating the first dataset")
+
+    def on_task(self, result: "TaskResult") -> None:
+        """Show that a dataset is finished and stored."""
+        self._n_done += 1
+        self._spent += result.task.cost
+        name = result.task.entry.full_name
+        self._line.update(f"{self._n_done}/{self._n_tasks} {name}", self._spent / self._cost)
 
 
 def list_folders(folders: list[Path], label: str) -> "list[FolderEntry]":

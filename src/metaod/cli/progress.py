@@ -8,14 +8,12 @@ import time
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, Self
 
-from metaod.cli.screen import message, visible
-from metaod.errors import counted
+from metaod.cli.screen import visible
 
 if TYPE_CHECKING:
     from rich.live import Live
 
     from metaod.selection import ProgressReport
-    from metaod.store import Plan, TaskResult
 
 _STARTED = time.monotonic()  # this module is imported when the command begins
 _QUIET_SECONDS = 2.0  # of the command, in which nothing is shown
@@ -149,37 +147,6 @@ class ProgressLine:
         if left is None:
             return fraction, clock(now - self._began)
         return fraction, f"{clock(max(left - since, 0.0))} left"
-
-
-class BuildProgress:
-    """Tells what a build will do, and shows how far it has come."""
-
-    def __init__(self, line: ProgressLine) -> None:
-        self._line = line
-        self._n_done, self._n_tasks = 0, 0
-        self._spent, self._cost = 0.0, 0.0
-
-    def on_read(self, done: int, total: int) -> None:
-        """Show how many datasets have been read for the plan."""
-        self._line.count("reading datasets", done, total)
-
-    def on_plan(self, plan: "Plan") -> None:
-        """Print how much is left to do."""
-        self._n_tasks, self._cost = len(plan.tasks), plan.cost
-        for note in plan.placed.notes:
-            message(note)
-        for name, other in plan.duplicates:
-            message(f"{name} has the same content as {other} and is left out")
-        finished = len(plan.datasets) - self._n_tasks
-        message(f"{counted(self._n_tasks, 'dataset')} to evaluate, {finished} finished before")
-        self._line.update("evaluating the first dataset")
-
-    def on_task(self, result: "TaskResult") -> None:
-        """Show that a dataset is finished and stored."""
-        self._n_done += 1
-        self._spent += result.task.cost
-        name = result.task.entry.full_name
-        self._line.update(f"{self._n_done}/{self._n_tasks} {name}", self._spent / self._cost)
 
 
 def clock(seconds: float) -> str:
