@@ -219,7 +219,12 @@ def test_a_saved_pick_is_loaded_once(call, table, tmp_path, monkeypatch):
     call(table, "--save", tmp_path / "pick.mod")
     loaded = []
     real = estimator.load
-    monkeypatch.setattr(estimator, "load", lambda path: loaded.append(path) or real(path))
+
+    def load(path, **options):
+        loaded.append(path)
+        return real(path, **options)
+
+    monkeypatch.setattr(estimator, "load", load)
     other = tmp_path / "other.csv"
     FRAME[::-1].to_csv(other, index=False)
     call(table, other, "--apply", tmp_path / "pick.mod")
