@@ -20,7 +20,7 @@ def call(capsys, monkeypatch):
     asked = []
 
     def picked(X, **options):
-        asked.append(options)
+        asked.append({name: value for name, value in options.items() if name != "progress"})
         return made_select(X, **options)
 
     monkeypatch.setattr("metaod.selection.select", picked)
