@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from metaod.selection import OnProgress, ProgressReport
 
 if TYPE_CHECKING:
+    from metaod.detection._advice import Request
     from metaod.detection._comparison import (
         Compared,
         checked_label,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from metaod.detection._estimator import MetaOD, Review, load
     from metaod.detection._reasons import Reason, RowReasons
     from metaod.detection._session import ReviewSession
+    from metaod.detection._summary import summarise
     from metaod.detection._threshold import check_contamination, estimated_share, threshold_of
     from metaod.detection._writing import (
         ENDINGS,
@@ -38,6 +40,7 @@ _HOMES = {
     "ENDINGS": "_writing",
     "MetaOD": "_estimator",
     "Reason": "_reasons",
+    "Request": "_advice",
     "Review": "_estimator",
     "ReviewSession": "_session",
     "RowReasons": "_reasons",
@@ -58,6 +61,7 @@ _HOMES = {
     "mean_measures": "_comparison",
     "read_used_marks": "_detect",
     "run_adengine": "_comparison",
+    "summarise": "_summary",
     "threshold_of": "_threshold",
     "with_why": "_document",
     "write_scored": "_writing",
@@ -72,6 +76,7 @@ __all__ = [
     "OnProgress",
     "ProgressReport",
     "Reason",
+    "Request",
     "Review",
     "ReviewSession",
     "RowReasons",
@@ -92,6 +97,7 @@ __all__ = [
     "mean_measures",
     "read_used_marks",
     "run_adengine",
+    "summarise",
     "threshold_of",
     "with_why",
     "write_scored",

@@ -67,10 +67,15 @@ class Reason:
         text = text.removesuffix(" 00:00:00") if not isinstance(self.value, str) else text
         return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 3]}..."
 
+    @property
+    def usual_text(self) -> str:
+        """What other rows have, and the value of another column with which this one is rare."""
+        context = f" with {' and '.join(self.together)}" if self.together else ""
+        return f"{self.usual or 'rare'}{context}"
+
     def text(self, value: str = "") -> str:
         """Describe the reason; the value may be written as in the user's file."""
-        context = f" with {' and '.join(self.together)}" if self.together else ""
-        return f"{self.column} {value or self.value_text} ({self.usual or 'rare'}{context})"
+        return f"{self.column} {value or self.value_text} ({self.usual_text})"
 
     def __str__(self) -> str:
         return self.text()

@@ -23,7 +23,7 @@ _WHY_FIXED = (
     "tables of other origins no learner picked clearly better. To let the learner pick: --pick "
     "ensemble (pick='ensemble')."
 )
-_TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
+MEASURE_TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Explanation:
                 for row in self.features.itertuples()
             )
         if len(self.nearest):
-            title = _TITLES.get(self.measure, self.measure)
+            title = MEASURE_TITLES.get(self.measure, self.measure)
             lines.append(f"Nearest historical tables, with {title} of the pick (of iForest):")
             lines.extend(
                 f"  {row.name}: {_shown(row.performance, '.3f')} ({_shown(row.reference, '.3f')})"
@@ -127,16 +127,25 @@ def explain_pick(
     return Explanation(
         pick,
         usual,
-        _nearest(history, history.distances(m), pick, top),
+        nearest_tables(history, m, pick, top),
         _features(artifact, history, m, scores, pick, usual, top),
         measure,
     )
 
 
-def _nearest(history: History, distances: Matrix, pick: str, top: int) -> pd.DataFrame:
+def nearest_tables(history: History, m: Matrix, pick: str, top: int) -> pd.DataFrame:
+    """Find the historical datasets nearest to meta-features `m`, and the pick's performance there.
+
+    The performance is NaN if the pick was not evaluated on them.
+    """
+    distances = history.distances(m)
     places = np.argsort(distances, kind="stable")[:top]
-    column = history.models.index(pick)
     P = history.P[places].astype(np.float64)
+    known = pick in history.models
+    column = history.models.index(pick) if known else 0
+    own, share = P[:, column], normalised(P)[:, column]
+    if not known:
+        own = share = np.full(len(places), np.nan)
     return pd.DataFrame(
         {
             "name": [history.names[place] for place in places],
@@ -144,8 +153,8 @@ def _nearest(history: History, distances: Matrix, pick: str, top: int) -> pd.Dat
             "n_rows": history.shapes[places, 0],
             "n_columns": history.shapes[places, 1],
             "distance": distances[places],
-            "performance": P[:, column],
-            "normalised": normalised(P)[:, column],
+            "performance": own,
+            "normalised": share,
             "reference": history.reference[places].astype(np.float64),
         }
     )

@@ -19,7 +19,12 @@ from metaod.metafeatures import MetaFeatures, extract
 from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space, title_of
 from metaod.selection._candidates import Candidates, Constraints, Models, Pick
 from metaod.selection._committee import COMMITTEE_ID, CommitteePick
-from metaod.selection._explanation import Explanation, explain_pick
+from metaod.selection._explanation import (
+    MEASURE_TITLES,
+    Explanation,
+    explain_pick,
+    nearest_tables,
+)
 from metaod.selection._progress import OnProgress, Tracker
 from metaod.selection._trust import Trust, assess_trust, table_notes, trust_in_fixed
 from metaod.tables import PreparedTable, Table, prepare, read_table
@@ -106,6 +111,27 @@ class Selection:
         scores = self.ranking.set_index("model")["score"]
         vector = self.artifact.vector(self.features)
         return explain_pick(self.artifact, vector, scores, self._pick, top=top)
+
+    def nearest(self, *, top: int = 5) -> pd.DataFrame:
+        """Return the `top` nearest historical datasets, with the pick's performance there.
+
+        The columns are those of ``explain().nearest``. Unlike :meth:`explain`, it computes the
+        meta-features of the table for the committee too. Empty if the learner has no history.
+        """
+        if self.artifact.history is None:
+            return pd.DataFrame()
+        features = self.features
+        if features is None:
+            schemas = self.artifact.schema_names
+            features = extract(self.prepared, schemas, random_state=self.random_state)
+        vector = self.artifact.vector(features)
+        return nearest_tables(self.artifact.history, vector, self._pick, top)
+
+    @property
+    def measure(self) -> str:
+        """The measure of the historical performance, as people write it: AP, ROC AUC, ..."""
+        measure = self.artifact.manifest.measure or "performance"
+        return MEASURE_TITLES.get(measure, measure)
 
     def to_dict(self, *, top: int | None = None) -> dict[str, Any]:
         """Convert to plain data, with the first `top` models of the ranking or all of them."""

@@ -1,0 +1,102 @@
+"""The page of a report: one HTML file that needs nothing else and runs only its own script."""
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from metaod.report._figures import draw_map, draw_scores, map_points
+from metaod.report._summary import Summary
+
+_ROOM = "metaod.report"
+
+
+def score_figure(summary: Summary) -> str:
+    """Return the distribution of the scores with the threshold, as SVG text."""
+    return draw_scores(summary.scores)
+
+
+def map_figure(summary: Summary) -> str:
+    """Return the map of the table with the flagged rows, as SVG text."""
+    return draw_map(summary.map, summary.scores.n_flagged, summary.n_rows)
+
+
+def figure_style() -> str:
+    """Return the style sheet of the figures: classes that begin with ``fig``, and colours."""
+    return _asset("figures.css")
+
+
+def render(summary: Summary) -> str:
+    """Return the report as HTML text.
+
+    Parameters
+    ----------
+    summary : Summary
+        What it shows.
+    """
+    style = f"{figure_style()}{_asset('report.css')}"
+    script = _asset("report.js")
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page: str = _template().render(
+        summary=summary,
+        scores=summary.scores,
+        top=summary.top,
+        policy=policy,
+        style=style,
+        script=script,
+        score_figure=score_figure(summary),
+        map_figure=map_figure(summary),
+        data=script_data(_for_script(summary)),
+    )
+    return page
+
+
+def script_data(data: Any) -> str:
+    """Write data as JSON that a script element can hold: no text in it can end the element."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _for_script(summary: Summary) -> dict[str, Any]:
+    """Return what the script needs; texts stay in the page, where the script finds them."""
+    x, y = map_points(summary.map)
+    scores = summary.scores
+    return {
+        "rows": summary.n_rows,
+        "flagged": [n for n, _ in scores.cuts],
+        "thresholds": [threshold for _, threshold in scores.cuts],
+        "places": scores.places,
+        "chosen": scores.chosen,
+        "map": {"x": x, "y": y, "order": summary.map.order, "row": summary.map.rows},
+        "orders": summary.top.orders,
+    }
+
+
+@cache
+def _asset(name: str) -> str:
+    return files(_ROOM).joinpath("assets", name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    """Name a text in a content security policy."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _template() -> Any:
+    import jinja2  # noqa: PLC0415 - only if a report is made
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["percent"] = lambda share: f"{share:.1%}"
+    environment.filters["count"] = lambda number: f"{number:,}"
+    environment.filters["score"] = lambda number: f"{number:.4g}"
+    return environment.from_string(_asset("report.html"))

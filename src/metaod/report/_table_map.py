@@ -1,0 +1,138 @@
+"""A map of a table: its rows as points in two dimensions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+_MOST_OUTLYING = 1_000  # of the most outlying rows, all are on the map
+_MOST_OTHERS = 2_000
+_FITTED_ROWS = 2_000  # rows that the directions are computed from
+_NAMED = 2  # columns that name a direction
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A direction of the map.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The columns that have the largest part in it.
+    share : float
+        Its share of the variance of the scaled columns.
+    """
+
+    columns: tuple[str, ...]
+    share: float
+
+
+@dataclass(frozen=True)
+class TableMap:
+    """Rows as points, the most outlying first.
+
+    Parameters
+    ----------
+    x, y : tuple of float
+        Positions from 0 to 1; y grows upwards.
+    rows : tuple of int
+        Their positions in the table, from 0.
+    order : tuple of int
+        How many rows of the table are more outlying: the first n rows are flagged.
+    directions : tuple of Direction
+        What x and y are.
+    """
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    rows: tuple[int, ...]
+    order: tuple[int, ...]
+    directions: tuple[Direction, ...]
+
+
+def map_table(
+    X: npt.NDArray[np.float64], names: tuple[str, ...], order: npt.NDArray[np.intp]
+) -> TableMap:
+    """Project a prepared matrix on its two main directions.
+
+    Columns are centred at their medians, divided by their spread and compressed (arsinh), so that
+    a few extreme values do not decide the view; then the principal components are taken. The map
+    holds the most outlying rows and an even sample of the others by their scores.
+    """
+    places = _sample(len(order))
+    fitted = X[order[_sample(len(order), 0, _FITTED_ROWS)]]
+    centre, spread = _scale(fitted)
+    view = _compressed(fitted, centre, spread)
+    middle = view.mean(axis=0)
+    axes, shares = _components(view - middle)
+    points = (_compressed(X[order[places]], centre, spread) - middle) @ axes.T
+    directions = tuple(
+        Direction(
+            tuple(names[i] for i in np.argsort(-np.abs(axis), kind="stable")[:_NAMED] if axis[i]),
+            round(float(share), 4),
+        )
+        for axis, share in zip(axes, shares, strict=True)
+    )
+    x, y = (_between_0_and_1(points[:, k]) for k in (0, 1))
+    rows = order[places].tolist()
+    return TableMap(x, y, tuple(rows), tuple(places.tolist()), directions)
+
+
+def _sample(
+    n_rows: int, n_first: int = _MOST_OUTLYING, n_others: int = _MOST_OTHERS
+) -> npt.NDArray[np.intp]:
+    """Return places in the order of rows: the first ones, and the others evenly."""
+    first = np.arange(min(n_rows, n_first))
+    n_left = n_rows - len(first)
+    if n_left <= n_others:
+        return np.arange(n_rows)
+    return np.concatenate([first, n_first + (np.arange(n_others) * n_left) // n_others])
+
+
+def _scale(
+    X: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the median of each column and its spread: half of the middle 80 %, if it is wide."""
+    low, centre, high = np.quantile(X, [0.1, 0.5, 0.9], axis=0)
+    spread = high / 2 - low / 2
+    largest = np.abs(X / 2 - centre / 2).max(axis=0)  # halves: their difference does not overflow
+    # a column of one value and few others: their distance, so that it is one step wide
+    spread = np.where(spread > 0, spread, 2 * largest)
+    return centre, np.where(spread > 0, spread, 1.0)
+
+
+def _compressed(
+    X: npt.NDArray[np.float64], centre: npt.NDArray[np.float64], spread: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.arcsinh(np.clip(X / spread - centre / spread, -1e100, 1e100)))
+
+
+def _components(
+    view: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the two main directions of a centred matrix and their shares of the variance."""
+    n_rows, n_columns = view.shape
+    # the smaller of the two products has the same eigenvalues
+    product = view.T @ view if n_columns <= n_rows else view @ view.T
+    values, vectors = np.linalg.eigh(product)
+    total = float(values.clip(0).sum())
+    values, vectors = values[::-1][:2].clip(0), vectors[:, ::-1][:, :2]
+    if n_columns > n_rows:
+        vectors = view.T @ vectors / np.sqrt(np.where(values > 0, values, 1.0))
+    axes = np.zeros((2, n_columns))
+    shares = np.zeros(2)
+    for k in range(len(values)):
+        if values[k] > 1e-12 * total:
+            axis = vectors[:, k]
+            # either sign is right: the largest part is positive
+            axes[k] = axis * np.sign(axis[np.abs(axis).argmax()])
+            shares[k] = values[k] / total
+    return axes, shares
+
+
+def _between_0_and_1(values: npt.NDArray[np.float64]) -> tuple[float, ...]:
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-9:
+        return (0.5,) * len(values)
+    return tuple(np.round((values - low) / (high - low), 4).tolist())

@@ -1,0 +1,169 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaod.detection import (
+    Request,
+    UsedMarks,
+    apply_saved,
+    detect_table,
+    load,
+    summarise,
+)
+from metaod.report import render
+from metaod.tables import load_example, read_table
+
+
+@pytest.fixture(scope="module")
+def found():
+    return detect_table(load_example())
+
+
+@pytest.fixture(scope="module")
+def summary(found):
+    return summarise(found, Request("--example"))
+
+
+def test_it_is_plain_data(summary):
+    text = json.dumps(summary.to_dict(), allow_nan=False)
+    assert json.loads(text)["n_rows"] == 600
+
+
+def test_counts_agree_with_the_detection_for_every_threshold(found, summary):
+    assert summary.scores.n_flagged == found.flags.sum()
+    assert summary.scores.threshold == found.threshold
+    for n_flagged, threshold in summary.scores.cuts:
+        assert np.count_nonzero(found.scores > threshold) == n_flagged
+
+
+def test_the_listed_rows_are_the_most_outlying_with_the_cells_of_the_file(found, summary):
+    assert [row.row - 1 for row in summary.top.rows] == found.order[:200].tolist()
+    first = summary.top.rows[0]
+    cells = dict(zip(summary.top.columns, first.cells, strict=True))
+    assert (cells["reading_id"], cells["vibration_mm_s"]) == ("R10223", "7.134")
+    assert summary.top.columns[: summary.top.n_naming] == ("reading_id",)
+    assert first.why[0].column == "vibration_mm_s"
+    assert (first.why[0].value, first.why[0].usual) == ("7.134", "usually 1.43 to 2.86")
+    assert first.label is True
+
+
+def test_reasons_are_given_for_the_first_hundred_rows(summary):
+    assert [row.why is not None for row in summary.top.rows] == [True] * 100 + [False] * 100
+
+
+def test_columns_are_sorted_by_their_values(found, summary):
+    place = summary.top.columns.index("oil_ppm")
+    values = found.table.frame["oil_ppm"].iloc[found.order[:200]].to_numpy()
+    ordered = values[list(summary.top.orders[place])]
+    n_known = np.count_nonzero(~np.isnan(ordered))
+    assert np.all(np.diff(ordered[:n_known]) >= 0)
+    assert np.isnan(ordered[n_known:]).all()
+
+
+def test_it_says_how_the_table_was_read(summary):
+    facts = dict(summary.facts)
+    assert facts["columns used"] == "7 of 12"
+    assert facts["delimiter"] == "comma"
+    assert "24 outliers" in facts["label"]
+    [plant] = [column for column in summary.columns if column.name == "plant"]
+    assert (plant.role, plant.done) == (
+        "not used",
+        "dropped: it is unrelated to every other column",
+    )
+
+
+def test_it_names_the_pick_what_to_expect_and_similar_tables(summary):
+    assert summary.pick.sentence.startswith("The committee, which is the same for every table,")
+    assert sum(weight for _, weight in summary.pick.members) == pytest.approx(1)
+    assert summary.pick.expected[0].startswith("Mean performance on the historical tables")
+    assert [row.method for row in summary.pick.measured] == ["MetaOD's pick", "isolation forest"]
+    assert len(summary.similar) == 5
+    assert summary.measure == "AP"
+    assert all(0 <= table.performance <= 1 for table in summary.similar)
+
+
+def test_a_file_can_be_scored_again_by_the_command_and_in_python(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"name": [f"n{i}" for i in range(80)], "x": rng.normal(size=80)})
+    frame["y"] = rng.normal(size=80)
+    path = tmp_path / "my table.csv"
+    frame.to_csv(path, index=False, sep=";")
+    table = read_table(path, delimiter=";")
+    found = detect_table(table, top_n=5, id=["name"], random_state=7)
+    request = Request(str(path), {"delimiter": ";", "header": True, "na": ["?"], "sheet": None})
+    recipe = summarise(found, request).recipe
+    assert recipe.command == (
+        f"metaod detect '{path}' --delimiter ';' --header --na '?' --seed 7 --id name --top-n 5 "
+        "--report report.html"
+    )
+    assert recipe.python == (
+        "import metaod",
+        f"table = metaod.read_table('{path}', delimiter=';', header=True, na=['?'])",
+        "detector = metaod.MetaOD(contamination=0.0625, random_state=7, id=['name']).fit(table)",
+        'detector.report("report.html")',
+    )
+    assert recipe.seed == 7
+    again = {"metaod": __import__("metaod")}
+    exec("\n".join(recipe.python[1:3]), again)
+    np.testing.assert_array_equal(again["detector"].labels_, found.flags)
+
+
+def test_marked_rows_say_so_and_a_gap_is_not_looked_for(found):
+    rows = found.order[:3].tolist()
+    marks = UsedMarks({rows[0]: True, rows[1]: False, rows[2]: None})
+    marked = detect_table(found.table, marks=marks)
+    summary = summarise(marked, Request("--example", marks="a.marks.csv"))
+    said = {row.row - 1: row.mark for row in summary.top.rows if row.mark}
+    assert said.items() <= {rows[0]: "outlier", rows[1]: "not", rows[2]: "unsure"}.items()
+    assert said[rows[0]] == "outlier"
+    assert summary.scores.gap is None
+    assert "--marks a.marks.csv" in summary.recipe.command
+    assert "learned from 2 marks" in dict(summary.facts)["marks"]
+    assert "marks = read_used_marks('a.marks.csv', table)" in summary.recipe.python
+
+
+def test_a_saved_pick_has_a_report_without_a_selection(found, tmp_path):
+    found.model.save(tmp_path / "pick.metaod")
+    later = found.table.take(np.arange(50, 250))
+    summary = summarise(
+        apply_saved(load(tmp_path / "pick.metaod"), later), Request("later.csv", apply="p.metaod")
+    )
+    assert summary.pick.sentence.startswith("A saved pick scored the rows")
+    assert (summary.pick.expected, summary.similar) == ((), ())
+    assert summary.n_rows == len(summary.map.rows) == 200
+    assert "detector = metaod.load('p.metaod')" in summary.recipe.python
+    assert "--apply p.metaod" in summary.recipe.command
+    assert not any("review" in step.command for step in summary.steps)
+    assert "A saved pick" in render(summary)
+
+
+def test_a_learned_pick_says_why(found):
+    learned = detect_table(found.table, pick="single", learner="global_best")
+    pick = summarise(learned).pick
+    assert pick.sentence.startswith("The model that the learner picked scored the rows")
+
+
+def test_a_frame_of_objects_of_several_kinds_can_be_shown():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
+    frame["c"] = ["x", 1, None, 2.5, True, "y"] * 10
+    summary = summarise(detect_table(read_table(frame)))
+    assert len(summary.top.rows) == 60
+    assert summary.recipe.command == ""
+    assert sorted(summary.top.orders[-1]) == list(range(60))
+
+
+def test_the_same_table_gives_the_same_bytes():
+    pages = [render(summarise(detect_table(load_example(), top_n=9))) for _ in range(2)]
+    assert pages[0] == pages[1]
+
+
+def test_rows_that_share_a_score_are_divided_as_in_the_detection():
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 2)), 5, axis=0)
+    found = detect_table(read_table(X), top_n=7)
+    summary = summarise(found)
+    assert summary.scores.n_flagged == 7
+    flagged = [row.row - 1 for row in summary.top.rows[: summary.scores.n_flagged]]
+    assert sorted(flagged) == np.flatnonzero(found.flags).tolist()

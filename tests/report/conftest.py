@@ -1,0 +1,3 @@
+from made_browser import browser
+
+__all__ = ["browser"]
