@@ -27,6 +27,7 @@ def made_summary(text="plain", *, n_listed=60, n_flagged=20, n_columns=6):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, 3))
     scores = np.sort(rng.exponential(size=N_ROWS))[::-1]
+    threshold = float(scores[n_flagged - 1 : n_flagged + 1].mean())
     table_map = map_table(X, (text, text, text), np.arange(N_ROWS))
     why = (Why(text, text, text, 0.8), Why(f"{text}2", text, text, 0.15))
     rows = tuple(
@@ -51,10 +52,7 @@ def made_summary(text="plain", *, n_listed=60, n_flagged=20, n_columns=6):
         pick=Pick(text, ((text, 1.0),), (text,), (text,), (Measured(text, 0.5, 0.6, 0.7),)),
         warnings=(text,),
         notes=(text, text),
-        scores=sketch_scores(
-            scores, n_flagged=n_flagged, threshold=float(scores[n_flagged - 1 : n_flagged + 1].mean()),
-            gap=5,
-        ),
+        scores=sketch_scores(scores, n_flagged=n_flagged, threshold=threshold, gap=5),
         map=table_map,
         top=TopRows((text,) * n_columns, 1, 3, rows, (order,) * n_columns),
         similar=(SimilarTable(text, 10, 3, 0.5, None),),
