@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.decomposition import PCA
@@ -8,12 +8,15 @@ from sklearn.decomposition import PCA
 from metaod.report import map_table
 from metaod.report._table_map import _components
 
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 
 def mapped(X):
     names = tuple(f"x{place}" for place in range(X.shape[1]))
     return map_table(X, names, np.arange(len(X)))
 
 
+@PATIENT
 @given(
     arrays(
         np.float64,
@@ -21,7 +24,6 @@ def mapped(X):
         elements=st.one_of(st.floats(-1e308, 1e308), st.sampled_from([0.0, 1.0])),
     )
 )
-@settings(deadline=None)
 def test_every_finite_table_has_a_map(X):
     found = mapped(X)
     assert len(found.x) == len(found.y) == len(found.rows) == len(X)
