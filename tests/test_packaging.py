@@ -81,23 +81,3 @@ def test_everything_offered_at_the_top_is_there():
     assert set(metaod.__all__) <= set(dir(metaod))
     with pytest.raises(AttributeError, match="nothing"):
         _ = metaod.nothing
-
-
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_between_pages_lead_somewhere(page):
-    for target, _ in LINK.findall(page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_in_the_pages_exist(page):
-    from metaod.cli.main import app  # noqa: PLC0415 - only here
-
-    known = {command.name or command.callback.__name__ for command in app.registered_commands}
-    known |= {group.name for group in app.registered_groups}
-    used = set(re.findall(r"^\s{4}metaod ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE))
-    assert used <= known
