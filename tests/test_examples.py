@@ -61,6 +61,7 @@ def names(fitted, tmp_path, monkeypatch):
     yield {
         "__name__": "page",
         "metaod": metaod,
+        "table": metaod.load_example(),
         "frame": frame,
         "X": frame,
         "X_new": frame.tail(5),
