@@ -46,7 +46,7 @@ $(STAMPS)/docs: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 demo: $(STAMPS)/run
 	@mkdir -p demo-output
 	$(BIN)/metaod select --example --pick ensemble --top 5
-	$(BIN)/metaod detect --example -o demo-output/scored.csv
+	$(BIN)/metaod detect --example -o demo-output/scored.csv --report demo-output/report.html
 	$(BIN)/python tools/demo.py demo-output/own
 	$(BIN)/metaod review --example --answers 10
 

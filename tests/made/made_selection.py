@@ -29,6 +29,7 @@ class MadeTrust:
 @dataclass
 class MadeExplanation:
     pick: str = ""
+    is_fixed: bool = False
 
     def to_dict(self):
         return {"pick": self.pick}
@@ -44,6 +45,7 @@ class MadeSelection:
     prepared: PreparedTable
     models: tuple[str, ...] = MODELS
     random_state: int = 0
+    measure: str = "AP"
     constraints: Constraints = field(default_factory=Constraints)
     passed_over: dict[ModelSpec, str] = field(default_factory=dict)
 
@@ -80,6 +82,10 @@ class MadeSelection:
     def explain(self, *, top=5):
         return MadeExplanation(self.models[0])
 
+    def nearest(self, *, top=5):
+        known = {"n_rows": 100, "n_columns": 5, "performance": 0.5, "reference": float("nan")}
+        return pd.DataFrame([{"name": "a table like it", **known}])
+
     def to_dict(self, *, top=None):
         rows = self.ranking.head(len(self.models) if top is None else top)
         plain = rows.astype(object).where(rows.notna(), None)
@@ -97,13 +103,13 @@ def made_select(X, *, models=MODELS, random_state=0, **constraints):
         constraints.pop(other, None)
     if not isinstance(X, PreparedTable):
         X = prepare(X if isinstance(X, Table | pd.DataFrame) else read_table(X))
-    return MadeSelection(X, models, random_state, Constraints(**constraints))
+    return MadeSelection(X, models, random_state, constraints=Constraints(**constraints))
 
 
 def selecting(*models):
     """As `make_selection` of the room, with these models for the ranking."""
 
     def make(X, learner, constraints, random_state, *, owner="select", tracker=None):
-        return MadeSelection(X, models or MODELS, random_state, constraints)
+        return MadeSelection(X, models or MODELS, random_state, constraints=constraints)
 
     return make

@@ -20,11 +20,11 @@ from metaod.cli.options import (
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, print_json, visible
 from metaod.cli.select import Verbose
-from metaod.cli.targets import targets_of
+from metaod.cli.targets import reports_of, targets_of
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
-    from metaod.detection import Choice, Detection, MetaOD, OnProgress
+    from metaod.detection import Choice, Detection, MetaOD, OnProgress, Request
     from metaod.tables import Table
 
 _COMMAND = "metaod detect"
@@ -64,6 +64,13 @@ def detect(
             help="Write a ' before cells that a spreadsheet would run as formulas (=, +, -, @).",
         ),
     ] = False,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a report to look at: one .html file, or into a folder (FOLDER/).",
+            metavar="FILE",
+        ),
+    ] = None,
     contamination: Annotated[
         str,
         typer.Option(
@@ -111,7 +118,15 @@ def detect(
     Exit codes: 0 scored, with or without outliers; 2 an error that you can
     correct; 1 a defect in metaod; 130 interrupted.
     """  # fmt: skip
-    from metaod.detection import Choice, apply_saved, check_target, document, with_why, write_scored
+    from metaod.detection import (
+        Choice,
+        Request,
+        apply_saved,
+        check_target,
+        document,
+        with_why,
+        write_scored,
+    )
 
     share = _share(contamination)
     choice = Choice(sort=sort, flagged_only=flagged_only, no_formulas=no_formulas, why=why)
@@ -130,10 +145,11 @@ def detect(
     roles = columns if saved is None else {name: getattr(saved, name) for name in columns}
     tables = open_tables(_COMMAND, files, reading, roles, example=example)
     targets = targets_of(_COMMAND, files, output)  # creates the folder, once all tables are found
+    reports = reports_of(_COMMAND, files, report)
     out = console(stderr=output == "-")
     options = {**selection_options(picking), **columns}
     documents = []
-    for place, (table, target) in enumerate(zip(tables, targets, strict=True)):
+    for place, (table, target, page) in enumerate(zip(tables, targets, reports, strict=True)):
         check_target(target, table)
         with picking_progress(picking["learner"]) as line:
             found = (
@@ -145,6 +161,9 @@ def detect(
                 found = with_why(found, progress=line.show)
         # files first: the reader of the screen may stop reading (`| head`)
         names = () if target is None else write_scored(found, target, choice)
+        if page is not None:
+            file = files[place] if files else "--example"
+            _write_report(found, Request(file, reading, apply, marks), page)
         if json:
             with ProgressLine() as line:
                 documents.append(document(found, progress=line.show))
@@ -154,6 +173,8 @@ def detect(
         print_detection(out, found, top, verbose=verbose, is_written=target is not None)
         if isinstance(target, Path):
             out.print(f"written: {visible(str(target))} (added {', '.join(names)})")
+        if page is not None:
+            out.print(f"report: {visible(str(page))}", soft_wrap=True)
         if save is not None:
             out.print(f"saved the pick: {visible(save)}")
     if json:
@@ -181,6 +202,14 @@ def _pick_and_score(
     if save is not None and found.model is not None:
         found.model.save(save)
     return found
+
+
+def _write_report(found: "Detection", request: "Request", path: Path) -> None:
+    from metaod.detection import summarise, write_report
+    from metaod.report import render
+
+    with ProgressLine() as line:
+        write_report(render(summarise(found, request, progress=line.show)), path)
 
 
 def _load(path: str) -> "MetaOD":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         run_adengine,
     )
     from metaod.detection._detect import apply_saved, detect_table, read_used_marks
-    from metaod.detection._detection import Detection, UsedMarks, cell_text
+    from metaod.detection._detection import Detection, UsedMarks, cell_text, detection_of
     from metaod.detection._document import document, with_why
     from metaod.detection._estimator import MetaOD, Review, load
     from metaod.detection._reasons import Reason, RowReasons
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
         ENDINGS,
         Choice,
         Target,
+        check_report,
         check_target,
         ending_of,
+        write_report,
         write_scored,
     )
 
@@ -49,11 +51,13 @@ _HOMES = {
     "apply_saved": "_detect",
     "cell_text": "_detection",
     "check_contamination": "_threshold",
+    "check_report": "_writing",
     "check_target": "_writing",
     "checked_label": "_comparison",
     "compare": "_comparison",
     "compare_with_forest": "_comparison",
     "detect_table": "_detect",
+    "detection_of": "_detection",
     "document": "_document",
     "ending_of": "_writing",
     "estimated_share": "_threshold",
@@ -64,6 +68,7 @@ _HOMES = {
     "summarise": "_summary",
     "threshold_of": "_threshold",
     "with_why": "_document",
+    "write_report": "_writing",
     "write_scored": "_writing",
 }
 
@@ -85,11 +90,13 @@ __all__ = [
     "apply_saved",
     "cell_text",
     "check_contamination",
+    "check_report",
     "check_target",
     "checked_label",
     "compare",
     "compare_with_forest",
     "detect_table",
+    "detection_of",
     "document",
     "ending_of",
     "estimated_share",
@@ -100,6 +107,7 @@ __all__ = [
     "summarise",
     "threshold_of",
     "with_why",
+    "write_report",
     "write_scored",
 ]
 

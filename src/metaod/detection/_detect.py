@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from metaod.detection._comparison import compare_with_forest
-from metaod.detection._detection import Detection, UsedMarks
+from metaod.detection._detection import Detection, UsedMarks, detection_of
 from metaod.detection._estimator import MetaOD
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import TOO_MANY_TIES, Contamination
 from metaod.errors import BadParameter, UserError
-from metaod.models import Matrix, Scores
+from metaod.models import Matrix
 from metaod.review import RowContents, match_marks, read_marks
 from metaod.selection import OnProgress, Tracker, part_of, table_notes
-from metaod.tables import PreparationRecord, Table
+from metaod.tables import Table
 
 _FIT_SHARE = 0.99  # of the work; the rest measures the scores on a label
 
@@ -53,9 +53,7 @@ def detect_table(
         marks=None if marks is None else marks.answers,
         progress=part_of(progress, 0.0, _FIT_SHARE),
     )
-    record = model.preparation_.record_
-    found = _found(model, table, model.decision_scores_, model.notes_, record, top_n)
-    found = _measured(replace(found, marks=marks, explain=model.explain_rows), model)
+    found = _measured(_flag(replace(detection_of(model, table), marks=marks), top_n), model)
     Tracker(progress).finish("score")
     return found
 
@@ -72,14 +70,18 @@ def apply_saved(
     notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
     if top_n is not None:
         _share_of(top_n, table)
-    found = _found(model, table, scores, notes, prepared.record, top_n)
-    if model.fitted_.marks:
-        found = replace(found, marks=UsedMarks(dict(model.fitted_.marks)))
 
     def explain(rows: Any, progress: OnProgress | None = None) -> list[RowReasons]:
         return model.explain_rows(table.take(rows), progress=progress)
 
-    found = _measured(replace(found, explain=explain), model, prepared.X)
+    found = replace(
+        detection_of(model, table),
+        scores=scores,
+        notes=notes,
+        record=prepared.record,
+        explain=explain,
+    )
+    found = _measured(_flag(found, top_n), model, prepared.X)
     tracker.finish("score")
     return found
 
@@ -105,29 +107,12 @@ def read_used_marks(
     return UsedMarks(matched.answers, notes, tuple(mark.name for mark in matched.unmatched))
 
 
-def _found(
-    model: MetaOD,
-    table: Table,
-    scores: Scores,
-    notes: Sequence[str],
-    record: PreparationRecord,
-    top_n: int | None,
-) -> Detection:
-    found = Detection(
-        table,
-        scores,
-        model.threshold_,
-        model.fitted_.weights,
-        tuple(notes),
-        record,
-        model.selection_,
-        top_n,
-        model=model,
-    )
+def _flag(found: Detection, top_n: int | None) -> Detection:
+    """Flag so many rows, instead of those above the threshold."""
     if top_n is None:
         return found
     threshold = float(found.scores[found.order[top_n - 1 : top_n + 1]].mean())
-    return replace(found, notes=_with_ties(found, top_n), threshold=threshold)
+    return replace(found, top_n=top_n, notes=_with_ties(found, top_n), threshold=threshold)
 
 
 def _measured(found: Detection, model: MetaOD, new: Matrix | None = None) -> Detection:

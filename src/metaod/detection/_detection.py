@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.detection._comparison import Compared
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import clear_gap
 from metaod.errors import counted
@@ -17,6 +16,7 @@ from metaod.selection import Selection
 from metaod.tables import PreparationRecord, Table, number_text
 
 if TYPE_CHECKING:
+    from metaod.detection._comparison import Compared
     from metaod.detection._estimator import MetaOD
 
 _LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
@@ -57,7 +57,7 @@ class Detection:
     record: PreparationRecord
     selection: Selection | None = None
     top_n: int | None = None
-    compared: tuple[Compared, ...] = ()  # on the label, if there is one
+    compared: "tuple[Compared, ...]" = ()  # on the label, if there is one
     marks: UsedMarks | None = None
     explain: Callable[..., list[RowReasons]] = lambda _, **__: []  # of places and `progress`
     why: list[str] | None = None  # reasons to write, a text for each row
@@ -100,6 +100,23 @@ class Detection:
         """1 for the most outlying row; equal scores share the smallest of their ranks."""
         ordered = -self.scores[self.order]
         return ordered.searchsorted(-self.scores, side="left").astype("int64") + 1
+
+
+def detection_of(model: "MetaOD", table: Table) -> Detection:
+    """Return the result of an estimator for the table that it was fitted to."""
+    marks = model.fitted_.marks
+    return Detection(
+        table,
+        model.decision_scores_,
+        model.threshold_,
+        model.fitted_.weights,
+        model.notes_,
+        model.preparation_.record_,
+        model.selection_,
+        marks=UsedMarks(dict(marks)) if marks else None,
+        explain=model.explain_rows,
+        model=model,
+    )
 
 
 def cell_text(value: Any, text: str = "") -> str:

@@ -13,14 +13,18 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from metaod.artifacts import Artifact
+from metaod.detection._detection import detection_of
 from metaod.detection._fitting import Fitted, fit_selection
 from metaod.detection._inputs import checked_table, seed_of
 from metaod.detection._marked import MarkedFit, learn_marks, marked_table
 from metaod.detection._reasons import RowReasons, explain, row_places
 from metaod.detection._saved import SavedPick, plain_parameters
+from metaod.detection._summary import summarise
 from metaod.detection._threshold import Contamination, check_contamination
+from metaod.detection._writing import check_report, write_report
 from metaod.errors import BadParameter, UserError
 from metaod.models import Scores, check_n_jobs
+from metaod.report import render
 from metaod.review import ReviewLoop, checked_marks
 from metaod.selection import (
     Constraints,
@@ -273,6 +277,34 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             remedy = "give the rows themselves, as a table"
             raise UserError(what, where="MetaOD.explain_rows", remedy=remedy)
         return explain(self.preparation_, self.fitted_, table, places, top, Tracker(progress))
+
+    def report(self, path: "str | PathLike[str] | None" = None) -> str:
+        """Describe the result in one HTML file, which needs nothing else.
+
+        It shows the scores with a threshold that can be moved, a map of the table, the most
+        outlying rows with their reasons, how the table was read, and what to do next. See
+        docs/report.md.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            The file to write, which ends in .html.
+
+        Returns
+        -------
+        str
+            The text of the file.
+        """
+        check_is_fitted(self)
+        target = None if path is None else check_report(path)  # before anything that takes long
+        if not hasattr(self, "_table"):
+            what = "a saved pick does not hold the rows that it was fitted to"
+            remedy = "use 'metaod detect FILE --apply PICK --report report.html' for new rows"
+            raise UserError(what, where="MetaOD.report", remedy=remedy)
+        page = render(summarise(detection_of(self, self._table)))
+        if target is not None:
+            write_report(page, target)
+        return page
 
     def _prepared(self, X: Any) -> PreparedTable:
         check_is_fitted(self)

@@ -17,7 +17,7 @@ from metaod.report import (
     shown,
     sketch_scores,
 )
-from metaod.selection import Selection, family_names
+from metaod.selection import OnProgress, Selection, family_names
 from metaod.tables import ColumnRecord
 
 _MOST_COLUMNS = 100
@@ -27,7 +27,9 @@ _AXIS_NAME_LENGTH = 24
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 
 
-def summarise(found: Detection, request: Request | None = None) -> Summary:
+def summarise(
+    found: Detection, request: Request | None = None, *, progress: OnProgress | None = None
+) -> Summary:
     """Collect what a report shows.
 
     Parameters
@@ -36,6 +38,8 @@ def summarise(found: Detection, request: Request | None = None) -> Summary:
         The result.
     request : Request, optional
         What the user asked for at the command line, to write it down.
+    progress : callable, optional
+        Receives a :class:`ProgressReport` now and then, while reasons are found.
     """
     gap = None if found.gap is None else found.gap[0]
     n_flagged = int(found.flags.sum())
@@ -53,7 +57,7 @@ def summarise(found: Detection, request: Request | None = None) -> Summary:
         notes=_texts([note for note in notes if note not in found.warnings]),
         scores=sketch_scores(found.scores, n_flagged=n_flagged, threshold=found.threshold, gap=gap),
         map=_map(found),
-        top=top_rows(found),
+        top=top_rows(found, progress),
         similar=similar,
         measure=measure,
         steps=next_steps(found, request),

@@ -9,6 +9,7 @@ import pandas as pd
 from metaod.detection._detection import Detection, cell_text
 from metaod.detection._reasons import RowReasons
 from metaod.report import TopRow, TopRows, Why, shown
+from metaod.selection import OnProgress
 
 MOST_ROWS = 200
 MOST_EXPLAINED = 100
@@ -18,10 +19,10 @@ _CELL_LENGTH = 60
 _USUAL_LENGTH = 80
 
 
-def top_rows(found: Detection) -> TopRows:
+def top_rows(found: Detection, progress: OnProgress | None = None) -> TopRows:
     """Collect the most outlying rows of a table."""
     places = found.order[:MOST_ROWS]
-    explained = found.explain(places[:MOST_EXPLAINED])
+    explained = found.explain(places[:MOST_EXPLAINED], progress=progress)
     names = _columns(found, explained)
     kept, n_naming = _kept(found, names)
     original = found.table.original

@@ -1,12 +1,14 @@
 """Write a table with its scores: which rows, in which format."""
 
 import gzip
+import os
 import secrets
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
@@ -15,12 +17,13 @@ import numpy.typing as npt
 
 from metaod.detection import _formats as formats
 from metaod.detection._detection import Detection
-from metaod.errors import UserError
-from metaod.tables import Original, Table
+from metaod.errors import BadParameter, UserError
+from metaod.tables import Original, Table, check_plain_file
 
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 _ADDED = ("score", "rank", "flag")
 _WHY = "why"
+REPORT_ENDINGS = (".html", ".htm")
 _PACKED = (f"{ending}.gz" for ending in formats.WRITERS if ending not in formats.NOT_COMPRESSED)
 ENDINGS = (*formats.WRITERS, *_PACKED)
 
@@ -170,6 +173,30 @@ def _keeps_delimiter(original: Original, ending: str) -> bool:
     if ending == ".csv":
         return source.suffix == ".csv" or delimiter not in ("\t", " ")
     return formats.WRITERS[ending] in (formats.write_csv, formats.write_tsv)
+
+
+def check_report(path: "str | PathLike[str]") -> Path:
+    """Return the path of a report to write; refuse what cannot be one."""
+    target = Path(path).expanduser()
+    if target.suffix.lower() not in REPORT_ENDINGS:
+        raise BadParameter("report", "path", "a file that ends in .html", str(target))
+    check_plain_file(target)
+    if not target.parent.is_dir():
+        what = f"there is no folder {target.parent}"
+        raise UserError(what, where=str(target), remedy="make it first")
+    if not os.access(target.parent, os.W_OK):  # the report is a new file in the folder first
+        what = "its folder cannot be written"
+        raise UserError(what, where=str(target), remedy="name another folder")
+    return target
+
+
+def write_report(page: str, path: Path) -> None:
+    """Write the text of a report to a file."""
+
+    def write(stream: BinaryIO) -> None:
+        stream.write(page.encode())
+
+    _replace(path, write)
 
 
 def _replace(path: Path, write: Callable[[BinaryIO], None]) -> None:

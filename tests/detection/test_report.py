@@ -1,0 +1,59 @@
+"""``MetaOD.report``."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_selection import selecting
+from made_summary import Page
+
+from metaod.detection import MetaOD, Review, load
+from metaod.detection import _estimator as estimator
+from metaod.errors import BadParameter, UserError
+
+
+@pytest.fixture(autouse=True)
+def quick_pick(monkeypatch):
+    monkeypatch.setattr(estimator, "make_selection", selecting())
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3)), columns=list("abc"))
+
+
+def test_it_returns_the_text_and_writes_it(frame, tmp_path):
+    model = MetaOD(contamination=0.1).fit(frame)
+    page = model.report(tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text("utf-8") == page == model.report()
+    texts = " ".join("".join(Page(page).texts).split())
+    assert "8 of 80 rows are flagged (10.0%)" in texts
+    assert "metaod.MetaOD(contamination=0.1).fit(table)" in texts
+    assert "Outliers in DataFrame" in texts
+
+
+def test_an_earlier_report_is_replaced_whole(frame, tmp_path):
+    (tmp_path / "r.html").write_text("x" * 10**6)
+    page = MetaOD().fit(frame).report(str(tmp_path / "r.html"))
+    assert (tmp_path / "r.html").read_text("utf-8") == page
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_a_pick_that_learned_from_marks_has_one(frame):
+    review = Review(frame)
+    rows = [review.ask() for _ in range(1)]
+    review.tell(rows[0], True)
+    page = review.detector().report()
+    assert "learned from 1 mark (1 outlier, 0 not)" in page
+
+
+def test_a_loaded_pick_has_no_rows(frame, tmp_path):
+    MetaOD().fit(frame).save(tmp_path / "pick.metaod")
+    with pytest.raises(UserError, match="does not hold the rows.*--apply PICK --report"):
+        load(tmp_path / "pick.metaod").report()
+
+
+@pytest.mark.parametrize(("name", "error"), [("r.txt", BadParameter), ("no/r.html", UserError)])
+def test_a_target_that_cannot_be_a_report_is_refused_first(frame, tmp_path, name, error):
+    model = MetaOD().fit(frame)
+    with pytest.raises(error):
+        model.report(tmp_path / name)
