@@ -60,7 +60,7 @@ def test_several_tables_have_a_report_each_in_a_folder(call, tmp_path):
         "b-report.html",
     ]
     assert out.count("report: ") == 2
-    with pytest.raises(UserError, match="end its name with a slash: --report .*one/"):
+    with pytest.raises(UserError, match=r"end its name with a slash: --report .*one/"):
         call(*tables, "--report", tmp_path / "one.html")
 
 

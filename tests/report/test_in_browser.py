@@ -60,7 +60,8 @@ def listed(page):
 
 
 def ranks(page):
-    return [int(text) for text in page.locator("#list tbody tr:visible td:first-child").all_inner_texts()]  # fmt: skip
+    cells = page.locator("#list tbody tr:visible td:first-child")
+    return [int(text) for text in cells.all_inner_texts()]
 
 
 def diamonds(page):
