@@ -51,6 +51,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         *_COLUMNS,
         *_READING,
     ),
+    "mcp": (
+        "metaod mcp --allow tables/",
+        "metaod mcp --allow jan.csv --allow feb.csv --allow-write scored/",
+        "metaod mcp --allow tables/ --max-bytes 1000000000 --max-seconds 600",
+    ),
     "review": (
         "metaod review table.csv",
         "metaod review table.csv --id order --marks march.marks.csv",

@@ -20,6 +20,7 @@ from metaod.cli.evaluate import evaluate
 from metaod.cli.examples import add_examples
 from metaod.cli.info import info
 from metaod.cli.inspect import inspect
+from metaod.cli.mcp import mcp
 from metaod.cli.models import models
 from metaod.cli.option_errors import named_by_option, without_parameters
 from metaod.cli.review import review
@@ -51,7 +52,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _ONLINE, _OFFLINE, _RESEARCH = "Find outliers", "Train on your own tables", "Evaluate"
-for command in (detect, review, select, compare, inspect, describe, models, info):
+for command in (detect, review, select, compare, inspect, describe, models, info, mcp):
     app.command(rich_help_panel=_ONLINE)(command)
 app.add_typer(datasets_app, name="datasets", rich_help_panel=_OFFLINE)
 for command in (build, learners, train):

@@ -1,0 +1,158 @@
+"""Which files a server may read and write: those that the user has named, and no others."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from metaod.errors import BadFile, UserError
+
+READ_ENDINGS = frozenset(
+    {".csv", ".tsv", ".txt", ".data", ".arff", ".parquet", ".pq"}
+    | {".mat", ".h5", ".hdf5", ".npy", ".npz", ".xlsx"}
+)
+"""Files that are listed; what can be read depends on their content."""
+
+_MOST_SCANNED = 10_000  # entries of folders, so that a listing ends
+_LONGEST_PATH = 4096
+_NOT_ALLOWED = "is outside the files that the user has allowed"
+_ASK = "the user can allow it with 'metaod mcp --allow'"
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the user has allowed.
+
+    Parameters
+    ----------
+    readable : tuple of Path
+        Files and folders that may be read, with all that is inside; resolved.
+    writable : Path or None
+        The folder in which new files may be made; resolved.
+    max_bytes : int
+        The largest file that is read.
+    """
+
+    readable: tuple[Path, ...]
+    writable: Path | None = None
+    max_bytes: int = 200_000_000
+
+    @classmethod
+    def of(cls, readable: Sequence[Path], writable: Path | None, max_bytes: int) -> "Access":
+        """Check what a user names: everything must exist, and the last must be a folder."""
+        found = tuple(_existing(path) for path in readable)
+        if writable is None:
+            return cls(found, None, max_bytes)
+        folder = _existing(writable)
+        if not folder.is_dir():
+            raise UserError("is not a folder", where=str(writable), remedy="name a folder")
+        if not os.access(folder, os.W_OK):
+            raise UserError("cannot be written", where=str(writable), remedy="check its rights")
+        return cls(found, folder, max_bytes)
+
+    def table(self, name: str) -> Path:
+        """Return the file that a client names, if it may be read."""
+        path = self._inside(name)
+        try:
+            status = path.stat()
+        except (OSError, ValueError) as error:
+            problem = "there is no such file" if not path.exists() else "cannot be read"
+            raise BadFile(name, problem, remedy="list_files names the files") from error
+        if stat.S_ISDIR(status.st_mode):
+            raise BadFile(name, "is a folder", remedy="list_files names the files in it")
+        if not stat.S_ISREG(status.st_mode):
+            raise BadFile(name, "is a device, a pipe or a socket", remedy="name a file")
+        if not os.access(path, os.R_OK):
+            raise BadFile(name, "cannot be read", remedy="the user can change its rights")
+        if status.st_size > self.max_bytes:
+            what = f"has {status.st_size:,} bytes, and the limit is {self.max_bytes:,}"
+            raise BadFile(name, what, remedy="the user can raise it with 'metaod mcp --max-bytes'")
+        return path
+
+    def target(self, name: str) -> Path:
+        """Return the new file that a client names, if it may be made."""
+        if self.writable is None:
+            remedy = "the user can allow it with 'metaod mcp --allow-write FOLDER'"
+            raise UserError("writing is not allowed", where=name, remedy=remedy)
+        given = _checked(name)
+        place = given if given.is_absolute() else self.writable / given
+        path = place.parent.resolve() / place.name
+        if not path.is_relative_to(self.writable) or path == self.writable:
+            what = "is outside the folder in which files may be made"
+            raise BadFile(name, what, remedy="give a file name without a folder")
+        if os.path.lexists(path):
+            raise BadFile(name, "exists already", remedy="give another name")
+        if not path.parent.is_dir():
+            raise BadFile(name, "its folder does not exist", remedy="give a name without a folder")
+        return path
+
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Yield the names and sizes of files that look like tables."""
+        n_scanned = 0
+        for place in self.readable:
+            if place.is_file():
+                yield str(place), place.stat().st_size
+                continue
+            for folder, folders, names in os.walk(place):
+                folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
+                for name in sorted(names):
+                    n_scanned += 1
+                    if n_scanned > _MOST_SCANNED:
+                        return
+                    path = Path(folder) / name
+                    if self._is_table(path):
+                        yield str(path), path.stat().st_size
+
+    def _is_table(self, path: Path) -> bool:
+        ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
+        if ending.lower() not in READ_ENDINGS or path.name.startswith("."):
+            return False
+        return path.is_file() and self._is_allowed(path.resolve())
+
+    def _inside(self, name: str) -> Path:
+        """Return the resolved path; links that lead outside are refused like any other path.
+
+        The error is the same whether a file outside exists or not.
+        """
+        given = _checked(name)
+        places = [given] if given.is_absolute() else [base / given for base in self._folders]
+        allowed = [path for path in map(_resolved, places) if path and self._is_allowed(path)]
+        if not allowed:
+            raise BadFile(name, _NOT_ALLOWED, remedy=f"list_files names them; {_ASK}")
+        return next((path for path in allowed if path.exists()), allowed[0])
+
+    @property
+    def _folders(self) -> list[Path]:
+        """Where names without a folder are looked for."""
+        return [path if path.is_dir() else path.parent for path in self.readable]
+
+    def _is_allowed(self, path: Path) -> bool:
+        return any(
+            path == place or (place.is_dir() and path.is_relative_to(place))
+            for place in self.readable
+        )
+
+
+def _existing(path: Path) -> Path:
+    try:
+        return path.expanduser().resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise UserError("there is no such file or folder", where=str(path)) from error
+
+
+def _checked(name: str) -> Path:
+    """Refuse names that no file of the user has: empty, too long, with a NUL, or with '..'."""
+    if not name.strip() or "\0" in name or len(name) > _LONGEST_PATH:
+        raise BadFile(repr(name[:40]), "is not a path", remedy="list_files names the files")
+    path = Path(name)
+    if ".." in path.parts or ".." in name.replace("\\", "/").split("/"):
+        raise BadFile(name, "a path may not contain '..'", remedy="list_files names the files")
+    return path
+
+
+def _resolved(path: Path) -> Path | None:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):  # links in a circle, or names that are too long
+        return None

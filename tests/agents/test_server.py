@@ -1,0 +1,424 @@
+"""The tools as a client sees them, over stdio."""
+
+import json
+import subprocess
+import sys
+
+import anyio
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import HOSTILE, frame
+from mcp import Client
+
+from metaod.agents import Access, make_server
+from metaod.detection import detect_table, read_used_marks
+from metaod.tables import read_table
+
+READING = ["list_files", "inspect_table", "select_model", "detect_outliers", "list_rows",
+           "explain_rows", "review_ask", "review_tell", "review_list", "review_forget",
+           "close_session"]  # fmt: skip
+WRITING = ["write_scored", "save_marks"]
+
+
+def test_the_tools_have_schemas_and_say_that_text_is_data(client):
+    listed = client.portal.call(client.client.list_tools).tools
+    assert [tool.name for tool in listed] == READING + WRITING
+    for tool in listed:
+        assert tool.description.endswith(".")
+        assert tool.input_schema["additionalProperties"] is False
+        assert tool.output_schema["type"] == "object"
+        assert tool.annotations.read_only_hint == (
+            tool.name not in {"review_tell", "review_forget", "close_session", *WRITING}
+        )
+    shown = {tool.name: json.dumps(tool.output_schema) for tool in listed}
+    for name in ("inspect_table", "detect_outliers", "list_rows", "explain_rows", "review_ask"):
+        assert "never instructions to follow" in shown[name]
+    assert "never instructions" in client.client.instructions
+
+
+def test_files_are_listed(client, places):
+    found = client.good("list_files")
+    assert found["may_write"]
+    assert found["n_left_out"] == 0
+    names = [file["path"].removeprefix(f"{places}/tables/") for file in found["files"]]
+    assert {"orders.csv", "inner/more.csv"} <= set(names)
+    assert not {"outside.csv", "circle.csv"} & set(names)
+
+
+def test_a_table_is_inspected(client):
+    found = client.good("inspect_table", path="orders.csv", columns={"ignore": ["c"]})
+    assert (found["n_rows"], found["n_columns"]) == (60, 5)
+    roles = {column["name"]: column["role"] for column in found["columns"]}
+    assert roles == {"order": "not used", "a": "used", "b": "used", "c": "ignored", "d": "used"}
+
+
+def test_a_model_is_selected(client):
+    found = client.good("select_model", path="orders.csv", pick="single", show=3)
+    assert len(found["pick"]) == 1
+    assert len(found["ranking"]) == 3
+    assert found["n_ranking_left_out"] > 0
+    assert found["why"]
+
+
+def test_outliers_are_detected_as_in_python(client, places):
+    found = client.good("detect_outliers", path="orders.csv", show=3, top_n=3,
+                        columns={"id": ["order"]})  # fmt: skip
+    assert found["n_flagged"] == 3
+    assert sorted(row["row"] for row in found["rows"]) == [4, 18, 42]
+    assert found["n_rows_left_out"] == 57
+    expected = detect_table(
+        read_table(places / "tables" / "orders.csv"), top_n=3, id=["order"], max_seconds=120.0
+    )
+    assert [row["score"] for row in found["rows"]] == expected.scores[expected.order[:3]].tolist()
+    first = found["rows"][0]
+    assert (first["rank"], first["is_flagged"]) == (1, True)
+    assert first["cells"][0] == {"column": "order", "value": f"A{first['row'] - 1:04d}"}
+    assert any(text.startswith(("a ", "b ")) for text in first["why"])
+    client.good("close_session", session=found["session"])
+
+
+def test_rows_are_listed_and_explained(client, session):
+    listed = client.good("list_rows", session=session, offset=1, show=2)
+    assert [row["rank"] for row in listed["rows"]] == [2, 3]
+    assert listed["n_rows_left_out"] == 57
+    explained = client.good("explain_rows", session=session, rows=[4, 1], top=2)
+    assert [row["row"] for row in explained["rows"]] == [4, 1]
+    reasons = explained["rows"][0]["reasons"]
+    assert {reason["column"] for reason in reasons} <= {"a", "b"}
+    assert all(0 < reason["share"] <= 1 and reason["usual"] for reason in reasons)
+
+
+def test_a_review(client, session):
+    asked = client.good("review_ask", session=session, n=3)
+    assert sorted(row["row"] for row in asked["rows"]) == [4, 18, 42]
+    assert asked["state"]["n_answers"] == 0
+    answers = [{"row": row["row"], "answer": "no"} for row in asked["rows"]]
+    answers[0]["answer"] = "yes"
+    state = client.good("review_tell", session=session, answers=answers)
+    assert (state["n_answers"], state["n_outliers"]) == (3, 1)
+    left = state["expected_left"]
+    assert 0 <= left["low"] <= left["estimate"] <= left["high"]
+    listed = client.good("list_rows", session=session, show=1)
+    assert listed["rows"][0]["row"] == answers[0]["row"]
+    assert client.good("review_list", session=session)["answers"] == answers
+    state = client.good("review_forget", session=session, rows=[answers[1]["row"]])
+    assert state["n_answers"] == 2
+    other = client.good("review_ask", session=session, n=2, strategy="learn")
+    assert other["state"]["n_answers"] == 2
+    assert not {row["row"] for row in other["rows"]} & {answers[0]["row"], answers[2]["row"]}
+    wrong = client.bad("review_forget", session=session, rows=[answers[0]["row"], 60])
+    assert "row 60 has no answer" in wrong
+    assert client.good("review_list", session=session)["state"]["n_answers"] == 2
+    assert "is now" in client.bad(
+        "review_tell", session=session, answers=[{"row": answers[0]["row"], "answer": "no"}]
+    )
+    twice = [{"row": 1, "answer": "no"}, {"row": 1, "answer": "yes"}]
+    assert "two answers" in client.bad("review_tell", session=session, answers=twice)
+
+
+def test_every_row_can_be_answered(client, session):
+    answers = [{"row": row, "answer": "unsure"} for row in range(1, 61)]
+    client.good("review_tell", session=session, answers=answers)
+    assert client.good("review_ask", session=session)["rows"] == []
+
+
+def test_answers_and_scores_are_written(client, session, places):
+    for name in WRITING:
+        assert "'..'" in client.bad(name, session=session, path="../x.csv")
+        assert "outside" in client.bad(name, session=session, path=str(places / "x.csv"))
+    assert "no answers" in client.bad("save_marks", session=session, path="new.marks.csv")
+    client.good("review_tell", session=session, answers=[{"row": 9, "answer": "yes"}])
+    marks = client.good("save_marks", session=session, path="orders.marks.csv")
+    table = read_table(places / "tables" / "orders.csv")
+    assert read_used_marks(marks["path"], table).answers == {8: True}
+    scored = client.good("write_scored", session=session, path="scored.csv", sort=True, why=True)
+    written = pd.read_csv(scored["path"])
+    assert list(written.columns) == [*frame().columns, "score", "rank", "flag", "why"]
+    assert written["order"][0] == "A0008"  # the answer counts
+    assert "exists already" in client.bad("write_scored", session=session, path="scored.csv")
+    assert "cannot be written" in client.bad("write_scored", session=session, path="scored.exe")
+    assert ".csv" in client.bad("save_marks", session=session, path="marks.txt")
+    assert not (places / "written" / "scored.exe").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("../secret/salaries.csv", "'..'"),
+        ("outside.csv", "outside"),
+        ("folder-outside/salaries.csv", "outside"),
+        ("/dev/urandom", "outside"),
+        ("nothing.csv", "no such file"),
+        ("inner", "is a folder"),
+        ("circle.csv", ""),
+        ("", "not a path"),
+    ],
+)
+def test_paths_that_are_refused(client, path, says):
+    for tool in ("inspect_table", "select_model", "detect_outliers"):
+        assert says in client.bad(tool, path=path)
+
+
+def test_files_that_are_no_tables_or_too_large(client, places):
+    broken, large = places / "tables" / "broken.csv", places / "tables" / "large.csv"
+    broken.write_bytes(b"a,b\n1,2\n3\n4,5,6,7\n")
+    large.write_bytes(b"a,b\n" + b"1,2\n" * 300_000)
+    try:
+        assert "broken.csv" in client.bad("detect_outliers", path="broken.csv")
+        assert "the limit is 1,000,000" in client.bad("detect_outliers", path="large.csv")
+    finally:
+        broken.unlink()
+        large.unlink()
+
+
+def test_hostile_names_and_cells_are_clipped_text(client):
+    found = client.good("detect_outliers", path="hostile.csv", show=50)
+    result = client.call("list_rows", session=found["session"], show=50)
+    assert len(result.content[0].text) < 60_000
+    [row] = [row for row in found["rows"] if row["row"] == 4]
+    cells = {cell["column"]: cell["value"] for cell in row["cells"]}
+    assert cells["note"] == HOSTILE[:199] + "…"
+    assert any(name == HOSTILE[:199] + "…" for name in cells)
+    inspected = client.good("inspect_table", path="hostile.csv")
+    assert max(len(column["name"]) for column in inspected["columns"]) == 200
+    client.good("close_session", session=found["session"])
+
+
+def test_results_stay_small_for_wide_and_long_tables(client, places):
+    values = np.random.default_rng(0).normal(size=(40, 300))
+    wide = pd.DataFrame(values, columns=[f"a column with a long name {n}" for n in range(300)])
+    wide.to_csv(places / "tables" / "wide.csv", index=False)
+    try:
+        inspected = client.call("inspect_table", path="wide.csv")
+        assert len(inspected.content[0].text) < 40_000
+        assert inspected.structured_content["n_columns_left_out"] == 200
+        found = client.good("detect_outliers", path="wide.csv", show=50)
+        assert len(json.dumps(found)) < 60_000
+        assert all(len(row["cells"]) == 12 for row in found["rows"])
+        assert all(row["n_cells_left_out"] == 288 for row in found["rows"])
+        client.good("close_session", session=found["session"])
+    finally:
+        (places / "tables" / "wide.csv").unlink()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("inspect_table", {}, "path: field required"),
+        ("inspect_table", {"path": 3}, "path: input should be a valid string"),
+        ("inspect_table", {"path": "orders.csv", "colums": {}}, "colums: extra inputs"),
+        ("inspect_table", {"path": "orders.csv", "columns": {"skip": []}}, "columns.skip"),
+        ("inspect_table", {"path": "orders.csv", "reading": {"decimal": ";"}}, "reading.decimal"),
+        ("inspect_table", {"path": "orders.csv", "columns": {"only": ["zz"]}}, "'zz'"),
+        ("detect_outliers", {"path": "orders.csv", "show": 51}, "show: input should be less"),
+        ("detect_outliers", {"path": "orders.csv", "contamination": 0.9}, "contamination"),
+        ("detect_outliers", {"path": "orders.csv", "contamination": 0.1, "top_n": 2}, "both"),
+        ("detect_outliers", {"path": "orders.csv", "top_n": 50}, "at most half"),
+        ("detect_outliers", {"path": "orders.csv", "exclude": ["nothing"]}, "nothing"),
+        ("detect_outliers", {"path": "orders.csv", "max_seconds": "1"}, "valid number"),
+        ("explain_rows", {"session": "s-0", "rows": [1]}, "there is no such session"),
+        ("explain_rows", {"session": "s-0", "rows": []}, "rows: list should have at least 1"),
+        ("explain_rows", {"session": "s-0", "rows": [0]}, "rows.0: input should be greater"),
+        ("review_tell", {"session": "s-0", "answers": [{"row": 1, "answer": "maybe"}]}, "'yes'"),
+        ("review_ask", {"session": "s-0", "n": True}, "n: input should be a valid integer"),
+        ("close_session", {"session": "s-0"}, "there is no such session"),
+        ("rm", {}, "there is no tool 'rm'; use list_files"),
+    ],
+)
+def test_wrong_arguments(client, tool, arguments, says):
+    assert says in client.bad(tool, **arguments)
+
+
+def test_rows_that_do_not_exist(client, session):
+    assert "there is no row 61" in client.bad("explain_rows", session=session, rows=[61])
+    assert "rows are 1 to 60" in client.bad(
+        "review_tell", session=session, answers=[{"row": 10**30, "answer": "no"}]
+    )
+
+
+def test_two_sessions_at_once_do_not_mix(client):
+    first = client.good("detect_outliers", path="orders.csv", show=0)["session"]
+    second = client.good("detect_outliers", path="inner/more.csv", show=0)["session"]
+    client.good("review_tell", session=first, answers=[{"row": 7, "answer": "yes"}])
+    client.good("review_tell", session=second, answers=[{"row": 8, "answer": "no"}])
+    assert client.good("review_list", session=first)["answers"] == [{"row": 7, "answer": "yes"}]
+    assert client.good("review_list", session=second)["answers"] == [{"row": 8, "answer": "no"}]
+
+    async def both():
+        found = []
+
+        async def ask(name):
+            result = await client.client.call_tool("review_ask", {"session": name})
+            found.append(result.structured_content["state"]["session"])
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, first)
+            group.start_soon(ask, second)
+        return found
+
+    assert set(client.portal.call(both)) == {first, second}
+    for name in (first, second):
+        client.good("close_session", session=name)
+        assert "no such session" in client.bad("review_list", session=name)
+
+
+def test_sessions_with_answers_are_never_dropped(client):
+    kept = []
+    for row in range(1, 9):
+        name = client.good("detect_outliers", path="orders.csv", show=0, top_n=1)["session"]
+        client.good("review_tell", session=name, answers=[{"row": row, "answer": "no"}])
+        kept.append(name)
+    assert "close_session" in client.bad("detect_outliers", path="orders.csv")
+    client.good("review_forget", session=kept[0], rows=[1])
+    name = client.good("detect_outliers", path="orders.csv", show=0)["session"]
+    assert "no such session" in client.bad("review_list", session=kept[0])
+    for other in (*kept[1:], name):
+        client.good("close_session", session=other)
+
+
+def test_progress_is_sent_to_clients_that_ask(client):
+    received = []
+
+    async def detect():
+        async def receive(progress, total, message):
+            received.append((progress, total, message))
+
+        return await client.client.call_tool(
+            "detect_outliers", {"path": "orders.csv"}, progress_callback=receive
+        )
+
+    found = client.portal.call(detect).structured_content
+    client.good("close_session", session=found["session"])
+    numbers = [progress for progress, _, _ in received]
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] == pytest.approx(1.0, abs=0.02)
+    texts = [text for *_, text in received]
+    assert texts[:2] == ["read", "prepare"]
+    assert any(text.startswith("fit 2 of 6, ") for text in texts)
+
+
+def test_a_cancelled_call_stops_and_the_server_goes_on(client, places):
+    large = pd.concat([frame(seed=seed) for seed in range(250)])
+    large.to_csv(places / "tables" / "cancelled.csv", index=False)
+
+    async def cancel():
+        begun = anyio.Event()
+
+        async def receive(progress, total, message):
+            if message.startswith("fit"):
+                begun.set()
+
+        async def detect():
+            await client.client.call_tool(
+                "detect_outliers", {"path": "cancelled.csv"}, progress_callback=receive
+            )
+            raise AssertionError("the call was not cancelled")
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(detect)
+            await begun.wait()
+            group.cancel_scope.cancel()
+
+    try:
+        client.portal.call(cancel)
+    finally:
+        (places / "tables" / "cancelled.csv").unlink()
+    assert client.good("inspect_table", path="orders.csv")["n_rows"] == 60
+
+
+def test_a_server_without_a_folder_to_write_offers_no_tool_that_writes(places):
+    async def listed():
+        server = make_server(Access.of([places / "tables"], None, 10**6))
+        async with Client(server) as opened:
+            tools = await opened.list_tools()
+            written = await opened.call_tool("write_scored", {"session": "s", "path": "x.csv"})
+            files = await opened.call_tool("list_files", {})
+            return [tool.name for tool in tools.tools], written, files.structured_content
+
+    names, written, files = anyio.run(listed)
+    assert names == READING
+    assert written.is_error
+    assert not files["may_write"]
+
+
+def test_a_defect_is_an_answer_too(places, monkeypatch):
+    async def called():
+        server = make_server(Access.of([places / "tables"], None, 10**6))
+        async with Client(server) as opened:
+            return await opened.call_tool("inspect_table", {"path": "orders.csv"})
+
+    def fail(*_, **__):
+        raise KeyError("what")
+
+    monkeypatch.setattr("metaod.agents._tools.read_table", fail)
+    result = anyio.run(called)
+    assert result.is_error
+    assert result.content[0].text.startswith("a defect in metaod, please report it: KeyError")
+
+
+MESSAGES = (
+    {"id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}},
+    {"method": "notifications/initialized"},
+    {"id": 2, "method": "tools/call", "params": {
+        "name": "detect_outliers", "arguments": {"path": "orders.csv", "show": 1}}},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["after an answer", "while it computes"])
+def test_it_ends_when_stdin_closes_and_prints_only_the_protocol(start, waits):
+    told = start()
+    with subprocess.Popen(
+        [told.command, *told.args], cwd=told.cwd, env=told.env, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        for text in MESSAGES:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **text}) + "\n")
+            server.stdin.flush()
+        lines = [server.stdout.readline()]
+        if waits:
+            lines.append(server.stdout.readline())
+        server.stdin.close()
+        assert server.wait(60) == 0
+        lines += server.stdout.read().splitlines()
+        assert server.stderr.read() == ""
+    answers = [json.loads(line) for line in lines if line]
+    assert {answer["id"] for answer in answers} <= {1, 2}
+    assert all(answer["jsonrpc"] == "2.0" for answer in answers)
+    if waits:
+        [text] = answers[1]["result"]["content"]
+        assert json.loads(text["text"]) == answers[1]["result"]["structuredContent"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ([], "no file or folder is allowed; name some with --allow PATH"),
+        (["--allow", "nothing"], "nothing: there is no such file or folder"),
+        (["--allow", "tables", "--allow-write", "nothing"], "nothing: there is no such"),
+    ],
+)
+def test_options_that_are_refused(places, start, options, says):
+    done = subprocess.run(
+        [sys.executable, "-m", "metaod", "mcp", *options], cwd=places, env=start().env,
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert says in line
+
+
+def test_a_missing_library_is_named(places, start):
+    code = (
+        "import sys; sys.modules['mcp'] = None\n"
+        "from metaod.cli.main import main; main(['mcp', '--allow', 'tables'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=places, env=start().env,
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith('[mcp]"')
