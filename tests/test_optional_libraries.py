@@ -8,7 +8,7 @@ import pytest
 
 BLOCK = """
 import sys
-for name in ("filelock", "sqlalchemy", "pooch", "requests", "matplotlib"):
+for name in ("filelock", "sqlalchemy", "pooch", "requests", "matplotlib", "mcp"):
     sys.modules[name] = None
 """
 
