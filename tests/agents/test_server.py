@@ -8,7 +8,7 @@ import anyio
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import HOSTILE, frame
+from made_agents import HOSTILE, frame
 from mcp import Client
 
 from metaod.agents import Access, make_server
