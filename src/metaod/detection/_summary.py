@@ -23,7 +23,7 @@ from metaod.tables import ColumnRecord
 _MOST_COLUMNS = 100
 _MOST_NOTES = 30
 _LONGEST_SOURCE, _LONGEST_NOTE = 300, 600
-_AXIS_NAME_LENGTH = 24
+_AXIS_NAME_LENGTH = 18
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 
 

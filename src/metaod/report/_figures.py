@@ -155,7 +155,8 @@ def _threshold_line(at: float, bottom: int) -> str:
 
 
 def _direction(columns: Sequence[str]) -> str:
-    return " and ".join(columns) or "no direction"
+    # isolated: a name from right to left must not turn the others around
+    return " and ".join(f"\u2068{column}\u2069" for column in columns) or "no direction"
 
 
 def _n(number: float) -> str:

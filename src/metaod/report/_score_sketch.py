@@ -11,7 +11,7 @@ Numbers = npt.NDArray[np.float64]
 _MOST_BINS, _FEWEST_BINS = 64, 8
 _EXACT_CUTS = 400  # every number of flagged rows is offered up to this one
 _STEP = 1.02  # ratio of the numbers of flagged rows beyond it
-_LONG_TAIL = 12.0  # scores that reach farther are drawn on a compressed axis
+_LONG_TAIL = 25.0  # scores that reach farther are drawn on a compressed axis
 _MOST_TICKS = 7
 
 
@@ -71,21 +71,21 @@ class Axis:
         if not self.high > self.low:
             return [float(f"{self.low:.4g}")]
         wanted = _even(self.low, self.high) if self.is_linear else self._by_size()
-        found: list[float] = []
-        last = -1.0
+        found: dict[float, float] = {}
         for score in wanted:
             place = float(self.place(np.array([score]))[0])
-            if self.low <= score <= self.high and place - last >= 0.8 / _MOST_TICKS:
-                found.append(score)
-                last = place
-        return found
+            is_free = all(abs(place - other) >= 0.8 / _MOST_TICKS for other in found.values())
+            if self.low <= score <= self.high and is_free:
+                found[score] = place
+        return sorted(found)
 
     def _by_size(self) -> list[float]:
-        """Return numbers of one digit on both sides of the centre, and the centre."""
-        centre = float(f"{self.centre:.2g}")
-        sizes = 10.0 ** np.arange(np.floor(np.log10(self.unit)), 307)
-        sizes = sizes[sizes < 2 * max(abs(self.low), abs(self.high))]
-        return sorted({centre, *(-sizes).tolist(), *sizes.tolist()})
+        """Return 0, then powers of ten, then five and two times these."""
+        largest = max(abs(self.low), abs(self.high))
+        ends = np.floor(np.log10([self.unit, largest]))
+        sizes = 10.0 ** np.arange(ends[1], ends[0] - 1, -1)
+        numbers = [factor * size for factor in (1, 5, 2) for size in sizes.tolist()]
+        return [0.0, *(sign * number for number in numbers for sign in (1, -1))]
 
 
 def _even(low: float, high: float) -> list[float]:

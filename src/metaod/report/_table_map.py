@@ -9,6 +9,7 @@ _MOST_OUTLYING = 1_000  # of the most outlying rows, all are on the map
 _MOST_OTHERS = 2_000
 _FITTED_ROWS = 2_000  # rows that the directions are computed from
 _NAMED = 2  # columns that name a direction
+_MOST_WEIGHT = 10.0
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Direction:
     columns : tuple of str
         The columns that have the largest part in it.
     share : float
-        Its share of the variance of the scaled columns.
+        Its share of the variance of the weighted columns.
     """
 
     columns: tuple[str, ...]
@@ -51,31 +52,62 @@ class TableMap:
 
 
 def map_table(
-    X: npt.NDArray[np.float64], names: tuple[str, ...], order: npt.NDArray[np.intp]
+    X: npt.NDArray[np.float64],
+    names: tuple[str, ...],
+    order: npt.NDArray[np.intp],
+    *,
+    weighted: bool = True,
 ) -> TableMap:
-    """Project a prepared matrix on its two main directions.
+    """Project a prepared matrix on two directions.
 
     Columns are centred at their medians, divided by their spread and compressed (arsinh), so that
-    a few extreme values do not decide the view; then the principal components are taken. The map
-    holds the most outlying rows and an even sample of the others by their scores.
+    a few extreme values do not decide the view. Each is multiplied by how much farther from the
+    median the most outlying tenth of the rows lies than the others; then the principal components
+    are taken, and far values compressed once more. The map holds the most outlying rows and an
+    even sample of the others by their scores. ``tools/measure_map.py`` measures how well it
+    separates flagged rows.
+
+    Parameters
+    ----------
+    X : ndarray of float, shape (rows, columns)
+        Finite numbers.
+    names : tuple of str
+        The columns.
+    order : ndarray of int
+        Places of the rows, the most outlying first.
+    weighted : bool, default=True
+        Whether columns in which the most outlying rows are apart count more.
     """
     places = _sample(len(order))
     fitted = X[order[_sample(len(order), 0, _FITTED_ROWS)]]
     centre, spread = _scale(fitted)
     view = _compressed(fitted, centre, spread)
+    weights = _weights(view) if weighted else np.ones(view.shape[1])
     middle = view.mean(axis=0)
-    axes, shares = _components(view - middle)
-    points = (_compressed(X[order[places]], centre, spread) - middle) @ axes.T
+    axes, shares = _components((view - middle) * weights)
+    points = ((_compressed(X[order[places]], centre, spread) - middle) * weights) @ axes.T
+    parts = np.abs(axes * weights)
     directions = tuple(
         Direction(
-            tuple(names[i] for i in np.argsort(-np.abs(axis), kind="stable")[:_NAMED] if axis[i]),
+            tuple(names[i] for i in np.argsort(-part, kind="stable")[:_NAMED] if part[i] > 0),
             round(float(share), 4),
         )
-        for axis, share in zip(axes, shares, strict=True)
+        for part, share in zip(parts, shares, strict=True)
     )
     x, y = (_between_0_and_1(points[:, k]) for k in (0, 1))
     rows = order[places].tolist()
     return TableMap(x, y, tuple(rows), tuple(places.tolist()), directions)
+
+
+def _weights(view: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return how much farther out the first tenth of the rows lies than the others, by column."""
+    n_first = -(-len(view) // 10)
+    first, others = view[:n_first], view[n_first:]
+    if not len(others):
+        return np.ones(view.shape[1])
+    a, b = (first**2).mean(axis=0), (others**2).mean(axis=0)
+    ratio = np.where(b > 0, a / np.where(b > 0, b, 1.0), np.where(a > 0, _MOST_WEIGHT, 1.0))
+    return np.asarray(np.clip(ratio, 1 / _MOST_WEIGHT, _MOST_WEIGHT))
 
 
 def _sample(
@@ -96,8 +128,8 @@ def _scale(
     low, centre, high = np.quantile(X, [0.1, 0.5, 0.9], axis=0)
     spread = high / 2 - low / 2
     largest = np.abs(X / 2 - centre / 2).max(axis=0)  # halves: their difference does not overflow
-    # a column of one value and few others: their distance, so that it is one step wide
-    spread = np.where(spread > 0, spread, 2 * largest)
+    # a column of one value and few others: half of their distance
+    spread = np.where(spread > 0, spread, largest)
     return centre, np.where(spread > 0, spread, 1.0)
 
 
@@ -132,7 +164,12 @@ def _components(
 
 
 def _between_0_and_1(values: npt.NDArray[np.float64]) -> tuple[float, ...]:
-    low, high = float(values.min()), float(values.max())
-    if high - low <= 1e-9:
+    """Return positions on an axis, with far values compressed once more."""
+    low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
+    unit = (high - low) / 2
+    if unit > 1e-9:
+        values = np.arcsinh((values - middle) / unit)
+    least, most = float(values.min()), float(values.max())
+    if most - least <= 1e-9:
         return (0.5,) * len(values)
-    return tuple(np.round((values - low) / (high - low), 4).tolist())
+    return tuple(np.round((values - least) / (most - least), 4).tolist())
