@@ -114,20 +114,13 @@ def reasons(detector: "MetaOD", row: Any, ax: "Axes | None" = None, *, top: int 
     """
     ax = _axes(ax)
     [explained] = detector.explain_rows([row] if np.isscalar(row) else row, top=top)
-    labels = [f"{_short(reason.column)} {reason.value_text}" for reason in explained.reasons]
+    labels = [
+        f"{_short(reason.column)} {_short(reason.value_text)}\n({_short(reason.usual_text)})"
+        for reason in explained.reasons
+    ]
     places = np.arange(len(labels))
     shares = [reason.share for reason in explained.reasons]
     ax.barh(places, shares, color=_FLAGGED, hatch="////", edgecolor="white")
-    for place, reason in zip(places.tolist(), explained.reasons, strict=True):
-        ax.annotate(
-            _short(reason.usual_text),
-            (0, place),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize="small",
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
-        )
     if not labels:
         ax.text(0.5, 0.5, "no single value sets it apart", ha="center", transform=ax.transAxes)
     ax.set_yticks(places, labels)
