@@ -139,7 +139,7 @@ def _width(name: str, cells: Sequence[str]) -> int:
 
 def shown_cell(value: Any, text: str = "") -> str:
     """Return a cell for the screen: as in the file, shortened."""
-    from metaod.detection import cell_text
+    from metaod.tables import cell_text
 
     return _short(cell_text(value, text))
 

@@ -26,6 +26,7 @@ from metaod.cli.option_errors import named_by_option, without_parameters
 from metaod.cli.review import review
 from metaod.cli.screen import message, prepare_streams, visible
 from metaod.cli.select import select
+from metaod.cli.serve import serve
 from metaod.cli.testbed import app as testbed_app
 from metaod.cli.train import learners, train
 from metaod.errors import BadParameter, UserError
@@ -52,7 +53,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _ONLINE, _OFFLINE, _RESEARCH = "Find outliers", "Train on your own tables", "Evaluate"
-for command in (detect, review, select, compare, inspect, describe, models, info, mcp):
+for command in (detect, review, serve, select, compare, inspect, describe, models, info, mcp):
     app.command(rich_help_panel=_ONLINE)(command)
 app.add_typer(datasets_app, name="datasets", rich_help_panel=_OFFLINE)
 for command in (build, learners, train):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         run_adengine,
     )
     from metaod.detection._detect import apply_saved, detect_table, read_used_marks
-    from metaod.detection._detection import Detection, UsedMarks, cell_text, detection_of
+    from metaod.detection._detection import Detection, UsedMarks, detection_of
     from metaod.detection._document import document, with_why
     from metaod.detection._estimator import MetaOD, Review, load
     from metaod.detection._reasons import Reason, RowReasons
@@ -49,7 +49,6 @@ _HOMES = {
     "Target": "_writing",
     "UsedMarks": "_detection",
     "apply_saved": "_detect",
-    "cell_text": "_detection",
     "check_contamination": "_threshold",
     "check_report": "_writing",
     "check_target": "_writing",
@@ -88,7 +87,6 @@ __all__ = [
     "Target",
     "UsedMarks",
     "apply_saved",
-    "cell_text",
     "check_contamination",
     "check_report",
     "check_target",

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import clear_gap
 from metaod.errors import counted
 from metaod.selection import Selection
-from metaod.tables import PreparationRecord, Table, number_text
+from metaod.tables import PreparationRecord, Table
 
 if TYPE_CHECKING:
     from metaod.detection._comparison import Compared
     from metaod.detection._estimator import MetaOD
-
-_LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
 
 
 @dataclass(frozen=True)
@@ -117,16 +114,3 @@ def detection_of(model: "MetaOD", table: Table) -> Detection:
         explain=model.explain_rows,
         model=model,
     )
-
-
-def cell_text(value: Any, text: str = "") -> str:
-    """Return a cell as people read it: as in the file, unless it is a number of many digits."""
-    text = text.strip()
-    is_number = isinstance(value, float) and not pd.isna(value)
-    if text and (len(text) <= _LONGEST_NUMBER or not is_number):
-        return text
-    if pd.isna(value):
-        return ""
-    shown = number_text(value) if isinstance(value, float) else str(value)
-    # a date without a time of day
-    return shown.removesuffix(" 00:00:00") if isinstance(value, pd.Timestamp) else shown

@@ -6,10 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from metaod.detection._detection import Detection, cell_text
+from metaod.detection._detection import Detection
 from metaod.detection._reasons import RowReasons
 from metaod.report import TopRow, TopRows, Why, shown
 from metaod.selection import OnProgress
+from metaod.tables import cell_text
 
 MOST_ROWS = 200
 MOST_EXPLAINED = 100

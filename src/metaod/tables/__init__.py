@@ -10,6 +10,7 @@ from metaod.tables._record import (
     Drift,
     PreparationRecord,
     PreparedTable,
+    cell_text,
     listed,
     number_text,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "ReadRows",
     "Roles",
     "Table",
+    "cell_text",
     "check_plain_file",
     "is_file",
     "listed",

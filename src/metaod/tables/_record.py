@@ -20,6 +20,7 @@ Action = Literal[
 ]
 # fmt: on
 
+_LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
 NAMED_ID = "named in 'id'"  # a reason
 UNRELATED = "it is unrelated to every other column"  # a reason
 _ACTION_TEXTS: dict[str, str] = {
@@ -147,6 +148,19 @@ def number_text(value: float) -> str:
         return f"{value:g}"
     text = f"{value:.{max(2, 5 - math.floor(math.log10(size)))}f}"
     return text.rstrip("0").rstrip(".")
+
+
+def cell_text(value: Any, text: str = "") -> str:
+    """Return a cell as people read it: as in the file, unless it is a number of many digits."""
+    text = text.strip()
+    is_number = isinstance(value, float) and not pd.isna(value)
+    if text and (len(text) <= _LONGEST_NUMBER or not is_number):
+        return text
+    if pd.isna(value):
+        return ""
+    shown = number_text(value) if isinstance(value, float) else str(value)
+    # a date without a time of day
+    return shown.removesuffix(" 00:00:00") if isinstance(value, pd.Timestamp) else shown
 
 
 DriftKind = Literal["range", "categories", "gaps"]

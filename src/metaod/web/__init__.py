@@ -1,0 +1,27 @@
+"""A local page to find and review outliers, and the JSON API underneath (extra ``web``)."""
+
+from typing import TYPE_CHECKING, Any
+
+from metaod.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from metaod.web._app import make_app
+    from metaod.web._limits import MEBIBYTE, Limits
+    from metaod.web._server import PageServer
+
+__all__ = ["MEBIBYTE", "Limits", "PageServer", "make_app"]
+
+_HOMES = {"MEBIBYTE": "_limits", "Limits": "_limits", "make_app": "_app", "PageServer": "_server"}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module  # noqa: PLC0415 - only if something is used
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"metaod.web.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name in ("starlette", "uvicorn"):
+            raise MissingExtra(error.name, extra="web", needed_for="the local page") from error
+        raise

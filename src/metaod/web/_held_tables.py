@@ -1,0 +1,255 @@
+"""The tables that the server holds: their files, processes and jobs, until they are deleted."""
+
+import asyncio
+import contextlib
+import secrets
+import shutil
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from metaod.web._limits import MEBIBYTE, Limits, shown_name, stored_ending
+from metaod.web._problems import Problem
+from metaod.web._process import WorkerProcess
+
+Kind = Literal["inspection", "detection"]
+_STEM = "uploaded-table"  # replaced by the user's name in messages
+_MAY_GIVE_WAY = 300.0  # seconds without a request, after which a table gives way to a new one
+
+
+@dataclass
+class Job:
+    """Work that takes long."""
+
+    kind: Kind
+    state: Literal["running", "done", "failed", "cancelled"] = "running"
+    started: float = field(default_factory=time.monotonic)
+    progress: dict[str, Any] = field(default_factory=dict)
+    problem: Problem | None = None
+    seconds: float = 0.0
+
+    def document(self) -> dict[str, Any]:
+        """Describe the job as plain data."""
+        seconds = time.monotonic() - self.started if self.state == "running" else self.seconds
+        return {
+            "kind": self.kind,
+            "state": self.state,
+            "seconds": round(seconds, 1),
+            "stage": self.progress.get("stage", "starting"),
+            "done": self.progress.get("done"),
+            "seconds_left": self.progress.get("seconds_left"),
+            "problem": None if self.problem is None else self.problem.document(),
+        }
+
+
+class HeldTable:
+    """A table with its file, its process, the job that runs and what jobs have found.
+
+    Parameters
+    ----------
+    folder : Path
+        A new folder of its own.
+    name : str
+        The name that the client gave.
+    limits : Limits
+        How much it may use.
+    """
+
+    def __init__(self, folder: Path, name: str, limits: Limits) -> None:
+        self.id = folder.name
+        self.folder = folder
+        self.name = shown_name(name)
+        self.file = _STEM + stored_ending(self.name)
+        self.n_bytes = 0
+        self.used = time.monotonic()
+        self.job: Job | None = None
+        self.found: dict[Kind, dict[str, Any]] = {}
+        self._worker = WorkerProcess(folder, self.file, self.name, limits)
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a job runs."""
+        return self.job is not None and self.job.state == "running"
+
+    def document(self) -> dict[str, Any]:
+        """Describe the table as plain data."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "n_bytes": self.n_bytes,
+            "is_inspected": "inspection" in self.found,
+            "is_scored": self._is_scored,
+            "job": None if self.job is None else self.job.document(),
+        }
+
+    @property
+    def _is_scored(self) -> bool:
+        return "detection" in self.found and self._worker.is_alive
+
+    async def receive(self, chunks: AsyncIterator[bytes], limits: Limits) -> None:
+        """Write the file; stop where it is too large or the client is too slow."""
+        with (self.folder / self.file).open("xb") as stream:
+            while True:
+                try:
+                    async with asyncio.timeout(limits.pause_seconds):
+                        chunk = await anext(chunks, None)
+                except TimeoutError:
+                    remedy = "check the connection and try again"
+                    raise Problem(408, "the upload stopped", remedy=remedy) from None
+                if chunk is None:
+                    break
+                self.n_bytes += len(chunk)
+                if self.n_bytes > limits.upload_bytes:
+                    raise too_large(limits)
+                stream.write(chunk)
+
+    def start(self, kind: Kind, arguments: dict[str, Any]) -> Job:
+        """Start a job; what an earlier one of its kind has found is forgotten."""
+        self.refuse_while_running()
+        self.found.pop("detection", None)
+        if kind == "inspection":
+            self.found.pop("inspection", None)
+        self.job = Job(kind)
+        self._task = asyncio.create_task(self._run(self.job, arguments))
+        return self.job
+
+    async def _run(self, job: Job, arguments: dict[str, Any]) -> None:
+        try:
+            found = await self._worker.call(job.kind, arguments, job.progress.update)
+            self.found[job.kind] = found
+            job.state = "done"
+        except Problem as problem:
+            job.problem, job.state = problem, "failed"
+        except asyncio.CancelledError:
+            job.state = "cancelled"
+        finally:
+            job.seconds = time.monotonic() - job.started
+            self.used = time.monotonic()
+
+    async def cancel(self) -> None:
+        """Cancel the job that runs, if any."""
+        if self._task is not None and self.is_running:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def ask(self, command: str, **arguments: Any) -> Any:
+        """Run a short command about the scored table."""
+        self.refuse_while_running()
+        if not self._is_scored:
+            remedy = "find the outliers first"
+            raise Problem(409, "the table is not scored", remedy=remedy)
+        return await self._worker.call(command, arguments)
+
+    def refuse_while_running(self) -> None:
+        """Raise a Problem if a job runs."""
+        if self.is_running:
+            remedy = "wait until it is done, or cancel it"
+            raise Problem(409, "a job of this table is running", remedy=remedy)
+
+    async def delete(self) -> None:
+        """End the process and remove the folder."""
+        await self.cancel()
+        await self._worker.end()
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+
+class HeldTables:
+    """All tables, by their ids; an id cannot be guessed, and there is no list of them.
+
+    Parameters
+    ----------
+    folder : Path
+        A private folder.
+    limits : Limits
+        How much clients may use.
+    """
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self.limits = limits
+        self._folder = folder
+        self._tables: dict[str, HeldTable] = {}
+        self._n_coming = 0
+
+    def get(self, table_id: str) -> HeldTable:
+        """Return a table; Problem if there is none."""
+        table = self._tables.get(table_id)
+        if table is None:
+            what = "there is no such table; tables are deleted after a while without use"
+            raise Problem(404, what, remedy="upload it again")
+        table.used = time.monotonic()
+        return table
+
+    async def add(self, name: str, chunks: AsyncIterator[bytes]) -> HeldTable:
+        """Take an upload."""
+        await self._make_room()
+        self._n_coming += 1
+        try:
+            folder = self._folder / secrets.token_urlsafe(16)
+            folder.mkdir(mode=0o700)
+            table = HeldTable(folder, name, self.limits)
+            try:
+                await table.receive(chunks, self.limits)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            self._tables[table.id] = table
+        finally:
+            self._n_coming -= 1
+        return table
+
+    def start(self, table: HeldTable, kind: Kind, arguments: dict[str, Any]) -> Job:
+        """Start a job of a table."""
+        table.refuse_while_running()
+        if sum(held.is_running for held in self._tables.values()) >= self.limits.jobs:
+            raise _busy("as many jobs are running as are allowed")
+        return table.start(kind, arguments)
+
+    async def delete(self, table: HeldTable) -> None:
+        """Delete a table with everything that belongs to it."""
+        if self._tables.pop(table.id, None) is not None:
+            await table.delete()
+
+    async def delete_all(self) -> None:
+        """Delete all tables."""
+        for table in list(self._tables.values()):
+            await self.delete(table)
+
+    async def delete_expired(self) -> None:
+        """Delete the tables that were not used for a long time."""
+        oldest = time.monotonic() - self.limits.idle_seconds
+        for table in list(self._tables.values()):
+            if table.used < oldest and not table.is_running:
+                await self.delete(table)
+
+    async def keep_deleting_expired(self) -> None:
+        """Delete expired tables until this is cancelled."""
+        while True:
+            await asyncio.sleep(min(60.0, self.limits.idle_seconds))
+            with contextlib.suppress(OSError):
+                await self.delete_expired()
+
+    async def _make_room(self) -> None:
+        """Delete the table that was unused for longest if there are too many; or refuse."""
+        await self.delete_expired()
+        if len(self._tables) + self._n_coming < self.limits.tables:
+            return
+        idle = [held for held in self._tables.values() if not held.is_running]
+        oldest = min(idle, key=lambda held: held.used, default=None)
+        if oldest is None or time.monotonic() - oldest.used < _MAY_GIVE_WAY:
+            raise _busy("as many tables are open as are allowed")
+        await self.delete(oldest)
+
+
+def too_large(limits: Limits) -> Problem:
+    """Return the problem of a file that is too large."""
+    what = f"the file is larger than the {limits.upload_bytes / MEBIBYTE:g} MB that are allowed"
+    remedy = "remove rows or columns, or start the server with a larger --max-mb"
+    return Problem(413, what, remedy=remedy, headers={"Connection": "close"})
+
+
+def _busy(what: str) -> Problem:
+    remedy = "delete another table, or try again in a while"
+    return Problem(503, what, remedy=remedy, headers={"Retry-After": "30"})

@@ -1,0 +1,106 @@
+"""Read a table and describe its columns: what the page shows before anything is computed."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from metaod.errors import BadFile
+from metaod.tables import PreparedTable, Roles, Table, cell_text, prepare, read_table
+
+_EXAMPLES = 3  # values that are shown of a column
+_SEARCHED = 50  # rows in which they are looked for
+_LONGEST = 200  # characters of a cell
+
+Progress = Callable[[dict[str, Any]], None]
+
+
+class UploadedTable:
+    """A file of a client, read when it is first needed, and again if the options change.
+
+    Parameters
+    ----------
+    file : str
+        The file in the current folder.
+    name : str
+        Its name at the client.
+    limits : dict
+        Of :class:`metaod.web.Limits`.
+    progress : callable
+        Takes what is known of the progress.
+    """
+
+    def __init__(self, file: str, name: str, limits: dict[str, Any], progress: Progress) -> None:
+        self.file = file
+        self.name = name
+        self.progress = progress
+        self.given: tuple[dict[str, Any], dict[str, list[str]]] | None = None  # reading and roles
+        self._limits = limits
+        self._table: Table | None = None
+
+    def read(self, reading: dict[str, Any], roles: dict[str, list[str]]) -> Table:
+        """Read the file with these options and roles of columns."""
+        if self._table is not None and self.given == (reading, roles):
+            return self._table
+        self._table = None
+        self.progress({"stage": "reading the table"})
+        most = self._limits["memory_bytes"] // 2
+        unused = Roles.of(roles).is_unused
+        table = read_table(self.file, **reading, unused=unused, max_bytes=most)
+        for thing, n in (("rows", table.n_rows), ("columns", table.n_columns)):
+            if n > self._limits[thing]:
+                what = f"holds {n:,} {thing}, more than the {self._limits[thing]:,} allowed"
+                remedy = f"remove some, or start the server with --max-{thing}"
+                raise BadFile(self.file, what, remedy=remedy)
+        self.given, self._table = (reading, roles), replace(table, source=self.name)
+        return self._table
+
+    def inspection(self, reading: dict[str, Any], roles: dict[str, list[str]]) -> dict[str, Any]:
+        """Describe the columns and what preparation does to them."""
+        table = self.read(reading, roles)
+        self.progress({"stage": "preparing the columns"})
+        prepared = prepare(table, **roles)
+        return {
+            "name": self.name,
+            "n_rows": table.n_rows,
+            "n_columns": table.n_columns,
+            "n_labelled": None if table.label is None else int(table.label.sum()),
+            "warnings": [*table.warnings, *prepared.record.messages],
+            "columns": _columns(table, prepared, reading.get("label")),
+            "reading": reading,
+            "roles": roles,
+        }
+
+
+def _columns(table: Table, prepared: PreparedTable, label: str | None) -> list[dict[str, Any]]:
+    """Describe the columns with values that they hold."""
+    n_rows = min(_SEARCHED, table.n_rows)
+    texts = {} if table.original is None else table.original.texts(range(n_rows))
+    described = [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "role": column.role,
+            "is_used": column.is_used,
+            "n_missing": column.n_missing,
+            "preparation": column.description(),
+            "examples": _examples(table.frame[column.name].head(n_rows), texts.get(column.name)),
+        }
+        for column in prepared.record.columns
+    ]
+    if label is not None:
+        values = {"kind": "label", "role": "label", "is_used": False, "n_missing": 0}
+        done = "marks known outliers: it only measures the result"
+        own = list(dict.fromkeys(texts.get(label, [])))[:_EXAMPLES]
+        described.append({"name": label, **values, "preparation": done, "examples": own})
+    return described
+
+
+def _examples(values: Any, texts: list[str] | None) -> list[str]:
+    written = texts if texts is not None else [""] * len(values)
+    cells = (cell_text(value, own) for value, own in zip(values, written, strict=False))
+    return [cut(cell) for cell in dict.fromkeys(cells) if cell][:_EXAMPLES]
+
+
+def cut(text: str) -> str:
+    """Shorten a text."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,117 @@
+"""The process of a table: it is told what to do in lines of JSON, and can be ended at any time."""
+
+import asyncio
+import contextlib
+import json
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from metaod.web._limits import Limits
+from metaod.web._problems import Problem
+
+Progress = Callable[[dict[str, Any]], None]
+
+_LONGEST_LINE = 2**26  # bytes
+_COMMAND = "from metaod.web._worker import main; main()"
+
+
+class WorkerProcess:
+    """A process that reads, scores and reviews one table; it starts when it is first needed.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the table, in which the process runs.
+    file : str
+        The table's file in it.
+    name : str
+        The table's name in messages.
+    limits : Limits
+        How much it may use.
+    """
+
+    def __init__(self, folder: Path, file: str, name: str, limits: Limits) -> None:
+        self._folder = folder
+        self._limits = limits
+        self._start = {"file": file, "name": name, "limits": limits.to_dict()}
+        self._process: Process | None = None
+        self._lock = asyncio.Lock()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process holds what was done before."""
+        return self._process is not None and self._process.returncode is None
+
+    async def call(
+        self, command: str, arguments: dict[str, Any], on_progress: Progress | None = None
+    ) -> Any:
+        """Run a command and return its result; Problem if it fails.
+
+        The process is ended if the command takes too long, or if this call is cancelled.
+        """
+        async with self._lock:
+            try:
+                async with asyncio.timeout(self._limits.seconds):
+                    process = await self._started()
+                    await _send(process, {"command": command, "arguments": arguments})
+                    answer = await _receive(process, on_progress)
+            except TimeoutError:
+                await self.end()
+                minutes = self._limits.seconds / 60
+                what = f"it took longer than the {minutes:g} minutes that are allowed"
+                remedy = "give fewer rows or columns, or start the server with --max-minutes"
+                raise Problem(504, what, remedy=remedy) from None
+            except BaseException:
+                await self.end()
+                raise
+        if "problem" in answer:
+            raise Problem(**answer["problem"])
+        return answer["result"]
+
+    async def end(self) -> None:
+        """End the process at once."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    async def _started(self) -> Process:
+        if self._process is not None and self._process.returncode is None:
+            return self._process
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",  # modules are not looked for in the folder of the table
+            "-c",
+            _COMMAND,
+            cwd=self._folder,
+            stdin=PIPE,
+            stdout=PIPE,
+            limit=_LONGEST_LINE,
+            start_new_session=True,  # Ctrl-C ends the server, which ends this
+        )
+        await _send(self._process, self._start)
+        return self._process
+
+
+async def _send(process: Process, message: dict[str, Any]) -> None:
+    assert process.stdin is not None  # noqa: S101 - for the type checker
+    with contextlib.suppress(ConnectionError):  # it has ended: seen when its answer is read
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+        await process.stdin.drain()
+
+
+async def _receive(process: Process, on_progress: Progress | None) -> dict[str, Any]:
+    """Wait for the answer to the last command."""
+    assert process.stdout is not None  # noqa: S101 - for the type checker
+    while line := await process.stdout.readline():
+        message: dict[str, Any] = json.loads(line)
+        if "progress" not in message:
+            return message
+        if on_progress is not None:
+            on_progress(message["progress"])
+    what = "the computation ended unexpectedly; probably there was not enough memory"
+    raise Problem(500, what, remedy="try again with fewer rows or columns")

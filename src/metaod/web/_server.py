@@ -1,0 +1,141 @@
+"""Run the server: its address, connections that are slow, and its end."""
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from metaod.errors import UserError
+from metaod.web._app import make_app
+from metaod.web._guard import LOCAL_NAMES, is_local
+from metaod.web._limits import Limits
+
+_MOST_CONNECTIONS = 100
+_SECONDS_TO_END = 3
+SECONDS_TO_REQUEST = 20.0  # for the first line and the headers
+
+
+class PageServer(uvicorn.Server):
+    """Serves the page from `run()` until the process is interrupted, or `should_exit` is set.
+
+    Parameters
+    ----------
+    host, port : str, int
+        The address; port 0 is a free one.
+    token : str, optional
+        What requests must present. One is made if the host is not local.
+    limits : Limits, optional
+        How much clients may use.
+    uploads : Path, optional
+        The folder in which the private folder of the uploads is made.
+    on_start : callable
+        Takes the link of the page when it can be opened.
+
+    Attributes
+    ----------
+    link : str
+        The address of the page, with the token.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        token: str | None = None,
+        limits: Limits | None = None,
+        uploads: Path | None = None,
+        on_start: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        if token is None and not is_local(host):
+            token = secrets.token_urlsafe(32)
+        names = {*LOCAL_NAMES, host} if is_local(host) else {*LOCAL_NAMES, host, _own_name()}
+        self._opened = _listen(host, port)
+        self._on_start = on_start
+        self.link = _link(host, self._opened.getsockname()[1], token)
+        config = uvicorn.Config(
+            make_app(limits, names=names, token=token, uploads=uploads),
+            http=_PromptProtocol,
+            ws="none",
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            timeout_graceful_shutdown=_SECONDS_TO_END,
+        )
+        super().__init__(config)
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until the end; then all uploads are deleted."""
+        with self._opened:
+            super().run(sockets or [self._opened])
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to listen."""
+        await super().startup(sockets)
+        if self.started:
+            self._on_start(self.link)
+
+
+class _PromptProtocol(H11Protocol):
+    """Closes connections that do not finish the headers of a request in time."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        is_asked = self.cycle is not None and not self.cycle.response_complete
+        if is_asked and self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+        elif not is_asked and self._waiting is None:
+            self._waiting = self.loop.call_later(SECONDS_TO_REQUEST, self.transport.close)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        opened = socket.socket(family, kind, protocol)
+    except OSError as error:
+        what = f"there is no address {host!r}"
+        raise UserError(what, where="--host", remedy="give one of this machine") from error
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+    except OSError as error:
+        opened.close()
+        what = f"cannot listen at {host}, port {port} ({error.strerror})"
+        remedy = "name another with --port; 0 takes a free one"
+        raise UserError(what, where="metaod serve", remedy=remedy) from error
+    return opened
+
+
+def _own_name() -> str:
+    return socket.gethostname().lower()
+
+
+def _link(host: str, port: int, token: str | None) -> str:
+    name = _own_name() if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
+    shown = f"[{name}]" if ":" in name else name
+    return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")

@@ -1,0 +1,272 @@
+"""What the process of a table does: detect, describe the result, review, and write files.
+
+Results are plain data. Rows are counted from 1 in them, without the header, as in messages.
+"""
+
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metaod.detection import (
+    ENDINGS,
+    Choice,
+    Detection,
+    Request,
+    ReviewSession,
+    UsedMarks,
+    detect_table,
+    ending_of,
+    summarise,
+    with_why,
+    write_scored,
+)
+from metaod.errors import UserError, counted
+from metaod.report import Summary, render, sketch_scores
+from metaod.review import MarksFile, RowContents, RowView, match_marks
+from metaod.tables import cell_text
+from metaod.web._inspection import UploadedTable, cut
+
+ANSWERS: dict[str, bool | None] = {"yes": True, "no": False, "unsure": None}
+_WORDS = {answer: word for word, answer in ANSWERS.items()}
+_MARKS = "marks.csv"
+_SHOWN_ROWS = 20  # of the ranking beside a question
+_MOST_CELLS = 100  # of a row
+
+
+class TableWork:
+    """An uploaded table that is scored and reviewed.
+
+    Parameters
+    ----------
+    uploaded : UploadedTable
+        The table.
+    """
+
+    def __init__(self, uploaded: UploadedTable) -> None:
+        self._uploaded = uploaded
+        self._picked: Detection | None = None  # as detected, without answers
+        self._learned: Detection | None = None  # with the answers
+        self._found: Detection | None = None  # with as many flags as the user wants
+        self._summary: Summary | None = None  # of what was found, whatever is flagged
+        self._marks: MarksFile | None = None
+        self._session: ReviewSession | None = None
+        self._view: RowView | None = None
+        self._question: int | None = None
+
+    def detection(
+        self,
+        reading: dict[str, Any],
+        roles: dict[str, Any],
+        contamination: float | None = None,
+    ) -> dict[str, Any]:
+        """Pick a model, fit it and score every row; return how many are flagged."""
+        table = self._uploaded.read(reading, roles)
+        self._close_review()
+        self._uploaded.progress({"stage": "finding the outliers"})
+        share: Any = "auto" if contamination is None else contamination
+        self._picked = detect_table(table, contamination=share, **roles)
+        self._set(self._picked)
+        if Path(_MARKS).exists():  # answers that were given before the table was scored again
+            self._reviewed()
+            self._learn()
+        self._uploaded.progress({"stage": "explaining the rows"})
+        self._summary = summarise(self._now)
+        return {"n_flagged": int(self._now.flags.sum())}
+
+    def _close_review(self) -> None:
+        if self._marks is not None:
+            self._marks.close()
+        self._marks = self._session = self._view = self._question = None
+
+    # the result
+
+    @property
+    def _now(self) -> Detection:
+        assert self._found is not None  # noqa: S101 - the server asks scored tables alone
+        return self._found
+
+    def result(self) -> dict[str, Any]:
+        """Describe the result as plain data, with the answers and flags of now."""
+        if self._summary is None:
+            self._summary = summarise(self._now)
+        found = self._now
+        scores = sketch_scores(
+            found.scores,
+            n_flagged=int(found.flags.sum()),
+            threshold=found.threshold,
+            gap=None if found.gap is None else found.gap[0],
+        )
+        ticks = scores.axis.ticks()
+        places = zip(scores.axis.place(np.array(ticks)).tolist(), ticks, strict=True)
+        plain = replace(self._summary, scores=scores).to_dict()
+        plain["scores"] |= {"places": scores.places, "ticks": list(places)}
+        plain["is_estimated"] = found.top_n is None
+        return plain
+
+    def flag(self, n_flagged: int | None) -> dict[str, Any]:
+        """Flag so many rows, the most outlying ones; None flags as many as are estimated."""
+        assert self._learned is not None  # noqa: S101 - the server asks scored tables alone
+        found = self._learned
+        if n_flagged is not None:
+            n_rows = found.table.n_rows
+            if n_flagged > n_rows:
+                what = f"the table has {counted(n_rows, 'row')}"
+                raise NotNow(what, where="n_flagged", remedy="flag fewer")
+            border = found.scores[found.order[max(0, n_flagged - 1) : n_flagged + 1]]
+            threshold = float(border.mean() if n_flagged else border[0])
+            found = replace(found, top_n=n_flagged, threshold=threshold)
+        self._found = found
+        return {"n_flagged": int(found.flags.sum()), "threshold": found.threshold}
+
+    # the review
+
+    def question(self) -> dict[str, Any]:
+        """Describe the row to look at next, how far the review has come, and the ranking."""
+        session = self._reviewed()
+        review, found = session.review, self._now
+        if self._question is None:
+            self._question = next(iter(session.ask(1)), None)
+        left = review.expected_left
+        answers = list(review.marks.values())
+        return {
+            "row": None if self._question is None else self._question + 1,
+            "cells": [] if self._question is None else self._cells(self._question),
+            "n_answered": len(answers),
+            "n_found": review.found,
+            "n_unsure": answers.count(None),
+            "left": {"estimate": left.estimate, "low": left.low, "high": left.high},
+            "n_flagged": int(found.flags.sum()),
+            "ranking": [self._ranked(int(place)) for place in found.order[:_SHOWN_ROWS]],
+        }
+
+    def answer(self, row: int, answer: str) -> dict[str, Any]:
+        """Take an answer; another one for a row that has one is refused."""
+        session = self._reviewed()
+        place = row - 1
+        if not 0 <= place < self._now.table.n_rows:
+            what = f"there is no row {row}; the table has {self._now.table.n_rows}"
+            raise NotNow(what, where="row", remedy="give another")
+        if place in session.review.marks:
+            what = f"row {row} is answered already"
+            raise NotNow(what, remedy="take that answer back first")
+        session.answer({place: ANSWERS[answer]})
+        self._question = None
+        self._learn()
+        return self.question()
+
+    def back(self) -> dict[str, Any]:
+        """Take the last answer back; its row is asked about again."""
+        rows = self._reviewed().back()
+        if not rows:
+            raise NotNow("there is no answer to take back", remedy="answer first")
+        self._learn()
+        self._question = rows[0]
+        return self.question()
+
+    def _reviewed(self) -> ReviewSession:
+        """Start the review when it is first needed; answers that the file holds count."""
+        if self._session is None:
+            found = self._picked
+            assert found is not None  # noqa: S101 - the server asks scored tables alone
+            assert found.model is not None  # noqa: S101 - detect_table gives it
+            assert self._uploaded.given is not None  # noqa: S101 - the table is read
+            _, roles = self._uploaded.given
+            contents = RowContents.of(found.table, roles.get("id"))
+            self._marks = MarksFile(Path(_MARKS))
+            matched = match_marks(self._marks.found.marks, contents, Path(_MARKS))
+            self._session = ReviewSession(found.model, self._marks, matched, contents)
+            self._view = RowView(found.table, found.record)
+        return self._session
+
+    def _learn(self) -> None:
+        """Take scores and flags from the review."""
+        review, found = self._reviewed().review, self._picked
+        assert found is not None  # noqa: S101 - the review has begun
+        if review.marks:
+            model = review.detector()
+            found = replace(
+                found,
+                scores=model.decision_scores_,
+                threshold=model.threshold_,
+                marks=UsedMarks(review.marks),
+                explain=model.explain_rows,
+                model=model,
+                compared=(),
+            )
+        self._set(found)
+
+    def _set(self, found: Detection) -> None:
+        self._learned = self._found = found
+        self._summary = None
+
+    def _cells(self, place: int) -> list[dict[str, Any]]:
+        assert self._view is not None  # noqa: S101 - the review has begun
+        cells = self._view.cells(place)
+        return [
+            {
+                "name": cell.name,
+                "value": None if cell.value is None else cut(cell_text(cell.value)),
+                "usual": cell.usual,
+                "sets_apart": cell.sets_apart,
+                "is_unusual": cell.is_unusual,
+            }
+            for cell in cells[:_MOST_CELLS]
+        ]
+
+    def _ranked(self, place: int) -> dict[str, Any]:
+        assert self._view is not None  # noqa: S101 - the review has begun
+        marks = self._reviewed().review.marks
+        unusual = [cell for cell in self._view.cells(place)[:2] if cell.is_unusual]
+        found = self._now
+        texts = (
+            f"{cell.name} {'missing' if cell.value is None else cell_text(cell.value)}"
+            for cell in unusual
+        )
+        return {
+            "row": place + 1,
+            "rank": int(found.ranks[place]),
+            "is_flagged": bool(found.flags[place]),
+            "answer": _WORDS[marks[place]] if place in marks else None,
+            "unusual": [cut(text) for text in texts],
+        }
+
+    # files
+
+    def write_scored(self, form: str, why: bool, sort: bool) -> dict[str, str]:
+        """Write the table with its scores; return the file, and a name to save it under."""
+        found = self._now
+        own = ending_of(Path(self._uploaded.file))
+        ending = own if form == "same" and own in ENDINGS else ".csv"
+        if why:
+            self._uploaded.progress({"stage": "explaining the rows"})
+            found = with_why(found)
+        file = f"{secrets.token_hex(8)}{ending}"
+        write_scored(found, Path(file), Choice(sort=sort, why=why))
+        return {"file": file, "name": f"{_stem(self._uploaded.name)}-scored{ending}"}
+
+    def write_report(self) -> dict[str, str]:
+        """Write the report."""
+        assert self._uploaded.given is not None  # noqa: S101 - the table is read
+        request = Request(self._uploaded.name, self._uploaded.given[0])
+        file = f"{secrets.token_hex(8)}.html"
+        Path(file).write_text(render(summarise(self._now, request)), encoding="utf-8")
+        return {"file": file, "name": f"{_stem(self._uploaded.name)}-report.html"}
+
+    def marks(self) -> dict[str, str]:
+        """Name the file of the answers."""
+        if not Path(_MARKS).exists():
+            raise NotNow("no row is answered yet", remedy="review rows first")
+        return {"file": _MARKS, "name": f"{_stem(self._uploaded.name)}.marks.csv"}
+
+
+class NotNow(UserError):
+    """A command that the table and its answers, as they are now, do not allow."""
+
+    status = 409
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(".gz").rpartition(".")[0] or name

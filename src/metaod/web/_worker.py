@@ -1,0 +1,99 @@
+"""The main function of a table's process: commands come in lines of JSON, answers go out so."""
+
+import contextlib
+import json
+import os
+import queue
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO
+
+from metaod.errors import MissingExtra, UserError
+
+if TYPE_CHECKING:
+    from metaod.web._inspection import UploadedTable
+    from metaod.web._table_work import TableWork
+
+
+def main() -> None:
+    """Run commands until the server closes the pipe; then end, also in the middle of work."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print is no answer
+    warnings.simplefilter("ignore")
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(sys.stdin.buffer, lines), daemon=True).start()
+    start = json.loads(lines.get())
+    _limit_memory(int(start["limits"]["memory_bytes"]))
+    commands = _Commands(start, lambda made: _answer(answers, progress=made))
+    while True:
+        message = json.loads(lines.get())
+        try:
+            result = commands.run(message["command"], message["arguments"])
+            _answer(answers, result=result)
+            commands.prepare()
+        except Exception as error:
+            _answer(answers, problem=problem_of(error, start["file"], start["name"]))
+
+
+class _Commands:
+    """Runs commands; what only scoring needs is imported after the table was inspected."""
+
+    def __init__(self, start: dict[str, Any], progress: Callable[[dict[str, Any]], None]) -> None:
+        self._start = start
+        self._progress = progress
+        self._uploaded: UploadedTable | None = None
+        self._work: TableWork | None = None
+
+    def run(self, command: str, arguments: dict[str, Any]) -> Any:
+        if self._uploaded is None:
+            from metaod.web._inspection import UploadedTable  # noqa: PLC0415 - heavy
+
+            self._uploaded = UploadedTable(**self._start, progress=self._progress)
+        if command == "inspection":
+            return self._uploaded.inspection(**arguments)
+        self.prepare()
+        return getattr(self._work, command)(**arguments)
+
+    def prepare(self) -> None:
+        if self._work is None and self._uploaded is not None:
+            from metaod.web._table_work import TableWork  # noqa: PLC0415 - heavy
+
+            self._work = TableWork(self._uploaded)
+
+
+def _read(stream: Any, lines: "queue.SimpleQueue[str]") -> None:
+    for line in stream:
+        lines.put(line.decode())
+    os._exit(0)
+
+
+def _answer(answers: TextIO, **message: Any) -> None:
+    answers.write(json.dumps(message, allow_nan=False) + "\n")
+    answers.flush()
+
+
+def problem_of(error: Exception, file: str, name: str) -> dict[str, Any]:
+    """Describe an error: the file has the name that the user knows, and no path is shown."""
+    if isinstance(error, UserError):
+        status = 501 if isinstance(error, MissingExtra) else getattr(error, "status", 422)
+        found = {"what": error.what, "where": error.where, "remedy": error.remedy}
+        texts = {key: text.replace(file, name) for key, text in found.items() if text}
+        return {"status": status, **texts}
+    if isinstance(error, MemoryError):
+        remedy = "give fewer rows or columns"
+        return {"status": 422, "what": "there is not enough memory for it", "remedy": remedy}
+    traceback.print_exception(error)  # for who runs the server
+    what = f"a defect in metaod ({type(error).__name__})"
+    return {"status": 500, "what": what, "remedy": "please report it; the server printed where"}
+
+
+def _limit_memory(n_bytes: int) -> None:
+    """Make allocations beyond a limit fail, where the system can; write no core files."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource  # noqa: PLC0415 - not on Windows
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_DATA, (n_bytes, n_bytes))

@@ -1,0 +1,571 @@
+// The page of `metaod serve`. All texts of the user's table go through `el` as text, never as HTML.
+
+const $ = (id) => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+const PARTS = ["start", "columns", "working", "result", "review"];
+const KINDS = {
+  numeric: "numbers", boolean: "yes or no", category: "categories", text: "text", date: "dates",
+  duration: "durations", identifier: "names of rows", constant: "one value", empty: "empty",
+  ignored: "left out", label: "known outliers",
+};
+const USES = [
+  ["", "as read"], ["ignore", "leave out"], ["id", "names the rows"], ["category", "categories"],
+  ["date", "dates, not used"], ["time", "dates, use the time"], ["label", "known outliers, to measure"],
+];
+const FEW_COLUMNS = 100;
+const FEW_ROWS = 20;
+
+const state = { table: null, inspection: null, result: null, review: null, chosen: 0 };
+
+// building
+
+/** Make an element; texts become text nodes, attributes are set, `on...` are listeners. */
+function el(tag, attributes = {}, ...children) {
+  const svg = ["path", "line", "rect", "text", "title"].includes(tag);
+  const made = svg ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value != null) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child != null));
+  return made;
+}
+
+/** Write characters that cannot be seen, or that change the order of others, as codes. */
+function visible(text) {
+  return String(text).replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb]/g,
+    (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+}
+
+/** A message without the options of the command line. */
+const plain = (text) => visible(text).replace(/ \(--[^()]*\)|, --[a-z][^,;)]*/g, "");
+const value = (text) => el("bdi", { class: "value" }, visible(text));
+const amount = (number) => Number(number).toLocaleString("en");
+const counted = (n, thing) => `${amount(n)} ${thing}${n === 1 ? "" : "s"}`;
+const short = (number) => String(Number(Number(number).toPrecision(4)));
+
+function fill(id, ...children) {
+  $(id).replaceChildren(...children.filter((child) => child != null));
+}
+
+function list(id, texts) {
+  fill(id, ...texts.map((text) => el("li", {}, plain(text))));
+}
+
+function show(part) {
+  for (const id of PARTS) $(id).hidden = id !== part;
+  const reached = { start: true, columns: state.inspection, result: state.result, review: state.result };
+  for (const button of document.querySelectorAll("#steps button")) {
+    button.disabled = part === "working" || !reached[button.dataset.step];
+    const current = button.dataset.step === part;
+    if (current) button.setAttribute("aria-current", "step");
+    else button.removeAttribute("aria-current");
+  }
+  $(`${part}-title`).focus();
+  window.scrollTo(0, 0);
+}
+
+// talking to the server
+
+class Refused extends Error {
+  constructor(problem) {
+    super(problem.detail || problem.title);
+    this.problem = problem;
+  }
+}
+
+async function send(method, path, body, headers = {}) {
+  const options = { method, headers, body };
+  if (body !== undefined && !(body instanceof Blob)) {
+    options.body = JSON.stringify(body);
+    options.headers = { "Content-Type": "application/json" };
+  }
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    const detail = "The server does not answer.";
+    throw new Refused({ detail, remedy: "Check that 'metaod serve' is running, then try again." });
+  }
+  if (answer.ok) return answer;
+  let problem = { title: `The server answered with ${answer.status}.` };
+  try {
+    problem = await answer.json();
+  } catch { /* no problem document */ }
+  problem.status = answer.status;
+  throw new Refused(problem);
+}
+
+const ask = async (method, path, body) => (await send(method, path, body)).json();
+const own = (rest = "") => `/api/tables/${state.table.id}${rest}`;
+
+function complain(error) {
+  const problem = error.problem || { detail: `The page has a defect: ${error.message}` };
+  const what = problem.detail || problem.title;
+  fill("problem",
+    el("p", {}, el("strong", {}, problem.where ? visible(problem.where) + ": " : ""), visible(what)),
+    problem.remedy ? el("p", {}, "What to do: ", plain(problem.remedy)) : null);
+  $("problem").hidden = false;
+  if (!error.problem) console.error(error);
+  if (problem.status === 404 && state.table) forget();
+}
+
+/** Run what a click starts: clear the last problem, show a new one. */
+function task(work) {
+  return async (...given) => {
+    $("problem").hidden = true;
+    try {
+      await work(...given);
+    } catch (error) {
+      complain(error);
+    }
+  };
+}
+
+function forget() {
+  Object.assign(state, { table: null, inspection: null, result: null, review: null });
+  history.replaceState(null, "", "/");
+  show("start");
+}
+
+// a table
+
+async function open(table) {
+  await leave();
+  state.table = table;
+  history.replaceState(null, "", `#${table.id}`);
+  await inspect({}, {});
+}
+
+/** Delete the table that was open before. */
+async function leave() {
+  const old = state.table;
+  Object.assign(state, { table: null, inspection: null, result: null, review: null });
+  if (old) await send("DELETE", `/api/tables/${old.id}`).catch(() => {});
+}
+
+const upload = task(async (file) => {
+  if (!file) return;
+  working(`Sending ${file.name}`);
+  $("cancel").hidden = true;
+  try {
+    const path = `/api/tables?name=${encodeURIComponent(file.name.slice(0, 1000))}`;
+    const answer = await send("POST", path, file, { "Content-Type": "application/octet-stream" });
+    await open(await answer.json());
+  } catch (error) {
+    if (!state.table) show("start");
+    throw error;
+  }
+});
+
+const openExample = task(async () => {
+  const table = await ask("POST", "/api/example");
+  await leave();
+  state.table = table;
+  history.replaceState(null, "", `#${table.id}`);
+  await inspect({ label: "fault" }, {});
+});
+
+async function inspect(reading, roles) {
+  await work("Reading the table", "inspection", { reading, roles });
+  await showColumns();
+}
+
+/** Start a job and wait for its end. */
+async function work(title, kind, body) {
+  state.table = await ask("POST", own(`/${kind}`), body);
+  await follow(title);
+}
+
+async function follow(title) {
+  working(title);
+  while (state.table.job.state === "running") {
+    tell(state.table.job);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    state.table = await ask("GET", own());
+  }
+  const job = state.table.job;
+  if (job.state === "done") return;
+  if (state.inspection) show("columns");
+  else if (job.kind === "inspection" && job.state === "failed") readAgain();
+  else show("start");
+  if (job.state === "cancelled") throw new Refused({ detail: "Cancelled.", remedy: "Start again when you like." });
+  throw new Refused(job.problem);
+}
+
+function working(title) {
+  $("working-title").textContent = title;
+  $("stage").textContent = "";
+  $("clock").textContent = "";
+  $("bar").removeAttribute("value");
+  $("cancel").hidden = false;
+  show("working");
+}
+
+function tell(job) {
+  if ($("stage").textContent !== job.stage) $("stage").textContent = job.stage;
+  if (job.done == null) $("bar").removeAttribute("value");
+  else $("bar").value = job.done;
+  const left = job.seconds_left == null ? "" : `, about ${clock(job.seconds_left)} left`;
+  const slow = job.seconds > 15 && !left ? " The first run after installation compiles for a minute." : "";
+  $("clock").textContent = `${clock(job.seconds)} so far${left}.${slow}`;
+}
+
+const clock = (seconds) => (seconds < 60 ? `${Math.ceil(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`);
+
+// columns
+
+/** Offer the options of reading for a file that could not be read. */
+function readAgain() {
+  $("columns-title").textContent = state.table.name;
+  $("columns-size").textContent = "The file could not be read as it is. The options below may help.";
+  list("columns-warnings", []);
+  $("columns-table").hidden = true;
+  $("detect").disabled = true;
+  $("reading").open = true;
+  show("columns");
+}
+
+async function showColumns() {
+  const found = (state.inspection = await ask("GET", own("/inspection")));
+  state.result = state.review = null;
+  $("columns-title").textContent = visible(found.name);
+  const label = found.n_labelled == null ? "" : `, ${counted(found.n_labelled, "known outlier")} (not used, only to measure)`;
+  $("columns-size").textContent = `${counted(found.n_rows, "row")} × ${counted(found.n_columns, "column")}${label}`;
+  list("columns-warnings", found.warnings);
+  $("columns-table").hidden = false;
+  $("detect").disabled = false;
+  $("reading").open = false;
+  listColumns(found.columns.slice(0, FEW_COLUMNS));
+  $("more-columns").hidden = found.columns.length <= FEW_COLUMNS;
+  show("columns");
+}
+
+function listColumns(columns) {
+  const rows = columns.map((column) => {
+    const use = el("select", { "aria-label": `Use of ${visible(column.name)}`, "data-column": column.name },
+      ...USES.map(([role, text]) => el("option", { value: role, selected: role === chosenRole(column) }, text)));
+    return el("tr", { class: column.is_used || column.role === "label" ? null : "unused" },
+      el("td", {}, el("strong", {}, value(column.name))),
+      el("td", { "data-label": "read as" }, KINDS[column.kind] || column.kind,
+        column.is_used ? null : el("span", { class: "quiet done" }, plain(column.preparation))),
+      el("td", { class: column.n_missing ? "number" : "number none", "data-label": "missing" }, column.n_missing ? amount(column.n_missing) : "–"),
+      el("td", { "data-label": "values" }, ...column.examples.flatMap((text, i) => (i ? [" · ", value(text)] : [value(text)]))),
+      el("td", {}, use));
+  });
+  $("columns-table").tBodies[0].replaceChildren(...rows);
+}
+
+function chosenRole(column) {
+  if (column.role === "label") return "label";
+  const roles = state.inspection.roles;
+  return Object.keys(roles).find((role) => roles[role].includes(column.name)) || "";
+}
+
+/** Collect the roles that the user has chosen, and the label. */
+function chosen() {
+  const roles = {};
+  const reading = { ...state.inspection.reading };
+  const labels = [];
+  const listed = document.querySelectorAll("#columns-table select");
+  for (const select of listed) {
+    const name = select.dataset.column;
+    if (select.value === "label") labels.push(name);
+    else if (select.value) (roles[select.value] ||= []).push(name);
+  }
+  if (labels.length > 1) throw new Refused({ detail: "Only one column can hold the known outliers.", remedy: "Choose one." });
+  delete reading.label;
+  if (labels.length) reading.label = labels[0];
+  return { reading, roles };
+}
+
+const detect = task(async () => {
+  await work("Finding the outliers", "detection", chosen());
+  await showResult();
+});
+
+const reread = task(async (event) => {
+  event.preventDefault();
+  const given = new FormData($("reading-form"));
+  const reading = {};
+  for (const [name, text] of given) {
+    if (text === "") continue;
+    if (name === "na") reading.na = [text];
+    else if (name === "skip_rows") reading.skip_rows = Number(text);
+    else reading[name] = ["true", "false"].includes(text) ? text === "true" : text;
+  }
+  let roles = {};
+  if (state.inspection) {
+    const kept = chosen();
+    roles = kept.roles;
+    if (kept.reading.label) reading.label = kept.reading.label;
+  }
+  await inspect(reading, roles);
+});
+
+// result
+
+async function showResult() {
+  $("main").setAttribute("aria-busy", "true");
+  try {
+    state.result = await ask("GET", own("/result"));
+  } finally {
+    $("main").removeAttribute("aria-busy");
+  }
+  const { pick, scores, warnings, notes } = state.result;
+  state.chosen = scores.chosen;
+  $("pick").textContent = pick.sentence;
+  $("expected").textContent = pick.expected.join(" ");
+  list("result-warnings", warnings);
+  list("notes", [...pick.why, ...notes]);
+  $("measured").textContent = pick.measured.map((row) =>
+    `${row.method}: average precision ${row.ap.toFixed(2)}, ROC AUC ${row.roc_auc.toFixed(2)}`).join("; ");
+  $("threshold").max = scores.cuts.length - 1;
+  $("threshold").value = state.chosen;
+  drawScores();
+  drawMap();
+  listRows(FEW_ROWS);
+  move();
+  show("result");
+}
+
+const cut = () => state.result.scores.cuts[state.chosen];
+
+/** Show which rows the threshold flags. */
+function move() {
+  const [n, threshold] = cut();
+  const { n_rows, scores, is_estimated } = state.result;
+  const share = ((100 * n) / n_rows).toFixed(n && n / n_rows < 0.001 ? 3 : 1);
+  $("result-title").textContent = `${counted(n, "row")} of ${amount(n_rows)} ${n === 1 ? "stands" : "stand"} out`;
+  $("flagged").textContent = `${counted(n, "row")} flagged (${share} %): score above ${short(threshold)}.`;
+  $("gap").textContent = scores.gap == null
+    ? "The scores fall off smoothly: how many rows to flag is for you to say."
+    : `There is a clear gap below the first ${counted(scores.gap, "row")}.`;
+  $("threshold").setAttribute("aria-valuetext", `${counted(n, "row")} flagged`);
+  $("reset").disabled = is_estimated && state.chosen === scores.chosen;
+  const at = scores.places[state.chosen];
+  for (const bar of document.querySelectorAll("#scores .bar")) {
+    bar.classList.toggle("above", Number(bar.dataset.middle) > at);
+  }
+  const line = document.querySelector("#scores .cut");
+  line.setAttribute("x1", place(at));
+  line.setAttribute("x2", place(at));
+  colourMap(n);
+  [...$("rows-table").tBodies[0].rows].forEach((row, i) => {
+    row.classList.toggle("flagged", i < n);
+    row.querySelector(".flag").textContent = i < n ? "▲ yes" : "";
+  });
+}
+
+const place = (share) => 20 + 440 * share;
+
+function drawScores() {
+  const { counts, ticks } = state.result.scores;
+  const most = Math.max(...counts);
+  const width = 440 / counts.length;
+  const bars = counts.map((count, i) => {
+    // a square root: a few rows beside many thousands stay visible
+    const height = count ? Math.max(2, 170 * Math.sqrt(count / most)) : 0;
+    return el("rect", { class: "bar", x: 20 + i * width, y: 190 - height, width: Math.max(1, width - 1), height, "data-middle": (i + 0.5) / counts.length },
+      el("title", {}, counted(count, "row")));
+  });
+  const marks = ticks.map(([share, score]) => el("text", { x: place(share), y: 208, "text-anchor": "middle" }, short(score)));
+  fill("scores", ...bars, el("line", { class: "axis", x1: 20, x2: 460, y1: 190, y2: 190 }), ...marks,
+    el("line", { class: "cut", y1: 8, y2: 190 }));
+}
+
+function drawMap() {
+  fill("map", el("path", { class: "dots" }), el("path", { class: "triangle" }));
+  const named = state.result.map.directions.filter((direction) => direction.columns.length)
+    .map((direction, i) => `${["Across", "Up"][i]}: mainly ${direction.columns.join(", ")}.`);
+  $("map-note").textContent = `▲ flagged, ● other rows. Near rows are alike. ${named.join(" ")}`;
+}
+
+function colourMap(n) {
+  const { x, y, order } = state.result.map;
+  const flagged = [];
+  const others = [];
+  for (let i = 0; i < x.length; i += 1) {
+    const [h, v] = [12 + 456 * x[i], 308 - 296 * y[i]];
+    if (order[i] < n) flagged.push(`M${h.toFixed(1)} ${(v - 5.5).toFixed(1)}l5 9h-10z`);
+    else others.push(`M${h.toFixed(1)} ${v.toFixed(1)}m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0 -4.4 0`);
+  }
+  document.querySelector("#map .dots").setAttribute("d", others.join(""));
+  document.querySelector("#map .triangle").setAttribute("d", flagged.join(""));
+}
+
+const MARKS = { outlier: "you: yes", not: "you: no", unsure: "you: unsure" };
+
+function listRows(most) {
+  const { rows, columns, n_naming } = state.result.top;
+  const made = rows.slice(0, most).map((row) => {
+    const names = row.cells.slice(0, n_naming).flatMap((cell, i) => (i ? [" · ", value(cell)] : [value(cell)]));
+    const reasons = (row.why || []).map((why) => el("li", {},
+      el("b", {}, value(why.column)), " ", value(why.value), el("span", { class: "quiet" }, " (", value(why.usual), ")")));
+    return el("tr", {},
+      el("td", { class: "number", "data-label": "rank" }, amount(row.rank)),
+      el("td", { class: "number", "data-label": "row" }, amount(row.row)),
+      el("td", { "data-label": columns.slice(0, n_naming).join(", ") || null }, ...names),
+      el("td", { class: "number", "data-label": "score" }, short(row.score)),
+      el("td", {}, el("span", { class: "flag" }), el("span", { class: "quiet" }, row.mark ? ` ${MARKS[row.mark]}` : "")),
+      el("td", {}, reasons.length ? el("ul", {}, ...reasons) : row.why ? "no single value" : "–"));
+  });
+  $("rows-table").tBodies[0].replaceChildren(...made);
+  $("rows-name").textContent = columns.slice(0, n_naming).map(visible).join(", ");
+  $("more-rows").hidden = rows.length <= most;
+}
+
+const flag = task(async (n) => {
+  await ask("PUT", own("/flags"), { n_flagged: n });
+  if (n === null) await showResult();
+});
+
+const download = task(async (what) => {
+  let path = own(`/${what}`);
+  if (what.startsWith("scored") && $("why").checked) path += `${what.includes("?") ? "&" : "?"}why=true`;
+  const answer = await send("GET", path);
+  const header = answer.headers.get("Content-Disposition") || "";
+  const name = /filename\*=UTF-8''([^;]+)/.exec(header);
+  const link = URL.createObjectURL(await answer.blob());
+  el("a", { href: link, download: name ? decodeURIComponent(name[1]) : "download" }).click();
+  setTimeout(() => URL.revokeObjectURL(link), 60000);
+});
+
+// review
+
+const startReview = task(async () => {
+  await showQuestion(await ask("GET", own("/review")));
+  show("review");
+});
+
+let isAnswering = false;
+
+const answer = task(async (word) => {
+  if (isAnswering || !state.review || state.review.row == null) return;
+  await change(() => ask("POST", own("/review/answers"), { row: state.review.row, answer: word }));
+});
+
+const takeBack = task(async () => {
+  if (!isAnswering) await change(() => ask("DELETE", own("/review/answers/last")));
+});
+
+/** Send an answer; if another tab was faster, show what is known now. */
+async function change(request) {
+  isAnswering = true;
+  busy(true);
+  try {
+    await showQuestion(await request());
+  } catch (error) {
+    if (error.problem?.status === 409) await showQuestion(await ask("GET", own("/review")));
+    throw error;
+  } finally {
+    isAnswering = false;
+    busy(false);
+  }
+}
+
+function busy(is) {
+  for (const button of document.querySelectorAll("#answers button")) button.disabled = is;
+  if (!is) {
+    for (const button of document.querySelectorAll("[data-answer]")) button.disabled = state.review.row == null;
+    $("back").disabled = state.review.n_answered === 0;
+  }
+}
+
+function showQuestion(review) {
+  const before = new Map((state.review?.ranking || []).map((row) => [row.row, row.rank]));
+  state.review = review;
+  const { left } = review;
+  const number = (n) => el("b", {}, amount(Math.round(n)));
+  const unsure = review.n_unsure ? [" · unsure ", number(review.n_unsure)] : [];
+  fill("counts", "Answered ", number(review.n_answered), " · outliers ", number(review.n_found), ...unsure,
+    " · expected left ", number(left.estimate), ` (${amount(Math.round(left.low))} to ${amount(Math.round(left.high))})`,
+    " · flagged ", number(review.n_flagged));
+  $("question").textContent = review.row == null ? "Every row is answered." : `Row ${amount(review.row)}`;
+  const cells = review.cells.map((cell) => el("tr", { class: cell.sets_apart ? "apart" : null },
+    el("td", {}, value(cell.name)),
+    el("td", {}, cell.value == null ? el("em", {}, "missing") : value(cell.value)),
+    el("td", { class: "quiet" }, value(cell.usual))));
+  $("cells-table").tBodies[0].replaceChildren(...cells);
+  const ranking = review.ranking.map((row) => {
+    const was = before.get(row.row);
+    const up = before.size && was === undefined ? " new" : was > row.rank ? ` ↑${was - row.rank}` : was < row.rank ? ` ↓${row.rank - was}` : "";
+    return el("tr", { class: [row.is_flagged ? "flagged" : "", row.row === review.row ? "asked" : ""].join(" ").trim() },
+      el("td", { class: "number" }, amount(row.rank), el("span", { class: "moved" }, up)),
+      el("td", { class: "number" }, amount(row.row)),
+      el("td", {}, row.answer || ""),
+      el("td", { class: "quiet" }, ...row.unusual.flatMap((text, i) => (i ? ["; ", value(text)] : [value(text)]))));
+  });
+  $("ranking-table").tBodies[0].replaceChildren(...ranking);
+  busy(false);
+}
+
+// what is clicked, typed and dropped
+
+$("file").addEventListener("change", () => upload($("file").files[0]).then(() => { $("file").value = ""; }));
+$("example").addEventListener("click", openExample);
+$("detect").addEventListener("click", detect);
+$("reading-form").addEventListener("submit", reread);
+$("cancel").addEventListener("click", task(async () => { await ask("DELETE", own("/job")); }));
+$("more-columns").addEventListener("click", () => {
+  listColumns(state.inspection.columns);
+  $("more-columns").hidden = true;
+});
+$("more-rows").addEventListener("click", () => { listRows(Infinity); move(); });
+$("threshold").addEventListener("input", () => { state.chosen = Number($("threshold").value); move(); });
+$("threshold").addEventListener("change", () => {
+  state.result.is_estimated = false;
+  flag(cut()[0]);
+});
+$("reset").addEventListener("click", () => flag(null));
+$("to-review").addEventListener("click", startReview);
+$("to-result").addEventListener("click", task(showResult));
+$("back").addEventListener("click", takeBack);
+$("delete").addEventListener("click", task(async () => { await leave(); forget(); }));
+for (const button of document.querySelectorAll("[data-answer]")) {
+  button.addEventListener("click", () => answer(button.dataset.answer));
+}
+for (const button of document.querySelectorAll("[data-get]")) {
+  button.addEventListener("click", () => download(button.dataset.get));
+}
+const steps = { start: () => show("start"), columns: () => show("columns"), result: task(showResult), review: startReview };
+for (const button of document.querySelectorAll("#steps button")) {
+  button.addEventListener("click", steps[button.dataset.step]);
+}
+document.addEventListener("keydown", (event) => {
+  if ($("review").hidden || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.target.closest?.("input, select, textarea")) return;
+  const words = { y: "yes", n: "no", u: "unsure", "?": "unsure" };
+  const key = event.key.toLowerCase();
+  if (words[key]) answer(words[key]);
+  else if (key === "b") takeBack();
+});
+for (const kind of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(kind, (event) => {
+    event.preventDefault();
+    $("drop").classList.toggle("over", kind === "dragover" && !$("start").hidden);
+    if (kind === "drop" && !$("start").hidden) upload(event.dataTransfer.files[0]);
+  });
+}
+
+/** Show the table that the address names, after a reload. */
+const restore = task(async () => {
+  const about = await ask("GET", "/api");
+  $("version").textContent = about.version;
+  $("most").textContent = `, up to ${amount(Math.round(about.limits.upload_bytes / 2 ** 20))} MB`;
+  $("where").textContent = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)
+    ? "The file stays on this computer." : "The file goes to the server of this page alone.";
+  const id = location.hash.slice(1);
+  if (location.search) history.replaceState(null, "", `/${location.hash}`); // the token
+  if (!/^[\w-]{22}$/.test(id)) return;
+  state.table = await ask("GET", `/api/tables/${id}`);
+  if (state.table.job?.state === "running") {
+    const isDetection = state.table.job.kind === "detection";
+    if (state.table.is_inspected) state.inspection = await ask("GET", own("/inspection"));
+    await follow(isDetection ? "Finding the outliers" : "Reading the table");
+  }
+  if (state.table.is_inspected) await showColumns();
+  if (state.table.is_scored) await showResult();
+});
+restore();

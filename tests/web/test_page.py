@@ -1,0 +1,260 @@
+"""The page in a real browser: from an upload to downloads, by mouse and by keys."""
+
+import pytest
+from conftest import client_of, made_csv, serving
+
+from metaod.review import read_marks
+from metaod.web import Limits
+
+SLOW = 60_000  # milliseconds that a job may take on a busy machine
+SIZES = {"desktop": (1200, 900), "phone": (390, 844)}
+VIOLATIONS = (
+    "addEventListener('securitypolicyviolation', e => console.error('CSP ' + e.blockedURI))"
+)
+HOSTILE = '"<img src=x onerror=alert(1)>","</script><script>alert(2)</script>",\u202eevil'
+
+
+class Tab:
+    """A tab that remembers what it complains about and where it asks."""
+
+    def __init__(self, context, link):
+        self.page = context.new_page()
+        self.page.set_default_timeout(SLOW)
+        self.complaints = []
+        self.asked = []
+        self.page.on("console", lambda said: self.complaints.append(f"{said.type}: {said.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.add_init_script(VIOLATIONS)
+        self.page.goto(link)
+
+    def give(self, data, name="items.csv"):
+        self.page.set_input_files("#file", {"name": name, "mimeType": "text/csv", "buffer": data})
+
+    def see(self, part):
+        self.page.wait_for_selector(f"#{part}:not([hidden])")
+
+    def text(self, element):
+        return self.page.inner_text(f"#{element}")
+
+    def scored(self, data=None):
+        self.give(made_csv() if data is None else data)
+        self.see("columns")
+        self.page.click("#detect")
+        self.see("result")
+
+    def answers(self, act):
+        """Answer, and wait until the counts have changed."""
+        before = self.text("counts")
+        act()
+        self.page.wait_for_function(
+            "text => document.getElementById('counts').innerText !== text", arg=before
+        )
+
+    def download(self, selector):
+        with self.page.expect_download() as expected:
+            self.page.click(selector)
+        return expected.value
+
+
+@pytest.fixture
+def open_tab(browser, server):
+    """Open tabs; afterwards none may have complained or asked elsewhere."""
+    contexts, tabs = [], []
+
+    def make(size="desktop", link=server.link, **options):
+        width, height = SIZES[size]
+        viewport = {"width": width, "height": height}
+        contexts.append(browser.new_context(viewport=viewport, accept_downloads=True, **options))
+        tabs.append(Tab(contexts[-1], link))
+        return tabs[-1]
+
+    yield make
+    for tab in tabs:
+        assert tab.complaints == []
+        own = tab.page.url.split("#")[0].split("?")[0]
+        assert [url for url in tab.asked if not url.startswith((own, "blob:" + own))] == []
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_from_an_upload_to_the_downloads(open_tab, tmp_path, size):
+    tab = open_tab(size)
+    tab.give(made_csv(), "my items.csv")
+    tab.see("columns")
+    assert tab.text("columns-title") == "my items.csv"
+    assert tab.text("columns-size") == "60 rows × 4 columns"
+    tab.page.select_option("select[data-column='colour']", "ignore")
+    tab.page.select_option("select[data-column='name']", "id")
+    tab.page.click("#detect")
+    tab.see("result")
+    assert "of 60 stand out" in tab.text("result-title")
+    assert "The committee" in tab.text("pick")
+    first = tab.page.inner_text("#rows-table tbody tr:first-child")
+    assert "item 7" in first
+    assert "99.5" in first
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    tab.page.focus("#threshold")
+    tab.page.keyboard.press("Home")
+    for _ in range(3):
+        tab.page.keyboard.press("ArrowRight")
+    assert tab.text("result-title") == "3 rows of 60 stand out"
+    assert tab.page.locator("#rows-table tr.flagged").count() == 3
+    assert tab.page.get_attribute("#threshold", "aria-valuetext") == "3 rows flagged"
+    tab.page.wait_for_load_state("networkidle")
+
+    saved = tab.download("[data-get='scored']")
+    assert saved.suggested_filename == "my items-scored.csv"
+    saved.save_as(tmp_path / "scored.csv")
+    lines = (tmp_path / "scored.csv").read_text().splitlines()
+    assert [line.rsplit(",", 3)[0] for line in lines] == made_csv().decode().splitlines()
+    assert sum(line.endswith(",1") for line in lines) == 3
+    assert tab.download("[data-get='report']").suggested_filename == "my items-report.html"
+    tab.page.click("#reset")
+    tab.page.wait_for_function("() => document.getElementById('reset').disabled")
+    tab.page.click("#delete")
+    tab.see("start")
+    assert "#" not in tab.page.url
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_review_by_clicks_and_keys(open_tab, tmp_path, size):
+    tab = open_tab(size)
+    tab.scored()
+    tab.page.click("#to-review")
+    tab.see("review")
+    assert tab.text("counts").startswith("Answered 0")
+    first = tab.text("question")
+    assert tab.page.locator("#cells-table tbody tr").count() == 4
+    tab.answers(lambda: tab.page.click("[data-answer=yes]"))
+    assert tab.text("question") != first
+    assert "outliers 1" in tab.text("counts")
+    row = first.removeprefix("Row ")
+    ranked = tab.page.inner_text("#ranking-table tbody tr:first-child").split()
+    assert row in ranked
+    assert "yes" in ranked
+    tab.answers(lambda: tab.page.keyboard.press("n"))
+    tab.answers(lambda: tab.page.keyboard.press("u"))
+    assert "Answered 3 · outliers 1 · unsure 1" in tab.text("counts")
+    third = tab.text("question")
+    tab.answers(lambda: tab.page.keyboard.press("b"))
+    assert "Answered 2" in tab.text("counts")
+    assert tab.text("question") != third
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    tab.page.reload()  # answers stay
+    tab.see("result")
+    tab.page.click("#to-review")
+    tab.see("review")
+    assert "Answered 2" in tab.text("counts")
+    tab.page.click("#to-result")
+    tab.see("result")
+    assert "you: yes" in tab.page.inner_text("#rows-table tbody tr:first-child")
+    tab.download("[data-get='marks']").save_as(tmp_path / "items.marks.csv")
+    assert [mark.word for mark in read_marks(tmp_path / "items.marks.csv").marks] == ["yes", "no"]
+
+
+def test_two_tabs_review_one_table(open_tab, server):
+    one = open_tab()
+    one.scored()
+    other = open_tab(link=one.page.url)
+    for tab in (one, other):
+        tab.see("result")
+        tab.page.click("#to-review")
+        tab.see("review")
+    one.answers(lambda: one.page.keyboard.press("y"))
+    other.answers(lambda: other.page.keyboard.press("n"))
+    assert "is answered already" in other.text("problem")
+    assert other.text("question") == one.text("question")
+    # the browser writes the refusal to the console by itself
+    assert [said for said in other.complaints if "409" not in said] == []
+    other.complaints.clear()
+
+
+def test_a_bad_file_is_explained_and_can_be_read_otherwise(open_tab):
+    tab = open_tab()
+    rows = b"".join(b"%d,%d\n" % (i, i * 7 % 11) for i in range(200))
+    tab.give(b"a,b\n" + rows + b"12,oops\n", "bad.csv")
+    tab.see("columns")
+    assert "bad.csv" in tab.text("problem")
+    assert "oops" in tab.text("problem")
+    assert tab.page.is_disabled("#detect")
+    tab.page.select_option("[name=bad_values]", "missing")
+    tab.page.click("#reading-form button")
+    tab.page.wait_for_selector("#columns-table:not([hidden])")
+    assert not tab.page.is_visible("#problem")
+    assert tab.text("columns-size") == "201 rows × 2 columns"
+    tab.page.click("[data-step=start]")
+    tab.give(b"\x89PNG\r\n\x1a\n" + bytes(99), "picture.csv")
+    tab.page.wait_for_function(
+        "() => document.getElementById('problem').innerText.includes('picture.csv')"
+    )
+
+
+def test_a_file_that_is_too_large_is_refused(open_tab):
+    tab = open_tab()
+    tab.give(b"a,b\n" + b"1,2\n" * 2**18)
+    tab.page.wait_for_selector("#problem:not([hidden])")
+    assert "larger than the 1 MB" in tab.text("problem")
+    tab.see("start")
+    tab.complaints = [said for said in tab.complaints if "413" not in said]
+
+
+def test_hostile_names_and_cells_are_text(open_tab):
+    lines = [f'"<b>bold</b>",{HOSTILE}', *(f"{i},s{i % 7},t{i % 3},u{i % 5}" for i in range(40))]
+    tab = open_tab()
+    tab.scored("\n".join([*lines, f"999,{HOSTILE}"]).encode())
+    tab.page.click("#to-review")
+    tab.see("review")
+    assert "<b>bold</b>" in tab.text("cells-table")
+    assert tab.page.locator("main b:text-is('bold'), main img, main script").count() == 0
+    assert "\u202e" not in tab.page.inner_text("body")
+
+
+def test_a_job_can_be_cancelled(open_tab):
+    tab = open_tab()
+    tab.give(made_csv())
+    tab.see("columns")
+    tab.page.click("#detect")
+    tab.see("working")
+    tab.page.click("#cancel")
+    tab.see("columns")
+    assert "Cancelled" in tab.text("problem")
+    tab.page.click("#detect")
+    tab.see("result")
+
+
+def test_the_example_is_opened_by_keys_alone(open_tab):
+    tab = open_tab(color_scheme="dark")
+    for _ in range(12):
+        tab.page.keyboard.press("Tab")
+        if tab.page.evaluate("document.activeElement.id") == "example":
+            break
+    tab.page.keyboard.press("Enter")
+    tab.see("columns")
+    assert "24 known outliers" in tab.text("columns-size")
+    assert tab.page.evaluate("document.activeElement.id") == "columns-title"
+
+
+def test_a_table_that_is_gone_leads_to_the_start(open_tab, server):
+    tab = open_tab()
+    tab.give(made_csv())
+    tab.see("columns")
+    with client_of(server) as client:
+        client.delete(f"/api/tables/{tab.page.url.partition('#')[2]}")
+    tab.page.click("#detect")
+    tab.see("start")
+    assert "upload it again" in tab.text("problem")
+    tab.complaints = [said for said in tab.complaints if "404" not in said]
+
+
+def test_the_link_with_the_token_opens_the_page(browser, open_tab, tmp_path):
+    with serving(tmp_path, Limits(), token="a-token-of-the-tests") as guarded:
+        tab = open_tab(link=guarded.link)
+        tab.page.wait_for_function("() => document.getElementById('version').innerText !== ''")
+        assert "token" not in tab.page.url
+        without = open_tab(link=guarded.link.partition("?")[0])
+        assert "needs its link" in without.page.inner_text("body")
+        without.complaints.clear()  # the browser writes 401 to the console

@@ -1,0 +1,226 @@
+"""What the process of a table does, without the process."""
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import made_csv
+
+from metaod.errors import BadFile, UserError
+from metaod.tables import read_table
+from metaod.web import Limits
+from metaod.web._inspection import UploadedTable
+from metaod.web._table_work import TableWork
+from metaod.web._worker import problem_of
+
+
+@pytest.fixture
+def work_on(tmp_path, monkeypatch):
+    """Open a table as its process does, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(data, name="table.csv", **limits):
+        file = f"uploaded-table{''.join(Path(name).suffixes)}"
+        Path(file).write_bytes(data)
+        uploaded = UploadedTable(file, name, Limits(**limits).to_dict(), progress=lambda _: None)
+        return TableWork(uploaded)
+
+    return make
+
+
+def inspected(work, reading=None, roles=None):
+    return work._uploaded.inspection(reading or {}, roles or {})
+
+
+def scored(work, reading=None, roles=None, **options):
+    work.detection(reading or {}, roles or {}, **options)
+    return work
+
+
+def rows_of(work, **options):
+    file = work.write_scored(**{"form": "same", "why": False, "sort": False, **options})["file"]
+    return list(csv.DictReader(io.StringIO(Path(file).read_text())))
+
+
+def chosen(work):
+    scores = work.result()["scores"]
+    return scores["cuts"][scores["chosen"]]
+
+
+def test_roles_and_options_of_reading_are_used(work_on):
+    roles, reading = {"ignore": ["weight"], "id": ["name"]}, {"na": ["violet"]}
+    found = inspected(work_on(made_csv()), reading, roles)
+    columns = {column["name"]: column for column in found["columns"]}
+    assert columns["weight"]["role"] == "ignored"
+    assert columns["name"]["role"] == "id"
+    assert columns["colour"]["n_missing"] == 1
+    assert (found["reading"], found["roles"]) == (reading, roles)
+
+
+def test_a_label_measures_and_is_no_column(work_on):
+    lines = made_csv(40).decode().splitlines()
+    label = ["bad", *(str(int(i in (7, 11))) for i in range(40))]
+    data = "\n".join(f"{line},{own}" for line, own in zip(lines, label, strict=True))
+    work = work_on(data.encode())
+    found = inspected(work, {"label": "bad"})
+    assert found["n_labelled"] == 2
+    assert found["n_columns"] == 4
+    assert found["columns"][-1]["role"] == "label"
+    assert found["columns"][-1]["examples"] == ["0", "1"]
+
+
+def test_another_table_is_read_if_a_role_changes(work_on):
+    work = work_on(made_csv())
+    scored(work, roles={"id": ["name"]})
+    assert work.result()["top"]["rows"][0]["cells"][0] == "item 7"
+    scored(work, roles={"ignore": ["name"]})
+    assert work.result()["top"]["n_naming"] == 0
+
+
+def test_limits_on_rows_and_columns(work_on):
+    with pytest.raises(BadFile, match="holds 60 rows, more than the 50 allowed"):
+        inspected(work_on(made_csv(), rows=50))
+    with pytest.raises(BadFile, match="holds 4 columns, more than the 3 allowed"):
+        inspected(work_on(made_csv(), columns=3))
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".csv.gz", ".parquet", ".xlsx"])
+def test_the_scored_table_has_the_format_of_the_upload(work_on, ending):
+    if ending == ".xlsx":
+        pytest.importorskip("openpyxl")
+    frame = pd.read_csv(io.BytesIO(made_csv()))
+    own = Path(f"own{ending}")
+    if ending == ".parquet":
+        frame.to_parquet(own)
+    elif ending == ".xlsx":
+        frame.to_excel(own, index=False)
+    elif ending == ".csv.gz":
+        own.write_bytes(gzip.compress(made_csv()))
+    else:
+        frame.to_csv(own, sep="\t", index=False)
+    work = scored(work_on(own.read_bytes(), own.name))
+    written = work.write_scored("same", why=False, sort=False)
+    assert written["name"] == f"own-scored{ending}"
+    back = read_table(written["file"]).frame
+    assert list(back.columns) == [*frame.columns, "score", "rank", "flag"]
+    assert list(back["name"]) == list(frame["name"])
+    assert len(rows_of(work, form="csv")) == 60
+
+
+def test_a_format_that_cannot_be_written_becomes_csv(work_on):
+    numbers = "\n".join(f"{i % 5},{i * 7 % 11}" for i in range(30))
+    data = f"@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n{numbers}\n"
+    work = scored(work_on(data.encode(), "own.arff"))
+    assert work.write_scored("same", why=False, sort=False)["name"] == "own-scored.csv"
+
+
+def test_another_number_of_flags_reaches_the_scored_table(work_on):
+    work = scored(work_on(made_csv()))
+    estimated = chosen(work)[0]
+    assert work.flag(3)["n_flagged"] == 3
+    assert sum(row["flag"] == "1" for row in rows_of(work)) == 3
+    assert chosen(work)[0] == 3
+    for n in (0, 60):
+        assert work.flag(n)["n_flagged"] == n
+        assert chosen(work)[0] == n
+    assert not work.result()["is_estimated"]
+    assert work.flag(None)["n_flagged"] == estimated
+    assert work.result()["is_estimated"]
+    with pytest.raises(UserError, match="the table has 60 rows"):
+        work.flag(61)
+
+
+def test_reasons_are_written_on_request_and_the_highest_come_first(work_on):
+    rows = rows_of(scored(work_on(made_csv())), why=True, sort=True)
+    assert rows[0]["rank"] == "1"
+    assert "size" in rows[0]["why"] or "weight" in rows[0]["why"]
+
+
+def test_answers_survive_another_detection(work_on):
+    work = scored(work_on(made_csv()))
+    work.answer(3, "yes")
+    scored(work, roles={"ignore": ["colour"]})
+    assert work.question()["n_found"] == 1
+    first = work.result()["top"]["rows"][0]
+    assert (first["row"], first["mark"]) == (3, "outlier")
+
+
+def test_answers_survive_the_process(work_on):
+    ended = scored(work_on(made_csv()))
+    ended.answer(3, "yes")
+    ended._close_review()  # as the end of a process does
+    again = scored(work_on(made_csv()))
+    assert again.question()["n_found"] == 1
+    again.back()
+    assert again.question()["row"] == 3
+
+
+def test_every_row_can_be_answered(work_on):
+    work = scored(work_on(made_csv(40)))
+    for _ in range(40):
+        found = work.answer(work.question()["row"], "no")
+    assert found["row"] is None
+    assert found["cells"] == []
+    assert found["left"]["estimate"] == 0
+    assert work.back()["row"] is not None
+
+
+@pytest.mark.parametrize("row", [0, 61, 10**9])
+def test_an_answer_about_no_row_is_refused(work_on, row):
+    work = scored(work_on(made_csv()))
+    with pytest.raises(UserError, match=f"there is no row {row}; the table has 60"):
+        work.answer(row, "yes")
+    assert work.question()["n_answered"] == 0
+
+
+def test_results_are_json_also_of_infinite_and_hostile_cells(work_on):
+    hostile = '"<script>alert(1)</script>","\u202e=cmd|calc","' + "x" * 10_000 + '"'
+    lines = ["<b>a</b>,b,c,d", *(f"{i},{i * i % 7},t{i % 3},{i}" for i in range(40))]
+    lines += [f"inf,{hostile}", "-inf,3,t1,5"]
+    work = work_on("\n".join(lines).encode(), "own.csv")
+    documents = [inspected(work, {"bad_values": "text"})]
+    documents.append(work.detection({"bad_values": "text"}, {}))
+    documents += [work.result(), work.question()]
+    for found in documents:
+        text = json.dumps(found, allow_nan=False)
+        assert len(text) < 200_000
+    assert "<b>a</b>" in [column["name"] for column in documents[0]["columns"]]
+
+
+BAD_FILES = {
+    "empty.csv": b"",
+    "picture.csv": b"\x89PNG\r\n\x1a\n" + bytes(100),
+    "cut.parquet": b"PAR1" + bytes(40),
+    "broken.csv.gz": b"\x1f\x8b\x08\x00broken",
+    "broken.xlsx": b"PK\x03\x04" + bytes(30),
+    "old.xls": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
+    "own.pkl": b"\x80\x04\x95" + bytes(20),
+    "header.csv": b"a,b\n",
+    "uneven.csv": b"a,b\n1,2\n3,4,5\n6,7\n",
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_is_one_clear_problem_with_the_name_of_the_user(work_on, tmp_path, name):
+    work = work_on(BAD_FILES[name], name)
+    with pytest.raises(UserError) as caught:
+        inspected(work)
+    found = problem_of(caught.value, work._uploaded.file, name)
+    assert found["status"] == 422
+    assert found["remedy"]
+    assert name in found["where"]
+    text = str(found)
+    assert str(tmp_path) not in text
+    assert "uploaded-table" not in text
+
+
+def test_other_errors_show_nothing_of_the_server(capsys):
+    found = problem_of(ValueError("/srv/secret"), "uploaded-table.csv", "own.csv")
+    assert found["status"] == 500
+    assert "secret" not in str(found)
+    assert "secret" in capsys.readouterr().err
+    assert problem_of(MemoryError(), "", "")["status"] == 422

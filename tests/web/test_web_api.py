@@ -1,0 +1,151 @@
+"""The API as a client uses it: from an upload to downloads."""
+
+import csv
+import io
+import time
+
+from conftest import made_csv
+
+from metaod.detection import read_used_marks
+from metaod.tables import read_table
+
+
+def is_problem(answer, status):
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json()
+    assert found["status"] == status
+    assert found["detail"]
+    return found
+
+
+def rows_of(content):
+    return list(csv.DictReader(io.StringIO(content.decode())))
+
+
+def test_the_inspection_shows_how_each_column_is_read(client, table):
+    found = client.get(f"{table}/inspection").json()
+    assert (found["name"], found["n_rows"], found["n_columns"]) == ("items.csv", 60, 4)
+    by_name = {column["name"]: column for column in found["columns"]}
+    assert by_name["size"]["kind"] == "numeric"
+    assert by_name["colour"]["kind"] == "category"
+    assert by_name["size"]["examples"] == ["10.5", "11.5", "12.5"]
+    assert not by_name["name"]["is_used"]
+
+
+def test_the_scored_table_keeps_every_cell(client, table):
+    answer = client.get(f"{table}/scored")
+    own = made_csv().decode().splitlines()
+    lines = answer.content.decode().splitlines()
+    assert [line.rsplit(",", 3)[0] for line in lines] == own
+    assert lines[0].endswith("score,rank,flag")
+    assert answer.headers["content-disposition"].startswith(
+        'attachment; filename="items-scored.csv"'
+    )
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_result_says_what_was_picked_and_what_to_expect(client, table):
+    found = client.get(f"{table}/result").json()
+    assert found["n_rows"] == 60
+    assert found["pick"]["sentence"].startswith("The committee")
+    assert found["pick"]["expected"]
+    assert sum(found["scores"]["counts"]) == len(found["map"]["x"]) == 60
+    first, second = found["top"]["rows"][:2]
+    assert {first["row"], second["row"]} == {8, 12}
+    assert "99.5" in [why["value"] for why in (*first["why"], *second["why"])]
+
+
+def test_the_report_is_one_page(client, table):
+    answer = client.get(f"{table}/report")
+    assert 'filename="items-report.html"' in answer.headers["content-disposition"]
+    assert answer.text.startswith("<!doctype html>")
+    assert "metaod detect items.csv" in answer.text
+
+
+def test_a_review_changes_the_ranking_and_the_number_left(client):
+    table = client.scored(made_csv())
+    first = client.get(f"{table}/review").json()
+    assert first["n_answered"] == 0
+    assert {cell["name"] for cell in first["cells"]} == {"name", "size", "weight", "colour"}
+    given = {"row": first["row"], "answer": "no"}
+    second = client.post(f"{table}/review/answers", json=given).json()
+    assert (second["n_answered"], second["n_found"]) == (1, 0)
+    assert second["row"] != first["row"]
+    ranks = {row["row"]: row["rank"] for row in second["ranking"]}
+    assert first["row"] not in ranks  # a row that is none comes last
+    assert second["left"] != first["left"]
+    third = client.post(
+        f"{table}/review/answers", json={"row": second["row"], "answer": "yes"}
+    ).json()
+    assert third["n_found"] == 1
+    assert third["ranking"][0]["row"] == second["row"]
+    taken = client.delete(f"{table}/review/answers/last").json()
+    assert taken["row"] == second["row"]
+    assert taken["n_found"] == 0
+    assert taken["ranking"] == second["ranking"]
+    # another tab
+    twice = client.post(f"{table}/review/answers", json={"row": first["row"], "answer": "yes"})
+    assert "answered already" in is_problem(twice, 409)["detail"]
+    assert client.get(f"{table}/review").json()["n_answered"] == 1
+    assert client.delete(f"{table}/review/answers/last").is_success
+    is_problem(client.delete(f"{table}/review/answers/last"), 409)
+
+
+def test_answers_are_a_marks_file_of_the_command_line(client, tmp_path):
+    data = made_csv()
+    table = client.scored(data, roles={"id": ["name"]})
+    is_problem(client.get(f"{table}/marks"), 409)
+    for row, answer in ((8, "yes"), (5, "no"), (6, "unsure")):
+        client.post(f"{table}/review/answers", json={"row": row, "answer": answer})
+    (tmp_path / "marks.csv").write_bytes(client.get(f"{table}/marks").content)
+    (tmp_path / "table.csv").write_bytes(data)
+    used = read_used_marks(
+        tmp_path / "marks.csv", read_table(str(tmp_path / "table.csv")), ["name"]
+    )
+    assert used.answers == {7: True, 4: False, 5: None}
+    scored = rows_of(client.get(f"{table}/scored").content)
+    assert scored[7]["rank"] == "1"
+    assert scored[4]["rank"] == "60"
+
+
+def test_what_needs_scores_is_refused_before_there_are_any(client):
+    table = client.opened(made_csv())
+    for path in ("result", "review", "scored", "marks", "report", "inspection"):
+        is_problem(client.get(f"{table}/{path}"), 409)
+
+
+def test_a_job_can_be_cancelled_and_the_table_used_again(client):
+    table = client.opened(made_csv())
+    client.post(f"{table}/detection", json={})
+    is_problem(client.post(f"{table}/detection", json={}), 409)
+    is_problem(client.get(f"{table}/review"), 409)
+    assert client.delete(f"{table}/job").json()["job"]["state"] == "cancelled"
+    is_problem(client.get(f"{table}/result"), 409)
+    client.post(f"{table}/detection", json={})
+    stages = set()
+    while (job := client.get(table).json()["job"])["state"] == "running":
+        stages.add(job["stage"])
+        time.sleep(0.02)
+    assert job["state"] == "done"
+    assert {"starting", "finding the outliers"} <= stages
+    client.delete(table)
+
+
+def test_a_deleted_table_is_gone_with_its_file(client, uploads):
+    table = client.opened(made_csv())
+    name = table.rpartition("/")[2]
+    assert list(uploads.rglob(name))
+    assert client.delete(table).status_code == 204
+    assert not list(uploads.rglob(name))
+    is_problem(client.get(table), 404)
+    is_problem(client.delete(table), 404)
+
+
+def test_the_example_is_a_table_like_any_other(client):
+    answer = client.post("/api/example")
+    assert answer.status_code == 201
+    table = answer.headers["Location"]
+    assert client.run(table, "inspection", reading={"label": "fault"})["state"] == "done"
+    assert client.get(f"{table}/inspection").json()["n_labelled"] == 24
+    client.delete(table)
