@@ -42,6 +42,7 @@ CONTENTS = {
         "docs/guides/threshold",
         "docs/guides/why",
         "docs/guides/review",
+        "docs/page",
         "docs/guides/new-rows",
         "docs/guides/compare",
         "docs/report",

@@ -22,6 +22,7 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(f"metaod.web.{_HOMES[name]}"), name)
     except ModuleNotFoundError as error:
-        if error.name in ("starlette", "uvicorn"):
-            raise MissingExtra(error.name, extra="web", needed_for="the local page") from error
+        package = str(error.name).partition(".")[0]
+        if package in ("starlette", "uvicorn"):
+            raise MissingExtra(package, extra="web", needed_for="the local page") from error
         raise

@@ -18,6 +18,7 @@ from metaod.detection import (
     ReviewSession,
     UsedMarks,
     detect_table,
+    detection_of,
     ending_of,
     summarise,
     with_why,
@@ -26,12 +27,23 @@ from metaod.detection import (
 from metaod.errors import UserError, counted
 from metaod.report import Summary, render, sketch_scores
 from metaod.review import MarksFile, RowContents, RowView, match_marks
+from metaod.selection import ProgressReport, part_of
 from metaod.tables import cell_text
 from metaod.web._inspection import UploadedTable, cut
 
 ANSWERS: dict[str, bool | None] = {"yes": True, "no": False, "unsure": None}
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
 _MARKS = "marks.csv"
+_FIT_SHARE = 0.7  # of a detection; the rest explains rows
+_STAGES = {
+    "read": "reading the table",
+    "prepare": "preparing the columns",
+    "measure": "measuring the table",
+    "pick": "picking models",
+    "fit": "fitting models",
+    "score": "scoring the rows",
+    "explain": "explaining the rows",
+}
 _SHOWN_ROWS = 20  # of the ranking beside a question
 _MOST_CELLS = 100  # of a row
 
@@ -65,16 +77,22 @@ class TableWork:
         """Pick a model, fit it and score every row; return how many are flagged."""
         table = self._uploaded.read(reading, roles)
         self._close_review()
-        self._uploaded.progress({"stage": "finding the outliers"})
+        self._report(ProgressReport("prepare"))
         share: Any = "auto" if contamination is None else contamination
-        self._picked = detect_table(table, contamination=share, **roles)
+        report = part_of(self._report, 0.0, _FIT_SHARE)
+        self._picked = detect_table(table, contamination=share, progress=report, **roles)
         self._set(self._picked)
         if Path(_MARKS).exists():  # answers that were given before the table was scored again
             self._reviewed()
             self._learn()
-        self._uploaded.progress({"stage": "explaining the rows"})
-        self._summary = summarise(self._now)
+        self._summary = summarise(self._now, progress=part_of(self._report, _FIT_SHARE, 1.0))
         return {"n_flagged": int(self._now.flags.sum())}
+
+    def _report(self, report: ProgressReport) -> None:
+        words = _STAGES[report.stage]
+        stage = f"{words} ({report.detail})" if report.detail else words
+        left = report.seconds_left
+        self._uploaded.progress({"stage": stage, "done": report.fraction, "seconds_left": left})
 
     def _close_review(self) -> None:
         if self._marks is not None:
@@ -186,16 +204,8 @@ class TableWork:
         review, found = self._reviewed().review, self._picked
         assert found is not None  # noqa: S101 - the review has begun
         if review.marks:
-            model = review.detector()
-            found = replace(
-                found,
-                scores=model.decision_scores_,
-                threshold=model.threshold_,
-                marks=UsedMarks(review.marks),
-                explain=model.explain_rows,
-                model=model,
-                compared=(),
-            )
+            learned = detection_of(review.detector(), found.table)
+            found = replace(learned, marks=UsedMarks(review.marks))
         self._set(found)
 
     def _set(self, found: Detection) -> None:
@@ -241,7 +251,6 @@ class TableWork:
         own = ending_of(Path(self._uploaded.file))
         ending = own if form == "same" and own in ENDINGS else ".csv"
         if why:
-            self._uploaded.progress({"stage": "explaining the rows"})
             found = with_why(found)
         file = f"{secrets.token_hex(8)}{ending}"
         write_scored(found, Path(file), Choice(sort=sort, why=why))
