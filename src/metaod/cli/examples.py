@@ -71,7 +71,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "metaod serve --open",
         "metaod serve --port 0 --token a-long-secret-word",
         "metaod serve --host 0.0.0.0 --port 8000",
-        "metaod serve --max-mb 1000 --max-rows 5000000 --max-columns 5000 --max-minutes 120",
+        "metaod serve --max-mb 1000 --max-rows 5000000 --max-columns 5000",
+        "metaod serve --max-minutes 120",
         "metaod serve --max-jobs 1 --max-tables 3 --keep-minutes 10",
     ),
     "select": (
