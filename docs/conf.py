@@ -84,7 +84,7 @@ myst_heading_anchors = 4
 # tables of results are parts of pages: their headings begin at the third level
 suppress_warnings = ["myst.header"]
 nb_execution_mode = "force"
-nb_execution_timeout = 120
+nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 
