@@ -97,6 +97,8 @@ autodoc_default_options = {"exclude-members": "set_fit_request, set_score_reques
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+smartquotes = False  # --json is no dash
+
 # the look: system fonts, one accent, light and dark, nothing loaded from elsewhere
 html_theme = "furo"
 html_title = "MetaOD"

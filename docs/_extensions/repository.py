@@ -49,7 +49,8 @@ def _draw(app: Sphinx, page: nodes.document, _: str) -> None:
     for image in list(page.findall(nodes.image)):
         if image["uri"].startswith("docs/figures/"):
             svg = (Path(app.srcdir) / image["uri"]).read_text("utf-8")
-            image.replace_self(nodes.raw("", svg, format="html"))
+            drawing = f'<div class="drawing">{svg}</div>'
+            image.replace_self(nodes.raw("", drawing, format="html"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
