@@ -38,10 +38,15 @@ STRATA = ("odds", "dami", "adbench", "oddbench", "ovrbench")
 
 
 def draw(mothersets: Path) -> list[str]:
-    """Draw from the shipped datasets; report each stratum on stderr."""
-    datasets = shipped_datasets()
+    """Draw from the shipped numeric datasets; report each stratum on stderr."""
+    every = shipped_datasets()
+    is_numeric = every["collection"].str.partition("-")[0].isin(STRATA)
     joined = pd.read_parquet(shipped_folder() / "joined_origins.parquet").set_index("dataset")
-    own = joined["catalogue_origin"].reindex(datasets.index).fillna(datasets["origin"])
+    own = joined["catalogue_origin"].reindex(every.index).fillna(every["origin"])[is_numeric]
+    # as it was before mixed tables were joined: a numeric dataset had an origin of that kind
+    datasets, now = every[is_numeric].copy(), every["origin"][is_numeric]
+    renamed = now.isin(set(every["origin"][~is_numeric]))
+    datasets["origin"] = now.mask(renamed, own)
     reserved = set(
         (shipped_folder().parent / "final_origins_1.txt").read_text("utf-8").splitlines()
     )
@@ -63,7 +68,7 @@ def draw(mothersets: Path) -> list[str]:
         drawn += generator.sample(free, min(wanted, len(free)))
         counts = f"{min(wanted, len(free))} of {len(strata[stratum])} origins drawn"
         sys.stderr.write(f"{stratum}: {counts}, from {len(free)} that were not left out\n")
-    return sorted(drawn)
+    return sorted(set(now[datasets["origin"].isin(drawn)]))
 
 
 def draw_mixed(folder: Path) -> list[str]:
