@@ -104,9 +104,8 @@ def test_picking_imports_neither_scikit_learn_nor_pyod():
 GOLDEN = {
     "default": {
         "clusters": "KDE(gamma_scale=0.3, scaling=whitened) + "
-        "KDE(gamma_scale=1.0, scaling=signedlog) + "
-        "KNN(n_neighbors=300, method=largest, scaling=whitened)",
-        "heavy_tails": "KNN(n_neighbors=300, method=largest, scaling=whitened) + "
+        "KNN(n_neighbors=300, method=largest, scaling=whitened) + MCD(core=0.75, scaling=robust)",
+        "heavy_tails": "KNN(n_neighbors=300, method=largest, scaling=robust) + "
         "MCD(core=0.75, scaling=robust) + SCiForest(n_dims=5, n_estimators=100, n_trials=3, "
         "max_depth=32, scaling=signedlog)",
         "mostly_zero": "IForest(n_estimators=200, max_features=1.0, scaling=signedlog) + "
