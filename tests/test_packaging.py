@@ -81,3 +81,17 @@ def test_everything_offered_at_the_top_is_there():
     assert set(metaod.__all__) <= set(dir(metaod))
     with pytest.raises(AttributeError, match="nothing"):
         _ = metaod.nothing
+
+
+def test_git_ignores_no_file_of_the_package():
+    # the wheel has every file below src/metaod that git does not ignore
+    files = [str(path) for path in (ROOT / "src" / "metaod").rglob("*") if path.is_file()]
+    own = [path for path in files if "__pycache__" not in path]
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    done = subprocess.run(
+        ["git", "check-ignore", "--stdin"], cwd=ROOT, input="\n".join(own),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == ""
+    assert any(path.endswith("report.js") for path in own)

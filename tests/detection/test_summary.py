@@ -105,6 +105,15 @@ def test_a_file_can_be_scored_again_by_the_command_and_in_python(tmp_path):
         'detector.report("report.html")',
     )
     assert recipe.seed == 7
+    steps = [step.command for step in summarise(found, request).steps]
+    options = "--delimiter ';' --header --na '?' --seed 7 --id name"
+    later = "metaod detect NEW_FILE --apply pick.metaod"
+    assert steps == [
+        f"metaod review '{path}' {options}",
+        f"metaod detect '{path}' {options}",  # and --top-n, which moves
+        f"metaod detect '{path}' {options} --top-n 5 --save pick.metaod\n{later}",
+        f"metaod detect '{path}' {options} --top-n 5 -o scored.csv",
+    ]
     again = {"metaod": __import__("metaod")}
     exec("\n".join(recipe.python[1:3]), again)
     np.testing.assert_array_equal(again["detector"].labels_, found.flags)

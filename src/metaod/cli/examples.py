@@ -39,7 +39,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "detect": (
         "metaod detect table.csv -o scored.csv",
-        "metaod detect --example --top 5 --verbose",
+        "metaod detect --example --top 5 --verbose --report report.html",
         "metaod detect table.csv --contamination 5% --label fault --json",
         "metaod detect table.csv --top-n 20 --flagged-only --sort --why -o top.xlsx",
         "metaod detect export.csv --no-formulas -o for-a-spreadsheet.csv",

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from inspect import signature
 from typing import Any
@@ -13,7 +13,7 @@ from metaod.detection._detection import Detection
 from metaod.report import Recipe, Step, shown
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyod", "pandas")
-_LONGEST = 500  # characters of a command
+_LONGEST = 600  # characters of a command
 _SWITCHES = {"header": ("--header", "--no-header"), "dayfirst": ("--dayfirst", "--monthfirst")}
 
 
@@ -53,28 +53,30 @@ def recipe_of(found: Detection, request: Request | None) -> Recipe:
 def next_steps(found: Detection, request: Request | None) -> tuple[Step, ...]:
     """Advise what to do with the result."""
     steps = []
-    saved = found.selection is None
-    at_shell = request is not None
-    file = shlex.quote(request.file) if request is not None and request.file != "-" else "FILE"
-    if request is not None and request.file == "--example":
-        file = "--example"
-    if not saved and found.marks is None:
+    if request is not None and request.file == "-":  # a table from a pipe is gone
+        request = replace(request, file="FILE")
+    if found.selection is not None and found.marks is None:
         text = (
             "Review ten rows: say of each whether it is an outlier. The ranking learns from every "
             "answer."
         )
-        steps.append(Step(text, f"metaod review {file}" if at_shell else "detector.review()"))
+        command = "detector.review()" if request is None else _command(found, request, "review")
+        steps.append(Step(text, command))
     steps.append(_about_number(found, request))
-    if not saved and at_shell:
-        text = "Keep the pick, and score later rows with it."
-        steps.append(Step(text, f"metaod detect {file} --save pick.metaod"))
-        steps.append(Step("Then:", "metaod detect NEW_FILE --apply pick.metaod"))
-    if at_shell:
+    if request is not None:
+        own = _command(found, request)
+        if found.selection is not None:
+            text = "Keep the pick, and score later rows with it."
+            later = "metaod detect NEW_FILE --apply pick.metaod"
+            steps.append(Step(text, f"{own} --save pick.metaod\n{later}"))
         text = "Write all rows with their scores, ranks and flags."
-        steps.append(Step(text, f"{_command(found, request)} -o scored.csv"))
-    return tuple(
-        Step(step.text, shown(step.command, _LONGEST), step.takes_number) for step in steps
-    )
+        steps.append(Step(text, f"{own} -o scored.csv"))
+    return tuple(replace(step, command=_clean(step.command)) for step in steps)
+
+
+def _clean(command: str) -> str:
+    """Make the lines of a command fit for a page."""
+    return "\n".join(shown(line, _LONGEST) for line in command.split("\n"))
 
 
 def _about_number(found: Detection, request: Request | None) -> Step:
@@ -102,12 +104,14 @@ def _about_number(found: Detection, request: Request | None) -> Step:
 # commands
 
 
-def _command(found: Detection, request: Request | None, *, number: bool = True) -> str:
+def _command(
+    found: Detection, request: Request, verb: str = "detect", *, number: bool = True
+) -> str:
     """Return the command that made the result; without the number of flags if so asked."""
-    assert request is not None  # noqa: S101 - for the type checker; callers check it
-    words = ["metaod", "detect", request.file]
+    words = ["metaod", verb, request.file]
     for name, value in request.reading.items():
         words += _option(name, value)
+    flags = [] if found.top_n is None else ["--top-n", str(found.top_n)]
     if request.apply is not None:
         words += ["--apply", request.apply]
     else:
@@ -115,12 +119,11 @@ def _command(found: Detection, request: Request | None, *, number: bool = True) 
         share = given.pop("contamination", None)
         for name, value in given.items():
             words += _option("seed" if name == "random_state" else name, value)
-        if number and found.top_n is None and share is not None:
-            words += ["--contamination", f"{share:g}"]
-    if number and found.top_n is not None:
-        words += ["--top-n", str(found.top_n)]
-    if request.marks is not None:
-        words += ["--marks", request.marks]
+        if share is not None and not flags:
+            flags = ["--contamination", f"{share:g}"]
+    if verb == "detect":
+        words += flags if number else []
+        words += [] if request.marks is None else ["--marks", request.marks]
     return shlex.join(words)
 
 
