@@ -272,11 +272,16 @@ def test_the_pace_tells_the_time_left(monkeypatch):
     now[0] += 50
     fraction, text = line._now()
     assert fraction is None
-    assert text == "1:06, longer than expected; the first run compiles"
+    assert text == "1:06, longer than expected"
     line.count("datasets", 2, 4)
     assert line._now()[0] == pytest.approx(0.5)
     line.count("figures", 0, 3)  # other work begins
     assert line._now() == (0.0, "1:06")
+    line.show(ProgressReport("fit", 0.0, 10.0, "1 of 7, KNN", 0.2))
+    now[0] += 9
+    assert line._now() == (0.2, "0:01 left")
+    now[0] += 9
+    assert line._now()[1] == "1:24, longer than expected; the first run compiles"
 
 
 @pytest.mark.parametrize(

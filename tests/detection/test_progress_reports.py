@@ -27,6 +27,8 @@ def check_reports(reports):
     assert fractions[-1] == 1
     assert reports[-1].seconds_left == 0
     assert {report.stage for report in reports} <= set(module.STAGES)
+    assert all(report.next_fraction is None or
+               report.fraction <= report.next_fraction <= 1 for report in reports)  # fmt: skip
     assert all(report.seconds_left is None or report.seconds_left >= 0 for report in reports)
 
 

@@ -24,7 +24,7 @@ from metaod.cli.targets import reports_of, targets_of
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
-    from metaod.detection import Choice, Detection, MetaOD, OnProgress, Request
+    from metaod.detection import Choice, Detection, MetaOD, OnProgress, Request, Target
     from metaod.tables import Table
 
 _COMMAND = "metaod detect"
@@ -125,7 +125,6 @@ def detect(
         check_target,
         document,
         with_why,
-        write_scored,
     )
 
     share = _share(contamination)
@@ -160,7 +159,7 @@ def detect(
             if why:
                 found = with_why(found, progress=line.show)
         # files first: the reader of the screen may stop reading (`| head`)
-        names = () if target is None else write_scored(found, target, choice)
+        names = _write(found, target, choice)
         if page is not None:
             file = files[place] if files else "--example"
             _write_report(found, Request(file, reading, apply, marks), page)
@@ -202,6 +201,15 @@ def _pick_and_score(
     if save is not None and found.model is not None:
         found.model.save(save)
     return found
+
+
+def _write(found: "Detection", target: "Target", choice: "Choice") -> tuple[str, ...]:
+    from metaod.detection import write_scored
+
+    if not isinstance(target, Path):  # a line of progress would be among the rows on a terminal
+        return () if target is None else write_scored(found, target, choice)
+    with ProgressLine("writing the table"):
+        return write_scored(found, target, choice)
 
 
 def _write_report(found: "Detection", request: "Request", path: Path) -> None:

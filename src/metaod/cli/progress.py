@@ -22,7 +22,8 @@ _OVERDUE_SECONDS = 5.0  # after which a time that was expected is no longer show
 _WIDTH = 80
 _BAR_WIDTH = 16
 _LONGEST_TEXT = 42  # beside the bar, the percentage and the time
-_COMPILES = "longer than expected; the first run compiles"
+_OVERDUE = "longer than expected"
+_COMPILES = "; the first run compiles"
 
 _STAGES = {
     "read": "reading the table",
@@ -53,6 +54,7 @@ class ProgressLine:
         self._has_ended = False
         self._text = text
         self._fraction: float | None = None
+        self._next: float | None = None  # the fraction of the next report
         self._left = seconds
         self._shown_fraction = 0.0
         self._since = self._updated = self._began = time.monotonic()
@@ -78,14 +80,18 @@ class ProgressLine:
         """Show a report of the library."""
         text = _STAGES.get(report.stage, report.stage)
         detail = f" {report.detail}" if report.detail else ""
-        self.update(text + detail, report.fraction, report.seconds_left)
+        self.update(text + detail, report.fraction, report.seconds_left, report.next_fraction)
 
     def count(self, what: str, done: float, total: float) -> None:
         """Show how many of a number of steps are done."""
         self.update(f"{what} {done}/{total}", done / total if total else None)
 
     def update(
-        self, text: str, fraction: float | None = None, seconds_left: float | None = None
+        self,
+        text: str,
+        fraction: float | None = None,
+        seconds_left: float | None = None,
+        next_fraction: float | None = None,
     ) -> None:
         """Show a text and a fraction; the time left follows from the pace if it is not given."""
         now = time.monotonic()
@@ -93,7 +99,8 @@ class ProgressLine:
             self._since, self._shown_fraction = self._updated, 0.0  # other work has begun
         if seconds_left is None and fraction:
             seconds_left = (now - self._since) * (1 - fraction) / fraction
-        self._text, self._fraction, self._left, self._updated = text, fraction, seconds_left, now
+        self._text, self._fraction, self._next = text, fraction, next_fraction
+        self._left, self._updated = seconds_left, now
 
     def _begin(self) -> None:
         from rich.console import Console
@@ -138,11 +145,13 @@ class ProgressLine:
         since = now - self._updated
         fraction, left = self._fraction, self._left
         if left is not None and since > left + _OVERDUE_SECONDS:
-            return None, f"{clock(now - self._began)}, {_COMPILES}"
+            is_first = not fraction  # compiled functions are compiled when they are first called
+            return None, f"{clock(now - self._began)}, {_OVERDUE}{_COMPILES if is_first else ''}"
         if fraction is not None:
             if left:
                 fraction += (1 - fraction) * min(since / left, 1.0)
-            self._shown_fraction = max(self._shown_fraction, min(fraction, 0.99))
+            most = 0.99 if self._next is None else self._next
+            self._shown_fraction = max(self._shown_fraction, min(fraction, most))
             fraction = self._shown_fraction
         if left is None:
             return fraction, clock(now - self._began)

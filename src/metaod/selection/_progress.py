@@ -30,12 +30,16 @@ class ProgressReport:
         Expected time until the end of the call; None if it is not known.
     detail : str
         What the stage works on, such as ``3 of 7, KDE``; may be empty.
+    next_fraction : float or None
+        The fraction that the next report is expected to have: a bar that moves on between two
+        reports stays below it.
     """
 
     stage: str
     fraction: float | None = None
     seconds_left: float | None = None
     detail: str = ""
+    next_fraction: float | None = None
 
 
 OnProgress = Callable[[ProgressReport], None]
@@ -66,13 +70,15 @@ class Tracker:
         *,
         fraction: float | None = None,
         seconds_left: float | None = None,
+        next_fraction: float | None = None,
     ) -> None:
         """Report that a stage begins, or how far it has come."""
         if self._on_progress is None:
             return
         if fraction is not None:
             self._fraction = max(fraction, self._fraction or 0.0)
-        self._on_progress(ProgressReport(stage, self._fraction, seconds_left, detail))
+        report = ProgressReport(stage, self._fraction, seconds_left, detail, next_fraction)
+        self._on_progress(report)
 
     def plan_fits(self, models: Iterable[ModelSpec], shape: tuple[int, int]) -> None:
         """Announce models that will be fitted to a prepared table of that shape."""
@@ -95,8 +101,14 @@ class Tracker:
         if expected:
             left *= min(max(taken / expected, 1 / _MOST_FACTOR), _MOST_FACTOR)
         detail = f"{self._n_begun} of {len(self._expected)}, {model.detector}"
-        fraction = _FIT_SHARE * done / sum(self._expected)
-        self.stage("fit", detail, fraction=fraction, seconds_left=left)
+        share = _FIT_SHARE / sum(self._expected)
+        self.stage(
+            "fit",
+            detail,
+            fraction=share * done,
+            seconds_left=left,
+            next_fraction=share * (done + self._expected[self._n_begun - 1]),
+        )
 
     def score(self) -> None:
         """Report that all models are fitted, and rows are scored."""
@@ -128,12 +140,13 @@ def part_of(on_progress: OnProgress | None, start: float, stop: float) -> OnProg
         return None
 
     def receive(report: ProgressReport) -> None:
-        fraction = report.fraction
-        if fraction is None and start > 0:
-            fraction = 0.0
-        if fraction is not None:
-            fraction = start + (stop - start) * fraction
+        known = 0.0 if report.fraction is None and start > 0 else report.fraction
+        fractions = (
+            None if part is None else start + (stop - start) * part
+            for part in (known, report.next_fraction)
+        )
+        fraction, following = fractions
         left = report.seconds_left if stop == 1.0 or report.fraction != 1.0 else None
-        on_progress(ProgressReport(report.stage, fraction, left, report.detail))
+        on_progress(ProgressReport(report.stage, fraction, left, report.detail, following))
 
     return receive
