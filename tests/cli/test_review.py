@@ -15,6 +15,7 @@ import made_review
 import numpy as np
 import pandas as pd
 import pytest
+from made_review import MadeModel
 from made_selection import selecting
 from rich.cells import cell_len
 from sklearn.metrics import average_precision_score
@@ -22,6 +23,7 @@ from sklearn.metrics import average_precision_score
 from metaod.cli import review as command
 from metaod.cli.main import main
 from metaod.cli.review_session import read_answers
+from metaod.detection import Reason
 from metaod.detection import _estimator as estimator
 from metaod.errors import UserError
 from metaod.review import MarksFile, read_marks
@@ -91,6 +93,31 @@ def test_a_row_with_the_columns_that_set_it_apart_and_the_count(call, table):
     assert out[start + 3].endswith("Mars   in no other row, usually north")
     assert out[start + 4].split()[:3] == ["order", "A-0", "weight"]
     assert out[start + 5] == QUESTION
+
+
+def test_reasons_come_first_and_in_their_order(call, table, monkeypatch):
+    reasons = [
+        Reason("weight", 3.0, 0.5, "usually 4 to 5", ("zone=north",)),
+        Reason("zone", "Mars", 0.3, "in no other row"),
+        Reason("order", None, 0.01, "rare"),  # explains too little
+    ]
+    monkeypatch.setattr(MadeModel, "reasons", {0: reasons})
+    out = call("", table).splitlines()
+    start = out.index("what sets it apart:")
+    shown = [line.split()[0] for line in out[start + 1 : start + 4]]
+    assert shown == ["weight", "zone", "price"]  # the price is rare, but no reason
+    assert out[start + 1].endswith("usually 4 to 5 with zone=north")
+    out = call("ynn\n", table, "--batch", 3)
+    assert "(usually 4 to 5 with zone=north)" in out
+
+
+def test_the_strategy_reaches_the_review(call, table, labelled):
+    MadeModel.asked_for.clear()
+    call("", table)
+    call("", table, "--strategy", "learn")
+    call("", labelled, "--label", "fault", "--answers", 2, "--strategy", "learn")
+    assert MadeModel.asked_for == ["found", "learn", "learn"]
+    assert "must be one of {'found', 'learn'}" in call("", table, "--strategy", "best", code=2)
 
 
 def test_a_gap_and_a_row_that_nothing_sets_apart(call, table):
@@ -455,7 +482,7 @@ def test_the_label_answers_about_half_of_the_rows_and_the_others_are_measured(
         monkeypatch.setattr(
             model,
             "review",
-            lambda askable: (asked.append(askable), start(askable))[1],
+            lambda askable, **rest: (asked.append(askable), start(askable, **rest))[1],
             raising=False,
         )
         return model

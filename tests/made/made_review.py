@@ -10,18 +10,26 @@ import numpy as np
 
 from metaod.cli import main
 from metaod.cli import review as command
+from metaod.detection import RowReasons
 from metaod.tables import prepare
 
 
 class MadeModel:
-    """Stands for a fitted estimator."""
+    """Stands for a fitted estimator; tests set the reasons of rows."""
+
+    reasons = {}  # noqa: RUF012 - by row
+    asked_for = []  # noqa: RUF012 - the strategies of reviews
 
     def __init__(self, table, options):
         self.table = table
         roles = {name: options[name] for name in ("id", "ignore", "category")}
         self.preparation_ = SimpleNamespace(record_=prepare(table, **roles).record)
 
-    def review(self, askable=None):
+    def explain_rows(self, rows):
+        return [RowReasons(row, 1.0, tuple(self.reasons.get(row, ()))) for row in rows]
+
+    def review(self, askable=None, strategy="found"):
+        self.asked_for.append(strategy)
         rows = range(self.table.n_rows) if askable is None else np.flatnonzero(askable).tolist()
         return MadeReview(self.table.n_rows, rows)
 

@@ -61,7 +61,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "metaod review table.csv --id order --marks march.marks.csv",
         "metaod review table.csv --batch 10",
         "printf 'y\\nn\\n?\\n' | metaod review table.csv",
-        "metaod review table.csv --label fault --answers 20",
+        "metaod review table.csv --label fault --answers 20 --strategy learn",
         "metaod review --example --answers 10",
         *_PICKING,
         *_COLUMNS,

@@ -20,7 +20,7 @@ from metaod.cli.options import (
 )
 from metaod.cli.review_session import ask_rows
 from metaod.cli.screen import console, grid, visible
-from metaod.errors import UserError, counted
+from metaod.errors import BadParameter, UserError, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _COMMAND = "metaod review"
 _SCREEN = 80
+_STRATEGIES = ("found", "learn")
 _CHECKPOINTS = (0, 5, 10, 20, 40, 80)  # answers after which a played review is measured
 
 
@@ -56,6 +57,14 @@ def review(
             min=1,
         ),
     ] = None,
+    strategy: Annotated[
+        str,
+        typer.Option(
+            help="What questions are for: found (rows that are probably outliers), or learn (rows "
+            "that may be outliers or not, for a better ranking of the others).",
+            metavar="KIND",
+        ),
+    ] = "found",
     picking: dict[str, Any],
     columns: dict[str, Any],
     reading: dict[str, Any],
@@ -77,13 +86,16 @@ def review(
     """  # fmt: skip
     plays = reading["label"] is not None or (example and answers is not None)
     _refuse_together(file, marks, answers, plays=plays)
+    if strategy not in _STRATEGIES:
+        raise BadParameter(_COMMAND, "--strategy", _STRATEGIES, strategy)
     table = open_table(_COMMAND, file, reading, columns, example=example)
     options = {**selection_options(picking), **columns}
     out = console()
     if not out.is_terminal:
         out.width = min(out.width, _SCREEN)
     if plays:
-        _play(out, table, _fitted(table, options), answers or 10, batch, picking["seed"])
+        model = _fitted(table, options)
+        _play(out, table, model, answers or 10, batch, strategy, picking["seed"])
         return
     from metaod.detection import ReviewSession
     from metaod.review import MarksFile, RowContents, match_marks
@@ -94,7 +106,7 @@ def review(
         matched = match_marks(opened.found.marks, contents, path)
         _print_start(out, table, path, [*opened.found.notes, matched.note()], len(matched.rows))
         model = _fitted(table, options)
-        session = ReviewSession(model, opened, matched, contents)
+        session = ReviewSession(model, opened, matched, contents, strategy)
         try:
             ask_rows(out, session, table, model, batch)
         finally:
@@ -169,7 +181,13 @@ def _print_end(
 
 
 def _play(
-    out: "Console", table: "Table", model: "MetaOD", n_answers: int, batch: int, seed: int
+    out: "Console",
+    table: "Table",
+    model: "MetaOD",
+    n_answers: int,
+    batch: int,
+    strategy: str,
+    seed: int,
 ) -> None:
     """Let the label answer about half of the rows, and measure the ranking of the others."""
     from metaod.detection import checked_label
@@ -178,7 +196,7 @@ def _play(
     label = checked_label(table)
     asked = _half(label, seed)
     n_answers = min(n_answers, int(asked.sum()))
-    review = model.review(askable=asked)
+    review = model.review(askable=asked, strategy=strategy)
     states = [(0, 0, review.scores)]
     while len(review.marks) < n_answers:
         n_before = len(review.marks)

@@ -39,7 +39,7 @@ def ask_rows(
     from metaod.review import RowView
 
     record = model.preparation_.record_
-    screen = RowScreen(out, RowView(table, record), record)
+    screen = RowScreen(out, RowView(table, record), record, model.explain_rows)
     reader = _Reader(out, is_keys=batch == 1)
     rows = session.ask(batch)
     while rows:

@@ -1,6 +1,7 @@
 """Rows of a review on the screen: what sets each apart, and how far the review has come."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from metaod.cli.detection import shown_cell
@@ -9,6 +10,7 @@ from metaod.cli.screen import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from metaod.detection import RowReasons
     from metaod.review import Cell, RowView
     from metaod.tables import PreparationRecord
 
@@ -28,16 +30,26 @@ class RowScreen:
         Compares cells with their columns.
     record : PreparationRecord
         Tells which columns name the rows; these are shown first.
+    explain : callable
+        Returns the reasons of several rows; they are shown in its order.
     """
 
-    def __init__(self, out: "Console", view: "RowView", record: "PreparationRecord") -> None:
+    def __init__(
+        self,
+        out: "Console",
+        view: "RowView",
+        record: "PreparationRecord",
+        explain: "Callable[[Sequence[int]], list[RowReasons]]",
+    ) -> None:
         self._out = out
         self._view = view
+        self._explain = explain
         self._order = {column.name: _rank(column) for column in record.columns}
 
     def show_row(self, row: int, count: str, n_lines: int) -> None:
         """Show a row, counted from 0, and the count of the answers; `n_lines` are free."""
-        apart, heading, others = self._parts(row)
+        [explained] = self._explain([row])
+        apart, heading, others = self._parts(row, explained)
         self._out.print(f"\nrow {row + 1}{_GUTTER}{count}", style="bold")
         self._out.print(heading)
         names, values = [_name(cell) for cell in apart], [_value(cell) for cell in apart]
@@ -56,11 +68,12 @@ class RowScreen:
         """Show a line for each of several rows."""
         self._out.print(f"\n{len(rows)} rows{_GUTTER}{count}", style="bold")
         width = len(str(max(rows) + 1))
-        for row in rows:
-            apart, _, others = self._parts(row)
+        for row, explained in zip(rows, self._explain(rows), strict=True):
+            apart, _, others = self._parts(row, explained)
+            named = {reason.column for reason in explained.main_reasons(_MOST_APART)}
             names = [cell for cell in others if self._order.get(cell.name, 9) < 2][:1]
             line = " ".join([f"{row + 1:>{width}} ", *(f"{_value(cell)}:" for cell in names)])
-            unusual = (cell for cell in apart if cell.is_unusual)
+            unusual = (cell for cell in apart if cell.is_unusual or cell.name in named)
             cells = [f"{_name(cell)} {_value(cell)} ({visible(cell.usual)})" for cell in unusual]
             cells = cells or ["no single value is unusual"]
             for place, cell in enumerate(cells):
@@ -70,12 +83,24 @@ class RowScreen:
                 line = longer
             self._line(line)
 
-    def _parts(self, row: int) -> tuple[list[Any], str, list[Any]]:
-        """Return the cells that set a row apart, what to call them, and the others."""
+    def _parts(self, row: int, explained: "RowReasons") -> tuple[list[Any], str, list[Any]]:
+        """Return the cells that set a row apart, what to call them, and the others.
+
+        Reasons come first: what the score would lose. Cells that are rare follow.
+        """
         cells = self._view.cells(row)
-        apart = [cell for cell in cells if cell.sets_apart][:_MOST_APART]
+        known = {cell.name: cell for cell in cells}
+        apart = [
+            replace(known[reason.column], usual=reason.usual_text)
+            for reason in explained.main_reasons(_MOST_APART)
+        ]
+        named = {cell.name for cell in apart}
+        apart += [cell for cell in cells if cell.sets_apart and cell.name not in named]
+        apart = apart[:_MOST_APART]
         heading = "what sets it apart:" if apart else "no single value sets it apart; least usual:"
-        apart += [cell for cell in cells if cell.is_unusual][len(apart) : _LEAST_SHOWN]
+        named = {cell.name for cell in apart}
+        unusual = [cell for cell in cells if cell.is_unusual and cell.name not in named]
+        apart += unusual[: max(0, _LEAST_SHOWN - len(apart))]
         apart = apart or [cell for cell in cells[:_LEAST_SHOWN] if cell.usual]
         shown = {cell.name for cell in apart}
         others = [cell for cell in cells if cell.name not in shown]

@@ -19,12 +19,19 @@ class ReviewSession:
         The marks that it holds, by row.
     contents : RowContents
         Of the table.
+    strategy : {"found", "learn"}, default="found"
+        What questions are for, as in :class:`metaod.Review`.
     """
 
     def __init__(
-        self, model: MetaOD, file: MarksFile, matched: Matched, contents: RowContents
+        self,
+        model: MetaOD,
+        file: MarksFile,
+        matched: Matched,
+        contents: RowContents,
+        strategy: str = "found",
     ) -> None:
-        self.review: Review = model.review()
+        self.review: Review = model.review(strategy=strategy)
         self.review.tell_many(matched.answers)
         self.new: set[int] = set()  # rows that were answered in this session
         self._file = file
