@@ -1,9 +1,9 @@
-"""Write the gain of the default selector on final datasets by the number of origins learned from.
+"""Write the gain of the gain forest on final datasets by the number of origins learned from.
 
     python tools/learning_curve.py --jobs 2
     python tools/learning_curve.py --redraw
 
-For each number of origins, several draws of the development origins: each trains the default with
+For each number of origins, several draws of the development origins: each trains the learner with
 another seed, and chooses the best fixed average of up to three models on the same origins. With all
 origins the draws differ in the seed only. Intervals are bootstraps over final origins and draws.
 Writes ``learning-curve`` as CSV, Markdown, PNG and SVG to results/selector, and the average
@@ -93,9 +93,9 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
 
 def write_page(table: pd.DataFrame) -> None:
     """Write and print the table as Markdown."""
-    titles = ("default − iForest", "best fixed average − iForest", "default − fixed")
+    titles = ("gain forest − iForest", "best fixed average − iForest", "gain forest − fixed")
     shown = " | ".join(f"{title} [95 %]" for title in titles)
-    lines = [f"| origins | draws | {shown} | default lost > .05 |", "|--:|--:|---|---|---|--:|"]
+    lines = [f"| origins | draws | {shown} | gain forest lost > .05 |", "|--:|--:|---|---|---|--:|"]
     for row in table.to_dict("records"):
         cells = [
             f"{row[name]:+.4f} [{row[f'{name}_low']:+.4f}, {row[f'{name}_high']:+.4f}]"
@@ -108,7 +108,7 @@ def write_page(table: pd.DataFrame) -> None:
 
 
 def plot(table: pd.DataFrame, runs: pd.DataFrame) -> None:
-    """Draw both lines with their intervals, and every draw of the default."""
+    """Draw both lines with their intervals, and every draw of the learner."""
     import matplotlib as mpl  # noqa: PLC0415 - an extra
 
     mpl.use("Agg")
@@ -118,7 +118,7 @@ def plot(table: pd.DataFrame, runs: pd.DataFrame) -> None:
     draws = runs.groupby(["origins", "draw"])["learned"].mean().reset_index()
     axes.plot(draws["origins"] - 12, draws["learned"], ".", color="0.7", label="one draw")
     for name, label, colour, shift in (
-        ("learned", "default selector", "C0", -4),
+        ("learned", "gain forest", "C0", -4),
         ("fixed", f"best fixed average of up to {MOST}, chosen on the same origins", "C1", 4),
     ):
         spread = [table[name] - table[f"{name}_low"], table[f"{name}_high"] - table[name]]
