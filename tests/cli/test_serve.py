@@ -17,6 +17,7 @@ from metaod.errors import BadParameter, UserError
 
 pytest.importorskip("uvicorn", reason="the extra web is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+
 UPLOAD = {"Content-Type": "application/octet-stream"}
 
 

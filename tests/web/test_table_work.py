@@ -13,6 +13,7 @@ from conftest import made_csv
 from metaod.errors import BadFile, UserError
 from metaod.tables import read_table
 from metaod.web import Limits
+from metaod.web._held_tables import Job
 from metaod.web._inspection import UploadedTable
 from metaod.web._table_work import TableWork
 from metaod.web._worker import problem_of
@@ -224,3 +225,28 @@ def test_other_errors_show_nothing_of_the_server(capsys):
     assert "secret" not in str(found)
     assert "secret" in capsys.readouterr().err
     assert problem_of(MemoryError(), "", "")["status"] == 422
+
+
+def test_a_review_without_answers_has_no_marks_file_to_download(work_on):
+    work = scored(work_on(made_csv()))
+    work.question()
+    with pytest.raises(UserError, match="no row is answered yet"):
+        work.marks()
+
+
+def test_rows_are_explained_once_for_the_result_the_report_and_the_table(work_on):
+    work = scored(work_on(made_csv()))
+    work._found.explain._explain = pytest.fail
+    assert work.result()["top"]["rows"][0]["why"]
+    assert work.write_report()["file"]
+    assert rows_of(work, why=True)
+
+
+def test_the_time_left_runs_out():
+    job = Job("detection")
+    assert job.document()["seconds_left"] is None
+    job.report({"stage": "fitting", "done": 0.5, "seconds_left": 20.0})
+    job.reported -= 5
+    assert job.document()["seconds_left"] == pytest.approx(15, abs=1)
+    job.reported -= 20
+    assert job.document()["seconds_left"] is None

@@ -27,19 +27,28 @@ class Job:
     state: Literal["running", "done", "failed", "cancelled"] = "running"
     started: float = field(default_factory=time.monotonic)
     progress: dict[str, Any] = field(default_factory=dict)
+    reported: float = 0.0  # when the progress was
     problem: Problem | None = None
     seconds: float = 0.0
 
+    def report(self, progress: dict[str, Any]) -> None:
+        """Take what is known of the progress."""
+        self.progress, self.reported = progress, time.monotonic()
+
     def document(self) -> dict[str, Any]:
         """Describe the job as plain data."""
-        seconds = time.monotonic() - self.started if self.state == "running" else self.seconds
+        now = time.monotonic()
+        left = self.progress.get("seconds_left")
+        if left is not None:
+            left -= now - self.reported
         return {
             "kind": self.kind,
             "state": self.state,
-            "seconds": round(seconds, 1),
+            "seconds": round(now - self.started if self.state == "running" else self.seconds, 1),
             "stage": self.progress.get("stage", "starting"),
             "done": self.progress.get("done"),
-            "seconds_left": self.progress.get("seconds_left"),
+            # a time that has passed tells nothing
+            "seconds_left": None if left is None or left < 0 else round(left, 1),
             "problem": None if self.problem is None else self.problem.document(),
         }
 
@@ -118,7 +127,7 @@ class HeldTable:
 
     async def _run(self, job: Job, arguments: dict[str, Any]) -> None:
         try:
-            found = await self._worker.call(job.kind, arguments, job.progress.update)
+            found = await self._worker.call(job.kind, arguments, job.report)
             self.found[job.kind] = found
             job.state = "done"
         except Problem as problem:
@@ -247,7 +256,7 @@ def too_large(limits: Limits) -> Problem:
     """Return the problem of a file that is too large."""
     what = f"the file is larger than the {limits.upload_bytes / MEBIBYTE:g} MB that are allowed"
     remedy = "remove rows or columns, or start the server with a larger --max-mb"
-    return Problem(413, what, remedy=remedy, headers={"Connection": "close"})
+    return Problem(413, what, remedy=remedy)
 
 
 def _busy(what: str) -> Problem:

@@ -33,7 +33,7 @@ class UploadedTable:
         self.file = file
         self.name = name
         self.progress = progress
-        self.given: tuple[dict[str, Any], dict[str, list[str]]] | None = None  # reading and roles
+        self.given: tuple[dict[str, Any], dict[str, list[str]]] = ({}, {})  # reading and roles
         self._limits = limits
         self._table: Table | None = None
 

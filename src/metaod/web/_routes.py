@@ -145,7 +145,7 @@ async def _read(request: Request, seconds: float) -> bytes:
                 data += chunk
                 if len(data) > _MOST_JSON:
                     what = f"the body is larger than {_MOST_JSON:,} bytes"
-                    raise Problem(413, what, remedy="send less", headers={"Connection": "close"})
+                    raise Problem(413, what, remedy="send less")
     except TimeoutError:
         raise Problem(408, "the request stopped", remedy="try again") from None
     return bytes(data)

@@ -4,6 +4,7 @@ Results are plain data. Rows are counted from 1 in them, without the header, as 
 """
 
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from metaod.detection import (
     Detection,
     Request,
     ReviewSession,
+    RowReasons,
     UsedMarks,
     detect_table,
     detection_of,
@@ -27,7 +29,7 @@ from metaod.detection import (
 from metaod.errors import UserError, counted
 from metaod.report import Summary, render, sketch_scores
 from metaod.review import MarksFile, RowContents, RowView, match_marks
-from metaod.selection import ProgressReport, part_of
+from metaod.selection import OnProgress, ProgressReport, part_of
 from metaod.tables import cell_text
 from metaod.web._inspection import UploadedTable, cut
 
@@ -190,7 +192,6 @@ class TableWork:
             found = self._picked
             assert found is not None  # noqa: S101 - the server asks scored tables alone
             assert found.model is not None  # noqa: S101 - detect_table gives it
-            assert self._uploaded.given is not None  # noqa: S101 - the table is read
             _, roles = self._uploaded.given
             contents = RowContents.of(found.table, roles.get("id"))
             self._marks = MarksFile(Path(_MARKS))
@@ -209,7 +210,7 @@ class TableWork:
         self._set(found)
 
     def _set(self, found: Detection) -> None:
-        self._learned = self._found = found
+        self._learned = self._found = replace(found, explain=_RememberedReasons(found.explain))
         self._summary = None
 
     def _cells(self, place: int) -> list[dict[str, Any]]:
@@ -258,17 +259,31 @@ class TableWork:
 
     def write_report(self) -> dict[str, str]:
         """Write the report."""
-        assert self._uploaded.given is not None  # noqa: S101 - the table is read
-        request = Request(self._uploaded.name, self._uploaded.given[0])
         file = f"{secrets.token_hex(8)}.html"
+        request = Request(self._uploaded.name, self._uploaded.given[0])
         Path(file).write_text(render(summarise(self._now, request)), encoding="utf-8")
         return {"file": file, "name": f"{_stem(self._uploaded.name)}-report.html"}
 
     def marks(self) -> dict[str, str]:
         """Name the file of the answers."""
-        if not Path(_MARKS).exists():
+        if self._now.marks is None:
             raise NotNow("no row is answered yet", remedy="review rows first")
         return {"file": _MARKS, "name": f"{_stem(self._uploaded.name)}.marks.csv"}
+
+
+class _RememberedReasons:
+    """Explains each row once: the result, the report and the scored table show the same rows."""
+
+    def __init__(self, explain: Callable[..., list[RowReasons]]) -> None:
+        self._explain = explain
+        self._known: dict[int, RowReasons] = {}
+
+    def __call__(self, rows: Any, progress: OnProgress | None = None) -> list[RowReasons]:
+        new = [row for row in rows.tolist() if row not in self._known]
+        if new:
+            found = self._explain(np.array(new, dtype=np.intp), progress=progress)
+            self._known.update(zip(new, found, strict=True))
+        return [self._known[row] for row in rows.tolist()]
 
 
 class NotNow(UserError):

@@ -15,7 +15,7 @@ const USES = [
 const FEW_COLUMNS = 100;
 const FEW_ROWS = 20;
 
-const state = { table: null, inspection: null, result: null, review: null, chosen: 0 };
+const state = { table: null, inspection: null, result: null, review: null, chosen: 0, most: Infinity };
 
 // building
 
@@ -43,6 +43,7 @@ const plain = (text) => visible(text).replace(/ \(--[^()]*\)|, --[a-z][^,;)]*/g,
 const value = (text) => el("bdi", { class: "value" }, visible(text));
 const amount = (number) => Number(number).toLocaleString("en");
 const counted = (n, thing) => `${amount(n)} ${thing}${n === 1 ? "" : "s"}`;
+const megabytes = (bytes) => amount(Math.ceil(bytes / 2 ** 20));
 const short = (number) => String(Number(Number(number).toPrecision(4)));
 
 function fill(id, ...children) {
@@ -147,6 +148,10 @@ async function leave() {
 
 const upload = task(async (file) => {
   if (!file) return;
+  if (file.size > state.most) {
+    const detail = `${file.name} holds ${megabytes(file.size)} MB, more than the ${megabytes(state.most)} MB that are allowed.`;
+    throw new Refused({ detail, remedy: "Remove rows or columns, or start the server with a larger --max-mb." });
+  }
   working(`Sending ${file.name}`);
   $("cancel").hidden = true;
   try {
@@ -319,7 +324,7 @@ async function showResult() {
   $("expected").textContent = pick.expected.join(" ");
   list("result-warnings", warnings);
   list("notes", [...pick.why, ...notes]);
-  $("measured").textContent = pick.measured.map((row) =>
+  $("measured").textContent = (pick.measured.length ? "On the known outliers: " : "") + pick.measured.map((row) =>
     `${row.method}: average precision ${row.ap.toFixed(2)}, ROC AUC ${row.roc_auc.toFixed(2)}`).join("; ");
   $("threshold").max = scores.cuts.length - 1;
   $("threshold").value = state.chosen;
@@ -553,7 +558,8 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
 const restore = task(async () => {
   const about = await ask("GET", "/api");
   $("version").textContent = about.version;
-  $("most").textContent = `, up to ${amount(Math.round(about.limits.upload_bytes / 2 ** 20))} MB`;
+  state.most = about.limits.upload_bytes;
+  $("most").textContent = `, up to ${megabytes(state.most)} MB`;
   $("where").textContent = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)
     ? "The file stays on this computer." : "The file goes to the server of this page alone.";
   const id = location.hash.slice(1);
