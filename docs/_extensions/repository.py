@@ -9,18 +9,12 @@ from sphinx.application import Sphinx
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s#:]+)\)")
 
 
-def _path(entry: str) -> str:
-    """Path of a page in the table of contents, without its title."""
-    return entry.rpartition("<")[2].rstrip(">")
-
-
 def _contents(app: Sphinx) -> str:
-    """Toctrees of the pages that exist, appended to the home page."""
+    """Toctrees of all pages, appended to the home page."""
     parts = []
     for caption, pages in app.config.CONTENTS.items():
-        found = [page for page in pages if _path(page) in app.env.found_docs]
         head = [":hidden:", *([f":caption: {caption}"] if caption else [])]
-        parts.append("\n".join(["```{toctree}", *head, "", *found, "```"]))
+        parts.append("\n".join(["```{toctree}", *head, "", *pages, "```"]))
     return "\n\n".join(parts)
 
 
