@@ -28,6 +28,8 @@ def test_pages_are_whole(page):
     assert not re.findall(r"@[A-Z][A-Z0-9]+@", text)
     # an absolute path is one of somebody's machine
     assert not re.findall(r"(?<![\w./)\]<])/(?!dev/|proc/|api/)[A-Za-z]+/", text)
+    # a table has a header: a row behind a blank line is shown as text
+    assert not re.findall(r"(?<=\n\n)\|.*\n(?!\|[-: |]+\n)", text)
     for target in LINK.findall(text):
         if "://" in target:
             continue

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from pyod.models.knn import KNN
 
 import metaod
@@ -67,6 +68,7 @@ def names(fitted, tmp_path, monkeypatch):
         "X_new": frame.tail(5),
         "new_rows": labelled.tail(5),
         "detector": detector,
+        "ax": Figure().subplots(),
         "prepared": metaod.prepare(frame),
         "MyDetector": MyDetector,
     }
