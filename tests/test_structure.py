@@ -130,6 +130,22 @@ def test_what_a_package_exports_is_there():
             assert getattr(package, exported) is not None, (name, exported)
 
 
+def test_what_a_file_imports_from_a_package_is_exported():
+    """mypy does not see names that a package imports when they are first used."""
+    lacking, packages = [], {f"metaod.{room}" for room in ROOMS}
+    for name, path in FILES.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            package = getattr(node, "module", None)
+            if not isinstance(node, ast.ImportFrom) or package not in {
+                f"metaod.{r}" for r in ROOMS
+            }:
+                continue
+            own = getattr(__import__(package, fromlist=["__all__"]), "__all__", ())
+            names = {alias.name for alias in node.names} - set(own)
+            lacking += [(name, package, n) for n in names if f"{package}.{n}" not in FILES]
+    assert lacking == []
+
+
 @pytest.fixture(scope="module")
 def reached():
     found, todo = set(), ["metaod.cli.detect"]

@@ -1,10 +1,12 @@
 """The tools as a client sees them, over stdio."""
 
+import gzip
 import json
 import subprocess
 import sys
 
 import anyio
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -170,6 +172,25 @@ def test_files_that_are_no_tables_or_too_large(client, places):
     finally:
         broken.unlink()
         large.unlink()
+
+
+def test_files_that_unpack_to_much_more_and_links_in_files_are_refused(client, places):
+    tables = places / "tables"
+    with gzip.open(tables / "bomb.csv.gz", "wb") as file:
+        file.write(b"a,b\n")
+        for _ in range(20):
+            file.write(b"1,2\n" * 2_000_000)
+    with h5py.File(places / "secret" / "values.h5", "w") as file:
+        file["X"] = frame()[list("abcd")].to_numpy()
+    with h5py.File(tables / "links.h5", "w") as file:
+        file["X"] = h5py.ExternalLink(str(places / "secret" / "values.h5"), "X")
+    try:
+        assert "bomb.csv.gz" in client.bad("inspect_table", path="bomb.csv.gz")
+        for reading in ({}, {"variable": "X"}):
+            assert "links.h5" in client.bad("inspect_table", path="links.h5", reading=reading)
+    finally:
+        (tables / "bomb.csv.gz").unlink()
+        (tables / "links.h5").unlink()
 
 
 def test_hostile_names_and_cells_are_clipped_text(client):

@@ -284,6 +284,16 @@ def test_the_pace_tells_the_time_left(monkeypatch):
     assert line._now()[1] == "1:24, longer than expected; the first run compiles"
 
 
+def test_bytes_of_a_download(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    line = ProgressLine("fetching odds/wine (1 of 3)")
+    now[0] += 2
+    line.count_bytes("bytes", 250, 1000)
+    assert line._text == "fetching odds/wine (1 of 3)"
+    assert line._now() == (0.25, "0:06 left")
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (36000, "10:00:00")]
 )

@@ -80,6 +80,13 @@ class TestDownload:
         assert server.hits == ["/blobs.npz"]
         assert files_in(cache) == ["toys/blobs.npz"]
 
+    def test_the_bytes_of_a_download_are_counted(self, server, cache):
+        reports = []
+        source = server.gives("blobs.npz", npz())
+        load_dataset(entry(source), progress=lambda *report: reports.append(report))
+        assert {(what, total) for what, _, total in reports} == {("bytes", len(npz()))}
+        assert [done for _, done, _ in reports][-1] == len(npz())
+
     def test_downloads_to_the_given_folder(self, server, cache, tmp_path):
         source = server.gives("blobs.npz", npz())
         load_dataset(entry(source), cache_dir=tmp_path / "mine")

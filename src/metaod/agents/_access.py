@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,8 +102,9 @@ class Access:
                     if n_scanned > _MOST_SCANNED:
                         return
                     path = Path(folder) / name
-                    if self._is_table(path):
-                        yield str(path), path.stat().st_size
+                    with suppress(OSError):  # removed in the meantime
+                        if self._is_table(path):
+                            yield str(path), path.stat().st_size
 
     def _is_table(self, path: Path) -> bool:
         ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix

@@ -16,7 +16,6 @@ from metaod.detection import (
     OnProgress,
     ProgressReport,
     RowReasons,
-    cell_text,
     check_target,
     detect_table,
     ending_of,
@@ -26,9 +25,10 @@ from metaod.detection import (
 from metaod.errors import BadFile, UserError
 from metaod.review import Mark, MarksFile, RowContents
 from metaod.selection import select, table_notes
-from metaod.tables import Roles, Table, prepare, read_table
+from metaod.tables import Roles, Table, cell_text, prepare, read_table
 
 _MOST_FILES = 200
+_MEMORY_PER_BYTE, _LEAST_MEMORY = 20, 2**27
 _MOST_COLUMNS = 100
 _MOST_CELLS = 12  # of a row
 _MOST_ANSWERS = 200
@@ -267,7 +267,8 @@ class Tools:
         path = self._access.table(asked.path)
         progress(ProgressReport("read"))
         unused = Roles.of(_given(asked.columns)).is_unused
-        return read_table(path, **_given(asked.reading), unused=unused)
+        limit = max(_LEAST_MEMORY, _MEMORY_PER_BYTE * self._access.max_bytes)  # once unpacked
+        return read_table(path, **_given(asked.reading), unused=unused, max_bytes=limit)
 
     def _picking(self, asked: m.SelectModel) -> dict[str, Any]:
         limit = self._max_seconds

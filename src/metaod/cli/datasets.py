@@ -85,8 +85,10 @@ def fetch(
     problems: list[UserError] = []
     for place, entry in enumerate(entries, start=1):
         try:
-            with ProgressLine(f"fetching {entry.name} ({place} of {len(entries)})"):
-                dataset = load_dataset(entry, data_dir=data_dir, cache_dir=cache_dir)
+            with ProgressLine(f"fetching {entry.name} ({place} of {len(entries)})") as line:
+                dataset = load_dataset(
+                    entry, data_dir=data_dir, cache_dir=cache_dir, progress=line.count_bytes
+                )
         except UserError as error:
             problems.append(error)
             continue

@@ -230,5 +230,5 @@ def picking_progress(learner: str) -> Iterator[ProgressLine]:
 
     if will_train(learner):
         message(f"training {learner} on the shipped performance matrix (once; it is cached)")
-    with ProgressLine() as line:
+    with ProgressLine("preparing the table") as line:
         yield line

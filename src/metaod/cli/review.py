@@ -18,6 +18,7 @@ from metaod.cli.options import (
     picking_progress,
     selection_options,
 )
+from metaod.cli.progress import ProgressLine
 from metaod.cli.review_session import ask_rows
 from metaod.cli.screen import console, grid, visible
 from metaod.errors import BadParameter, UserError, counted
@@ -102,11 +103,13 @@ def review(
 
     path = _beside(file or table.source) if marks is None else Path(marks).expanduser()
     with MarksFile(path) as opened:  # before anything that takes long
-        contents = RowContents.of(table, columns["id"])
-        matched = match_marks(opened.found.marks, contents, path)
+        with ProgressLine("reading the rows"):
+            contents = RowContents.of(table, columns["id"])
+            matched = match_marks(opened.found.marks, contents, path)
         _print_start(out, table, path, [*opened.found.notes, matched.note()], len(matched.rows))
         model = _fitted(table, options)
-        session = ReviewSession(model, opened, matched, contents, strategy)
+        with ProgressLine("beginning the review"):
+            session = ReviewSession(model, opened, matched, contents, strategy)
         try:
             ask_rows(out, session, table, model, batch)
         finally:

@@ -123,7 +123,7 @@ def train(
         parameters["random_state"] = seed
     made = make_learner(learner, **parameters)
     target = check_target(out)
-    with Store(store, read_only=True) as opened:
+    with ProgressLine("reading the store"), Store(store, read_only=True) as opened:
         data = training_data(opened, schemas, measure=measure, space=space, averages=averages)
         n_stored = len(opened.datasets())
     n_unused = n_stored - len(data.P)

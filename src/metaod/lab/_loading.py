@@ -23,6 +23,7 @@ from metaod.history import (
     read_labelled,
 )
 from metaod.lab._catalogue import CatalogueEntry, Source, catalogue, shape_text
+from metaod.learners import Progress
 
 _MAX_MEMBER_BYTES = 2**31
 
@@ -34,6 +35,7 @@ def load_dataset(
     download: bool = True,
     cache_dir: "str | PathLike[str] | None" = None,
     timeout: float = 20.0,
+    progress: Progress | None = None,
 ) -> LabelledDataset:
     """Load a catalogued set and check its content against the catalogue.
 
@@ -52,6 +54,8 @@ def load_dataset(
         The folder that keeps downloads; by default ``METAOD_CACHE`` or the system's cache.
     timeout : float, default=20.0
         Seconds to wait for a connection, and then for each piece of the answer.
+    progress : callable, optional
+        Called with ``"bytes"`` and the numbers of bytes downloaded and in all, if that is known.
 
     Raises
     ------
@@ -72,7 +76,7 @@ def load_dataset(
     if not download:
         raise UnavailableDataset(f"{entry.name} is not on this machine", remedy=_by_hand(entry))
     try:
-        return _from_addresses(entry, cache, timeout)
+        return _from_addresses(entry, cache, timeout, progress)
     except OSError as error:
         raise UserError(
             f"the cache cannot be written to ({error.strerror or error})",
@@ -106,7 +110,9 @@ def _from_cache(entry: CatalogueEntry, cache: Path) -> LabelledDataset | None:
     return None
 
 
-def _from_addresses(entry: CatalogueEntry, cache: Path, timeout: float) -> LabelledDataset:
+def _from_addresses(
+    entry: CatalogueEntry, cache: Path, timeout: float, progress: Progress | None
+) -> LabelledDataset:
     reasons = []
     folder = cache / entry.collection
     folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +120,7 @@ def _from_addresses(entry: CatalogueEntry, cache: Path, timeout: float) -> Label
         # inside the cache, so that the last step is one rename; other files are deleted with it
         with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as temporary:
             try:
-                dataset = _download_checked(entry, source, Path(temporary), timeout)
+                dataset = _download_checked(entry, source, Path(temporary), timeout, progress)
             except UnavailableDataset as error:
                 reasons.append(str(error))
                 continue
@@ -128,10 +134,14 @@ def _from_addresses(entry: CatalogueEntry, cache: Path, timeout: float) -> Label
 
 
 def _download_checked(
-    entry: CatalogueEntry, source: Source, folder: Path, timeout: float
+    entry: CatalogueEntry,
+    source: Source,
+    folder: Path,
+    timeout: float,
+    progress: Progress | None,
 ) -> LabelledDataset:
     path = folder / f"download.{source.kind}"
-    _download(source.address, path, timeout)
+    _download(source.address, path, timeout, progress)
     problems = []
     for candidate in _unpack(path, source, folder) if source.kind == "tar.gz" else [path]:
         try:
@@ -142,7 +152,28 @@ def _download_checked(
     raise UnavailableDataset(f"the file {problems[0]}{others}", where=source.address)
 
 
-def _download(address: str, target: Path, timeout: float) -> None:
+class _Bytes:
+    """Counts the bytes of a download; with the methods that pooch calls."""
+
+    total = 0
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._done = 0
+
+    def update(self, n_bytes: int) -> None:
+        self._done += n_bytes
+        if self.total:
+            self._progress("bytes", min(self._done, self.total), self.total)
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None:
+        pass
+
+
+def _download(address: str, target: Path, timeout: float, progress: Progress | None) -> None:
     try:
         # needed only here, and slow to import
         import pooch  # noqa: PLC0415
@@ -152,7 +183,9 @@ def _download(address: str, target: Path, timeout: float) -> None:
             "pooch and requests", extra="lab", needed_for="downloading datasets"
         ) from error
     try:
-        pooch.HTTPDownloader(timeout=timeout, chunk_size=2**16)(address, str(target), None)
+        shown = False if progress is None else _Bytes(progress)
+        download = pooch.HTTPDownloader(progressbar=shown, timeout=timeout, chunk_size=2**16)
+        download(address, str(target), None)
     except requests.HTTPError as error:
         reason = f"the server answered {error.response.status_code}"
         raise UnavailableDataset(reason, where=address) from error
