@@ -3,8 +3,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from made_selection import MadeSelection
+from mixed_frames import mixed_frames
 
 from metaod.detection import (
+    Detection,
     Request,
     UsedMarks,
     apply_saved,
@@ -12,8 +16,9 @@ from metaod.detection import (
     load,
     summarise,
 )
+from metaod.errors import UserError
 from metaod.report import render
-from metaod.tables import load_example, read_table
+from metaod.tables import load_example, prepare, read_table
 
 
 @pytest.fixture(scope="module")
@@ -176,3 +181,30 @@ def test_rows_that_share_a_score_are_divided_as_in_the_detection():
     assert summary.scores.n_flagged == 7
     flagged = [row.row - 1 for row in summary.top.rows[: summary.scores.n_flagged]]
     assert sorted(flagged) == np.flatnonzero(found.flags).tolist()
+
+
+def test_the_names_of_a_frames_rows_come_first():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
+    frame.index = pd.Index([f"r{29 - place:02d}" for place in range(30)], name="key")
+    top = summarise(detect_table(read_table(frame), space="HBOS", pick="single")).top
+    assert (top.columns[0], top.n_naming) == ("key", 1)
+    assert top.rows[0].cells[0] == f"r{30 - top.rows[0].row:02d}"
+    assert [top.rows[place].cells[0] for place in top.orders[0]] == sorted(frame.index)
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+@given(mixed_frames(min_rows=2))
+def test_every_frame_that_can_be_prepared_has_a_report(frame):
+    try:
+        table = read_table(frame)
+        prepared = prepare(table)
+    except UserError:
+        return
+    scores = np.arange(len(frame)) % 3 * 1.0
+    found = Detection(
+        table, scores, 0.5, {"PCA()": 1.0}, (), prepared.record, MadeSelection(prepared),
+        explain=lambda rows, progress: [],
+    )  # fmt: skip
+    page = render(summarise(found))
+    page.encode()
+    assert f"{int(found.flags.sum())}</strong> of {len(frame)} rows" in page

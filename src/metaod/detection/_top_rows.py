@@ -24,11 +24,13 @@ def top_rows(found: Detection, progress: OnProgress | None = None) -> TopRows:
     """Collect the most outlying rows of a table."""
     places = found.order[:MOST_ROWS]
     explained = found.explain(places[:MOST_EXPLAINED], progress=progress)
-    names = _columns(found, explained)
-    kept, n_naming = _kept(found, names)
+    frame = found.table.frame.iloc[places]
+    index = _row_names(frame)
+    kept, n_naming = _kept(found, _columns(found, explained))
+    columns = [*index.items(), *((name, frame[name]) for name in kept)]
     original = found.table.original
     texts = {} if original is None else original.texts(places.tolist())
-    cells = [_cells(found.table.frame[name].iloc[places], texts.get(name)) for name in kept]
+    cells = [_cells(values, texts.get(name)) for name, values in columns]
     rows = []
     for i, place in enumerate(places.tolist()):
         written = {name: column[i] for name, column in texts.items()}
@@ -44,12 +46,20 @@ def top_rows(found: Detection, progress: OnProgress | None = None) -> TopRows:
         )
         rows.append(row)
     return TopRows(
-        columns=tuple(shown(str(name), NAME_LENGTH) for name in kept),
-        n_naming=n_naming,
+        columns=tuple(shown(name, NAME_LENGTH) for name, _ in columns),
+        n_naming=n_naming + len(index),
         n_hidden=found.table.n_columns - len(kept),
         rows=tuple(rows),
-        orders=tuple(_sorted(found.table.frame[name].iloc[places]) for name in kept),
+        orders=tuple(_sorted(values) for _, values in columns),
     )
+
+
+def _row_names(frame: pd.DataFrame) -> "dict[str, pd.Series[Any]]":
+    """Return the index of a frame as a column, unless it only counts the rows."""
+    if isinstance(frame.index, pd.RangeIndex) or frame.index.dtype.kind in "iu":
+        return {}
+    name = "index" if frame.index.name is None else str(frame.index.name)
+    return {name: frame.index.to_series()}
 
 
 def _columns(found: Detection, explained: Sequence[RowReasons]) -> list[str]:
