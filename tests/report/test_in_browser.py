@@ -14,7 +14,8 @@ class Opened:
     """A page and what went wrong in it."""
 
     def __init__(self, browser, path, **options):
-        self.context = browser.new_context(**options)
+        # without it the page scrolls slowly, and a point is elsewhere when it is clicked
+        self.context = browser.new_context(reduced_motion="reduce", **options)
         self.page = self.context.new_page()
         self.problems = []
         self.requests = []
