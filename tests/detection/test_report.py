@@ -52,7 +52,10 @@ def test_a_loaded_pick_has_no_rows(frame, tmp_path):
         load(tmp_path / "pick.metaod").report()
 
 
-@pytest.mark.parametrize(("name", "error"), [("r.txt", BadParameter), ("no/r.html", UserError)])
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("r.txt", BadParameter), ("no/r.html", UserError), ("\0.html", UserError), ("", BadParameter)],
+)
 def test_a_target_that_cannot_be_a_report_is_refused_first(frame, tmp_path, name, error):
     model = MetaOD().fit(frame)
     with pytest.raises(error):

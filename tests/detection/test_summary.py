@@ -124,6 +124,13 @@ def test_a_file_can_be_scored_again_by_the_command_and_in_python(tmp_path):
     np.testing.assert_array_equal(again["detector"].labels_, found.flags)
 
 
+def test_a_table_from_a_pipe_is_named_as_such(found):
+    summary = summarise(found, Request("-"))
+    assert summary.recipe.command == "metaod detect - --report report.html"
+    assert summary.recipe.python[1].startswith("table = ...")
+    assert summary.steps[0].command == "metaod review FILE"
+
+
 def test_marked_rows_say_so_and_a_gap_is_not_looked_for(found):
     rows = found.order[:3].tolist()
     marks = UsedMarks({rows[0]: True, rows[1]: False, rows[2]: None})

@@ -161,7 +161,7 @@ def _python_lines(found: Detection, request: Request | None) -> list[str]:
     lines = ["import metaod"]
     if request is not None and request.marks is not None:
         lines.append("from metaod.detection import read_used_marks")
-    if request is None:
+    if request is None or request.file == "-":
         lines.append("table = ...  # the frame, array or file that this report is about")
     elif request.file == "--example":
         lines.append("table = metaod.load_example()")

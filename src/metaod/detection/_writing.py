@@ -23,7 +23,7 @@ from metaod.tables import Original, Table, check_plain_file
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 _ADDED = ("score", "rank", "flag")
 _WHY = "why"
-REPORT_ENDINGS = (".html", ".htm")
+_REPORT_ENDINGS = (".html", ".htm")
 _PACKED = (f"{ending}.gz" for ending in formats.WRITERS if ending not in formats.NOT_COMPRESSED)
 ENDINGS = (*formats.WRITERS, *_PACKED)
 
@@ -178,8 +178,10 @@ def _keeps_delimiter(original: Original, ending: str) -> bool:
 def check_report(path: "str | PathLike[str]") -> Path:
     """Return the path of a report to write; refuse what cannot be one."""
     target = Path(path).expanduser()
-    if target.suffix.lower() not in REPORT_ENDINGS:
-        raise BadParameter("report", "path", "a file that ends in .html", str(target))
+    if target.suffix.lower() not in _REPORT_ENDINGS:
+        raise BadParameter("MetaOD.report", "path", "a file that ends in .html", str(path))
+    if "\0" in str(target):
+        raise UserError("is not a path", where=repr(str(target)), remedy="name a file")
     check_plain_file(target)
     if not target.parent.is_dir():
         what = f"there is no folder {target.parent}"
