@@ -95,3 +95,9 @@ def test_backward_undoes_forward(is_linear):
     axis = Axis(-3.0, 90.0, 1.0, 2.0, is_linear)
     scores = np.linspace(-3, 90, 20)
     np.testing.assert_allclose(axis.backward(axis.forward(scores)), scores)
+
+
+def test_a_compressed_axis_far_from_0_has_numbers():
+    axis = Axis.of(np.r_[np.random.default_rng(0).normal(350, 1, 1000), 390.0])
+    assert not axis.is_linear
+    assert len(axis.ticks()) >= 2

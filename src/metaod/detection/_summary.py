@@ -15,6 +15,7 @@ from metaod.report import (
     TableMap,
     map_table,
     shown,
+    shown_name,
     sketch_scores,
 )
 from metaod.selection import OnProgress, Selection, family_names
@@ -89,7 +90,7 @@ def _facts(found: Detection, request: Request | None) -> tuple[tuple[str, str], 
 
 def _column(column: ColumnRecord) -> ColumnLine:
     done = shown(column.description(), _LONGEST_NOTE // 3)
-    name = shown(column.name, NAME_LENGTH)
+    name = shown_name(column.name, NAME_LENGTH)
     return ColumnLine(name, column.kind, column.role, column.n_missing, done)
 
 

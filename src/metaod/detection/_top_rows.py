@@ -8,7 +8,7 @@ import pandas as pd
 
 from metaod.detection._detection import Detection
 from metaod.detection._reasons import RowReasons
-from metaod.report import TopRow, TopRows, Why, shown
+from metaod.report import TopRow, TopRows, Why, shown, shown_name
 from metaod.selection import OnProgress
 from metaod.tables import cell_text
 
@@ -46,7 +46,7 @@ def top_rows(found: Detection, progress: OnProgress | None = None) -> TopRows:
         )
         rows.append(row)
     return TopRows(
-        columns=tuple(shown(name, NAME_LENGTH) for name, _ in columns),
+        columns=tuple(shown_name(name, NAME_LENGTH) for name, _ in columns),
         n_naming=n_naming + len(index),
         n_hidden=found.table.n_columns - len(kept),
         rows=tuple(rows),
@@ -94,7 +94,7 @@ def _cells(values: "pd.Series[Any]", texts: Sequence[str] | None) -> list[str]:
 def _reasons(explained: RowReasons, written: dict[str, str]) -> tuple[Why, ...]:
     return tuple(
         Why(
-            column=shown(reason.column, NAME_LENGTH),
+            column=shown_name(reason.column, NAME_LENGTH),
             value=shown(
                 cell_text(reason.value, written.get(reason.column, "")) or "missing", _CELL_LENGTH
             ),

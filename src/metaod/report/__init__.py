@@ -15,7 +15,7 @@ from metaod.report._summary import (
     Why,
 )
 from metaod.report._table_map import Direction, TableMap, map_table
-from metaod.report._text import shown
+from metaod.report._text import shown, shown_name
 
 __all__ = [
     "Axis",
@@ -38,5 +38,6 @@ __all__ = [
     "render",
     "score_figure",
     "shown",
+    "shown_name",
     "sketch_scores",
 ]

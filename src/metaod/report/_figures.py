@@ -18,6 +18,7 @@ SCORE_HEIGHT, MAP_HEIGHT = 240, 400
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 26, 44
 MAP_TOP = 2
 _COUNT_TICKS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+_LEAST_HEIGHT = 0.015
 _EDGE = 12  # between the map's frame and its points
 
 
@@ -104,8 +105,8 @@ def _open(name: str, height: int, title: str, desc: str) -> str:
 
 
 def _height(count: int, most: int) -> float:
-    """Return the height of a bar: a root, so that single rows can be seen beside thousands."""
-    return float(np.sqrt(count / most))
+    """Return the height of a bar: a root and not too low, so that single rows can be seen."""
+    return max(float(np.sqrt(count / most)), _LEAST_HEIGHT)
 
 
 def _definitions(at: float) -> str:
@@ -128,7 +129,9 @@ def _count_axis(most: int, bottom: int, right: int) -> str:
     for tick in kept:
         y = _n(bottom - _height(tick, most) * (bottom - TOP))
         parts.append(f'<path class="fig-grid" d="M{LEFT} {y}H{right}"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y}" dy=".35em" text-anchor="end">{tick:,}</text>')
+        parts.append(
+            f'<text x="{LEFT - 6}" y="{y}" dy=".35em" text-anchor="end">{_count(tick)}</text>'
+        )
     return "".join(parts)
 
 
@@ -157,6 +160,17 @@ def _threshold_line(at: float, bottom: int) -> str:
 def _direction(columns: Sequence[str]) -> str:
     # isolated: a name from right to left must not turn the others around
     return " and ".join(f"\u2068{column}\u2069" for column in columns) or "no direction"
+
+
+def _count(number: int) -> str:
+    """Write a count in few characters.
+
+    >>> _count(1234), _count(200_024), _count(1_000_000)
+    ('1,234', '200k', '1M')
+    """
+    if number < 10_000:
+        return f"{number:,}"
+    return f"{number / 1e6:.3g}M" if number >= 999_500 else f"{number / 1e3:.3g}k"
 
 
 def _n(number: float) -> str:

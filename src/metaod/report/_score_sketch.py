@@ -70,9 +70,14 @@ class Axis:
         """Return round scores to write below the axis, not too close to each other."""
         if not self.high > self.low:
             return [float(f"{self.low:.4g}")]
-        wanted = _even(self.low, self.high) if self.is_linear else self._by_size()
+        found = [] if self.is_linear else self._apart(self._by_size())
+        # far from 0 no size is within the axis
+        return found if len(found) > 1 else self._apart(_even(self.low, self.high))
+
+    def _apart(self, scores: list[float]) -> list[float]:
+        """Keep scores within the axis that are not too close to one before, in rising order."""
         found: dict[float, float] = {}
-        for score in wanted:
+        for score in scores:
             place = float(self.place(np.array([score]))[0])
             is_free = all(abs(place - other) >= 0.8 / _MOST_TICKS for other in found.values())
             if self.low <= score <= self.high and is_free:

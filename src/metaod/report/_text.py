@@ -20,3 +20,20 @@ def shown(text: str, most: int) -> str:
     """
     clean = _INVISIBLE.sub(lambda found: repr(found[0])[1:-1], text[: most + 1])
     return clean if len(clean) <= most and len(text) <= most else f"{clean[: most - 1]}…"
+
+
+def shown_name(name: str, most: int) -> str:
+    """Return a name with invisible characters written out; a long one is cut in its middle.
+
+    Names of survey questions begin alike and differ at their ends.
+
+    Examples
+    --------
+    >>> shown_name("how satisfied are you with: price", 20)
+    'how satisfied… price'
+    """
+    if len(name) <= most:
+        return shown(name, most)
+    n_end = most // 3
+    end = shown(name[-n_end:], 10 * n_end)[-n_end:]
+    return shown(name, most - n_end) + end

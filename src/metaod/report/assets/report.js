@@ -35,7 +35,9 @@
 
   function showThreshold() {
     const count = flagged();
-    const share = (100 * count / data.rows).toFixed(1) + "%";
+    const percent = 100 * count / data.rows;
+    const isTiny = percent > 0 && percent < 0.1;
+    const share = (isTiny ? Number(percent.toPrecision(2)) : percent.toFixed(1)) + "%";
     const threshold = Number(data.thresholds[chosen].toPrecision(4)).toString();
     setText("count", many(count));
     setText("plain-count", String(count));
