@@ -235,7 +235,7 @@ def test_reading_shows_the_time_left_from_the_size(open_terminal, waiting, tmp_p
     monkeypatch.setattr(ProgressLine, "__enter__", enter_and_wait(ProgressLine.__enter__))
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "1,2\n3,4\n" * 1000)
-    assert options._reading_seconds(str(path)) == path.stat().st_size / 3e7
+    assert options._reading_seconds(str(path)) == path.stat().st_size / 2e7
     assert options._reading_seconds("-") is None
     assert options._reading_seconds(str(tmp_path / "missing.csv")) is None
     assert run_main("inspect", path) == 0

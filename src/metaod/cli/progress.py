@@ -130,17 +130,17 @@ class ProgressLine:
         from rich.table import Table
         from rich.text import Text
 
-        fraction, clock = self._now()
+        fraction, left = self._now()
         text = visible(self._text)
         line = Table.grid(padding=(0, 2, 0, 0))
         cells: list[Any] = []
         if fraction is None:
-            line.add_column(max_width=_WIDTH - len(clock) - 4, no_wrap=True, overflow="ellipsis")
+            line.add_column(max_width=_WIDTH - len(left) - 4, no_wrap=True, overflow="ellipsis")
         else:
             line.add_column(max_width=_LONGEST_TEXT, no_wrap=True, overflow="ellipsis")
             bar = ProgressBar(1.0, fraction, width=_BAR_WIDTH, complete_style="cyan")
             cells = [bar, Text(f"{fraction:4.0%}")]
-        line.add_row(Text(text), *cells, Text(clock, no_wrap=True))
+        line.add_row(Text(text), *cells, Text(left, no_wrap=True))
         return line
 
     def _now(self) -> tuple[float | None, str]:
