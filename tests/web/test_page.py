@@ -131,7 +131,8 @@ def test_a_review_by_clicks_and_keys(open_tab, tmp_path, size):
     tab.answers(lambda: tab.page.click("[data-answer=yes]"))
     assert tab.text("question") != first
     assert "outliers 1" in tab.text("counts")
-    row = first.removeprefix("Row ")
+    row = first.split()[1]
+    assert f"item {int(row) - 1}" in first
     ranked = tab.page.inner_text("#ranking-table tbody tr:first-child").split()
     assert row in ranked
     assert "yes" in ranked

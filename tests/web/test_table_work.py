@@ -70,8 +70,8 @@ def test_a_label_measures_and_is_no_column(work_on):
     found = inspected(work, {"label": "bad"})
     assert found["n_labelled"] == 2
     assert found["n_columns"] == 4
-    assert found["columns"][-1]["role"] == "label"
-    assert found["columns"][-1]["examples"] == ["0", "1"]
+    assert found["columns"][0]["role"] == "label"
+    assert found["columns"][0]["examples"] == ["0", "1"]
 
 
 def test_another_table_is_read_if_a_role_changes(work_on):

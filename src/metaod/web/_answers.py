@@ -106,8 +106,9 @@ RESULT = {  # what a report shows, and more: metaod.report.Summary documents all
     },
 }
 REVIEW = record(
-    "row cells n_answered n_found n_unsure left n_flagged ranking",
+    "row names cells n_answered n_found n_unsure left n_flagged ranking",
     row=or_null(whole(minimum=1)),
+    names=_TEXTS,
     cells=list_of(
         record(
             "name value usual sets_apart is_unusual",
@@ -125,8 +126,9 @@ REVIEW = record(
     n_flagged=whole(minimum=0),
     ranking=list_of(
         record(
-            "row rank is_flagged answer unusual",
+            "row names rank is_flagged answer unusual",
             row=whole(minimum=1),
+            names=_TEXTS,
             rank=whole(minimum=1),
             is_flagged=YES,
             answer=_ANSWER,

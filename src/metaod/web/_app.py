@@ -25,6 +25,7 @@ _PAGE = {
     "/": ("page.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
     "/page.js": ("page.js", "text/javascript"),
+    "/elements.js": ("elements.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 

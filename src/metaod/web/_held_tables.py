@@ -100,10 +100,11 @@ class HeldTable:
 
     async def receive(self, chunks: AsyncIterator[bytes], limits: Limits) -> None:
         """Write the file; stop where it is too large or the client is too slow."""
+        end = time.monotonic() + limits.seconds
         with (self.folder / self.file).open("xb") as stream:
             while True:
                 try:
-                    async with asyncio.timeout(limits.pause_seconds):
+                    async with asyncio.timeout(min(limits.pause_seconds, end - time.monotonic())):
                         chunk = await anext(chunks, None)
                 except TimeoutError:
                     remedy = "check the connection and try again"

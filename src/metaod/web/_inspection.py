@@ -91,7 +91,7 @@ def _columns(table: Table, prepared: PreparedTable, label: str | None) -> list[d
         values = {"kind": "label", "role": "label", "is_used": False, "n_missing": 0}
         done = "marks known outliers: it only measures the result"
         own = list(dict.fromkeys(texts.get(label, [])))[:_EXAMPLES]
-        described.append({"name": label, **values, "preparation": done, "examples": own})
+        described.insert(0, {"name": label, **values, "preparation": done, "examples": own})
     return described
 
 

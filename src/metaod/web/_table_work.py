@@ -153,6 +153,7 @@ class TableWork:
         answers = list(review.marks.values())
         return {
             "row": None if self._question is None else self._question + 1,
+            "names": [] if self._question is None else self._names(self._question),
             "cells": [] if self._question is None else self._cells(self._question),
             "n_answered": len(answers),
             "n_found": review.found,
@@ -227,6 +228,14 @@ class TableWork:
             for cell in cells[:_MOST_CELLS]
         ]
 
+    def _names(self, place: int) -> list[str]:
+        """Return the cells that name a row, of columns that the user says do so or that seem to."""
+        columns = self._now.record.columns
+        naming = [column.name for column in columns if column.role == "id"]
+        naming = naming or [column.name for column in columns if column.kind == "identifier"]
+        row = self._now.table.frame.iloc[place]
+        return [cut(cell_text(row[name])) for name in naming[:2]]
+
     def _ranked(self, place: int) -> dict[str, Any]:
         assert self._view is not None  # noqa: S101 - the review has begun
         marks = self._reviewed().review.marks
@@ -238,6 +247,7 @@ class TableWork:
         )
         return {
             "row": place + 1,
+            "names": self._names(place),
             "rank": int(found.ranks[place]),
             "is_flagged": bool(found.flags[place]),
             "answer": _WORDS[marks[place]] if place in marks else None,

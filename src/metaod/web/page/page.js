@@ -1,7 +1,9 @@
-// The page of `metaod serve`. All texts of the user's table go through `el` as text, never as HTML.
+// The page of `metaod serve`: what is clicked, what the server answers, and what is shown.
 
-const $ = (id) => document.getElementById(id);
-const SVG = "http://www.w3.org/2000/svg";
+import {
+  $, amount, clock, counted, cutMap, cutScores, drawMap, drawScores, el, fill, list, megabytes, plain, short, value, visible,
+} from "./elements.js";
+
 const PARTS = ["start", "columns", "working", "result", "review"];
 const KINDS = {
   numeric: "numbers", boolean: "yes or no", category: "categories", text: "text", date: "dates",
@@ -16,43 +18,6 @@ const FEW_COLUMNS = 100;
 const FEW_ROWS = 20;
 
 const state = { table: null, inspection: null, result: null, review: null, chosen: 0, most: Infinity };
-
-// building
-
-/** Make an element; texts become text nodes, attributes are set, `on...` are listeners. */
-function el(tag, attributes = {}, ...children) {
-  const svg = ["path", "line", "rect", "text", "title"].includes(tag);
-  const made = svg ? document.createElementNS(SVG, tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value != null) made.setAttribute(name, value);
-  }
-  made.append(...children.filter((child) => child != null));
-  return made;
-}
-
-/** Write characters that cannot be seen, or that change the order of others, as codes. */
-function visible(text) {
-  return String(text).replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb]/g,
-    (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
-}
-
-/** A message without the options of the command line. */
-const plain = (text) => visible(text).replace(/ \(--[^()]*\)|, --[a-z][^,;)]*/g, "");
-const value = (text) => el("bdi", { class: "value" }, visible(text));
-const amount = (number) => Number(number).toLocaleString("en");
-const counted = (n, thing) => `${amount(n)} ${thing}${n === 1 ? "" : "s"}`;
-const megabytes = (bytes) => amount(Math.ceil(bytes / 2 ** 20));
-const short = (number) => String(Number(Number(number).toPrecision(4)));
-
-function fill(id, ...children) {
-  $(id).replaceChildren(...children.filter((child) => child != null));
-}
-
-function list(id, texts) {
-  fill(id, ...texts.map((text) => el("li", {}, plain(text))));
-}
 
 function show(part) {
   for (const id of PARTS) $(id).hidden = id !== part;
@@ -217,8 +182,6 @@ function tell(job) {
   $("clock").textContent = `${clock(job.seconds)} so far${left}.${slow}`;
 }
 
-const clock = (seconds) => (seconds < 60 ? `${Math.ceil(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`);
-
 // columns
 
 /** Offer the options of reading for a file that could not be read. */
@@ -270,14 +233,14 @@ function chosenRole(column) {
 
 /** Collect the roles that the user has chosen, and the label. */
 function chosen() {
+  const listed = new Map([...document.querySelectorAll("#columns-table select")].map((use) => [use.dataset.column, use.value]));
   const roles = {};
   const reading = { ...state.inspection.reading };
   const labels = [];
-  const listed = document.querySelectorAll("#columns-table select");
-  for (const select of listed) {
-    const name = select.dataset.column;
-    if (select.value === "label") labels.push(name);
-    else if (select.value) (roles[select.value] ||= []).push(name);
+  for (const column of state.inspection.columns) {
+    const role = listed.get(column.name) ?? chosenRole(column);
+    if (role === "label") labels.push(column.name);
+    else if (role) (roles[role] ||= []).push(column.name);
   }
   if (labels.length > 1) throw new Refused({ detail: "Only one column can hold the known outliers.", remedy: "Choose one." });
   delete reading.label;
@@ -328,8 +291,8 @@ async function showResult() {
     `${row.method}: average precision ${row.ap.toFixed(2)}, ROC AUC ${row.roc_auc.toFixed(2)}`).join("; ");
   $("threshold").max = scores.cuts.length - 1;
   $("threshold").value = state.chosen;
-  drawScores();
-  drawMap();
+  drawScores(scores);
+  drawMap(state.result.map);
   listRows(FEW_ROWS);
   move();
   show("result");
@@ -349,55 +312,12 @@ function move() {
     : `There is a clear gap below the first ${counted(scores.gap, "row")}.`;
   $("threshold").setAttribute("aria-valuetext", `${counted(n, "row")} flagged`);
   $("reset").disabled = is_estimated && state.chosen === scores.chosen;
-  const at = scores.places[state.chosen];
-  for (const bar of document.querySelectorAll("#scores .bar")) {
-    bar.classList.toggle("above", Number(bar.dataset.middle) > at);
-  }
-  const line = document.querySelector("#scores .cut");
-  line.setAttribute("x1", place(at));
-  line.setAttribute("x2", place(at));
-  colourMap(n);
+  cutScores(scores.places[state.chosen]);
+  cutMap(state.result.map, n);
   [...$("rows-table").tBodies[0].rows].forEach((row, i) => {
     row.classList.toggle("flagged", i < n);
     row.querySelector(".flag").textContent = i < n ? "▲ yes" : "";
   });
-}
-
-const place = (share) => 20 + 440 * share;
-
-function drawScores() {
-  const { counts, ticks } = state.result.scores;
-  const most = Math.max(...counts);
-  const width = 440 / counts.length;
-  const bars = counts.map((count, i) => {
-    // a square root: a few rows beside many thousands stay visible
-    const height = count ? Math.max(2, 170 * Math.sqrt(count / most)) : 0;
-    return el("rect", { class: "bar", x: 20 + i * width, y: 190 - height, width: Math.max(1, width - 1), height, "data-middle": (i + 0.5) / counts.length },
-      el("title", {}, counted(count, "row")));
-  });
-  const marks = ticks.map(([share, score]) => el("text", { x: place(share), y: 208, "text-anchor": "middle" }, short(score)));
-  fill("scores", ...bars, el("line", { class: "axis", x1: 20, x2: 460, y1: 190, y2: 190 }), ...marks,
-    el("line", { class: "cut", y1: 8, y2: 190 }));
-}
-
-function drawMap() {
-  fill("map", el("path", { class: "dots" }), el("path", { class: "triangle" }));
-  const named = state.result.map.directions.filter((direction) => direction.columns.length)
-    .map((direction, i) => `${["Across", "Up"][i]}: mainly ${direction.columns.join(", ")}.`);
-  $("map-note").textContent = `▲ flagged, ● other rows. Near rows are alike. ${named.join(" ")}`;
-}
-
-function colourMap(n) {
-  const { x, y, order } = state.result.map;
-  const flagged = [];
-  const others = [];
-  for (let i = 0; i < x.length; i += 1) {
-    const [h, v] = [12 + 456 * x[i], 308 - 296 * y[i]];
-    if (order[i] < n) flagged.push(`M${h.toFixed(1)} ${(v - 5.5).toFixed(1)}l5 9h-10z`);
-    else others.push(`M${h.toFixed(1)} ${v.toFixed(1)}m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0 -4.4 0`);
-  }
-  document.querySelector("#map .dots").setAttribute("d", others.join(""));
-  document.querySelector("#map .triangle").setAttribute("d", flagged.join(""));
 }
 
 const MARKS = { outlier: "you: yes", not: "you: no", unsure: "you: unsure" };
@@ -487,7 +407,8 @@ function showQuestion(review) {
   fill("counts", "Answered ", number(review.n_answered), " · outliers ", number(review.n_found), ...unsure,
     " · expected left ", number(left.estimate), ` (${amount(Math.round(left.low))} to ${amount(Math.round(left.high))})`,
     " · flagged ", number(review.n_flagged));
-  $("question").textContent = review.row == null ? "Every row is answered." : `Row ${amount(review.row)}`;
+  const names = (row) => row.names.flatMap((name) => [" · ", value(name)]);
+  fill("question", ...(review.row == null ? ["Every row is answered."] : [`Row ${amount(review.row)}`, ...names(review)]));
   const cells = review.cells.map((cell) => el("tr", { class: cell.sets_apart ? "apart" : null },
     el("td", {}, value(cell.name)),
     el("td", {}, cell.value == null ? el("em", {}, "missing") : value(cell.value)),
@@ -498,7 +419,7 @@ function showQuestion(review) {
     const up = before.size && was === undefined ? " new" : was > row.rank ? ` ↑${was - row.rank}` : was < row.rank ? ` ↓${row.rank - was}` : "";
     return el("tr", { class: [row.is_flagged ? "flagged" : "", row.row === review.row ? "asked" : ""].join(" ").trim() },
       el("td", { class: "number" }, amount(row.rank), el("span", { class: "moved" }, up)),
-      el("td", { class: "number" }, amount(row.row)),
+      el("td", {}, amount(row.row), ...names(row)),
       el("td", {}, row.answer || ""),
       el("td", { class: "quiet" }, ...row.unusual.flatMap((text, i) => (i ? ["; ", value(text)] : [value(text)]))));
   });

@@ -1,0 +1,92 @@
+// Elements and figures of the page. All texts of the user's table become text nodes, never HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export const $ = (id) => document.getElementById(id);
+
+/** Make an element; texts become text nodes, attributes are set, `on...` are listeners. */
+export function el(tag, attributes = {}, ...children) {
+  const svg = ["path", "line", "rect", "text", "title"].includes(tag);
+  const made = svg ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value != null) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child != null));
+  return made;
+}
+
+/** Write characters that cannot be seen, or that change the order of others, as codes. */
+export function visible(text) {
+  return String(text).replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb]/g,
+    (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+}
+
+/** A message without the options of the command line. */
+export const plain = (text) => visible(text).replace(/ \(--[^()]*\)|, --[a-z][^,;)]*/g, "");
+export const value = (text) => el("bdi", { class: "value" }, visible(text));
+export const amount = (number) => Number(number).toLocaleString("en");
+export const counted = (n, thing) => `${amount(n)} ${thing}${n === 1 ? "" : "s"}`;
+export const megabytes = (bytes) => amount(Math.ceil(bytes / 2 ** 20));
+export const short = (number) => String(Number(Number(number).toPrecision(4)));
+
+export function fill(id, ...children) {
+  $(id).replaceChildren(...children.filter((child) => child != null));
+}
+
+export function list(id, texts) {
+  fill(id, ...texts.map((text) => el("li", {}, plain(text))));
+}
+
+export const clock = (seconds) => (seconds < 60 ? `${Math.ceil(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`);
+
+// figures
+
+// where a part of the axis of scores is drawn
+const place = (share) => 20 + 440 * share;
+
+/** Draw the scores of all rows as bars. */
+export function drawScores({ counts, ticks }) {
+  const most = Math.max(...counts);
+  const width = 440 / counts.length;
+  const bars = counts.map((count, i) => {
+    // a square root: a few rows beside many thousands stay visible
+    const height = count ? Math.max(2, 170 * Math.sqrt(count / most)) : 0;
+    return el("rect", { class: "bar", x: 20 + i * width, y: 190 - height, width: Math.max(1, width - 1), height, "data-middle": (i + 0.5) / counts.length },
+      el("title", {}, counted(count, "row")));
+  });
+  const marks = ticks.map(([share, score]) => el("text", { x: place(share), y: 208, "text-anchor": "middle" }, short(score)));
+  fill("scores", ...bars, el("line", { class: "axis", x1: 20, x2: 460, y1: 190, y2: 190 }), ...marks,
+    el("line", { class: "cut", y1: 8, y2: 190 }));
+}
+
+/** Mark the bars above a threshold, which lies at a part of the axis. */
+export function cutScores(at) {
+  for (const bar of document.querySelectorAll("#scores .bar")) {
+    bar.classList.toggle("above", Number(bar.dataset.middle) > at);
+  }
+  const line = document.querySelector("#scores .cut");
+  line.setAttribute("x1", place(at));
+  line.setAttribute("x2", place(at));
+}
+
+/** Prepare the map, and say what its directions are. */
+export function drawMap({ directions }) {
+  fill("map", el("path", { class: "dots" }), el("path", { class: "triangle" }));
+  const named = directions.map(({ columns }, i) => (columns.length ? `${["Across", "Up"][i]}: mainly ${columns.join(", ")}.` : ""));
+  $("map-note").textContent = `▲ flagged, ● other rows. Near rows are alike. ${named.join(" ")}`;
+}
+
+/** Draw the first n rows of the ranking as triangles, the others as dots. */
+export function cutMap({ x, y, order }, n) {
+  const flagged = [];
+  const others = [];
+  for (let i = 0; i < x.length; i += 1) {
+    const [h, v] = [12 + 456 * x[i], 308 - 296 * y[i]];
+    if (order[i] < n) flagged.push(`M${h.toFixed(1)} ${(v - 5.5).toFixed(1)}l5 9h-10z`);
+    else others.push(`M${h.toFixed(1)} ${v.toFixed(1)}m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0 -4.4 0`);
+  }
+  document.querySelector("#map .dots").setAttribute("d", others.join(""));
+  document.querySelector("#map .triangle").setAttribute("d", flagged.join(""));
+}
