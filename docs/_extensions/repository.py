@@ -41,7 +41,7 @@ def _read(app: Sphinx, page: str, source: list[str]) -> None:
 def _draw(app: Sphinx, page: nodes.document, _: str) -> None:
     """Put our drawings into the page itself, where they take its light or dark colours."""
     for image in list(page.findall(nodes.image)):
-        if image["uri"].startswith("docs/figures/"):
+        if image["uri"].startswith("docs/figures/") and image["uri"].endswith(".svg"):
             svg = (Path(app.srcdir) / image["uri"]).read_text("utf-8")
             drawing = f'<div class="drawing">{svg}</div>'
             image.replace_self(nodes.raw("", drawing, format="html"))
