@@ -45,10 +45,10 @@ $(STAMPS)/docs: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 
 demo: $(STAMPS)/run
 	@mkdir -p demo-output
-	$(BIN)/metaod select --example --pick ensemble --top 5
 	$(BIN)/metaod detect --example -o demo-output/scored.csv --report demo-output/report.html
+	$(BIN)/metaod review --example --answers 40
+	$(BIN)/metaod select --example --pick ensemble --top 5
 	$(BIN)/python tools/demo.py demo-output/own
-	$(BIN)/metaod review --example --answers 10
 
 # the site, from scratch: its pages of commands and functions change with the code
 docs: $(STAMPS)/docs

@@ -395,3 +395,16 @@ def test_our_own_output_can_be_scored_again(call, table, tmp_path):
     assert "note: Columns of an earlier output of metaod are not used: 'score_'" in out
     first, second = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("first", "second"))
     np.testing.assert_array_equal(first["score_"], second["score__"])
+
+
+def test_new_rows_are_read_with_the_options_of_a_saved_pick(call, tmp_path):
+    lines = [f"{i % 7};{i * i % 11},5;{'k.A.' if i % 30 == 0 else i % 5}" for i in range(60)]
+    for name in ("jan.csv", "feb.csv"):
+        (tmp_path / name).write_text("\n".join(["a;b;c", *lines]) + "\n")
+    with pytest.raises(UserError, match=r"'k\.A\.'"):
+        call(tmp_path / "jan.csv")
+    call(tmp_path / "jan.csv", "--na", "k.A.", "--save", tmp_path / "pick.mod")
+    call(tmp_path / "feb.csv", "--apply", tmp_path / "pick.mod")
+    # the user's own option counts
+    with pytest.raises(UserError, match=r"'k\.A\.'"):
+        call(tmp_path / "feb.csv", "--apply", tmp_path / "pick.mod", "--na", "?")

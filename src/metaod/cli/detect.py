@@ -141,6 +141,9 @@ def detect(
             what = f"{option}, and there are several tables"
             raise UserError(what, where=_COMMAND, remedy="give one table")
     saved = None if apply is None else _load(apply)
+    if saved is not None:
+        own = {name: value for name, value in saved.reading_.items() if reading[name] is None}
+        reading = {**reading, **own}
     roles = columns if saved is None else {name: getattr(saved, name) for name in columns}
     tables = open_tables(_COMMAND, files, reading, roles, example=example)
     targets = targets_of(_COMMAND, files, output)  # creates the folder, once all tables are found
@@ -152,7 +155,7 @@ def detect(
         check_target(target, table)
         with picking_progress(picking["learner"]) as line:
             found = (
-                _pick_and_score(table, options, share, top_n, save, marks, line.show)
+                _pick_and_score(table, options, share, top_n, save, marks, reading, line.show)
                 if saved is None
                 else apply_saved(saved, table, top_n=top_n, progress=line.show)
             )
@@ -187,6 +190,7 @@ def _pick_and_score(
     top_n: int | None,
     save: str | None,
     marks: str | None,
+    reading: dict[str, Any],
     progress: "OnProgress",
 ) -> "Detection":
     from metaod.artifacts import check_target
@@ -199,7 +203,7 @@ def _pick_and_score(
         table, contamination=share, top_n=top_n, marks=learned, progress=progress, **options
     )
     if save is not None and found.model is not None:
-        found.model.save(save)
+        found.model.save(save, reading=reading)
     return found
 
 

@@ -77,5 +77,5 @@ def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> No
     with_evidence = f", with {evidence} of all columns" if evidence else ""
     size = f"{counted(rows, 'row')} × {counted(columns, 'numeric column')}"
     out.print(f"prepared: {size}{with_evidence}")
-    for warning in _warnings(table, prepared):
-        out.print(f"warning: {visible(without_parameters(warning))}", style="yellow")
+    for note in _warnings(table, prepared):
+        out.print(f"note: {visible(without_parameters(note))}")

@@ -18,7 +18,7 @@ from metaod.detection._fitting import Fitted, fit_selection
 from metaod.detection._inputs import checked_table, seed_of
 from metaod.detection._marked import MarkedFit, learn_marks, marked_table
 from metaod.detection._reasons import RowReasons, explain, row_places
-from metaod.detection._saved import SavedPick, plain_parameters
+from metaod.detection._saved import KEPT_READING, SavedPick, plain_parameters
 from metaod.detection._summary import summarise
 from metaod.detection._threshold import Contamination, check_contamination
 from metaod.detection._writing import check_report, write_report
@@ -100,6 +100,9 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         1 for the outliers among the training rows, 0 for the others.
     offset_ : float
         Minus the threshold: ``decision_function = score_samples - offset_``.
+    reading_ : dict
+        Options with which the training table was read; only if the estimator was loaded from a
+        file.
     n_features_in_, feature_names_in_ : int, ndarray of str
         Columns of the training table; names only if it is a frame with text names. New rows with
         names need the columns that are used, in any order.
@@ -115,6 +118,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
 
     selection_: Selection | None
     notes_: tuple[str, ...]
+    reading_: dict[str, Any]
 
     def __init__(
         self,
@@ -337,14 +341,28 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         tags.input_tags.categorical = True
         return tags
 
-    def save(self, path: "str | PathLike[str]") -> None:
+    def save(
+        self, path: "str | PathLike[str]", *, reading: "Mapping[str, Any] | None" = None
+    ) -> None:
         """Write the fitted estimator to one file, without pickle; :func:`metaod.load` reads it.
 
         The file holds the training matrix: anyone who has it can read the values of the table.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        reading : mapping, optional
+            Options with which :func:`metaod.read_table` read the table. Those that say what values
+            mean (na, text, decimal, dayfirst, bad_values) are kept: ``metaod detect --apply`` reads
+            new rows with them.
         """
         check_is_fitted(self)
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
-        SavedPick(self.fitted_, self.preparation_, names, plain_parameters(self)).write(path)
+        given = reading or getattr(self, "reading_", {})
+        kept = {name: given[name] for name in KEPT_READING if given.get(name) is not None}
+        parameters = plain_parameters(self)
+        SavedPick(self.fitted_, self.preparation_, names, parameters, kept).write(path)
 
     def _set_fitted(
         self, selection: Selection | None, preparation: Preparation, fitted: Fitted
@@ -461,4 +479,5 @@ def load(path: "str | PathLike[str]", *, progress: OnProgress | None = None) -> 
     model.n_features_in_ = len(saved.preparation.record_.columns)
     if saved.feature_names:
         model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    model.reading_ = dict(saved.reading)
     return model._set_fitted(None, saved.preparation, saved.fitted)  # noqa: SLF001 - its constructor

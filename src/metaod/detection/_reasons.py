@@ -50,6 +50,9 @@ class Reason:
         empty, the range of similar rows; of a category nothing.
     together : tuple of str
         Another column and its value, with which this one is rare; each of them is usual alone.
+    is_odd : bool, default=True
+        Whether few rows have such a value: of all rows, or of similar ones. The value of another
+        column is usual alone, and odd only with the rest of the row.
     """
 
     column: str
@@ -57,6 +60,7 @@ class Reason:
     share: float
     usual: str
     together: tuple[str, ...] = ()
+    is_odd: bool = True
 
     @property
     def value_text(self) -> str:
@@ -71,7 +75,8 @@ class Reason:
     def usual_text(self) -> str:
         """What other rows have, and the value of another column with which this one is rare."""
         context = f" with {' and '.join(self.together)}" if self.together else ""
-        return f"{self.usual or 'rare'}{context}"
+        rest = "" if self.is_odd else ", odd with the rest of the row"
+        return f"{self.usual or 'rare'}{context}{rest}"
 
     def text(self, value: str = "") -> str:
         """Describe the reason; the value may be written as in the user's file."""
@@ -108,9 +113,9 @@ class RowReasons:
     reasons: tuple[Reason, ...]
 
     def main_reasons(self, most: int = 3) -> tuple[Reason, ...]:
-        """Return the first reason, and others that explain a tenth of the score or more."""
-        others = (reason for reason in self.reasons[1:most] if reason.share >= _LEAST_SHOWN)
-        return (*self.reasons[:1], *others)
+        """Return odd values that explain a tenth of the score or more; else the first reason."""
+        main = [reason for reason in self.reasons if reason.is_odd and reason.share >= _LEAST_SHOWN]
+        return tuple(main[:most]) or self.reasons[:1]
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.reasons)) or "no single value sets it apart"
@@ -249,7 +254,9 @@ class Explainer:
                     usual = "" if together else cell.usual
                 elif not together:
                     usual += " in similar rows"
-            reasons.append(Reason(cell.name, cell.value, float(shares[place]), usual, together))
+            is_odd = cell.is_unusual or place in in_context
+            share = float(shares[place])
+            reasons.append(Reason(cell.name, cell.value, share, usual, together, is_odd))
         return tuple(reasons)
 
     def _cell(self, read: ReadRows, row: int, place: int) -> Cell:

@@ -6,7 +6,7 @@ The detector is fitted again from the training matrix, and its scores are compar
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from typing import Any
 
@@ -29,6 +29,9 @@ from metaod.review import Ranker
 from metaod.selection import Models, Tracker, check_pick, check_seed
 from metaod.tables import Preparation
 
+KEPT_READING = ("na", "text", "decimal", "dayfirst", "bad_values")
+"""Options of read_table that say what values mean: later rows are read with them, too."""
+
 _KIND = "pick"
 # 2 has marks; a pick without marks is written as 1, which older versions of metaod read
 _VERSION, _WITHOUT_MARKS = 2, 1
@@ -50,6 +53,7 @@ class SavedPick:
     preparation: Preparation
     feature_names: list[str]  # empty if the columns of the training table have no names
     parameters: Mapping[str, Any]  # of the estimator, as plain data and without the seed
+    reading: Mapping[str, Any] = field(default_factory=dict)  # some options of read_table
 
     def write(self, path: "str | PathLike[str]") -> None:
         """Write to a file, or replace it."""
@@ -67,6 +71,7 @@ class SavedPick:
             "n_features": len(self.preparation.record_.columns),
             "feature_names": self.feature_names,
             "parameters": dict(self.parameters),
+            "reading": dict(self.reading),
             "versions": library_versions(),
         }
         arrays = {"X": fitted.X, "scores": fitted.scores}
@@ -149,7 +154,19 @@ class SavedPick:
         notes = tuple(str(note) for note in document["notes"])
         fitted = replace(fitted, threshold=float(document["threshold"]), notes=notes)
         fitted = _compared(fitted, scores, document, path)
-        return cls(fitted, preparation, feature_names, parameters)
+        reading = checked_reading(document.get("reading", {}))
+        return cls(fitted, preparation, feature_names, parameters, reading)
+
+
+def checked_reading(options: Any) -> dict[str, Any]:
+    """Return the options of read_table that a pick keeps; ValueError if one is not legal."""
+    found = dict(options)
+    for name, value in found.items():
+        is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
+        is_legal = is_words if name in ("na", "text") else isinstance(value, str | bool)
+        if name not in KEPT_READING or not is_legal:
+            raise ValueError(f"an option of reading {name}={value!r}")
+    return found
 
 
 def plain_parameters(model: Any) -> dict[str, Any]:
