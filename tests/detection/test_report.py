@@ -47,9 +47,9 @@ def test_a_pick_that_learned_from_marks_has_one(frame):
 
 
 def test_a_loaded_pick_has_no_rows(frame, tmp_path):
-    MetaOD().fit(frame).save(tmp_path / "pick.metaod")
+    MetaOD().fit(frame).save(tmp_path / "pick.mod")
     with pytest.raises(UserError, match=r"does not hold the rows.*--apply PICK --report"):
-        load(tmp_path / "pick.metaod").report()
+        load(tmp_path / "pick.mod").report()
 
 
 @pytest.mark.parametrize(

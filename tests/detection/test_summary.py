@@ -112,11 +112,11 @@ def test_a_file_can_be_scored_again_by_the_command_and_in_python(tmp_path):
     assert recipe.seed == 7
     steps = [step.command for step in summarise(found, request).steps]
     options = "--delimiter ';' --header --na '?' --seed 7 --id name"
-    later = "metaod detect NEW_FILE --apply pick.metaod"
+    later = "metaod detect NEW_FILE --apply pick.mod"
     assert steps == [
         f"metaod review '{path}' {options}",
         f"metaod detect '{path}' {options}",  # and --top-n, which moves
-        f"metaod detect '{path}' {options} --top-n 5 --save pick.metaod\n{later}",
+        f"metaod detect '{path}' {options} --top-n 5 --save pick.mod\n{later}",
         f"metaod detect '{path}' {options} --top-n 5 -o scored.csv",
     ]
     again = {"metaod": __import__("metaod")}
@@ -146,10 +146,10 @@ def test_marked_rows_say_so_and_a_gap_is_not_looked_for(found):
 
 
 def test_a_saved_pick_has_a_report_without_a_selection(found, tmp_path):
-    found.model.save(tmp_path / "pick.metaod")
+    found.model.save(tmp_path / "pick.mod")
     later = found.table.take(np.arange(50, 250))
     summary = summarise(
-        apply_saved(load(tmp_path / "pick.metaod"), later), Request("later.csv", apply="p.metaod")
+        apply_saved(load(tmp_path / "pick.mod"), later), Request("later.csv", apply="p.metaod")
     )
     assert summary.pick.sentence.startswith("A saved pick scored the rows")
     assert (summary.pick.expected, summary.similar) == ((), ())

@@ -170,3 +170,14 @@ def test_any_numbers_can_be_compared(values):
         for cell in shown.cells(row):
             assert math.isfinite(cell.surprise)
             assert cell.surprise >= 0
+
+
+def test_a_cell_has_the_text_of_the_file(tmp_path):
+    lines = [f"{i},{i % 9}0 €;{i % 28 + 1:02}.03.2024;{i}" for i in range(40)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["price;day;n", *lines]) + "\n", encoding="utf-8")
+    table = read_table(path)
+    cells = {cell.name: cell for cell in RowView(table, prepare(table).record).cells(3)}
+    assert (cells["price"].value, cells["price"].text) == (3.3, "3,30 €")
+    assert cells["day"].text == "04.03.2024"
+    assert cells["n"].text == ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from metaod.cli.option_errors import without_parameters
 from metaod.cli.options import (
     COLUMNS,
     PICKING,
@@ -160,7 +161,7 @@ def _print_start(
     out.print(f"{visible(table.source)}: {size}", style="bold", soft_wrap=True)
     for note in (*table.warnings, *notes):
         if note:
-            out.print(f"note: {visible(note)}")
+            out.print(f"note: {visible(without_parameters(note))}")
     if n_marks:
         out.print(f"{visible(str(path))}: {counted(n_marks, 'earlier answer')}", soft_wrap=True)
 

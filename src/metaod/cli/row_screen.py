@@ -131,7 +131,7 @@ def _name(cell: "Cell") -> str:
 
 
 def _value(cell: "Cell") -> str:
-    return "missing" if cell.value is None else shown_cell(cell.value)
+    return "missing" if cell.value is None else shown_cell(cell.value, cell.text)
 
 
 def _width(texts: Iterable[str]) -> int:

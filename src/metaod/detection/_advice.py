@@ -67,8 +67,8 @@ def next_steps(found: Detection, request: Request | None) -> tuple[Step, ...]:
         own = _command(found, request)
         if found.selection is not None:
             text = "Keep the pick, and score later rows with it."
-            later = "metaod detect NEW_FILE --apply pick.metaod"
-            steps.append(Step(text, f"{own} --save pick.metaod\n{later}"))
+            later = "metaod detect NEW_FILE --apply pick.mod"
+            steps.append(Step(text, f"{own} --save pick.mod\n{later}"))
         text = "Write all rows with their scores, ranks and flags."
         steps.append(Step(text, f"{own} -o scored.csv"))
     return tuple(replace(step, command=_clean(step.command)) for step in steps)
@@ -169,7 +169,7 @@ def _python_lines(found: Detection, request: Request | None) -> list[str]:
         reading = {name: value for name, value in request.reading.items() if value is not None}
         lines.append(f"table = metaod.read_table({_arguments([request.file], reading)})")
     if found.selection is None:
-        path = "pick.metaod" if request is None or request.apply is None else request.apply
+        path = "pick.mod" if request is None or request.apply is None else request.apply
         lines.append(f"detector = metaod.load({path!r})")
         lines.append("scores = -detector.score_samples(table)")
         return lines

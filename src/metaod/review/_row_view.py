@@ -40,12 +40,15 @@ class Cell:
         not compared.
     surprise : float
         How unusual the value is, in nats; 0 for a usual one.
+    text : str
+        The value as the file has it, if it was read in some notation, as 1.234,50 €; else empty.
     """
 
     name: str
     value: Any
     usual: str = ""
     surprise: float = 0.0
+    text: str = ""
 
     @property
     def sets_apart(self) -> bool:
@@ -82,6 +85,7 @@ class RowView:
         self._values: Callable[[str], pd.Series[Any]] = lambda name: frame.iloc[:, places[name]]
         self._records = {column.name: column for column in record.columns}
         self._n_rows = len(frame)
+        self._written = table.written
         self._profiles: dict[str, _Column | None] = {}
 
     def cells(self, row: int) -> list[Cell]:
@@ -91,7 +95,7 @@ class RowView:
             column, value = self._profile(name), self._values(name).iloc[row]
             value = None if pd.isna(value) else value
             usual, surprise = ("", 0.0) if column is None else column.compare(value)
-            cells.append(Cell(name, value, usual, surprise))
+            cells.append(Cell(name, value, usual, surprise, self._text(name, row)))
         return sorted(cells, key=lambda cell: -cell.surprise)  # else in the table's order
 
     def cell(self, name: str, value: Any) -> Cell:
@@ -133,6 +137,13 @@ class RowView:
         view = cls(Table(pd.DataFrame(index=range(len(X)))), preparation.record_)
         view._names, view._values = list(columns), values
         return view
+
+    def _text(self, name: str, row: int) -> str:
+        if name not in self._written:
+            return ""
+        labels = self._written[name].labels
+        code = labels.codes[row]
+        return labels.texts[code] if code >= 0 else ""
 
     def _profile(self, name: str) -> _Column | None:
         if name not in self._profiles:

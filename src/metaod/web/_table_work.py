@@ -220,7 +220,7 @@ class TableWork:
         return [
             {
                 "name": cell.name,
-                "value": None if cell.value is None else cut(cell_text(cell.value)),
+                "value": None if cell.value is None else cut(cell_text(cell.value, cell.text)),
                 "usual": cell.usual,
                 "sets_apart": cell.sets_apart,
                 "is_unusual": cell.is_unusual,
@@ -242,7 +242,7 @@ class TableWork:
         unusual = [cell for cell in self._view.cells(place)[:2] if cell.is_unusual]
         found = self._now
         texts = (
-            f"{cell.name} {'missing' if cell.value is None else cell_text(cell.value)}"
+            f"{cell.name} {'missing' if cell.value is None else cell_text(cell.value, cell.text)}"
             for cell in unusual
         )
         return {
