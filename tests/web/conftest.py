@@ -1,75 +1,16 @@
-"""A server on a free port, with a client that waits for jobs."""
+"""A server for all tests of the page and its API."""
 
 import shutil
-import threading
-import time
-from contextlib import contextmanager
 
 import pytest
 from made_browser import browser  # noqa: F401 - a fixture
 
-pytest.importorskip("starlette", reason="the extra web is not installed")
-pytest.importorskip("uvicorn", reason="the extra web is not installed")
-httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+for _name in ("starlette", "uvicorn", "httpx"):
+    pytest.importorskip(_name, reason=f"{_name} is not installed")
 
-from metaod.web import Limits, PageServer  # noqa: E402 - after the skips
+from made_server import client_of, made_csv, serving  # noqa: E402 - after the skips
 
-
-@contextmanager
-def serving(tmp_path, limits=None, **options):
-    """Serve in a thread; yield the server with its clients."""
-    server = PageServer(limits=limits or Limits(), uploads=tmp_path, **options)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started and thread.is_alive() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert server.started
-    try:
-        yield server
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
-
-
-class Client(httpx.Client):
-    """Uploads, waits for jobs, and returns what the API answers."""
-
-    def upload(self, data, name="table.csv", **options):
-        headers = {"Content-Type": "application/octet-stream", **options.pop("headers", {})}
-        return self.post("/api/tables", params={"name": name}, content=data, headers=headers)
-
-    def opened(self, data, name="table.csv"):
-        """The path of a new table."""
-        answer = self.upload(data, name)
-        assert answer.status_code == 201, answer.text
-        return answer.headers["Location"]
-
-    def wait(self, table, seconds=60):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            found = self.get(table).json()
-            if found["job"]["state"] != "running":
-                return found["job"]
-            time.sleep(0.05)
-        raise AssertionError("the job does not end")
-
-    def run(self, table, kind, **body):
-        answer = self.post(f"{table}/{kind}", json=body)
-        assert answer.status_code == 202, answer.text
-        return self.wait(table)
-
-    def scored(self, data, name="table.csv", **body):
-        """The path of a new table that is scored."""
-        table = self.opened(data, name)
-        job = self.run(table, "detection", **body)
-        assert job["state"] == "done", job
-        return table
-
-
-def client_of(server, **options):
-    return Client(base_url=server.link.partition("?")[0].rstrip("/"), timeout=60, **options)
+from metaod.web import Limits  # noqa: E402 - after the skips
 
 
 @pytest.fixture(scope="session")
@@ -92,17 +33,6 @@ def server(uploads):
 def client(server):
     with client_of(server) as found:
         yield found
-
-
-def made_csv(n_rows=60, header=b"name,size,weight,colour\n"):
-    """A small table with two rows that stand out; the same every time."""
-    colours = ("red", "green", "blue")
-    rows = [
-        f"item {i},{10 + i % 7}.5,{100 + (i * 37) % 23},{colours[i % 3]}" for i in range(n_rows)
-    ]
-    rows[7] = "item 7,99.5,250,red"
-    rows[11] = "item 11,0.5,-90,violet"
-    return header + "\n".join(rows).encode() + b"\n"
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ import re
 
 import jsonschema
 import pytest
-from conftest import made_csv
 from hypothesis import HealthCheck, Phase, settings
+from made_server import made_csv
 
 from metaod.web._openapi import openapi
 from metaod.web._routes import ENDPOINTS

@@ -1,7 +1,7 @@
 """The page in a real browser: from an upload to downloads, by mouse and by keys."""
 
 import pytest
-from conftest import client_of, made_csv, serving
+from made_server import client_of, made_csv, serving
 
 from metaod.review import read_marks
 from metaod.web import Limits

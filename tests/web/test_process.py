@@ -6,7 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import made_csv
+from made_server import made_csv
 
 from metaod.web import Limits
 from metaod.web._problems import Problem

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import made_csv
+from made_server import made_csv
 
 from metaod.errors import BadFile, UserError
 from metaod.tables import read_table

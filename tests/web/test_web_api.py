@@ -4,7 +4,7 @@ import csv
 import io
 import time
 
-from conftest import made_csv
+from made_server import made_csv
 
 from metaod.detection import read_used_marks
 from metaod.tables import read_table

@@ -8,9 +8,9 @@ import time
 import zipfile
 
 import pytest
-from conftest import client_of, made_csv, serving
 from hypothesis import given
 from hypothesis import strategies as st
+from made_server import client_of, made_csv, serving
 
 from metaod.web import Limits
 from metaod.web import _server as server_module
