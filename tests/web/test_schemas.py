@@ -2,13 +2,14 @@
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metaod.web._problems import Problem
 from metaod.web._routes import ENDPOINTS
 from metaod.web._schemas import check, parse_json
 
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 BODIES = [endpoint.body for endpoint in ENDPOINTS if endpoint.body is not None]
 WORDS = sorted({name for body in BODIES for name in body["properties"]} | {"label", "na", "ignore"})
 VALUES = st.recursive(
@@ -25,6 +26,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: "-".join(body["properties"]))
+@PATIENT
 @given(value=VALUES)
 def test_the_check_agrees_with_json_schema(body, value):
     expected = jsonschema.Draft202012Validator(body).is_valid(value)
@@ -37,6 +39,7 @@ def test_the_check_agrees_with_json_schema(body, value):
         assert expected, value
 
 
+@PATIENT
 @given(st.binary(max_size=40))
 def test_any_bytes_are_json_or_a_problem(data):
     try:

@@ -8,7 +8,7 @@ import time
 import zipfile
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_server import client_of, made_csv, serving
 
@@ -16,6 +16,8 @@ from metaod.web import Limits
 from metaod.web import _server as server_module
 from metaod.web._guard import host_name
 from metaod.web._limits import disposition, shown_name, stored_ending
+
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def refused(answer, status):
@@ -72,6 +74,7 @@ def test_local_names_are_accepted(client, host):
     assert client.get("/api", headers={"Host": host}).status_code == 200
 
 
+@PATIENT
 @given(st.text(max_size=60))
 def test_any_header_host_has_a_name(header):
     assert host_name(header) is not None
@@ -176,6 +179,7 @@ def test_names_are_never_paths(client, uploads, name):
     client.delete(answer.headers["Location"])
 
 
+@PATIENT
 @given(st.text(max_size=400))
 def test_any_name_is_shown_and_stored_safely(name):
     shown = shown_name(name)
