@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from metaod.cli.serve import serve
-from metaod.errors import BadParameter, UserError
+from metaod.errors import UserError
 
 pytest.importorskip("uvicorn", reason="the extra web is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
@@ -40,7 +40,15 @@ def stored(tmp_path):
     return sorted(path.name for path in tmp_path.glob("metaod-serve-*/*/*"))
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        ([signal.SIGINT], 0),
+        ([signal.SIGINT] * 2, 0),
+        ([signal.SIGTERM], 143),
+        ([signal.SIGHUP], -signal.SIGHUP),  # the terminal was closed
+    ],
+)
 def test_a_server_that_ends_deletes_the_uploads(tmp_path, sent, code):
     with started(tmp_path) as (process, link):
         [folder] = tmp_path.glob("metaod-serve-*")
@@ -49,7 +57,9 @@ def test_a_server_that_ends_deletes_the_uploads(tmp_path, sent, code):
         table = f"{link.rstrip('/')}{made.headers['Location']}"
         httpx.post(f"{table}/inspection", json={})  # a process runs
         assert stored(tmp_path)
-        process.send_signal(sent)
+        for one in sent:
+            process.send_signal(one)
+            time.sleep(0.05)
         _, errors = process.communicate(timeout=30)
     assert process.returncode == code
     assert "Traceback" not in errors
@@ -110,7 +120,7 @@ def call_serve():
     "token", ["short", "a token with blanks", "ünsafe-ünsafe-ünsafe", "x" * 201]
 )
 def test_tokens_that_can_be_guessed_or_not_sent_are_refused(call_serve, token):
-    with pytest.raises(BadParameter, match="16 to 200 letters") as caught:
+    with pytest.raises(UserError, match="16 to 200 letters") as caught:
         call_serve("--token", token)
     assert token not in str(caught.value)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from metaod.cli.screen import message
-from metaod.errors import BadParameter
+from metaod.errors import UserError
 
 _TOKEN = re.compile("[A-Za-z0-9_-]{16,200}")
 
@@ -14,7 +14,8 @@ _TOKEN = re.compile("[A-Za-z0-9_-]{16,200}")
 def serve(
     *,
     host: Annotated[
-        str, typer.Option(help="Address to listen at; others than local ones need a token.")
+        str,
+        typer.Option(help="Address to listen at; one that is not local needs a token."),
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(help="Port to listen at; 0 takes a free one.", min=0, max=65535)
@@ -50,8 +51,10 @@ def serve(
     from metaod.web import MEBIBYTE, Limits, PageServer
 
     if token is not None and not _TOKEN.fullmatch(token):
-        legal = "a word of 16 to 200 letters, digits, - and _"
-        raise BadParameter("metaod serve", "--token", legal, "another")
+        what = (
+            f"a token must be a word of 16 to 200 letters, digits, - and _; this has {len(token)}"
+        )
+        raise UserError(f"{what} characters", where="--token", remedy="give another, or none")
 
     def on_start(link: str) -> None:
         message(f"MetaOD is at {link}")

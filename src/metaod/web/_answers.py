@@ -70,7 +70,7 @@ RESULT = {  # what a report shows, and more: metaod.report.Summary documents all
         "n_rows": whole(minimum=1),
         "warnings": _TEXTS,
         "notes": _TEXTS,
-        "is_estimated": {**YES, "description": "whether the number of flags is"},
+        "is_estimated": {**YES, "description": "whether the number of flags is estimated"},
         "pick": {"type": "object", "properties": {"sentence": text(), "expected": _TEXTS}},
         "scores": {
             "type": "object",

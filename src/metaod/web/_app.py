@@ -18,7 +18,7 @@ from metaod.web._guard import LOCAL_NAMES, Guard
 from metaod.web._held_tables import HeldTables
 from metaod.web._limits import Limits
 from metaod.web._openapi import openapi
-from metaod.web._problems import Problem
+from metaod.web._problems import Problem, defect
 from metaod.web._routes import ENDPOINTS, Endpoint
 
 _PAGE = {
@@ -127,5 +127,4 @@ async def _answer_gone(_: Request, __: Exception) -> Response:
 
 
 async def _answer_defect(_: Request, error: Exception) -> Response:
-    what = f"a defect in metaod ({type(error).__name__})"
-    return Problem(500, what, remedy="please report it; the server printed where").response()
+    return defect(error).response()

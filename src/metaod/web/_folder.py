@@ -30,7 +30,8 @@ class UploadFolder:
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))  # mode 0700
         # held as long as the process lives
         self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        _is_free(self._lock)
+        if not _take_lock(self._lock):
+            raise RuntimeError(f"another process holds {self.path}, which is new")
 
     def remove(self) -> None:
         """Remove the folder with everything in it."""
@@ -55,12 +56,12 @@ def _is_abandoned(lock: Path) -> bool:
         return True
     opened = os.open(lock, os.O_RDWR)
     try:
-        return _is_free(opened)
+        return _take_lock(opened)
     finally:
         os.close(opened)
 
 
-def _is_free(opened: int) -> bool:
+def _take_lock(opened: int) -> bool:
     """Take the lock, which ends with the process; False if another process holds it."""
     if sys.platform != "win32":
         try:

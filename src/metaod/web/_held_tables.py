@@ -5,13 +5,14 @@ import contextlib
 import secrets
 import shutil
 import time
+import traceback
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from metaod.web._limits import MEBIBYTE, Limits, shown_name, stored_ending
-from metaod.web._problems import Problem
+from metaod.web._problems import Problem, defect
 from metaod.web._process import WorkerProcess
 
 Kind = Literal["inspection", "detection"]
@@ -135,23 +136,31 @@ class HeldTable:
             job.problem, job.state = problem, "failed"
         except asyncio.CancelledError:
             job.state = "cancelled"
+        except Exception as error:
+            traceback.print_exception(error)  # for the person who runs the server
+            job.problem, job.state = defect(error), "failed"
         finally:
             job.seconds = time.monotonic() - job.started
             self.used = time.monotonic()
 
     async def cancel(self) -> None:
         """Cancel the job that runs, if any."""
-        if self._task is not None and self.is_running:
+        if self.job is not None and self._task is not None and self.is_running:
+            job = self.job
             self._task.cancel()
             await asyncio.wait([self._task])
+            if job.state == "running":  # it had not begun
+                job.state = "cancelled"
 
     async def ask(self, command: str, **arguments: Any) -> Any:
         """Run a short command about the scored table."""
         self.refuse_while_running()
+        return await self._worker.call(command, arguments, check=self._refuse_unless_scored)
+
+    def _refuse_unless_scored(self) -> None:
         if not self._is_scored:
             remedy = "find the outliers first"
             raise Problem(409, "the table is not scored", remedy=remedy)
-        return await self._worker.call(command, arguments)
 
     def refuse_while_running(self) -> None:
         """Raise a Problem if a job runs."""
@@ -162,7 +171,7 @@ class HeldTable:
     async def delete(self) -> None:
         """End the process and remove the folder."""
         await self.cancel()
-        await self._worker.end()
+        await self._worker.close()
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
 

@@ -52,3 +52,9 @@ class Problem(Exception):
         """Return the problem as an answer."""
         content = json.dumps(self.document(), ensure_ascii=False).encode(errors="replace")
         return Response(content, self.status, self.headers, MEDIA_TYPE)
+
+
+def defect(error: BaseException) -> Problem:
+    """Return the problem of an error that nobody expected."""
+    what = f"a defect in metaod ({type(error).__name__})"
+    return Problem(500, what, remedy="please report it; the server printed where")

@@ -39,6 +39,7 @@ class WorkerProcess:
         self._start = {"file": file, "name": name, "limits": limits.to_dict()}
         self._process: Process | None = None
         self._lock = asyncio.Lock()
+        self._is_closed = False
 
     @property
     def is_alive(self) -> bool:
@@ -46,13 +47,20 @@ class WorkerProcess:
         return self._process is not None and self._process.returncode is None
 
     async def call(
-        self, command: str, arguments: dict[str, Any], on_progress: Progress | None = None
+        self,
+        command: str,
+        arguments: dict[str, Any],
+        on_progress: Progress | None = None,
+        *,
+        check: Callable[[], None] = lambda: None,
     ) -> Any:
         """Run a command and return its result; Problem if it fails.
 
         The process is ended if the command takes too long, or if this call is cancelled.
+        When the commands before it are done, `check` may refuse it with a Problem.
         """
         async with self._lock:
+            check()
             try:
                 async with asyncio.timeout(self._limits.seconds):
                     process = await self._started()
@@ -71,6 +79,11 @@ class WorkerProcess:
             raise Problem(**answer["problem"])
         return answer["result"]
 
+    async def close(self) -> None:
+        """End the process, and start none any more."""
+        self._is_closed = True
+        await self.end()
+
     async def end(self) -> None:
         """End the process at once."""
         process, self._process = self._process, None
@@ -82,6 +95,8 @@ class WorkerProcess:
     async def _started(self) -> Process:
         if self._process is not None and self._process.returncode is None:
             return self._process
+        if self._is_closed:
+            raise Problem(404, "the table was deleted", remedy="upload it again")
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",  # modules are not looked for in the folder of the table
@@ -107,7 +122,7 @@ async def _send(process: Process, message: dict[str, Any]) -> None:
 async def _receive(process: Process, on_progress: Progress | None) -> dict[str, Any]:
     """Wait for the answer to the last command."""
     assert process.stdout is not None  # noqa: S101 - for the type checker
-    while line := await process.stdout.readline():
+    while line := await _read_line(process.stdout):
         message: dict[str, Any] = json.loads(line)
         if "progress" not in message:
             return message
@@ -115,3 +130,11 @@ async def _receive(process: Process, on_progress: Progress | None) -> dict[str, 
             on_progress(message["progress"])
     what = "the computation ended unexpectedly; probably there was not enough memory"
     raise Problem(500, what, remedy="try again with fewer rows or columns")
+
+
+async def _read_line(stream: asyncio.StreamReader) -> bytes:
+    try:
+        return await stream.readline()
+    except ValueError:  # longer than the limit of the stream
+        what = "the columns are too many, or their names too long, to be shown"
+        raise Problem(422, what, remedy="give fewer columns, or shorter names") from None

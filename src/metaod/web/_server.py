@@ -1,10 +1,14 @@
 """Run the server: its address, connections that are slow, and its end."""
 
 import asyncio
+import contextlib
 import secrets
+import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -82,6 +86,26 @@ class PageServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._on_start(self.link)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """End in order as well when the terminal is closed (SIGHUP), unless that is ignored."""
+        closed = getattr(signal, "SIGHUP", None)  # not on Windows
+        is_main = threading.current_thread() is threading.main_thread()
+        handles = closed is not None and is_main and signal.getsignal(closed) is signal.SIG_DFL
+        with super().capture_signals():
+            if handles:
+                signal.signal(closed, self.handle_exit)
+            try:
+                yield
+            finally:
+                if handles:
+                    signal.signal(closed, signal.SIG_DFL)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End in order; a second Ctrl-C does not stop the deletion of the uploads."""
+        super().handle_exit(sig, frame)
+        self.force_exit = False
 
 
 class _PromptProtocol(H11Protocol):

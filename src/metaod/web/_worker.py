@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run commands until the server closes the pipe; then end, also in the middle of work."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="surrogatepass")
     os.dup2(2, 1)  # what libraries print is no answer
     warnings.simplefilter("ignore")
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -31,11 +31,12 @@ def main() -> None:
     while True:
         message = json.loads(lines.get())
         try:
-            result = commands.run(message["command"], message["arguments"])
-            _answer(answers, result=result)
-            commands.prepare()
+            _answer(answers, result=commands.run(message["command"], message["arguments"]))
         except Exception as error:
             _answer(answers, problem=problem_of(error, start["file"], start["name"]))
+            continue
+        with contextlib.suppress(Exception):  # the next command meets the same error
+            commands.prepare()
 
 
 class _Commands:
@@ -71,7 +72,8 @@ def _read(stream: Any, lines: "queue.SimpleQueue[str]") -> None:
 
 
 def _answer(answers: TextIO, **message: Any) -> None:
-    answers.write(json.dumps(message, allow_nan=False) + "\n")
+    line = json.dumps(message, allow_nan=False, ensure_ascii=False) + "\n"
+    answers.write(line)
     answers.flush()
 
 
@@ -85,7 +87,7 @@ def problem_of(error: Exception, file: str, name: str) -> dict[str, Any]:
     if isinstance(error, MemoryError):
         remedy = "give fewer rows or columns"
         return {"status": 422, "what": "there is not enough memory for it", "remedy": remedy}
-    traceback.print_exception(error)  # for who runs the server
+    traceback.print_exception(error)  # for the person who runs the server
     what = f"a defect in metaod ({type(error).__name__})"
     return {"status": 500, "what": what, "remedy": "please report it; the server printed where"}
 
