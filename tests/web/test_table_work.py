@@ -4,12 +4,15 @@ import csv
 import gzip
 import io
 import json
+from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from made_server import made_csv
 
+from metaod.detection import Request
 from metaod.errors import BadFile, UserError
 from metaod.tables import read_table
 from metaod.web import Limits
@@ -82,6 +85,16 @@ def test_another_table_is_read_if_a_role_changes(work_on):
     assert work.result()["top"]["n_naming"] == 0
 
 
+def test_a_table_without_a_column_to_score_can_be_described(work_on):
+    rows = (f"r{i},2024-01-{1 + i % 28:02d} {i % 24:02d}:00" for i in range(60))
+    work = work_on(("id,when\n" + "\n".join(rows)).encode())
+    found = inspected(work)
+    assert [column["is_used"] for column in found["columns"]] == [False, False]
+    assert "nothing is left to score" in found["warnings"][-1]
+    used = inspected(work, roles={"time": ["when"]})["columns"]
+    assert [column["is_used"] for column in used] == [False, True]
+
+
 def test_limits_on_rows_and_columns(work_on):
     with pytest.raises(BadFile, match="holds 60 rows, more than the 50 allowed"):
         inspected(work_on(made_csv(), rows=50))
@@ -141,9 +154,14 @@ def test_reasons_are_written_on_request_and_the_highest_come_first(work_on):
     assert "size" in rows[0]["why"] or "weight" in rows[0]["why"]
 
 
-def test_answers_survive_another_detection(work_on):
+def test_answers_keep_the_number_of_flags_and_survive_another_detection(work_on):
     work = scored(work_on(made_csv()))
-    work.answer(3, "yes")
+    work.flag(9)
+    assert work.answer(3, "yes")["n_flagged"] == 9
+    assert not work.result()["is_estimated"]
+    assert work.flag(None)["n_flagged"] != 9
+    report = Path(work.write_report()["file"]).read_text()
+    assert "metaod detect table.csv --marks table.marks.csv --report" in report
     scored(work, roles={"ignore": ["colour"]})
     assert work.question()["n_found"] == 1
     first = work.result()["top"]["rows"][0]
@@ -240,6 +258,16 @@ def test_rows_are_explained_once_for_the_result_the_report_and_the_table(work_on
     assert work.result()["top"]["rows"][0]["why"]
     assert work.write_report()["file"]
     assert rows_of(work, why=True)
+
+
+def test_the_example_is_named_as_the_command_line_names_it(work_on):
+    example = files("metaod").joinpath("tables/examples/machines.csv").read_bytes()
+    work = work_on(example, "machines.csv")
+    work._uploaded.read({"label": "fault"}, {})
+    work._found = SimpleNamespace(marks=None)
+    assert work._request() == Request("--example")
+    work._uploaded.read({}, {})
+    assert work._request() == Request("machines.csv")
 
 
 def test_the_time_left_runs_out():

@@ -114,6 +114,13 @@ def test_from_an_upload_to_the_downloads(open_tab, tmp_path, size):
     assert tab.download("[data-get='report']").suggested_filename == "my items-report.html"
     tab.page.click("#reset")
     tab.page.wait_for_function("() => document.getElementById('reset').disabled")
+    assert tab.page.is_disabled("[data-get='marks']")
+    tab.page.reload()  # the uses of columns stay
+    tab.see("result")
+    tab.page.click("[data-step=columns]")
+    assert tab.page.input_value("select[data-column='colour']") == "ignore"
+    assert tab.page.input_value("select[data-column='name']") == "id"
+    tab.page.click("[data-step=result]")
     tab.page.click("#delete")
     tab.see("start")
     assert "#" not in tab.page.url
@@ -129,6 +136,7 @@ def test_a_review_by_clicks_and_keys(open_tab, tmp_path, size):
     first = tab.text("question")
     assert tab.page.locator("#cells-table tbody tr").count() == 4
     tab.answers(lambda: tab.page.click("[data-answer=yes]"))
+    assert tab.page.evaluate("document.activeElement.dataset.answer") == "yes"
     assert tab.text("question") != first
     assert "outliers 1" in tab.text("counts")
     row = first.split()[1]
@@ -182,6 +190,9 @@ def test_a_bad_file_is_explained_and_can_be_read_otherwise(open_tab):
     assert "bad.csv" in tab.text("problem")
     assert "oops" in tab.text("problem")
     assert tab.page.is_disabled("#detect")
+    tab.page.reload()
+    tab.see("columns")
+    assert "oops" in tab.text("problem")
     tab.page.select_option("[name=bad_values]", "missing")
     tab.page.click("#reading-form button")
     tab.page.wait_for_selector("#columns-table:not([hidden])")
@@ -192,6 +203,28 @@ def test_a_bad_file_is_explained_and_can_be_read_otherwise(open_tab):
     tab.page.wait_for_function(
         "() => document.getElementById('problem').innerText.includes('picture.csv')"
     )
+
+
+def test_uses_of_columns_that_are_not_shown_are_sent(open_tab):
+    tab = open_tab()
+    names = [f"c{i}" for i in range(110)]
+    rows = "\n".join(",".join(str(i * j % 13 % 2) for j in range(1, 111)) for i in range(30))
+    tab.give(f"{','.join(names)}\n{rows}".encode())
+    tab.see("columns")
+    tab.page.select_option("select[data-column='c3']", "ignore")
+    tab.page.click("#more-columns")
+    assert tab.page.input_value("select[data-column='c3']") == "ignore"
+    assert tab.page.evaluate("document.activeElement.dataset.column") == "c100"
+    tab.page.select_option("select[data-column='c109']", "label")
+    tab.page.select_option("select[data-column='c108']", "id")
+    for _ in range(2):  # the second time most columns are not shown
+        tab.page.click("#reading summary")
+        with tab.page.expect_request("**/inspection") as sent:
+            tab.page.click("#reading-form button")
+        given = {"reading": {"label": "c109"}, "roles": {"ignore": ["c3"], "id": ["c108"]}}
+        assert sent.value.post_data_json == given
+        tab.see("working")
+        tab.see("columns")
 
 
 def test_a_file_that_is_too_large_is_refused(open_tab):

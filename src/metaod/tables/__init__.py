@@ -2,7 +2,7 @@
 
 from metaod.tables._encoders import SURPRISAL_UNIT
 from metaod.tables._original import Original
-from metaod.tables._preparation import Preparation, prepare
+from metaod.tables._preparation import NothingToScore, Preparation, prepare
 from metaod.tables._read_rows import ReadRows
 from metaod.tables._reading import is_file, read_table, untyped_table
 from metaod.tables._record import (
@@ -25,6 +25,7 @@ __all__ = [
     "ColumnRecord",
     "Drift",
     "Names",
+    "NothingToScore",
     "Original",
     "Preparation",
     "PreparationRecord",

@@ -187,11 +187,7 @@ class Preparation:
         messages += [f"{warning[0].upper()}{warning[1:]}." for warning in typer.warnings]
         messages += [_column_note(plan.record.name, plan.note) for plan in plans if plan.note]
         if not any(plan.record.outputs for plan in plans):
-            raise UserError(
-                f"nothing is left to score: {_reasons([plan.record for plan in plans])}",
-                where=source,
-                remedy="add columns of measurements whose values differ from row to row",
-            )
+            raise NothingToScore([plan.record for plan in plans], source)
         self._set_fitted(plans, pairs, len(frame), messages, name_evidence(plans, pairs))
         return self
 
@@ -395,6 +391,26 @@ def prepare(table: Preparable, **options: Any) -> PreparedTable:
             remedy = f"Parameters are: {', '.join(legal)}"
             raise BadParameter("prepare", name, "left out", value, remedy=remedy)
     return Preparation(**options).fit_transform(table)
+
+
+class NothingToScore(UserError):
+    """Every column of a table is left out.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnRecord
+        What was found of each.
+    where : str or None
+        The table.
+    """
+
+    def __init__(self, columns: Sequence[ColumnRecord], where: str | None) -> None:
+        self.columns = columns
+        super().__init__(
+            f"nothing is left to score: {_reasons(columns)}",
+            where=where,
+            remedy="add columns of measurements whose values differ from row to row",
+        )
 
 
 def _column_note(name: str, note: str) -> str:

@@ -71,6 +71,7 @@ RESULT = {  # what a report shows, and more: metaod.report.Summary documents all
         "warnings": _TEXTS,
         "notes": _TEXTS,
         "is_estimated": {**YES, "description": "whether the number of flags is estimated"},
+        "has_answers": YES,
         "pick": {"type": "object", "properties": {"sentence": text(), "expected": _TEXTS}},
         "scores": {
             "type": "object",

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from metaod.web._limits import MEBIBYTE, Limits, shown_name, stored_ending
+from metaod.web._limits import MEBIBYTE, Limits
+from metaod.web._names import MARKS_FILE, shown_name, stored_ending
 from metaod.web._problems import Problem, defect
 from metaod.web._process import WorkerProcess
 
@@ -76,6 +77,7 @@ class HeldTable:
         self.used = time.monotonic()
         self.job: Job | None = None
         self.found: dict[Kind, dict[str, Any]] = {}
+        self.given: dict[str, Any] = {}  # reading and roles of the last job
         self._worker = WorkerProcess(folder, self.file, self.name, limits)
         self._task: asyncio.Task[None] | None = None
 
@@ -83,6 +85,12 @@ class HeldTable:
     def is_running(self) -> bool:
         """Whether a job runs."""
         return self.job is not None and self.job.state == "running"
+
+    @property
+    def may_give_way(self) -> bool:
+        """Whether a new table may take its place: it is unused, and has no answers."""
+        is_idle = not self.is_running and time.monotonic() - self.used > _MAY_GIVE_WAY
+        return is_idle and not (self.folder / MARKS_FILE).exists()
 
     def document(self) -> dict[str, Any]:
         """Describe the table as plain data."""
@@ -123,6 +131,7 @@ class HeldTable:
         self.found.pop("detection", None)
         if kind == "inspection":
             self.found.pop("inspection", None)
+        self.given = {name: arguments[name] for name in ("reading", "roles")}
         self.job = Job(kind)
         self._task = asyncio.create_task(self._run(self.job, arguments))
         return self.job
@@ -255,9 +264,9 @@ class HeldTables:
         await self.delete_expired()
         if len(self._tables) + self._n_coming < self.limits.tables:
             return
-        idle = [held for held in self._tables.values() if not held.is_running]
+        idle = [held for held in self._tables.values() if held.may_give_way]
         oldest = min(idle, key=lambda held: held.used, default=None)
-        if oldest is None or time.monotonic() - oldest.used < _MAY_GIVE_WAY:
+        if oldest is None:
             raise _busy("as many tables are open as are allowed")
         await self.delete(oldest)
 

@@ -1,11 +1,13 @@
 """Read a table and describe its columns: what the page shows before anything is computed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from metaod.errors import BadFile
-from metaod.tables import PreparedTable, Roles, Table, cell_text, prepare, read_table
+from metaod.tables import ColumnRecord, NothingToScore, Roles, Table, cell_text, prepare, read_table
 
 _EXAMPLES = 3  # values that are shown of a column
 _SEARCHED = 50  # rows in which they are looked for
@@ -37,6 +39,12 @@ class UploadedTable:
         self._limits = limits
         self._table: Table | None = None
 
+    @property
+    def is_example(self) -> bool:
+        """Whether the file is the bundled example."""
+        own = files("metaod").joinpath("tables/examples/machines.csv").read_bytes()
+        return Path(self.file).read_bytes() == own
+
     def read(self, reading: dict[str, Any], roles: dict[str, list[str]]) -> Table:
         """Read the file with these options and roles of columns."""
         if self._table is not None and self.given == (reading, roles):
@@ -58,20 +66,27 @@ class UploadedTable:
         """Describe the columns and what preparation does to them."""
         table = self.read(reading, roles)
         self.progress({"stage": "preparing the columns"})
-        prepared = prepare(table, **roles)
+        try:
+            record = prepare(table, **roles).record
+            columns, messages = record.columns, record.messages
+        except NothingToScore as error:  # other roles may leave something
+            columns = error.columns
+            messages = [f"Choose other uses of columns: {error.what}."]
         return {
             "name": self.name,
             "n_rows": table.n_rows,
             "n_columns": table.n_columns,
             "n_labelled": None if table.label is None else int(table.label.sum()),
-            "warnings": [*table.warnings, *prepared.record.messages],
-            "columns": _columns(table, prepared, reading.get("label")),
+            "warnings": [*table.warnings, *messages],
+            "columns": _columns(table, columns, reading.get("label")),
             "reading": reading,
             "roles": roles,
         }
 
 
-def _columns(table: Table, prepared: PreparedTable, label: str | None) -> list[dict[str, Any]]:
+def _columns(
+    table: Table, columns: Sequence[ColumnRecord], label: str | None
+) -> list[dict[str, Any]]:
     """Describe the columns with values that they hold."""
     n_rows = min(_SEARCHED, table.n_rows)
     texts = {} if table.original is None else table.original.texts(range(n_rows))
@@ -85,7 +100,7 @@ def _columns(table: Table, prepared: PreparedTable, label: str | None) -> list[d
             "preparation": column.description(),
             "examples": _examples(table.frame[column.name].head(n_rows), texts.get(column.name)),
         }
-        for column in prepared.record.columns
+        for column in columns
     ]
     if label is not None:
         values = {"kind": "label", "role": "label", "is_used": False, "n_missing": 0}

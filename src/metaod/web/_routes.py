@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from metaod._version import __version__
 from metaod.web import _answers as answers
 from metaod.web._held_tables import HeldTable, HeldTables, Kind, too_large
-from metaod.web._limits import disposition
+from metaod.web._names import disposition
 from metaod.web._problems import Problem
 from metaod.web._schemas import (
     YES,
@@ -224,12 +224,12 @@ async def _cancel(given: Given) -> Response:
 
 
 async def _inspection(given: Given) -> Response:
-    """Return the columns of the table, and how each is read."""
+    """Return the columns, how each is read, and the options that were last given."""
     table = given.table
     if "inspection" not in table.found:
         table.refuse_while_running()
         raise Problem(409, "the table is not inspected", remedy="inspect it first")
-    return JSONResponse(table.found["inspection"])
+    return JSONResponse({**table.found["inspection"], **table.given})
 
 
 async def _result(given: Given) -> Response:

@@ -90,9 +90,9 @@ class PageServer(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
         """End in order as well when the terminal is closed (SIGHUP), unless that is ignored."""
-        closed = getattr(signal, "SIGHUP", None)  # not on Windows
+        closed: Any = getattr(signal, "SIGHUP", None)  # not on Windows
         is_main = threading.current_thread() is threading.main_thread()
-        handles = closed is not None and is_main and signal.getsignal(closed) is signal.SIG_DFL
+        handles = closed and is_main and signal.getsignal(closed) is signal.SIG_DFL
         with super().capture_signals():
             if handles:
                 signal.signal(closed, self.handle_exit)

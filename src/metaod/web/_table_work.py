@@ -32,10 +32,10 @@ from metaod.review import MarksFile, RowContents, RowView, match_marks
 from metaod.selection import OnProgress, ProgressReport, part_of
 from metaod.tables import cell_text
 from metaod.web._inspection import UploadedTable, cut
+from metaod.web._names import MARKS_FILE
 
 ANSWERS: dict[str, bool | None] = {"yes": True, "no": False, "unsure": None}
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
-_MARKS = "marks.csv"
 _FIT_SHARE = 0.7  # of a detection; the rest explains rows
 _STAGES = {
     "read": "reading the table",
@@ -64,6 +64,7 @@ class TableWork:
         self._picked: Detection | None = None  # as detected, without answers
         self._learned: Detection | None = None  # with the answers
         self._found: Detection | None = None  # with as many flags as the user wants
+        self._n_flagged: int | None = None  # so many, if the user says so
         self._summary: Summary | None = None  # of what was found, whatever is flagged
         self._marks: MarksFile | None = None
         self._session: ReviewSession | None = None
@@ -82,9 +83,10 @@ class TableWork:
         self._report(ProgressReport("prepare"))
         share: Any = "auto" if contamination is None else contamination
         report = part_of(self._report, 0.0, _FIT_SHARE)
+        self._n_flagged = None
         self._picked = detect_table(table, contamination=share, progress=report, **roles)
         self._set(self._picked)
-        if Path(_MARKS).exists():  # answers that were given before the table was scored again
+        if Path(MARKS_FILE).exists():  # answers that were given before the table was scored again
             self._reviewed()
             self._learn()
         self._summary = summarise(self._now, progress=part_of(self._report, _FIT_SHARE, 1.0))
@@ -124,21 +126,18 @@ class TableWork:
         plain = replace(self._summary, scores=scores).to_dict()
         plain["scores"] |= {"places": scores.places, "ticks": list(places)}
         plain["is_estimated"] = found.top_n is None
+        plain["has_answers"] = found.marks is not None
         return plain
 
     def flag(self, n_flagged: int | None) -> dict[str, Any]:
         """Flag so many rows, the most outlying ones; None flags as many as are estimated."""
         assert self._learned is not None  # noqa: S101 - the server asks scored tables alone
-        found = self._learned
-        if n_flagged is not None:
-            n_rows = found.table.n_rows
-            if n_flagged > n_rows:
-                what = f"the table has {counted(n_rows, 'row')}"
-                raise NotNow(what, where="n_flagged", remedy="flag fewer")
-            border = found.scores[found.order[max(0, n_flagged - 1) : n_flagged + 1]]
-            threshold = float(border.mean() if n_flagged else border[0])
-            found = replace(found, top_n=n_flagged, threshold=threshold)
-        self._found = found
+        n_rows = self._learned.table.n_rows
+        if n_flagged is not None and n_flagged > n_rows:
+            what = f"the table has {counted(n_rows, 'row')}"
+            raise NotNow(what, where="n_flagged", remedy="flag fewer")
+        self._n_flagged = n_flagged
+        self._found = found = _flagged(self._learned, n_flagged)
         return {"n_flagged": int(found.flags.sum()), "threshold": found.threshold}
 
     # the review
@@ -195,8 +194,8 @@ class TableWork:
             assert found.model is not None  # noqa: S101 - detect_table gives it
             _, roles = self._uploaded.given
             contents = RowContents.of(found.table, roles.get("id"))
-            self._marks = MarksFile(Path(_MARKS))
-            matched = match_marks(self._marks.found.marks, contents, Path(_MARKS))
+            self._marks = MarksFile(Path(MARKS_FILE))
+            matched = match_marks(self._marks.found.marks, contents, Path(MARKS_FILE))
             self._session = ReviewSession(found.model, self._marks, matched, contents)
             self._view = RowView(found.table, found.record)
         return self._session
@@ -211,7 +210,8 @@ class TableWork:
         self._set(found)
 
     def _set(self, found: Detection) -> None:
-        self._learned = self._found = replace(found, explain=_RememberedReasons(found.explain))
+        self._learned = replace(found, explain=_RememberedReasons(found.explain))
+        self._found = _flagged(self._learned, self._n_flagged)
         self._summary = None
 
     def _cells(self, place: int) -> list[dict[str, Any]]:
@@ -270,15 +270,26 @@ class TableWork:
     def write_report(self) -> dict[str, str]:
         """Write the report."""
         file = f"{secrets.token_hex(8)}.html"
-        request = Request(self._uploaded.name, self._uploaded.given[0])
-        Path(file).write_text(render(summarise(self._now, request)), encoding="utf-8")
+        Path(file).write_text(render(summarise(self._now, self._request())), encoding="utf-8")
         return {"file": file, "name": f"{_stem(self._uploaded.name)}-report.html"}
 
     def marks(self) -> dict[str, str]:
         """Name the file of the answers."""
         if self._now.marks is None:
             raise NotNow("no row is answered yet", remedy="review rows first")
-        return {"file": _MARKS, "name": f"{_stem(self._uploaded.name)}.marks.csv"}
+        return {"file": MARKS_FILE, "name": self._marks_name}
+
+    @property
+    def _marks_name(self) -> str:
+        return f"{_stem(self._uploaded.name)}.marks.csv"
+
+    def _request(self) -> Request:
+        """Return what makes the same result at the command line, with the files that are saved."""
+        marks = None if self._now.marks is None else self._marks_name
+        reading, _ = self._uploaded.given
+        if self._uploaded.is_example and reading == {"label": "fault"}:
+            return Request("--example", marks=marks)
+        return Request(self._uploaded.name, reading, marks=marks)
 
 
 class _RememberedReasons:
@@ -294,6 +305,15 @@ class _RememberedReasons:
             found = self._explain(np.array(new, dtype=np.intp), progress=progress)
             self._known.update(zip(new, found, strict=True))
         return [self._known[row] for row in rows.tolist()]
+
+
+def _flagged(found: Detection, n_flagged: int | None) -> Detection:
+    """Flag so many rows, whatever is estimated; None changes nothing."""
+    if n_flagged is None:
+        return found
+    border = found.scores[found.order[max(0, n_flagged - 1) : n_flagged + 1]]
+    threshold = float(border.mean() if n_flagged else border[0])
+    return replace(found, top_n=n_flagged, threshold=threshold)
 
 
 class NotNow(UserError):

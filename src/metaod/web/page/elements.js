@@ -26,6 +26,8 @@ export function visible(text) {
 /** A message without the options of the command line. */
 export const plain = (text) => visible(text).replace(/ \(--[^()]*\)|, --[a-z][^,;)]*/g, "");
 export const value = (text) => el("bdi", { class: "value" }, visible(text));
+/** A name of a column, cut if it is long. */
+export const cutName = (text) => (text.length > 100 ? `${text.slice(0, 99)}…` : text);
 export const amount = (number) => Number(number).toLocaleString("en");
 export const counted = (n, thing) => `${amount(n)} ${thing}${n === 1 ? "" : "s"}`;
 export const megabytes = (bytes) => amount(Math.ceil(bytes / 2 ** 20));
@@ -74,7 +76,7 @@ export function cutScores(at) {
 /** Prepare the map, and say what its directions are. */
 export function drawMap({ directions }) {
   fill("map", el("path", { class: "dots" }), el("path", { class: "triangle" }));
-  const named = directions.map(({ columns }, i) => (columns.length ? `${["Across", "Up"][i]}: mainly ${columns.join(", ")}.` : ""));
+  const named = directions.map(({ columns }, i) => (columns.length ? `${["Across", "Up"][i]}: mainly ${columns.map((own) => visible(cutName(own))).join(", ")}.` : ""));
   $("map-note").textContent = `▲ flagged, ● other rows. Near rows are alike. ${named.join(" ")}`;
 }
 

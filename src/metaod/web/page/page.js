@@ -1,7 +1,7 @@
 // The page of `metaod serve`: what is clicked, what the server answers, and what is shown.
 
 import {
-  $, amount, clock, counted, cutMap, cutScores, drawMap, drawScores, el, fill, list, megabytes, plain, short, value, visible,
+  $, amount, clock, counted, cutMap, cutName, cutScores, drawMap, drawScores, el, fill, list, megabytes, plain, short, value, visible,
 } from "./elements.js";
 
 const PARTS = ["start", "columns", "working", "result", "review"];
@@ -17,7 +17,7 @@ const USES = [
 const FEW_COLUMNS = 100;
 const FEW_ROWS = 20;
 
-const state = { table: null, inspection: null, result: null, review: null, chosen: 0, most: Infinity };
+const state = { table: null, inspection: null, uses: new Map(), result: null, review: null, chosen: 0, most: Infinity };
 
 function show(part) {
   for (const id of PARTS) $(id).hidden = id !== part;
@@ -73,6 +73,7 @@ function complain(error) {
     el("p", {}, el("strong", {}, problem.where ? visible(problem.where) + ": " : ""), visible(what)),
     problem.remedy ? el("p", {}, "What to do: ", plain(problem.remedy)) : null);
   $("problem").hidden = false;
+  $("problem").scrollIntoView({ block: "nearest" });
   if (!error.problem) console.error(error);
   if (problem.status === 404 && state.table) forget();
 }
@@ -197,6 +198,8 @@ function readAgain() {
 
 async function showColumns() {
   const found = (state.inspection = await ask("GET", own("/inspection")));
+  state.uses = new Map(Object.entries(found.roles).flatMap(([role, names]) => names.map((name) => [name, role])));
+  if (found.reading.label != null) state.uses.set(found.reading.label, "label");
   state.result = state.review = null;
   $("columns-title").textContent = visible(found.name);
   const label = found.n_labelled == null ? "" : `, ${counted(found.n_labelled, "known outlier")} (not used, only to measure)`;
@@ -212,10 +215,13 @@ async function showColumns() {
 
 function listColumns(columns) {
   const rows = columns.map((column) => {
-    const use = el("select", { "aria-label": `Use of ${visible(column.name)}`, "data-column": column.name },
-      ...USES.map(([role, text]) => el("option", { value: role, selected: role === chosenRole(column) }, text)));
+    const now = state.uses.get(column.name) || "";
+    const use = el("select", {
+      "aria-label": `Use of ${visible(cutName(column.name))}`, "data-column": column.name,
+      onchange: () => state.uses.set(column.name, use.value),
+    }, ...USES.map(([role, text]) => el("option", { value: role, selected: role === now }, text)));
     return el("tr", { class: column.is_used || column.role === "label" ? null : "unused" },
-      el("td", {}, el("strong", {}, value(column.name))),
+      el("td", {}, el("strong", {}, value(cutName(column.name)))),
       el("td", { "data-label": "read as" }, KINDS[column.kind] || column.kind,
         column.is_used ? null : el("span", { class: "quiet done" }, plain(column.preparation))),
       el("td", { class: column.n_missing ? "number" : "number none", "data-label": "missing" }, column.n_missing ? amount(column.n_missing) : "–"),
@@ -225,22 +231,14 @@ function listColumns(columns) {
   $("columns-table").tBodies[0].replaceChildren(...rows);
 }
 
-function chosenRole(column) {
-  if (column.role === "label") return "label";
-  const roles = state.inspection.roles;
-  return Object.keys(roles).find((role) => roles[role].includes(column.name)) || "";
-}
-
 /** Collect the roles that the user has chosen, and the label. */
 function chosen() {
-  const listed = new Map([...document.querySelectorAll("#columns-table select")].map((use) => [use.dataset.column, use.value]));
   const roles = {};
   const reading = { ...state.inspection.reading };
   const labels = [];
-  for (const column of state.inspection.columns) {
-    const role = listed.get(column.name) ?? chosenRole(column);
-    if (role === "label") labels.push(column.name);
-    else if (role) (roles[role] ||= []).push(column.name);
+  for (const [column, role] of state.uses) {
+    if (role === "label") labels.push(column);
+    else if (role) (roles[role] ||= []).push(column);
   }
   if (labels.length > 1) throw new Refused({ detail: "Only one column can hold the known outliers.", remedy: "Choose one." });
   delete reading.label;
@@ -289,6 +287,7 @@ async function showResult() {
   list("notes", [...pick.why, ...notes]);
   $("measured").textContent = (pick.measured.length ? "On the known outliers: " : "") + pick.measured.map((row) =>
     `${row.method}: average precision ${row.ap.toFixed(2)}, ROC AUC ${row.roc_auc.toFixed(2)}`).join("; ");
+  document.querySelector("[data-get=marks]").disabled = !state.result.has_answers;
   $("threshold").max = scores.cuts.length - 1;
   $("threshold").value = state.chosen;
   drawScores(scores);
@@ -343,7 +342,10 @@ function listRows(most) {
 
 const flag = task(async (n) => {
   await ask("PUT", own("/flags"), { n_flagged: n });
-  if (n === null) await showResult();
+  if (n === null) {
+    await showResult();
+    $("threshold").focus();
+  }
 });
 
 const download = task(async (what) => {
@@ -372,7 +374,7 @@ const answer = task(async (word) => {
 });
 
 const takeBack = task(async () => {
-  if (!isAnswering) await change(() => ask("DELETE", own("/review/answers/last")));
+  if (!isAnswering && state.review?.n_answered) await change(() => ask("DELETE", own("/review/answers/last")));
 });
 
 /** Send an answer; if another tab was faster, show what is known now. */
@@ -391,11 +393,10 @@ async function change(request) {
 }
 
 function busy(is) {
-  for (const button of document.querySelectorAll("#answers button")) button.disabled = is;
-  if (!is) {
-    for (const button of document.querySelectorAll("[data-answer]")) button.disabled = state.review.row == null;
-    $("back").disabled = state.review.n_answered === 0;
-  }
+  // aria-disabled: a button that is disabled loses the keyboard's focus
+  const disable = (button, really) => button.setAttribute("aria-disabled", is || really);
+  for (const button of document.querySelectorAll("[data-answer]")) disable(button, state.review.row == null);
+  disable($("back"), state.review.n_answered === 0);
 }
 
 function showQuestion(review) {
@@ -410,7 +411,7 @@ function showQuestion(review) {
   const names = (row) => row.names.flatMap((name) => [" · ", value(name)]);
   fill("question", ...(review.row == null ? ["Every row is answered."] : [`Row ${amount(review.row)}`, ...names(review)]));
   const cells = review.cells.map((cell) => el("tr", { class: cell.sets_apart ? "apart" : null },
-    el("td", {}, value(cell.name)),
+    el("td", {}, value(cutName(cell.name))),
     el("td", {}, cell.value == null ? el("em", {}, "missing") : value(cell.value)),
     el("td", { class: "quiet" }, value(cell.usual))));
   $("cells-table").tBodies[0].replaceChildren(...cells);
@@ -437,8 +438,15 @@ $("cancel").addEventListener("click", task(async () => { await ask("DELETE", own
 $("more-columns").addEventListener("click", () => {
   listColumns(state.inspection.columns);
   $("more-columns").hidden = true;
+  document.querySelectorAll("#columns-table select")[FEW_COLUMNS].focus();
 });
-$("more-rows").addEventListener("click", () => { listRows(Infinity); move(); });
+$("more-rows").addEventListener("click", () => {
+  listRows(Infinity);
+  move();
+  const next = $("rows-table").tBodies[0].rows[FEW_ROWS];
+  next.tabIndex = -1;
+  next.focus();
+});
 $("threshold").addEventListener("input", () => { state.chosen = Number($("threshold").value); move(); });
 $("threshold").addEventListener("change", () => {
   state.result.is_estimated = false;
@@ -492,7 +500,10 @@ const restore = task(async () => {
     if (state.table.is_inspected) state.inspection = await ask("GET", own("/inspection"));
     await follow(isDetection ? "Finding the outliers" : "Reading the table");
   }
-  if (state.table.is_inspected) await showColumns();
-  if (state.table.is_scored) await showResult();
+  const { is_inspected, is_scored, job } = state.table;
+  if (is_inspected) await showColumns();
+  else if (job?.state === "failed") readAgain();
+  if (is_scored) await showResult();
+  else if (job?.state === "failed") throw new Refused(job.problem);
 });
 restore();
