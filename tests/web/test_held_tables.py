@@ -7,7 +7,7 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import made_csv
+from made_server import made_csv
 
 from metaod.web import Limits, _process
 from metaod.web._held_tables import HeldTables

@@ -2,7 +2,7 @@
 
 from metaod.web._schemas import (
     ANY_OBJECT,
-    YES,
+    BOOLEAN,
     list_of,
     number,
     one_of,
@@ -32,8 +32,8 @@ TABLE = record(
     id=text(),
     name=text(),
     n_bytes=whole(),
-    is_inspected=YES,
-    is_scored=YES,
+    is_inspected=BOOLEAN,
+    is_scored=BOOLEAN,
     job=or_null(_JOB),
 )
 _COLUMN = record(
@@ -41,7 +41,7 @@ _COLUMN = record(
     name=text(),
     kind=text(),
     role=text(),
-    is_used=YES,
+    is_used=BOOLEAN,
     n_missing=whole(),
     preparation=text(),
     examples=list_of(text()),
@@ -70,8 +70,8 @@ RESULT = {  # what a report shows, and more: metaod.report.Summary documents all
         "n_rows": whole(minimum=1),
         "warnings": _TEXTS,
         "notes": _TEXTS,
-        "is_estimated": {**YES, "description": "whether the number of flags is estimated"},
-        "has_answers": YES,
+        "is_estimated": {**BOOLEAN, "description": "whether the number of flags is estimated"},
+        "has_answers": BOOLEAN,
         "pick": {"type": "object", "properties": {"sentence": text(), "expected": _TEXTS}},
         "scores": {
             "type": "object",
@@ -116,8 +116,8 @@ REVIEW = record(
             name=text(),
             value=or_null(text()),
             usual=text(),
-            sets_apart=YES,
-            is_unusual=YES,
+            sets_apart=BOOLEAN,
+            is_unusual=BOOLEAN,
         )
     ),
     n_answered=whole(minimum=0),
@@ -131,7 +131,7 @@ REVIEW = record(
             row=whole(minimum=1),
             names=_TEXTS,
             rank=whole(minimum=1),
-            is_flagged=YES,
+            is_flagged=BOOLEAN,
             answer=_ANSWER,
             unusual=list_of(text()),
         )

@@ -51,26 +51,23 @@ def make_app(
         The folder in which the private folder of the uploads is made.
     """
     limits = limits or Limits()
-    holder: list[HeldTables] = []  # made when the server starts
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, HeldTables]]:
         folder = UploadFolder(uploads)
         tables = HeldTables(folder.path, limits)
-        holder.append(tables)
         deleting = asyncio.create_task(tables.keep_deleting_expired())
         try:
-            yield
+            yield {"tables": tables}  # the state of every request
         finally:
             deleting.cancel()
             await tables.delete_all()
             folder.remove()
-            holder.clear()
 
     def route(path: str, endpoints: dict[str, Endpoint]) -> Route:
         async def respond(request: Request) -> Response:
             endpoint = endpoints["GET" if request.method == "HEAD" else request.method]
-            return await endpoint.respond(request, holder[0])
+            return await endpoint.respond(request, request.state.tables)
 
         return Route(path, respond, methods=list(endpoints))
 

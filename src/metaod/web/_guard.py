@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from metaod.web._problems import Problem
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-COOKIE = "metaod_token"
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -83,9 +82,8 @@ class Guard:
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
                 if sets_cookie:
-                    headers.append(
-                        "Set-Cookie", f"{COOKIE}={self._token}; Path=/; HttpOnly; SameSite=Strict"
-                    )
+                    kept = f"{cookie_name(scope)}={self._token}"
+                    headers.append("Set-Cookie", f"{kept}; Path=/; HttpOnly; SameSite=Strict")
             await send(message)
 
         headers = Headers(scope=scope)
@@ -94,7 +92,7 @@ class Guard:
             self._check_host(headers)
             _check_site(headers, scope)
             if self._token is not None and not sets_cookie:
-                self._check_token(headers)
+                self._check_token(headers, cookie_name(scope))
         except Problem as problem:
             answer = problem.response()
             if problem.status == 401 and scope["path"] == "/":
@@ -112,12 +110,12 @@ class Guard:
         what = "this server does not have the name in the header Host"
         raise Problem(421, what, remedy="use the address that 'metaod serve' printed")
 
-    def _check_token(self, headers: Headers) -> None:
+    def _check_token(self, headers: Headers, cookie_name: str) -> None:
         kind, _, given = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._is_token(given.strip()):
             return
         try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(cookie_name)
         except CookieError:
             cookie = None
         if cookie is None or not self._is_token(cookie.value):
@@ -138,6 +136,18 @@ class Guard:
     def _is_token(self, given: str) -> bool:
         own = (self._token or "").encode()
         return hmac.compare_digest(given.encode("utf-8", "replace"), own)
+
+
+def cookie_name(scope: Scope) -> str:
+    """Return the name of the token's cookie: browsers send cookies to all ports of a host.
+
+    Examples
+    --------
+    >>> cookie_name({"server": ("127.0.0.1", 8765)})
+    'metaod_token_8765'
+    """
+    _, port = scope.get("server") or ("", 0)
+    return f"metaod_token_{port}"
 
 
 def host_name(header: str) -> str:

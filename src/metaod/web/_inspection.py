@@ -70,8 +70,8 @@ class UploadedTable:
             record = prepare(table, **roles).record
             columns, messages = record.columns, record.messages
         except NothingToScore as error:  # other roles may leave something
-            columns = error.columns
-            messages = [f"Choose other uses of columns: {error.what}."]
+            columns = tuple(error.columns)
+            messages = (f"Choose other uses of columns: {error.what}.",)
         return {
             "name": self.name,
             "n_rows": table.n_rows,

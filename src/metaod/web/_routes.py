@@ -17,7 +17,7 @@ from metaod.web._held_tables import HeldTable, HeldTables, Kind, too_large
 from metaod.web._names import disposition
 from metaod.web._problems import Problem
 from metaod.web._schemas import (
-    YES,
+    BOOLEAN,
     Schema,
     check,
     list_of,
@@ -39,8 +39,8 @@ _READING = record(
     delimiter=or_null(text(minLength=1, maxLength=1)),
     encoding=or_null(text(minLength=1, maxLength=40)),
     decimal=or_null(one_of(".", ",")),
-    header=or_null(YES),
-    dayfirst=or_null(YES),
+    header=or_null(BOOLEAN),
+    dayfirst=or_null(BOOLEAN),
     bad_values=or_null(one_of("error", "missing", "text")),
     skip_rows=or_null(whole(minimum=0, maximum=1_000_000)),
     skip_footer=or_null(whole(minimum=0, maximum=1_000_000)),
@@ -336,8 +336,8 @@ ENDPOINTS = (
         "GET", f"{_TABLE}/scored", _scored, 200, "application/octet-stream", (409, 422),
         query={
             "format": one_of("same", "csv", default="same"),
-            "why": {**YES, "default": False},
-            "sort": {**YES, "default": False},
+            "why": {**BOOLEAN, "default": False},
+            "sort": {**BOOLEAN, "default": False},
         },
     ),
     Endpoint("GET", f"{_TABLE}/marks", _marks, 200, "text/csv", (409,)),

@@ -63,7 +63,7 @@ def or_null(schema: Schema) -> Schema:
     return {**extended, "enum": [*schema["enum"], None]} if "enum" in schema else extended
 
 
-YES: Schema = {"type": "boolean"}
+BOOLEAN: Schema = {"type": "boolean"}
 ANY_OBJECT: Schema = {"type": "object"}
 
 

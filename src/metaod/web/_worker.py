@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from metaod.errors import MissingExtra, UserError
+from metaod.errors import BadParameter, MissingExtra, UserError
 
 if TYPE_CHECKING:
     from metaod.web._inspection import UploadedTable
@@ -81,7 +81,10 @@ def problem_of(error: Exception, file: str, name: str) -> dict[str, Any]:
     """Describe an error: the file has the name that the user knows, and no path is shown."""
     if isinstance(error, UserError):
         status = 501 if isinstance(error, MissingExtra) else getattr(error, "status", 422)
-        found = {"what": error.what, "where": error.where, "remedy": error.remedy}
+        what = error.what
+        if isinstance(error, BadParameter):  # the page knows no functions
+            what = f"the {error.name.replace('_', ' ')} must be {error.legal}"
+        found = {"what": what, "where": error.where, "remedy": error.remedy}
         texts = {key: text.replace(file, name) for key, text in found.items() if text}
         return {"status": status, **texts}
     if isinstance(error, MemoryError):

@@ -59,7 +59,7 @@ class ReadOptions:
         is_legal = self.decimal is None or self.decimal != self.delimiter
         self._require("decimal", is_legal, "another character than the delimiter")
         is_legal = self.encoding is None or _is_text_encoding(self.encoding)
-        legal = "a text encoding known to Python, such as 'utf-8', 'cp1252' or 'utf-16'"
+        legal = "the name of a text encoding, such as 'utf-8', 'cp1252' or 'utf-16'"
         self._require("encoding", is_legal, legal)
 
     def _require(self, name: str, is_legal: bool, legal: str | Iterable[str]) -> None:

@@ -6,7 +6,7 @@ export const $ = (id) => document.getElementById(id);
 
 /** Make an element; texts become text nodes, attributes are set, `on...` are listeners. */
 export function el(tag, attributes = {}, ...children) {
-  const svg = ["path", "line", "rect", "text", "title"].includes(tag);
+  const svg = ["clipPath", "g", "line", "path", "rect", "text", "title"].includes(tag);
   const made = svg ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
@@ -24,7 +24,8 @@ export function visible(text) {
 }
 
 /** A message without the options of the command line. */
-export const plain = (text) => visible(text).replace(/ \(--[^()]*\)|, --[a-z][^,;)]*/g, "");
+export const plain = (text) => visible(text).replace(/ \(--[^()]*\)|, --[a-z][^,;)]*/g, "")
+  .replace("unless named in 'time'", "unless you choose to use the time");
 export const value = (text) => el("bdi", { class: "value" }, visible(text));
 /** A name of a column, cut if it is long. */
 export const cutName = (text) => (text.length > 100 ? `${text.slice(0, 99)}…` : text);
@@ -55,19 +56,21 @@ export function drawScores({ counts, ticks }) {
   const bars = counts.map((count, i) => {
     // a square root: a few rows beside many thousands stay visible
     const height = count ? Math.max(2, 170 * Math.sqrt(count / most)) : 0;
-    return el("rect", { class: "bar", x: 20 + i * width, y: 190 - height, width: Math.max(1, width - 1), height, "data-middle": (i + 0.5) / counts.length },
+    return el("rect", { class: "bar", x: 20 + i * width, y: 190 - height, width: Math.max(1, width - 1), height },
       el("title", {}, counted(count, "row")));
   });
+  const above = bars.map((bar) => bar.cloneNode(true));
   const marks = ticks.map(([share, score]) => el("text", { x: place(share), y: 208, "text-anchor": "middle" }, short(score)));
-  fill("scores", ...bars, el("line", { class: "axis", x1: 20, x2: 460, y1: 190, y2: 190 }), ...marks,
+  fill("scores", el("clipPath", { id: "above" }, el("rect", { y: 0, height: 190 })), ...bars,
+    el("g", { class: "above", "clip-path": "url(#above)" }, ...above), el("line", { class: "axis", x1: 20, x2: 460, y1: 190, y2: 190 }), ...marks,
     el("line", { class: "cut", y1: 8, y2: 190 }));
 }
 
-/** Mark the bars above a threshold, which lies at a part of the axis. */
+/** Colour what is above a threshold, which lies at a part of the axis. */
 export function cutScores(at) {
-  for (const bar of document.querySelectorAll("#scores .bar")) {
-    bar.classList.toggle("above", Number(bar.dataset.middle) > at);
-  }
+  const above = document.querySelector("#above rect");
+  above.setAttribute("x", place(at));
+  above.setAttribute("width", 480 - place(at));
   const line = document.querySelector("#scores .cut");
   line.setAttribute("x1", place(at));
   line.setAttribute("x2", place(at));
@@ -76,8 +79,9 @@ export function cutScores(at) {
 /** Prepare the map, and say what its directions are. */
 export function drawMap({ directions }) {
   fill("map", el("path", { class: "dots" }), el("path", { class: "triangle" }));
-  const named = directions.map(({ columns }, i) => (columns.length ? `${["Across", "Up"][i]}: mainly ${columns.map((own) => visible(cutName(own))).join(", ")}.` : ""));
-  $("map-note").textContent = `▲ flagged, ● other rows. Near rows are alike. ${named.join(" ")}`;
+  const named = directions.flatMap(({ columns }, i) => (columns.length
+    ? [` ${["Across", "Up"][i]}: mainly `, ...columns.flatMap((own, j) => [j ? ", " : "", value(cutName(own))]), "."] : []));
+  fill("map-note", "▲ flagged, ● other rows. Near rows are alike.", ...named);
 }
 
 /** Draw the first n rows of the ranking as triangles, the others as dots. */
