@@ -60,7 +60,7 @@ def test_requests_that_wait_do_not_start_a_process_of_a_deleted_table(tmp_path):
         asked = await waiting(tables, table)
         await tables.delete(table)
         found = await asyncio.gather(*asked, return_exceptions=True)
-        assert [type(error) for error in found] == [Problem] * 3
+        assert [error.status for error in found] == [404] * 3
         assert not table._worker.is_alive
         with pytest.raises(Problem) as caught:
             await table._worker.call("inspection", NOTHING)

@@ -60,6 +60,7 @@ class WorkerProcess:
         When the commands before it are done, `check` may refuse it with a Problem.
         """
         async with self._lock:
+            self._refuse_if_closed()
             check()
             try:
                 async with asyncio.timeout(self._limits.seconds):
@@ -72,6 +73,10 @@ class WorkerProcess:
                 what = f"it took longer than the {minutes:g} minutes that are allowed"
                 remedy = "give fewer rows or columns, or start the server with --max-minutes"
                 raise Problem(504, what, remedy=remedy) from None
+            except Problem:
+                await self.end()
+                self._refuse_if_closed()
+                raise
             except BaseException:
                 await self.end()
                 raise
@@ -92,11 +97,13 @@ class WorkerProcess:
                 process.kill()
             await process.wait()
 
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise Problem(404, "the table was deleted", remedy="upload it again") from None
+
     async def _started(self) -> Process:
         if self._process is not None and self._process.returncode is None:
             return self._process
-        if self._is_closed:
-            raise Problem(404, "the table was deleted", remedy="upload it again")
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",  # modules are not looked for in the folder of the table

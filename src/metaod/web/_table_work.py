@@ -27,7 +27,7 @@ from metaod.detection import (
     write_scored,
 )
 from metaod.errors import UserError, counted
-from metaod.report import Summary, render, sketch_scores
+from metaod.report import Summary, render, shown, sketch_scores
 from metaod.review import MarksFile, RowContents, RowView, match_marks
 from metaod.selection import OnProgress, ProgressReport, part_of
 from metaod.tables import cell_text
@@ -48,6 +48,7 @@ _STAGES = {
 }
 _SHOWN_ROWS = 20  # of the ranking beside a question
 _MOST_CELLS = 100  # of a row
+_LONGEST_NAME = 60  # characters of a column's name before its value
 
 
 class TableWork:
@@ -241,10 +242,10 @@ class TableWork:
         marks = self._reviewed().review.marks
         unusual = [cell for cell in self._view.cells(place)[:2] if cell.is_unusual]
         found = self._now
-        texts = (
-            f"{cell.name} {'missing' if cell.value is None else cell_text(cell.value, cell.text)}"
-            for cell in unusual
-        )
+        texts = []
+        for cell in unusual:
+            value = "missing" if cell.value is None else cell_text(cell.value, cell.text)
+            texts.append(f"{shown(cell.name, _LONGEST_NAME)} {value}")
         return {
             "row": place + 1,
             "names": self._names(place),
