@@ -188,7 +188,7 @@ function tell(job) {
 /** Offer the options of reading for a file that could not be read. */
 function readAgain() {
   $("columns-title").textContent = state.table.name;
-  $("columns-size").textContent = "The file could not be read as it is. The options below may help.";
+  $("columns-size").textContent = "This file was not read. If it is a table, the options below may help; else choose another file.";
   list("columns-warnings", []);
   $("columns-table").hidden = true;
   $("detect").disabled = true;
@@ -258,7 +258,7 @@ const reread = task(async (event) => {
   for (const [name, text] of given) {
     if (text === "") continue;
     if (name === "na") reading.na = [text];
-    else if (name === "skip_rows") reading.skip_rows = Number(text);
+    else if (name === "skip_rows" || name === "skip_footer") reading[name] = Number(text);
     else reading[name] = ["true", "false"].includes(text) ? text === "true" : text;
   }
   let roles = {};
@@ -288,6 +288,7 @@ async function showResult() {
   $("measured").textContent = (pick.measured.length ? "On the known outliers: " : "") + pick.measured.map((row) =>
     `${row.method}: average precision ${row.ap.toFixed(2)}, ROC AUC ${row.roc_auc.toFixed(2)}`).join("; ");
   document.querySelector("[data-get=marks]").disabled = !state.result.has_answers;
+  $("as-csv").hidden = state.table.name.toLowerCase().endsWith(".csv");
   $("threshold").max = scores.cuts.length - 1;
   $("threshold").value = state.chosen;
   drawScores(scores);
