@@ -20,9 +20,9 @@ FLAGS = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop must not be there in tests of other modules
 def browser():
-    """Start Chromium once for all tests."""
+    """Start Chromium once for the tests of a module."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
