@@ -1,12 +1,14 @@
 import json
 import re
+from importlib.resources import files
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from made_summary import Page, made_summary
 
-from metaod.report import figure_style, map_figure, render, score_figure, shown
+from metaod.report import render, shown
+from metaod.report._figures import draw_map, draw_scores
 from metaod.report._page import script_data
 
 HOSTILE = [
@@ -114,9 +116,17 @@ def test_the_script_is_small():
     assert len(PLAIN.scripts[1].encode()) < 40_000
 
 
-@pytest.mark.parametrize("draw", [score_figure, map_figure])
-def test_a_figure_is_an_image_with_a_title_and_a_description(draw):
-    figure = Page(draw(made_summary()))
+def figures():
+    summary = made_summary()
+    return [
+        draw_scores(summary.scores),
+        draw_map(summary.map, summary.scores.n_flagged, summary.n_rows),
+    ]
+
+
+@pytest.mark.parametrize("drawn", figures(), ids=["scores", "map"])
+def test_a_figure_is_an_image_with_a_title_and_a_description(drawn):
+    figure = Page(drawn)
     tag, attributes = figure.elements[0]
     own = dict(attributes)
     assert (tag, own["role"]) == ("svg", "img")
@@ -130,6 +140,7 @@ def test_a_figure_is_an_image_with_a_title_and_a_description(draw):
 
 
 def test_figures_have_no_colours_of_their_own():
-    for draw in (score_figure, map_figure):
-        classes = set(re.findall(r'class="([^"]+)"', draw(made_summary())))
-        assert all(f".{name}" in figure_style() for one in classes for name in one.split())
+    style = files("metaod.report").joinpath("assets", "figures.css").read_text("utf-8")
+    for drawn in figures():
+        classes = set(re.findall(r'class="([^"]+)"', drawn))
+        assert all(f".{name}" in style for one in classes for name in one.split())

@@ -9,12 +9,6 @@ from pathlib import Path
 
 from metaod.errors import BadFile, UserError
 
-READ_ENDINGS = frozenset(
-    {".csv", ".tsv", ".txt", ".data", ".arff", ".parquet", ".pq"}
-    | {".mat", ".h5", ".hdf5", ".npy", ".npz", ".xlsx"}
-)
-"""Files that are listed; what can be read depends on their content."""
-
 _MOST_SCANNED = 10_000  # entries of folders, so that a listing ends
 _LONGEST_PATH = 4096
 _NOT_ALLOWED = "is outside the files that the user has allowed"
@@ -107,6 +101,8 @@ class Access:
                             yield str(path), path.stat().st_size
 
     def _is_table(self, path: Path) -> bool:
+        from metaod.tables import READ_ENDINGS  # noqa: PLC0415 - needs pandas
+
         ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
         if ending.lower() not in READ_ENDINGS or path.name.startswith("."):
             return False

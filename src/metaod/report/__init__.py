@@ -1,6 +1,6 @@
 """A report as one HTML file: plain data, then figures, then the page."""
 
-from metaod.report._page import figure_style, map_figure, render, score_figure
+from metaod.report._page import render
 from metaod.report._score_sketch import Axis, ScoreSketch, sketch_scores
 from metaod.report._summary import (
     ColumnLine,
@@ -32,11 +32,8 @@ __all__ = [
     "TopRow",
     "TopRows",
     "Why",
-    "figure_style",
-    "map_figure",
     "map_table",
     "render",
-    "score_figure",
     "shown",
     "shown_name",
     "sketch_scores",

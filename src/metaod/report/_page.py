@@ -13,21 +13,6 @@ from metaod.report._summary import Summary
 _ROOM = "metaod.report"
 
 
-def score_figure(summary: Summary) -> str:
-    """Return the distribution of the scores with the threshold, as SVG text."""
-    return draw_scores(summary.scores)
-
-
-def map_figure(summary: Summary) -> str:
-    """Return the map of the table with the flagged rows, as SVG text."""
-    return draw_map(summary.map, summary.scores.n_flagged, summary.n_rows)
-
-
-def figure_style() -> str:
-    """Return the style sheet of the figures: classes that begin with ``fig``, and colours."""
-    return _asset("figures.css")
-
-
 def render(summary: Summary) -> str:
     """Return the report as HTML text.
 
@@ -36,7 +21,7 @@ def render(summary: Summary) -> str:
     summary : Summary
         What it shows.
     """
-    style = f"{figure_style()}{_asset('report.css')}"
+    style = _asset("figures.css") + _asset("report.css")
     script = _asset("report.js")
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
@@ -49,8 +34,8 @@ def render(summary: Summary) -> str:
         policy=policy,
         style=style,
         script=script,
-        score_figure=score_figure(summary),
-        map_figure=map_figure(summary),
+        score_figure=draw_scores(summary.scores),
+        map_figure=draw_map(summary.map, summary.scores.n_flagged, summary.n_rows),
         data=script_data(_for_script(summary)),
     )
     return page

@@ -1,6 +1,7 @@
 """Read a file or frame, decide what each column is, and turn the table into a finite matrix."""
 
 from metaod.tables._encoders import SURPRISAL_UNIT
+from metaod.tables._file_kinds import READ_ENDINGS
 from metaod.tables._original import Original
 from metaod.tables._preparation import NothingToScore, Preparation, prepare
 from metaod.tables._read_rows import ReadRows
@@ -20,6 +21,7 @@ from metaod.tables.examples import load_example
 from metaod.tables.readers._source import check_plain_file
 
 __all__ = [
+    "READ_ENDINGS",
     "ROLE_NAMES",
     "SURPRISAL_UNIT",
     "ColumnRecord",

@@ -70,6 +70,10 @@ _BINARY = _Unsupported(
 )
 
 
+READ_ENDINGS = frozenset(ending for reader in READERS for ending in reader.endings)
+"""Endings of the files that can be read; any of them may be followed by .gz."""
+
+
 def choose_reader(source: Source) -> Reader:
     """Choose the reader of a file; refuse a file that is not what its name says."""
     head = source.head(2**16)  # comments at the top of ARFF files are long

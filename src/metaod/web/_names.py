@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 MARKS_FILE = "marks.csv"  # the answers of a review, in the folder of the table
 
+# those of metaod.tables.READ_ENDINGS, which would load pandas into the server
 _TEXTS = {".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data", ".arff", ".gz"}
 _OTHERS = {".parquet", ".pq", ".xlsx", ".xlsm", ".mat", ".h5", ".hdf5", ".npy", ".npz"}
 _LONGEST_NAME = 120  # characters
