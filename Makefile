@@ -114,4 +114,4 @@ constraints:
 	mv constraints.new constraints.txt && rm -rf .venv-newest
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov demo-output site
+	rm -rf $(VENV) .venv-oldest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov demo-output site jupyter_execute
