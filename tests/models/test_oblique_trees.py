@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from plain_oblique import path_lengths
 
 from metaod.models._draws import below, draw_first, normal, put_back, seed_tree, uniform
+from metaod.models._hyperplanes import _sort
 from metaod.models._oblique_trees import add_path_lengths, grow_trees, n_bytes
 
 _RNG = np.random.default_rng(0)
@@ -40,14 +43,14 @@ def test_path_lengths_are_those_of_a_plain_rendition(name, n_dims, n_trials, dep
     rows = np.vstack([X, X[:5] * 1.7 + 0.013, X[:5] * 31.3 + 0.7])
     # a row of a lattice that is not in the sample may lie on a threshold, where rounding decides
     n_samples = len(X) if name == "tied" else 32
-    given = {
+    parameters = {
         "n_dims": min(n_dims, X.shape[1]),
         "n_trials": n_trials,
         "n_samples": n_samples,
         "depth": depth,
     }
-    expected = path_lengths(X, rows, seed=3, trees=range(6), **given)
-    actual = summed(X, rows, **given)
+    expected = path_lengths(X, rows, seed=3, trees=range(6), **parameters)
+    actual = summed(X, rows, **parameters)
     np.testing.assert_allclose(actual, expected, atol=1e-9)
 
 
@@ -106,6 +109,17 @@ def test_trees_are_the_same_on_every_machine():
 def test_memory_is_foreseen():
     trees = grow_trees(TABLES["plain"], 0, 0, 3, 2, 5, 50, 99)
     assert sum(part.nbytes for part in trees) <= n_bytes(3, 2, 50)
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20),
+    st.lists(st.floats(-1e-3, 1e-3), max_size=400),
+)
+def test_values_are_sorted_also_if_most_are_in_one_bin(spread, crowded):
+    values = np.array(spread + crowded)
+    ordered = np.empty(len(values))
+    _sort(values, ordered, np.empty(len(values) + 1, np.int32))
+    np.testing.assert_array_equal(ordered, np.sort(values))
 
 
 def test_draws_have_their_distributions():

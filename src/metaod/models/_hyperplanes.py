@@ -1,4 +1,8 @@
-"""The hyperplane that splits a node of an oblique isolation tree."""
+"""The hyperplane that splits a node of an oblique isolation tree.
+
+The compiled functions loop and neither allocate nor assign slices, because numba takes three times
+as long to compile those: the first run waits for it.
+"""
 
 from typing import Any, NamedTuple
 
@@ -10,8 +14,10 @@ from metaod.models._draws import below, normal, uniform
 # a gain must be larger by this much, so rounding does not decide between ties: the first wins
 _MARGIN = 1e-7
 
-# more values than this in one bin are sorted faster by a quicksort than by insertion
+# values in one bin for which insertion begins at a larger distance, as in Shell's sort; each
+# distance is about a third of the last
 _CROWD = 100
+_FURTHEST = 1093
 
 
 class ColumnStats(NamedTuple):
@@ -21,7 +27,7 @@ class ColumnStats(NamedTuple):
     seen: Any  # the last node in which a column was measured
     lows: Any
     highs: Any
-    spreads: Any
+    spreads: Any  # empty if they are not needed
     grains: Any  # widest range that counts as constant
 
 
@@ -37,7 +43,7 @@ class Buffers(NamedTuple):
 
 
 @njit(cache=True)
-def _measure(values: Any, rows: Any, column: int, stats: Any, with_spread: bool) -> None:
+def _measure(values: Any, rows: Any, column: int, stats: Any) -> None:
     """Write the range and the standard deviation of a column in the node."""
     origin = low = high = values[rows[0]]
     for row in rows:
@@ -46,7 +52,7 @@ def _measure(values: Any, rows: Any, column: int, stats: Any, with_spread: bool)
     stats.lows[column] = low
     stats.highs[column] = high
     width = high - low
-    if with_spread and width > stats.grains[column]:
+    if len(stats.spreads) > 0 and width > stats.grains[column]:
         # in units of the range, so squares do not overflow
         total = squares = 0.0
         for row in rows:
@@ -59,8 +65,7 @@ def _measure(values: Any, rows: Any, column: int, stats: Any, with_spread: bool)
 
 @njit(cache=True)
 def _draw_columns(
-    state: Any, sample: Any, rows: Any, node: int, n_constant: int, n_dims: int, with_spread: bool,
-    stats: Any,
+    state: Any, sample: Any, rows: Any, node: int, n_constant: int, n_dims: int, stats: Any,
 ) -> Any:  # fmt: skip
     """Draw columns to the positions after the first ``n_constant``, which are constant.
 
@@ -75,7 +80,7 @@ def _draw_columns(
         column = columns[position]
         if stats.seen[column] != node:
             stats.seen[column] = node
-            _measure(sample[column], rows, column, stats, with_spread)
+            _measure(sample[column], rows, column, stats)
         columns[position] = columns[free]
         if stats.highs[column] - stats.lows[column] > stats.grains[column]:
             columns[free] = column
@@ -90,7 +95,8 @@ def _draw_columns(
 @njit(cache=True)
 def project(sample: Any, rows: Any, columns: Any, weights: Any, projected: Any) -> None:
     """Write weighted sums of some columns; each column is one row of ``sample``."""
-    projected[: len(rows)] = 0.0
+    for i in range(len(rows)):
+        projected[i] = 0.0
     for d in range(len(columns)):
         values = sample[columns[d]]
         weight = weights[d]
@@ -109,9 +115,7 @@ def best_hyperplane(
     n_dims = len(plane_columns)
     weights = buffers.weights
     for _ in range(n_trials):
-        n_constant, drawn = _draw_columns(
-            state, sample, rows, node, n_constant, n_dims, True, stats
-        )
+        n_constant, drawn = _draw_columns(state, sample, rows, node, n_constant, n_dims, stats)
         chosen = stats.columns[n_constant : n_constant + drawn]
         for d in range(drawn):
             weights[d] = uniform(state, -1.0, 1.0) / stats.spreads[chosen[d]]
@@ -126,9 +130,10 @@ def best_hyperplane(
             if threshold <= low:
                 threshold = high
             reach = tried[-1] - tried[0]
-            plane_columns[:drawn] = chosen
-            plane_weights[:drawn] = weights[:drawn]
-            plane_weights[drawn:] = 0.0
+            for d in range(n_dims):
+                if d < drawn:
+                    plane_columns[d] = chosen[d]
+                plane_weights[d] = weights[d] if d < drawn else 0.0
     return threshold, reach, n_constant
 
 
@@ -139,7 +144,7 @@ def random_hyperplane(
 ) -> Any:  # fmt: skip
     """Return the extended isolation forest's split, which has no acceptable range."""
     n_constant, drawn = _draw_columns(
-        state, sample, rows, node, n_constant, len(plane_columns), False, stats
+        state, sample, rows, node, n_constant, len(plane_columns), stats
     )
     threshold = 0.0 if drawn > 0 else np.inf
     for d in range(drawn):
@@ -155,38 +160,40 @@ def random_hyperplane(
 def _sort(values: Any, ordered: Any, bins: Any) -> None:
     """Sort a few hundred values into bins of the range, then by insertion.
 
-    This is four times faster than a quicksort, which is used if a bin gets many values.
+    This is four times faster than a quicksort. If a bin gets many values, Shell's sort finishes.
     """
     count = len(values)
     low = high = values[0]
     for value in values:
         low = min(low, value)
         high = max(high, value)
-    ordered[:] = values
     if not high > low:
+        for i in range(count):
+            ordered[i] = values[i]
         return
     factor = (count - 1) / (high - low)
-    bins[: count + 1] = 0
+    for i in range(count + 1):
+        bins[i] = 0
     for value in values:
         bins[int((value - low) * factor) + 1] += 1
-    crowd = 0
+    distance = 1
     for i in range(1, count + 1):
-        crowd = max(crowd, bins[i])
+        if bins[i] > _CROWD:
+            distance = _FURTHEST
         bins[i] += bins[i - 1]
-    if crowd > _CROWD:
-        ordered.sort()
-        return
     for value in values:
         position = int((value - low) * factor)
         ordered[bins[position]] = value
         bins[position] += 1
-    for i in range(1, count):
-        value = ordered[i]
-        j = i - 1
-        while j >= 0 and ordered[j] > value:
-            ordered[j + 1] = ordered[j]
-            j -= 1
-        ordered[j + 1] = value
+    while distance > 0:
+        for i in range(distance, count):
+            value = ordered[i]
+            j = i - distance
+            while j >= 0 and ordered[j] > value:
+                ordered[j + distance] = ordered[j]
+                j -= distance
+            ordered[j + distance] = value
+        distance //= 3
 
 
 @njit(cache=True)
@@ -196,7 +203,10 @@ def _best_split(ordered: Any, reciprocals: Any, sums: Any) -> Any:
     The gain is ``(sd - (sd of the left + sd of the right) / 2) / sd``, or -inf if all are equal.
     """
     count = len(ordered)
-    mean = ordered.mean()
+    mean = 0.0
+    for value in ordered:
+        mean += value
+    mean /= count
     total = squares = 0.0
     for i in range(count):
         value = ordered[i] - mean

@@ -57,7 +57,6 @@ def n_bytes(n_trees: int, n_dims: int, n_samples: int) -> int:
     return n_trees * (20 * n_nodes + 12 * n_dims * (n_nodes // 2))
 
 
-@njit(cache=True)
 def _n_nodes(n_samples: int) -> int:
     # as in a complete tree of the depth that isolates a row on average, whose sides may be empty; a
     # tree of any depth without empty sides has no more
@@ -78,35 +77,48 @@ def _split(rows: Any, projected: Any, threshold: float, spare: Any) -> int:
         spare[right] = row
         right += above
         left += not above
-    rows[left:] = spare[:right]
+    for i in range(right):
+        rows[left + i] = spare[i]
     return left
 
 
 @njit(cache=True)
+def _draw_sample(
+    X: Any, seed: int, kind: int, tree: int, state: Any, all_rows: Any, swapped: Any, sample: Any
+) -> None:
+    """Start a tree's stream of random numbers and write its rows as columns of ``sample``."""
+    n_columns, n_samples = sample.shape
+    seed_tree(state, seed, kind, tree)
+    if n_samples < len(all_rows):
+        draw_first(state, all_rows, n_samples, swapped)
+    for i in range(n_samples):
+        for column in range(n_columns):
+            sample[column, i] = X[all_rows[i], column]
+    if n_samples < len(all_rows):
+        put_back(all_rows, n_samples, swapped)
+
+
+@njit(cache=True)
 def _grow(
-    sample: Any, grains: Any, n_trials: int, depth: int, state: Any, lengths_of: Any, rows: Any,
-    tree: Any,
+    sample: Any, n_trials: int, depth: int, state: Any, lengths_of: Any, rows: Any, spare: Any,
+    stats: Any, buffers: Any, stack: Any, children: Any, values: Any, ranges: Any, columns: Any,
+    weights: Any,
 ) -> None:  # fmt: skip
     """Grow one tree depth first; each column is one row of ``sample``."""
-    children, values, ranges, columns, weights = tree
-    n_columns, n_samples = sample.shape
-    lows, highs, spreads = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
-    stats = ColumnStats(np.arange(n_columns), np.full(n_columns, -1), lows, highs, spreads, grains)
-    buffers = Buffers(
-        np.empty(n_samples),
-        np.empty(n_samples),
-        np.empty(n_samples + 1, np.int32),
-        1.0 / np.maximum(np.arange(n_samples + 1), 1),
-        np.empty((3, n_samples)),
-        np.empty(columns.shape[1]),
-    )
-    projected = buffers.projected
-    spare = np.empty(n_samples, rows.dtype)
+    for i in range(len(rows)):
+        rows[i] = i
+    for column in range(len(stats.columns)):
+        stats.columns[column] = column
+        stats.seen[column] = -1
     smallest = 2 if n_trials > 0 else 1
-    stack = [(0, 0, n_samples, 0, 0)]
-    n_nodes = 1
-    while len(stack) > 0:
-        node, start, end, level, n_constant = stack.pop()
+    for field in range(5):
+        stack[0, field] = 0
+    stack[0, 2] = len(rows)
+    n_stacked = n_nodes = 1
+    while n_stacked > 0:
+        n_stacked -= 1
+        top = stack[n_stacked]
+        node, start, end, level, n_constant = top[0], top[1], top[2], top[3], top[4]
         inside = rows[start:end]
         # half of the left child's number counts the splits
         split = n_nodes // 2
@@ -124,16 +136,21 @@ def _grow(
         if threshold == np.inf:
             values[node] = lengths_of[len(inside)]
             continue
-        project(sample, inside, columns[split], weights[split], projected)
-        middle = start + _split(inside, projected, threshold, spare)
+        project(sample, inside, columns[split], weights[split], buffers.projected)
+        middle = start + _split(inside, buffers.projected, threshold, spare)
         children[node] = n_nodes
         values[node] = threshold
-        stack.append((n_nodes + 1, middle, end, level + 1, n_constant))
-        stack.append((n_nodes, start, middle, level + 1, n_constant))
+        for side in range(2):
+            entry = stack[n_stacked + side]
+            entry[0] = n_nodes + 1 - side  # the left child is on top
+            entry[1] = start if side else middle
+            entry[2] = middle if side else end
+            entry[3] = level + 1
+            entry[4] = n_constant
+        n_stacked += 2
         n_nodes += 2
 
 
-@njit(cache=True)
 def grow_trees(
     X: Floats, seed: int, first: int, last: int, n_dims: int, n_trials: int, n_samples: int,
     depth: int,
@@ -153,55 +170,60 @@ def grow_trees(
         np.zeros((n_trees, n_nodes // 2, n_dims), np.int32),
         np.zeros((n_trees, n_nodes // 2, n_dims)),
     )
-    lengths_of = np.empty(n_samples + 1)
-    for count in range(n_samples + 1):
-        lengths_of[count] = average_path_length(count)
-    grains = np.empty(n_columns)
-    for column in range(n_columns):
-        width = X[:, column].max() - X[:, column].min()
-        grains[column] = max(_ROUNDING * width, _TINY)
-    all_rows = np.arange(n_rows)
-    swapped = np.empty(n_samples, np.int64)
-    sample = np.empty((n_columns, n_samples))
-    rows = np.empty(n_samples, np.int32)
-    state = np.empty(1, np.uint64)
-    for t in range(first, last):
-        seed_tree(state, seed, (n_trials << 32) + n_dims, t)
-        if n_samples < n_rows:
-            draw_first(state, all_rows, n_samples, swapped)
-        for i in range(n_samples):
-            rows[i] = i
-            sample[:, i] = X[all_rows[i]]
-        if n_samples < n_rows:
-            put_back(all_rows, n_samples, swapped)
-        i = t - first
-        tree = (
-            trees.children[i], trees.values[i], trees.ranges[i], trees.columns[i], trees.weights[i]
+    with np.errstate(over="ignore"):
+        widths = X.max(axis=0) - X.min(axis=0)
+    stats = ColumnStats(
+        np.empty(n_columns, np.int32),
+        np.empty(n_columns, np.int64),
+        np.empty(n_columns),
+        np.empty(n_columns),
+        np.empty(n_columns if n_trials > 0 else 0),
+        np.maximum(_ROUNDING * widths, _TINY),
+    )
+    buffers = Buffers(
+        np.empty(n_samples),
+        np.empty(n_samples),
+        np.empty(n_samples + 1, np.int32),
+        1.0 / np.maximum(np.arange(n_samples + 1), 1),
+        np.empty((3, n_samples)),
+        np.empty(n_dims),
+    )
+    lengths_of = np.array([average_path_length(count) for count in range(n_samples + 1)])
+    rows, spare = np.empty((2, n_samples), np.int32)
+    all_rows, swapped = np.arange(n_rows), np.empty(n_samples, np.int64)
+    stack = np.empty((depth + 2, 5), np.int64)
+    sample, state = np.empty((n_columns, n_samples)), np.empty(1, np.uint64)
+    kind = (n_trials << 32) + n_dims
+    for t in range(n_trees):
+        _draw_sample(X, seed, kind, first + t, state, all_rows, swapped, sample)
+        _grow(
+            sample, n_trials, depth, state, lengths_of, rows, spare, stats, buffers, stack,
+            *(part[t] for part in trees),
         )  # fmt: skip
-        _grow(sample, grains, n_trials, depth, state, lengths_of, rows, tree)
     return trees
 
 
 @njit(cache=True)
-def add_path_lengths(X: Floats, trees: ObliqueTrees, sums: Floats) -> None:
-    """Add each row's path lengths in the trees to ``sums``, tree by tree."""
-    n_rows, n_columns = X.shape
-    size = min(_BLOCK, n_rows)
-    block = np.empty((n_columns, size))
-    rows, spare = np.empty(size, np.int32), np.empty(size, np.int32)
-    projected = np.empty(size)
+def _add_path_lengths(
+    X: Any, trees: Any, block: Any, rows: Any, spare: Any, projected: Any, stack: Any, sums: Any
+) -> None:
+    n_columns, size = block.shape
     # all rows of a block pass a node before the next node: faster than row by row, where a step
     # waits for the previous one
-    for begin in range(0, n_rows, size):
-        count = min(size, n_rows - begin)
+    for begin in range(0, len(X), size):
+        count = min(size, len(X) - begin)
         for i in range(count):
-            block[:, i] = X[begin + i]
+            for c in range(n_columns):
+                block[c, i] = X[begin + i, c]
         for t in range(len(trees.children)):
             for i in range(count):
                 rows[i] = i
-            stack = [(0, 0, count)]
-            while len(stack) > 0:
-                node, start, end = stack.pop()
+            stack[0, 0] = stack[0, 1] = 0
+            stack[0, 2] = count
+            n_stacked = 1
+            while n_stacked > 0:
+                n_stacked -= 1
+                node, start, end = stack[n_stacked, 0], stack[n_stacked, 1], stack[n_stacked, 2]
                 inside = rows[start:end]
                 child = trees.children[t, node]
                 value = trees.values[t, node]
@@ -216,7 +238,21 @@ def add_path_lengths(X: Floats, trees: ObliqueTrees, sums: Floats) -> None:
                     beyond = projected[i] - value
                     sums[begin + inside[i]] += -reach <= beyond < reach
                 middle = start + _split(inside, projected, value, spare)
-                if middle < end:
-                    stack.append((child + 1, middle, end))
-                if middle > start:
-                    stack.append((child, start, middle))
+                for side in range(2):
+                    first, last = (start, middle) if side else (middle, end)
+                    if first < last:
+                        entry = stack[n_stacked]
+                        entry[0], entry[1], entry[2] = child + 1 - side, first, last
+                        n_stacked += 1
+
+
+def add_path_lengths(X: Floats, trees: ObliqueTrees, sums: Floats) -> None:
+    """Add each row's path lengths in the trees to ``sums``, tree by tree."""
+    n_columns = X.shape[1]
+    size = max(min(_BLOCK, len(X)), 1)
+    rows, spare = np.empty((2, size), np.int32)
+    # depth first: no more nodes wait than one for each level of the deepest tree
+    stack = np.empty((trees.children.shape[1] + 1, 3), np.int64)
+    _add_path_lengths(
+        X, trees, np.empty((n_columns, size)), rows, spare, np.empty(size), stack, sums
+    )
