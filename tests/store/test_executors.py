@@ -20,6 +20,23 @@ def test_the_contract(name):
         list(executor.run(divide, [1, 0]))
 
 
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_tasks_are_taken_when_there_is_room(name):
+    taken = 0
+
+    def tasks():
+        nonlocal taken
+        for number in range(1, 200):
+            taken += 1
+            yield number
+
+    results = make_executor(2, name).run(divide, tasks())
+    for done in range(1, 10):
+        next(results)
+        assert taken <= done + 20
+    results.close()
+
+
 def test_the_number_of_jobs_decides_where_no_name_is_given():
     assert isinstance(make_executor(), SerialExecutor)
     assert isinstance(make_executor(-1), JoblibExecutor)

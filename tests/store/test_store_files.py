@@ -227,7 +227,7 @@ def test_a_newer_store_is_refused(tmp_path):
     filled_store(path).close()
     set_version(path, "12")
     before = listing(tmp_path)
-    with pytest.raises(UserError, match="schema version 12, newer than version 2 of this package"):
+    with pytest.raises(UserError, match="schema version 12, newer than version 3 of this package"):
         Store(path)
     assert listing(tmp_path) == before
 
@@ -282,14 +282,14 @@ def test_migrations_run_in_order(tmp_path, monkeypatch):
     path = tmp_path / "a.db"
     filled_store(path).close()
     steps = []
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 4)
-    for version in (2, 3):
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 5)
+    for version in (3, 4):
         monkeypatch.setitem(
             schema.MIGRATIONS, version, lambda _, version=version: steps.append(version)
         )
     with Store(path) as store:
-        assert summarise(store)["schema_version"] == 4
-    assert steps == [2, 3]
+        assert summarise(store)["schema_version"] == 5
+    assert steps == [3, 4]
 
 
 def test_a_store_of_version_1_gets_tables_for_relatives(tmp_path):
@@ -300,10 +300,12 @@ def test_a_store_of_version_1_gets_tables_for_relatives(tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DROP TABLE sketches")
         connection.execute("DROP TABLE joined_origins")
+        connection.execute("DROP TABLE reference_sums")
     with Store(path) as store:
         assert content(store) == expected
         assert store.sketches() == {}
         assert store.joined_origins() == {}
+        assert store.datasets_with_sums() == []
 
 
 # full, read-only, locked

@@ -142,7 +142,7 @@ def build(
             on_task=progress.on_task,
         )
     states = ", ".join(f"{count} {state.value}" for state, count in report.states.items())
-    done = f"{counted(len(report.plan.tasks), 'dataset')} done in {report.seconds:.0f} s"
+    done = f"{counted(report.plan.n_unfinished, 'dataset')} done in {report.seconds:.0f} s"
     console().print(done + (f": {states}" if states else ""))
 
 
@@ -165,15 +165,18 @@ class _BuildProgress:
             message(note)
         for name, other in plan.duplicates:
             message(f"{name} has the same content as {other} and is left out")
-        finished = len(plan.datasets) - self._n_tasks
-        message(f"{counted(self._n_tasks, 'dataset')} to evaluate, {finished} finished before")
+        unfinished = plan.n_unfinished
+        finished = len(plan.datasets) - unfinished
+        slices = f", in {self._n_tasks} tasks" if self._n_tasks > unfinished else ""
+        text = f"{counted(unfinished, 'dataset')} to evaluate{slices}, {finished} finished before"
+        message(text)
         self._line.update("evaluating the first dataset")
 
     def on_task(self, result: "TaskResult") -> None:
         """Show that a dataset is finished and stored."""
         self._n_done += 1
         self._spent += result.task.cost
-        name = result.task.entry.full_name
+        name = " ".join(filter(None, (result.task.entry.full_name, result.task.slice)))
         self._line.update(f"{self._n_done}/{self._n_tasks} {name}", self._spent / self._cost)
 
 

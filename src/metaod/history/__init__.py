@@ -8,10 +8,21 @@ from metaod.history._datasets import (
     iter_folder,
     read_labelled,
 )
-from metaod.history._evaluation import ENGINE_VERSION, Evaluation, evaluate_models
+from metaod.history._evaluation import (
+    ENGINE_VERSION,
+    Evaluation,
+    evaluate_models,
+    evaluation_of,
+)
 from metaod.history._fingerprint import FINGERPRINT_FORMAT, fingerprint
 from metaod.history._metrics import MEASURES, Measures, average_precision, measure, round_scores
-from metaod.history._references import FIXED_REFERENCES, Reference, mega_ensemble
+from metaod.history._references import (
+    FIXED_REFERENCES,
+    Reference,
+    ReferenceScores,
+    ReferenceSum,
+    mega_ensemble,
+)
 from metaod.history._relatives import (
     Relation,
     compare_sketches,
@@ -55,6 +66,8 @@ __all__ = [
     "LabelledDataset",
     "Measures",
     "Reference",
+    "ReferenceScores",
+    "ReferenceSum",
     "Relation",
     "Sketch",
     "TrainingData",
@@ -62,6 +75,7 @@ __all__ = [
     "compare_sketches",
     "default_cache_dir",
     "evaluate_models",
+    "evaluation_of",
     "final_origins",
     "find_artifact",
     "find_relatives",

@@ -87,6 +87,7 @@ def evaluate_models(
     mode: Mode | str = Mode.FAST,
     budget: Budget | None = None,
     references: Sequence[Reference] = (),
+    sums: ReferenceScores | None = None,
     keep: Callable[[Scored], None] | None = None,
     fixed: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[Evaluation]:
@@ -108,6 +109,8 @@ def evaluate_models(
         The time and memory that one cell may take.
     references : sequence of Reference, optional
         Reference models, evaluated from the same scores.
+    sums : ReferenceScores, optional
+        Gets the scores of its members, for references that are summed over several calls.
     keep : callable, optional
         Called with each model's scores before they are dropped.
     fixed : ndarray of bool, optional
@@ -125,15 +128,18 @@ def evaluate_models(
     candidates = [*wanted, *(item.spec for item in references)]
     averages = AverageScores(filter(is_average, candidates), trials)
     models = [spec for spec in wanted if not is_average(spec)]
-    everything = list(dict.fromkeys([*models, *others.members, *sorted(averages.members)]))
+    sums = sums or ReferenceScores((), trials)
+    members = [*others.members, *sums.members, *sorted(averages.members)]
+    everything = list(dict.fromkeys([*models, *members]))
     limits = budget or Budget()
     for scored in score_models(X, everything, trials=trials, mode=mode, budget=limits, fixed=fixed):
         others.add(scored)
+        sums.add(scored)
         averages.add(scored)
         if scored.spec in wanted:
             if keep is not None:
                 keep(scored)
-            yield _evaluate(scored, labels, mode, seeded=scored.spec.is_random)
+            yield evaluation_of(scored, labels, mode, seeded=scored.spec.is_random)
     combined = chain(
         ((scored, reference.is_random) for reference, scored in others.scored()),
         ((scored, scored.spec.is_random) for scored in averages.scored()),
@@ -141,10 +147,13 @@ def evaluate_models(
     for scored, seeded in combined:
         if keep is not None:
             keep(scored)
-        yield _evaluate(scored, labels, mode, seeded=seeded)
+        yield evaluation_of(scored, labels, mode, seeded=seeded)
 
 
-def _evaluate(scored: Scored, y: npt.NDArray[np.int8], mode: Mode, *, seeded: bool) -> Evaluation:
+def evaluation_of(
+    scored: Scored, y: npt.NDArray[np.int8], mode: Mode, *, seeded: bool
+) -> Evaluation:
+    """Measure a model's scores in one trial against the labels."""
     measures = {}
     if scored.state == CellState.OK and scored.scores is not None:
         measures = measure(y, scored.scores)._asdict()

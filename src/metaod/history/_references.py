@@ -1,12 +1,20 @@
 """Reference models and averages: their scores, computed from the scores of their members.
 
 Reference models are compared with picks, and never picked. Their members' scores are summed as
-they come; those of averages are kept, because a few members form hundreds of averages.
+they come, also over slices of the members; those of averages are kept, because a few members form
+hundreds of averages.
 """
 
+import io
+import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
 
 from metaod.models import (
     CellState,
@@ -66,12 +74,107 @@ def standardise(scores: Scores) -> Scores:
     return ScoreScale.of(scores, where="scores").standardised(scores)
 
 
+def _bits(n_rows: int) -> int:
+    # a standardised score is at most sqrt(n_rows), and 4096 of them fit 62 bits
+    return 50 - math.ceil(math.log2(n_rows) / 2)
+
+
 @dataclass
-class _Sum:
-    fixed: Scores | None = None
-    by_trial: dict[int, Scores] = field(default_factory=dict)
+class ReferenceSum:
+    """The sum of the standardised scores of some members of a reference, by trial.
+
+    Scores are added as whole multiples of a small unit, because sums of integers do not depend on
+    their order: a sum over slices of the members is the sum over all of them, bit for bit.
+    """
+
+    members: list[ModelSpec] = field(default_factory=list)
+    fixed: npt.NDArray[np.int64] | None = None
+    by_trial: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)
     missing: list[Scored] = field(default_factory=list)
     seconds: float = 0.0
+
+    def add(self, scored: Scored, units: npt.NDArray[np.int64] | None) -> None:
+        """Add one member's scores in one trial, or that it has none."""
+        if scored.trial == 0:
+            self.members.append(scored.spec)
+            self.seconds += scored.seconds
+        if units is None:
+            self.missing.append(scored)
+        elif scored.spec.is_random:
+            self._add_trial(scored.trial, units)
+        else:
+            self.fixed = units if self.fixed is None else self.fixed + units
+
+    def _add_trial(self, trial: int, units: npt.NDArray[np.int64]) -> None:
+        before = self.by_trial.get(trial)
+        self.by_trial[trial] = units if before is None else before + units
+
+    def add_sum(self, other: "ReferenceSum") -> None:
+        """Add the sum over other members."""
+        self.members += other.members
+        self.seconds += other.seconds
+        self.missing += other.missing
+        if other.fixed is not None:
+            self.fixed = other.fixed if self.fixed is None else self.fixed + other.fixed
+        for trial, units in other.by_trial.items():
+            self._add_trial(trial, units)
+
+    def finish(self, reference: Reference, trial: int) -> Scored:
+        """Return the reference's scores, after all members were added."""
+        position = {member: k for k, member in enumerate(reference.members)}
+        lost = [item for item in self.missing if not item.spec.is_random or item.trial == trial]
+        lost.sort(key=lambda item: position[item.spec])
+        parts = [part for part in (self.fixed, self.by_trial.get(trial)) if part is not None]
+        spec, seconds = reference.spec, self.seconds
+        if not parts or (lost and reference.all_needed):
+            first = lost[0]
+            alone = len(reference.members) == 1
+            reason = first.reason if alone else f"{first.spec}: {first.reason}"
+            return Scored(spec, trial, first.state, None, seconds, reason)
+        reason = f"without {len(lost)} of {len(reference.members)} models" if lost else ""
+        total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        # the sum ranks as the mean does; dividing keeps the size of a standardised score
+        present = len(reference.members) - len(lost)
+        scores = np.ldexp(total.astype(np.float64), -_bits(len(total))) / present
+        return Scored(spec, trial, CellState.OK, scores, seconds, reason)
+
+    def to_bytes(self) -> bytes:
+        """Return the sum as an NPZ file."""
+        facts = {
+            "members": [member.id for member in self.members],
+            "missing": [
+                (item.spec.id, item.trial, item.state.value, item.reason) for item in self.missing
+            ],
+            "seconds": self.seconds,
+        }
+        trials = sorted(self.by_trial)
+        arrays = [self.by_trial[trial] for trial in trials]
+        file = io.BytesIO()
+        np.savez_compressed(
+            file,
+            facts=np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8),
+            trials=np.array(trials, dtype=np.int64),
+            sums=np.array(arrays, dtype=np.int64),
+            fixed=np.array([] if self.fixed is None else self.fixed, dtype=np.int64),
+        )
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read what :meth:`to_bytes` wrote."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            facts = json.loads(file["facts"].tobytes())
+            fixed = file["fixed"]
+            return cls(
+                [ModelSpec.parse(member) for member in facts["members"]],
+                fixed if len(fixed) else None,
+                dict(zip(file["trials"].tolist(), file["sums"], strict=True)),
+                [
+                    Scored(ModelSpec.parse(model), trial, CellState(state), reason=reason)
+                    for model, trial, state, reason in facts["missing"]
+                ],
+                facts["seconds"],
+            )
 
 
 class ReferenceScores:
@@ -80,7 +183,7 @@ class ReferenceScores:
     def __init__(self, references: Sequence[Reference], trials: int) -> None:
         self._references = tuple(references)
         self._trials = trials
-        self._sums = [_Sum() for _ in self._references]
+        self.sums = [ReferenceSum() for _ in self._references]
         self._positions: dict[ModelSpec, list[int]] = {}
         for position, reference in enumerate(self._references):
             for member in reference.members:
@@ -95,41 +198,18 @@ class ReferenceScores:
         positions = self._positions.get(scored.spec, ())
         if not positions:
             return
-        standard = None
+        units = None
         if scored.state == CellState.OK and scored.scores is not None:
             standard = standardise(scored.scores)
+            units = np.rint(np.ldexp(standard, _bits(len(standard)))).astype(np.int64)
         for position in positions:
-            sums = self._sums[position]
-            if scored.trial == 0:
-                sums.seconds += scored.seconds
-            if standard is None:
-                sums.missing.append(scored)
-                continue
-            if scored.spec.is_random:
-                before = sums.by_trial.get(scored.trial)
-                sums.by_trial[scored.trial] = standard if before is None else before + standard
-            else:
-                sums.fixed = standard if sums.fixed is None else sums.fixed + standard
+            self.sums[position].add(scored, units)
 
     def scored(self) -> Iterator[tuple[Reference, Scored]]:
         """Yield the references' scores, after all members were added."""
-        for reference, sums in zip(self._references, self._sums, strict=True):
+        for reference, sums in zip(self._references, self.sums, strict=True):
             for trial in range(self._trials if reference.is_random else 1):
-                yield reference, _finish(reference, sums, trial)
-
-
-def _finish(reference: Reference, sums: _Sum, trial: int) -> Scored:
-    lost = [item for item in sums.missing if not item.spec.is_random or item.trial == trial]
-    parts = [part for part in (sums.fixed, sums.by_trial.get(trial)) if part is not None]
-    if not parts or (lost and reference.all_needed):
-        first = lost[0]
-        reason = first.reason if len(reference.members) == 1 else f"{first.spec}: {first.reason}"
-        return Scored(reference.spec, trial, first.state, None, sums.seconds, reason)
-    reason = f"without {len(lost)} of {len(reference.members)} models" if lost else ""
-    total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-    # the sum ranks as the mean does; dividing keeps the size of a standardised score
-    present = len(reference.members) - len(lost)
-    return Scored(reference.spec, trial, CellState.OK, total / present, sums.seconds, reason)
+                yield reference, sums.finish(reference, trial)
 
 
 class AverageScores:

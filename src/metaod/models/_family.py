@@ -75,6 +75,8 @@ class Family:
         The family's models in the extended space.
     shared_scorer : SharedScorer or None
         Scores many models of the family from one computation; without one, each model is fitted.
+    separable : tuple of str
+        Hyperparameters by whose values the shared scorer's work falls into parts of its own.
     cost : CostLaw or None
         Time and memory of a fit; not needed if ``costs.json`` has a law for the name.
     """
@@ -88,6 +90,7 @@ class Family:
     builtin: bool = False
     extended: Sequence[Settings] = ()
     shared_scorer: "SharedScorer | None" = field(default=None, repr=False)
+    separable: tuple[str, ...] = ()
     cost: "CostLaw | None" = field(default=None, repr=False)
 
     @property

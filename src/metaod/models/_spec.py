@@ -65,6 +65,25 @@ class ModelSpec(ModelId):
         params = self.family.canonical_params(dict(self.params))
         return ModelSpec(self.detector, params, self.scaling)
 
+    @property
+    def work_unit(self) -> tuple[object, ...]:
+        """What names the computation that the model shares with others of its family.
+
+        Models of different units can be scored apart without repeating more than a scaling and a
+        neighbour search.
+
+        Examples
+        --------
+        >>> ModelSpec("OCSVM", {"kernel": "rbf", "nu": 0.5}).work_unit
+        ('OCSVM', 'zscore', 'rbf')
+        """
+        representative = self.equivalence
+        shared = None if self.detector == AVERAGE else self.family.shared_scorer
+        if shared is None or not shared.serves(representative):
+            return (self.detector, self.scaling, representative.id)
+        params = dict(representative.params)
+        return (self.detector, self.scaling, *map(params.get, self.family.separable))
+
     def why_not(self, n_rows: int, n_columns: int) -> str | None:
         """Return why the model does not apply to a table of that size; None if it does.
 

@@ -5,16 +5,42 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from metaod.errors import BadColumn, BadParameter
-from metaod.history import FIXED_REFERENCES, FolderEntry, Reference, mega_ensemble, sketch
+from metaod.history import (
+    FIXED_REFERENCES,
+    Evaluation,
+    FolderEntry,
+    Reference,
+    mega_ensemble,
+    sketch,
+)
 from metaod.metafeatures import schema
-from metaod.models import Budget, CellState, Mode, ModelSpec, candidate_averages, model_space
+from metaod.models import (
+    Budget,
+    CellState,
+    Mode,
+    ModelSpec,
+    Scored,
+    candidate_averages,
+    model_space,
+)
 from metaod.store._executors import Executor, SerialExecutor
 from metaod.store._queries import missing
 from metaod.store._records import DatasetRecord
 from metaod.store._relatives import Placed, place, write_placed
+from metaod.store._slices import Slicer
 from metaod.store._store import Store
-from metaod.store._tasks import BuildTask, ScoreCache, TaskResult, run_task
+from metaod.store._sums import SlicedReferences
+from metaod.store._tasks import (
+    BuildTask,
+    KeptScores,
+    ScoreCache,
+    TaskResult,
+    keep_scores,
+    run_task,
+)
 
 
 def _ignore(*_: object) -> None:
@@ -91,19 +117,26 @@ class BuildOptions:
 class Plan:
     """What a build will do.
 
-    `tasks` has one task for each dataset that lacks anything, the most costly first;
+    `tasks` has one task for each dataset or slice that lacks anything, the most costly first;
     `duplicates` has the names of datasets that are left out, each with its equal; `placed` has
-    all datasets with their origins, and notes about related ones.
+    all datasets with their origins, and notes about related ones; `stale` has datasets and
+    references whose sums over slices are of no use.
     """
 
     tasks: tuple[BuildTask, ...]
     placed: Placed
     duplicates: tuple[tuple[str, str], ...] = ()
+    stale: tuple[tuple[str, str], ...] = ()
 
     @property
     def datasets(self) -> tuple[DatasetRecord, ...]:
         """All datasets."""
         return self.placed.records
+
+    @property
+    def n_unfinished(self) -> int:
+        """Number of datasets that lack anything."""
+        return len({task.fingerprint for task in self.tasks})
 
     @property
     def cost(self) -> float:
@@ -142,9 +175,13 @@ def plan_build(
     wanted = {spec.id: options.trials if spec.is_random else 1 for spec in specs}
     wanted |= {item.spec.id: options.trials if item.is_random else 1 for item in references}
     keep = {model: wanted[model] for model in options.keep_scores}
+    sliced = SlicedReferences(store, references, options.trials, options.mode)
+    summed = sliced.stored()  # first: what is summed was written with what is evaluated
     lacking_trials = missing(store, found, wanted, options.mode, retry=options.retry)
     lacking_schemas = _lacking_schemas(store, found, options.schemas)
-    tasks = []
+    tasks: list[BuildTask] = []
+    stale: list[tuple[str, str]] = []
+    slicer = Slicer(specs, references, options.trials, options.budget)
     for fingerprint, (record, entry) in found.items():
         models, schemas = dict(lacking_trials.get(fingerprint, {})), lacking_schemas[fingerprint]
         for item in references:
@@ -154,24 +191,32 @@ def plan_build(
         unkept = cache.missing(fingerprint, keep) if cache is not None else set()
         if not models and not schemas and not unkept:
             continue
-        scored = {*models, *unkept}
-        task = BuildTask(
+        whole = BuildTask(
             entry,
             fingerprint,
-            tuple(spec for spec in specs if spec.id in scored),
-            tuple(item for item in references if item.spec.id in scored),
+            tuple(spec for spec in specs if spec.id in models or spec.id in unkept),
+            tuple(item for item in references if item.spec.id in models or item.spec.id in unkept),
             frozenset((model, trial) for model, trials in models.items() for trial in trials),
             schemas,
             options.trials,
             options.mode,
             options.budget,
             _cost(record),
-            scores_folder=None if cache is None else cache.folder,
-            keep=frozenset(unkept),
+            frozenset(unkept),
         )
-        tasks.append(task)
+        covered = summed.get(fingerprint, {})
+        again = {spec for spec in whole.specs if spec.id in models}
+        is_cut = len(slicer.of(record.n_rows, record.n_columns)) > 1
+        usable = {
+            model: members
+            for model, members in covered.items()
+            if is_cut and members and members.isdisjoint(again)
+        }
+        stale += [(fingerprint, model) for model in covered if model not in usable]
+        tasks += slicer.cut(whole, record.n_rows, record.n_columns, usable)
     tasks.sort(key=lambda task: (-task.cost, task.fingerprint))
-    return Plan(tuple(tasks), place(store, list(found.values())), tuple(duplicates))
+    placed = place(store, list(found.values()))
+    return Plan(tuple(tasks), placed, tuple(duplicates), tuple(stale))
 
 
 def build(
@@ -207,18 +252,47 @@ def build(
     executor = executor or SerialExecutor()
     start = time.perf_counter()
     states: Counter[CellState] = Counter()
+    cache = _score_cache(store, options)
     with store.writer_lock():
+        references = SlicedReferences(
+            store, options.reference_models(), options.trials, options.mode
+        )
+        for fingerprint in store.datasets_with_sums():
+            references.finish(fingerprint)
         plan = plan_build(store, entries, options, on_read=on_read)
         on_plan(plan)
         if plan.tasks:
             store.add_models(options.specs())
             store.add_models([item.spec for item in options.reference_models()], is_reference=True)
             write_placed(store, plan.placed)
-        for result in executor.run(run_task, plan.tasks):
-            store.record_task(result.task.fingerprint, result.evaluations, result.metafeatures)
-            states.update(evaluation.state for evaluation in result.evaluations)
+        for fingerprint, model in plan.stale:
+            references.drop(fingerprint, model)
+        for result in executor.run(run_task, iter(plan.tasks)):
+            states.update(item.state for item in _record(store, result, references, cache))
             on_task(result)
     return BuildReport(plan, states, time.perf_counter() - start)
+
+
+def _record(
+    store: Store, result: TaskResult, references: SlicedReferences, cache: ScoreCache | None
+) -> list[Evaluation]:
+    """Write a finished task, and the references that its slice completes."""
+    fingerprint = result.task.fingerprint
+    if cache is not None and result.kept:
+        keep_scores(cache.folder, fingerprint, result.kept)
+    store.record_task(fingerprint, result.evaluations, result.metafeatures, result.sums)
+    if not result.sums:
+        return list(result.evaluations)
+    kept: KeptScores = {}
+
+    def keep(scored: Scored) -> None:
+        if scored.spec.id in result.task.keep and scored.scores is not None:
+            kept[scored.spec.id, scored.trial] = scored.scores.astype(np.float32)
+
+    finished = references.finish(fingerprint, keep)
+    if cache is not None and kept:
+        keep_scores(cache.folder, fingerprint, kept)
+    return [*result.evaluations, *finished]
 
 
 def _lacking_schemas(

@@ -26,7 +26,8 @@ class Executor(Protocol):
     def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """Yield each result as soon as it is ready, in any order.
 
-        The function and its tasks can be pickled: they hold paths and specs, not tables. An
+        The function and its tasks can be pickled: they hold paths and specs, not tables. Tasks
+        are taken from the iterable when there is room for them, a few ahead of those that run. An
         exception of the function ends the run.
         """
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.history import FINGERPRINT_FORMAT, MEASURES, Evaluation, Sketch
+from metaod.history import ENGINE_VERSION, FINGERPRINT_FORMAT, MEASURES, Evaluation, Sketch
 from metaod.models import CellState, Mode, ModelSpec
 
 
@@ -217,6 +217,40 @@ def _standard_deviation(values: list[float], mean: float) -> float:
     if len(values) == 1:
         return math.nan
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class SumRecord:
+    """A reference's sum over one slice of its members, until all slices are finished.
+
+    Parameters
+    ----------
+    model : str
+        The reference's id.
+    mode : Mode
+        The mode of its members' scores.
+    slice : str
+        The slice's name.
+    n_members : int
+        Number of members in the sum.
+    trials : int
+        Trials of a random member.
+    labels : bytes
+        The dataset's labels, one byte a row; empty if the slice could not be computed.
+    content : bytes
+        The sum: :meth:`metaod.history.ReferenceSum.to_bytes`.
+    engine_version : str
+        Version of the package that computed it.
+    """
+
+    model: str
+    mode: Mode
+    slice: str
+    n_members: int
+    trials: int
+    labels: bytes = field(repr=False)
+    content: bytes = field(repr=False)
+    engine_version: str = ENGINE_VERSION
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, Table, and_, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Table, and_, bindparam, delete, func, insert, select, update
 
 from metaod.errors import UserError
 from metaod.history import MEASURES, Evaluation, Sketch
@@ -22,6 +22,7 @@ from metaod.store._records import (
     JoinedOrigin,
     MetaFeatureRecord,
     ModelRecord,
+    SumRecord,
     aggregate,
 )
 
@@ -258,6 +259,54 @@ def replace_metafeatures(
     ]
     _delete(connection, schema.metafeatures, rows)
     _insert(connection, schema.metafeatures, rows)
+
+
+def read_sums(connection: Connection, dataset: int) -> list[SumRecord]:
+    """Read the sums over one dataset's finished slices, ordered by mode, reference and slice."""
+    names = [item.name for item in fields(SumRecord)]
+    table = schema.reference_sums
+    columns = [schema.models.c.id if name == "model" else table.c[name] for name in names]
+    query = select(*columns).join_from(table, schema.models).where(table.c.dataset == dataset)
+    records = [
+        SumRecord(model, Mode(mode), *rest) for model, mode, *rest in connection.execute(query)
+    ]
+    return sorted(records, key=lambda item: (item.mode, item.model, item.slice))
+
+
+def count_summed(connection: Connection, dataset: int) -> dict[tuple[str, str], int]:
+    """Return the number of members in a dataset's sums, by mode and reference."""
+    table = schema.reference_sums
+    query = (
+        select(table.c.mode, schema.models.c.id, func.sum(table.c.n_members))
+        .join_from(table, schema.models)
+        .where(table.c.dataset == dataset)
+        .group_by(table.c.mode, schema.models.c.id)
+    )
+    return {(mode, model): int(count) for mode, model, count in connection.execute(query)}
+
+
+def replace_sums(
+    connection: Connection, dataset: int, records: Iterable[SumRecord], models: Mapping[str, int]
+) -> None:
+    """Write sums over those of the same slices."""
+    found = [
+        {item.name: getattr(record, item.name) for item in fields(SumRecord)}
+        | {"dataset": dataset, "mode": record.mode.value, "model": models[record.model]}
+        for record in records
+    ]
+    _delete(connection, schema.reference_sums, found)
+    _insert(connection, schema.reference_sums, found)
+
+
+def delete_sums(connection: Connection, dataset: int, keys: Iterable[tuple[str, int]]) -> None:
+    """Delete a dataset's sums by mode and the reference's key."""
+    table = schema.reference_sums
+    for mode, model in keys:
+        connection.execute(
+            delete(table).where(
+                table.c.dataset == dataset, table.c.mode == mode, table.c.model == model
+            )
+        )
 
 
 def read_schemas(connection: Connection) -> dict[tuple[str, int], tuple[int, tuple[str, ...]]]:

@@ -16,7 +16,7 @@ from metaod.errors import BadFile, UserError
 
 _APPLICATION = "metaod"
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of the layout below; a change of layout adds a migration and 1 to this number."""
 
 
@@ -25,7 +25,15 @@ def _add_relatives(connection: sa.Connection) -> None:
     metadata.create_all(connection, tables=[sketches, joined_origins])
 
 
-MIGRATIONS: Final[dict[int, Callable[[sa.Connection], None]]] = {1: _add_relatives}
+def _add_reference_sums(connection: sa.Connection) -> None:
+    """Version 3 has the sums of references over the slices of unfinished datasets."""
+    metadata.create_all(connection, tables=[reference_sums])
+
+
+MIGRATIONS: Final[dict[int, Callable[[sa.Connection], None]]] = {
+    1: _add_relatives,
+    2: _add_reference_sums,
+}
 """The step from each older version to the next.
 
 A step alters tables and rows through the connection it gets. All steps run in one transaction,
@@ -122,6 +130,20 @@ cells = sa.Table(
     sa.Column("imported", sa.Boolean, nullable=False),
     _figures_only_if_ok("ap", "roc_auc", "precision_at_n", "seconds"),
     sqlite_with_rowid=False,
+)
+
+# references over slices of models that are finished, until the last slice is
+reference_sums = sa.Table(
+    "reference_sums",
+    metadata,
+    sa.Column("dataset", sa.ForeignKey(datasets.c.key), primary_key=True),
+    sa.Column("mode", sa.String(16), primary_key=True),
+    sa.Column("model", sa.ForeignKey(models.c.key), primary_key=True),
+    sa.Column("slice", sa.String(64), primary_key=True),
+    *_columns(sa.Integer, "n_members", "trials"),
+    sa.Column("engine_version", sa.String(64), nullable=False),
+    # one byte a row, and the NPZ file of history.ReferenceSum
+    *_columns(sa.LargeBinary, "labels", "content"),
 )
 
 metafeature_schemas = sa.Table(

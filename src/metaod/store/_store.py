@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import Evaluation, Sketch
-from metaod.models import ModelSpec
+from metaod.models import Mode, ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
 from metaod.store._location import (
@@ -26,6 +26,7 @@ from metaod.store._records import (
     JoinedOrigin,
     MetaFeatureRecord,
     ModelRecord,
+    SumRecord,
 )
 
 
@@ -191,6 +192,7 @@ class Store:
         dataset: str,
         evaluations: Iterable[Evaluation] = (),
         metafeatures: Iterable[MetaFeatureRecord] = (),
+        sums: Iterable[SumRecord] = (),
     ) -> None:
         """Write the results of a finished task, and the cells that follow, in one transaction.
 
@@ -202,8 +204,11 @@ class Store:
             They replace those of the same model, mode and trial. Their models were added before.
         metafeatures : iterable of MetaFeatureRecord
             They replace those of the same schema and version.
+        sums : iterable of SumRecord
+            References summed over one slice of their members. Those of a reference that is
+            evaluated are deleted.
         """
-        evaluations, metafeatures = list(evaluations), list(metafeatures)
+        evaluations, metafeatures, sums = list(evaluations), list(metafeatures), list(sums)
         if len({rows.trial_key(item) for item in evaluations}) < len(evaluations):
             legal, found = "of distinct trials", f"{len(evaluations)}"
             raise BadParameter("Store.record_task", "evaluations", legal, found)
@@ -217,6 +222,10 @@ class Store:
                     raise UserError(what, where=str(self), remedy=remedy)
             rows.replace_evaluations(connection, key, evaluations, models)
             rows.replace_metafeatures(connection, key, metafeatures)
+            summed = rows.count_summed(connection, key)
+            finished = {(item.mode.value, item.model) for item in evaluations} & summed.keys()
+            rows.delete_sums(connection, key, ((mode, models[model]) for mode, model in finished))
+            rows.replace_sums(connection, key, sums, models)
 
     def _key(self, connection: Connection, dataset: str) -> int:
         table = schema.datasets
@@ -256,6 +265,29 @@ class Store:
         """Return one dataset's cells, ordered by mode and model."""
         with self.reading() as connection:
             return rows.read_cells(connection, self._key(connection, dataset))
+
+    def sums(self, dataset: str) -> list[SumRecord]:
+        """Return the references' sums over a dataset's finished slices."""
+        with self.reading() as connection:
+            return rows.read_sums(connection, self._key(connection, dataset))
+
+    def count_summed(self, dataset: str) -> dict[tuple[str, str], int]:
+        """Return how many members the sums of a dataset have, by mode and reference."""
+        with self.reading() as connection:
+            return rows.count_summed(connection, self._key(connection, dataset))
+
+    def datasets_with_sums(self) -> list[str]:
+        """Return the fingerprints of the datasets of which some slices are finished."""
+        table, datasets = schema.reference_sums, schema.datasets
+        query = select(datasets.c.fingerprint).join_from(table, datasets).distinct()
+        with self.reading() as connection:
+            return sorted(connection.scalars(query))
+
+    def drop_sums(self, dataset: str, mode: Mode, model: str) -> None:
+        """Delete the sums of one reference on one dataset."""
+        with self.writing() as connection:
+            keys = [(mode.value, rows.model_keys(connection)[model])]
+            rows.delete_sums(connection, self._key(connection, dataset), keys)
 
     def metafeatures(self, dataset: str) -> list[MetaFeatureRecord]:
         """Return one dataset's meta-features, ordered by schema and version."""

@@ -1,10 +1,10 @@
-"""One task of a build: one dataset and what is missing on it, computed and measured."""
+"""One task of a build: what is missing on a dataset or a slice of its models, computed."""
 
 import os
 import time
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from zipfile import BadZipFile
@@ -14,10 +14,17 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from metaod.errors import BadFile, UserError
-from metaod.history import Evaluation, FolderEntry, Reference, evaluate_models
+from metaod.history import (
+    Evaluation,
+    FolderEntry,
+    LabelledDataset,
+    Reference,
+    ReferenceScores,
+    evaluate_models,
+)
 from metaod.metafeatures import extract, schema
 from metaod.models import Budget, CellState, Mode, ModelSpec, Scored
-from metaod.store._records import MetaFeatureRecord
+from metaod.store._records import MetaFeatureRecord, SumRecord
 from metaod.tables import PreparedTable, prepare
 
 KeptScores = dict[tuple[str, int], npt.NDArray[np.float32]]
@@ -25,11 +32,13 @@ KeptScores = dict[tuple[str, int], npt.NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class BuildTask:
-    """What is missing on one dataset; a task holds no table, so it can be pickled.
+    """What is missing on one dataset, or on one slice of its models, named `slice`.
 
-    `specs` and `references` are the models that lack trials, and `lacking` the (model id, trial)
-    pairs that are written. `cost` is relative: it orders tasks and estimates the remaining time.
-    Scores of the models in `keep` are written to `scores_folder`.
+    A task holds no table, so it can be pickled. `specs` and `references` are the models that lack
+    trials, and `lacking` the (model id, trial) pairs that are written. `summed` has references
+    that are summed over the slices, with their members in this one. `cost` is relative: it orders
+    tasks and estimates the remaining time. `n_bytes` is the expected memory beyond that of the
+    process. The result has the scores of the models in `keep`.
     """
 
     entry: FolderEntry
@@ -42,8 +51,36 @@ class BuildTask:
     mode: Mode
     budget: Budget
     cost: float
-    scores_folder: Path | None = None
     keep: frozenset[str] = frozenset()
+    slice: str = ""
+    summed: tuple[Reference, ...] = ()
+    n_bytes: int = 0
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What names the task: the dataset's fingerprint, and the slice or nothing."""
+        return (self.fingerprint, self.slice)
+
+    @property
+    def path(self) -> Path:
+        """The file that the task reads."""
+        return self.entry.path
+
+    def at(self, path: Path) -> "BuildTask":
+        """Return the same task on a copy of its file."""
+        return replace(self, entry=replace(self.entry, path=path))
+
+    def lost(self, reason: str, state: CellState = CellState.FAILED) -> "TaskResult":
+        """Return the result of a task that could not be computed."""
+        random = {spec.id for spec in self.specs if spec.is_random}
+        random |= {item.spec.id for item in self.references if item.is_random}
+        cell = partial(Evaluation, mode=self.mode, state=state, reason=reason)
+        cells = [cell(name, t, seed=t if name in random else None) for name, t in self.lacking]
+        sums = ReferenceScores(self.summed, self.trials)
+        for member in sums.members:
+            for trial in range(self.trials if member.is_random else 1):
+                sums.add(Scored(member, trial, state, reason=reason))
+        return TaskResult(self, _ordered(cells), sums=_sum_records(self, sums, b""))
 
 
 @dataclass(frozen=True)
@@ -52,8 +89,10 @@ class TaskResult:
 
     task: BuildTask
     evaluations: tuple[Evaluation, ...]
-    metafeatures: tuple[MetaFeatureRecord, ...]
-    seconds: float
+    metafeatures: tuple[MetaFeatureRecord, ...] = ()
+    seconds: float = 0.0
+    sums: tuple[SumRecord, ...] = ()
+    kept: KeptScores = field(default_factory=dict, repr=False)
 
 
 def run_task(task: BuildTask) -> TaskResult:
@@ -67,29 +106,17 @@ def run_task(task: BuildTask) -> TaskResult:
     if dataset.fingerprint != task.fingerprint:
         remedy = "start the build again"
         raise BadFile(dataset.path, "changed while the build was running", remedy=remedy)
-    kept: KeptScores = {}
     with threadpool_limits(1):
         try:
             prepared = prepare(dataset.table)
         except UserError as error:
-            evaluations = _all_failed(task, str(error))
-            metafeatures = _undefined_metafeatures(task.schemas)
+            result = replace(
+                task.lost(str(error)), metafeatures=_undefined_metafeatures(task.schemas)
+            )
         else:
             metafeatures = _extract(prepared, task.schemas)
-            evaluations = _evaluate(task, prepared, dataset.y, kept)
-    if kept and task.scores_folder is not None:
-        _keep_scores(task.scores_folder, task.fingerprint, kept)
-    evaluations.sort(key=lambda item: (item.model, item.trial))
-    return TaskResult(task, tuple(evaluations), metafeatures, time.perf_counter() - start)
-
-
-def _keep_scores(folder: Path, fingerprint: str, kept: KeptScores) -> None:
-    try:
-        ScoreCache(folder).write(fingerprint, kept)
-    except OSError as error:
-        what = f"scores cannot be kept ({error.strerror})"
-        remedy = "free some space or allow writing, and start the build again"
-        raise UserError(what, where=str(folder), remedy=remedy) from error
+            result = replace(_evaluate(task, prepared, dataset), metafeatures=metafeatures)
+    return replace(result, seconds=time.perf_counter() - start)
 
 
 def _undefined_metafeatures(schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
@@ -111,27 +138,28 @@ def _extract(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFea
     return tuple(records)
 
 
-def _evaluate(
-    task: BuildTask, prepared: PreparedTable, y: npt.NDArray[np.int8], kept: KeptScores
-) -> list[Evaluation]:
-    if not task.lacking and not task.keep:
-        return []
+def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset) -> TaskResult:
+    if not task.lacking and not task.keep and not task.summed:
+        return TaskResult(task, ())
+    kept: KeptScores = {}
 
     def keep(scored: Scored) -> None:
         if scored.spec.id in task.keep and scored.scores is not None:
             kept[scored.spec.id, scored.trial] = scored.scores.astype(np.float32)
 
+    sums = ReferenceScores(task.summed, task.trials)
     try:
-        return [
+        evaluations = [
             evaluation
             for evaluation in evaluate_models(
                 prepared.X,
-                y,
+                dataset.y,
                 task.specs,
                 trials=task.trials,
                 mode=task.mode,
                 budget=task.budget,
                 references=task.references,
+                sums=sums,
                 keep=keep if task.keep else None,
                 fixed=prepared.fixed,
             )
@@ -142,14 +170,33 @@ def _evaluate(
         remedy = "use fewer --jobs or a smaller --max-memory, and start the build again"
         raise UserError(what, where=str(task.entry.path), remedy=remedy) from error
     except Exception as error:  # see run_task; the reason is stored, and `--retry failed` repeats
-        return _all_failed(task, f"{type(error).__name__}: {error}")
+        return task.lost(f"{type(error).__name__}: {error}")
+    records = _sum_records(task, sums, dataset.y.astype(np.int8).tobytes())
+    return TaskResult(task, _ordered(evaluations), sums=records, kept=kept)
 
 
-def _all_failed(task: BuildTask, reason: str) -> list[Evaluation]:
-    random = {spec.id for spec in task.specs if spec.is_random}
-    random |= {item.spec.id for item in task.references if item.is_random}
-    failed = partial(Evaluation, mode=task.mode, state=CellState.FAILED, reason=reason)
-    return [failed(name, t, seed=t if name in random else None) for name, t in task.lacking]
+def _ordered(evaluations: Iterable[Evaluation]) -> tuple[Evaluation, ...]:
+    return tuple(sorted(evaluations, key=lambda item: (item.model, item.trial)))
+
+
+def _sum_records(task: BuildTask, sums: ReferenceScores, labels: bytes) -> tuple[SumRecord, ...]:
+    return tuple(
+        SumRecord(
+            item.spec.id, task.mode, task.slice, len(found.members), task.trials, labels,
+            found.to_bytes(),
+        )
+        for item, found in zip(task.summed, sums.sums, strict=True)
+    )  # fmt: skip
+
+
+def keep_scores(folder: Path, fingerprint: str, kept: KeptScores) -> None:
+    """Add scores to those kept in a folder."""
+    try:
+        ScoreCache(folder).write(fingerprint, kept)
+    except OSError as error:
+        what = f"scores cannot be kept ({error.strerror})"
+        remedy = "free some space or allow writing, and start the build again"
+        raise UserError(what, where=str(folder), remedy=remedy) from error
 
 
 class ScoreCache:

@@ -157,6 +157,7 @@ add_builtin(
             Settings({"n_estimators": (200,), "max_features": (1.0,)}, ("zscore", "signedlog")),
         ),
         shared_scorer=IForestScorer(),
+        separable=("max_features",),
     )
 )
 

@@ -77,6 +77,7 @@ add_builtin(
         shared_scorer=NEIGHBOURS.serving(
             "LOF", NeighbourMethod({"n_neighbors": 20, "metric": "minkowski", "p": 2}, _scores)
         ),
+        separable=("metric",),
     )
 )
 

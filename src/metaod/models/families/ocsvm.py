@@ -196,5 +196,6 @@ add_builtin(
         {"nu": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), "kernel": KERNELS},
         extended=(Settings({"nu": (0.9,), "kernel": ("rbf",)}, ("zscore", "robust")),),
         shared_scorer=OCSVMScorer(),
+        separable=("kernel",),
     )
 )
