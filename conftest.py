@@ -2,9 +2,21 @@
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # every run draws the same examples; with HYPOTHESIS_PROFILE=search it draws others
 settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("search")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A real PostgreSQL server, which runs until the end of the tests."""
+    from made_postgres import Server  # noqa: PLC0415 - few tests need it
+
+    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
+    server = Server()
+    yield server
+    server.stop()

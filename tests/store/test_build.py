@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_builds import SMALL, content, make_folder, run
 from sqlalchemy import event
 
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
@@ -27,46 +28,6 @@ from metaod.store import BuildOptions, Store, build, make_executor, verify
 from metaod.store._build import plan_build
 from metaod.store._tasks import ScoreCache
 from metaod.tables import prepare
-
-SMALL = BuildOptions(detectors=("HBOS", "COF", "LODA"), trials=2, references=False, schemas=())
-
-
-def make_folder(folder, count=4, rows=90):
-    folder.mkdir(exist_ok=True)
-    for number in range(count):
-        rng = np.random.default_rng(number)
-        X = rng.normal(size=(rows + 10 * number, 3))
-        y = np.zeros(len(X), dtype=np.int8)
-        y[:6] = 1
-        X[:6] += rng.normal(0, 4, size=(6, 3))
-        np.savez(folder / f"set{number:02d}.npz", X=X, y=y)
-    return folder
-
-
-def content(path):
-    """All that a store holds, in one order, but for timings and dates."""
-    with Store(path, read_only=True) as store:
-        return [
-            (
-                record,
-                [
-                    (e.model, e.trial, e.seed, e.state, repr(e.ap), repr(e.roc_auc),
-                     repr(e.precision_at_n), e.reason)
-                    for e in store.evaluations(record.fingerprint)
-                ],
-                [
-                    (c.model, c.n_trials, c.state, repr(c.ap), repr(c.ap_std), c.reason)
-                    for c in store.cells(record.fingerprint)
-                ],
-                [(m.schema, m.values.tobytes()) for m in store.metafeatures(record.fingerprint)],
-            )
-            for record in store.datasets()
-        ]  # fmt: skip
-
-
-def run(path, folder, options=SMALL, **keywords):
-    with Store(path, create=True) as store:
-        return build(store, iter_folder(folder), options, **keywords)
 
 
 @pytest.fixture

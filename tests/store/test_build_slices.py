@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_build import content, make_folder, run
+from made_builds import content, make_folder, run
 
 from metaod.history import iter_folder
 from metaod.models import CellState

@@ -7,8 +7,10 @@ from metaod.testing.stores import check_store, store_contract
 POINTS = [check.name for check in store_contract(lambda: "sqlite://")]
 
 
-@pytest.fixture(params=["path", "url", "odd path", "memory"])
+@pytest.fixture(params=["path", "url", "odd path", "memory", "postgresql"])
 def place(request, tmp_path):
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgres").new_url, True
     counter = itertools.count()
     forms = {
         "path": lambda: str(tmp_path / f"{next(counter)}.db"),

@@ -174,7 +174,7 @@ def test_the_answer_of_a_server_is_in_the_error():
         with place.user_errors():
             raise error
 
-    with pytest.raises(UserError, match=r"localhost/db: the database server answered: no route"):
+    with pytest.raises(UserError, match=r"localhost/db: the server cannot be reached: no route"):
         ask(OperationalError("SELECT 1", {}, Exception("no route")))
     with pytest.raises(IntegrityError):
         ask(IntegrityError("SELECT 1", {}, Exception("a defect of ours")))

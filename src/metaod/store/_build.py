@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -26,21 +27,15 @@ from metaod.models import (
     candidate_averages,
     model_space,
 )
+from metaod.store._claims import Others, builder_of
 from metaod.store._executors import Executor, SerialExecutor
-from metaod.store._queries import missing
+from metaod.store._queries import missing, stored_schemas
 from metaod.store._records import DatasetRecord
 from metaod.store._relatives import Placed, place, write_placed
 from metaod.store._slices import Slicer
-from metaod.store._store import Store
+from metaod.store._store import First, Store
 from metaod.store._sums import SlicedReferences
-from metaod.store._tasks import (
-    BuildTask,
-    KeptScores,
-    ScoreCache,
-    TaskResult,
-    keep_scores,
-    run_task,
-)
+from metaod.store._tasks import BuildTask, KeptScores, ScoreCache, TaskResult, keep_scores
 
 
 def _ignore(*_: object) -> None:
@@ -146,11 +141,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What a build did: its plan, the number of evaluations by state, and the time it took."""
+    """What a build did: its plan, the number of evaluations by state, and the time it took.
+
+    `n_tasks` counts the tasks that it computed; other builders computed the rest of the plan.
+    """
 
     plan: Plan
     states: "Counter[CellState]"
     seconds: float
+    n_tasks: int
 
 
 def plan_build(
@@ -228,32 +227,39 @@ def build(
     on_read: Callable[[int, int], None] = _ignore,
     on_plan: Callable[[Plan], None] = _ignore,
     on_task: Callable[[TaskResult], None] = _ignore,
+    on_others: Callable[[Others], None] = _ignore,
 ) -> BuildReport:
     """Compute what the store lacks and write each finished task in one transaction.
 
     If the process ends early, for any reason, the same call continues where it stopped, and the
     final content of the store is the same, except for timings.
 
+    Several builders may work on a store on PostgreSQL at the same time: each computes tasks that
+    no other has claimed, and then waits until the others have finished theirs. It takes over the
+    tasks of a builder that was killed, at once on the same machine, else after ten minutes.
+
     Parameters
     ----------
     store : Store
-        The store that is written, by one builder at a time.
+        The store that is written; by one builder at a time if it is a file.
     entries : sequence of FolderEntry
         The labelled datasets; see :func:`metaod.history.iter_folder`.
     options : BuildOptions, optional
         What to compute.
     executor : Executor, optional
         What runs the tasks; by default this process.
-    on_read, on_plan, on_task : callable, optional
-        Called after each dataset read (with the number read and the total), with the plan, and
-        after each finished task.
+    on_read, on_plan, on_task, on_others : callable, optional
+        Called after each dataset read (with the number read and the total), with the plan, after
+        each finished task, and, while and after it waits for other builders, with the numbers of
+        tasks that they have finished and claimed.
     """
     options = options or BuildOptions()
     executor = executor or SerialExecutor()
     start = time.perf_counter()
     states: Counter[CellState] = Counter()
     cache = _score_cache(store, options)
-    with store.writer_lock():
+    n_tasks = 0
+    with builder_of(store) as builder:
         references = SlicedReferences(
             store, options.reference_models(), options.trials, options.mode
         )
@@ -267,20 +273,31 @@ def build(
             write_placed(store, plan.placed)
         for fingerprint, model in plan.stale:
             references.drop(fingerprint, model)
-        for result in executor.run(run_task, iter(plan.tasks)):
-            states.update(item.state for item in _record(store, result, references, cache))
+        record = partial(_record, store, references, cache)
+        for result, written in builder.run(executor, plan.tasks, references, record, on_others):
+            n_tasks += 1
+            states.update(item.state for item in written)
             on_task(result)
-    return BuildReport(plan, states, time.perf_counter() - start)
+        # another builder may have ended between the last slice and this
+        for fingerprint in store.datasets_with_sums():
+            states.update(item.state for item in references.finish(fingerprint))
+    return BuildReport(plan, states, time.perf_counter() - start, n_tasks)
 
 
 def _record(
-    store: Store, result: TaskResult, references: SlicedReferences, cache: ScoreCache | None
+    store: Store,
+    references: SlicedReferences,
+    cache: ScoreCache | None,
+    result: TaskResult,
+    first: First | None,
 ) -> list[Evaluation]:
     """Write a finished task, and the references that its slice completes."""
     fingerprint = result.task.fingerprint
     if cache is not None and result.kept:
         keep_scores(cache.folder, fingerprint, result.kept)
-    store.record_task(fingerprint, result.evaluations, result.metafeatures, result.sums)
+    store.record_task(
+        fingerprint, result.evaluations, result.metafeatures, result.sums, first=first
+    )
     if not result.sums:
         return list(result.evaluations)
     kept: KeptScores = {}
@@ -298,15 +315,11 @@ def _record(
 def _lacking_schemas(
     store: Store, fingerprints: Iterable[str], schemas: tuple[str, ...]
 ) -> dict[str, tuple[str, ...]]:
-    stored = {record.fingerprint for record in store.datasets()}
-    lacking = {}
-    for fingerprint in fingerprints:
-        records = store.metafeatures(fingerprint) if fingerprint in stored else []
-        known = {(record.schema, record.version) for record in records}
-        lacking[fingerprint] = tuple(
-            name for name in schemas if (name, schema(name).version) not in known
-        )
-    return lacking
+    known = stored_schemas(store)
+    return {
+        item: tuple(name for name in schemas if (item, name, schema(name).version) not in known)
+        for item in fingerprints
+    }
 
 
 def record_of(entry: FolderEntry, *, sketched: Collection[str] = ()) -> DatasetRecord:

@@ -1,4 +1,4 @@
-"""Where a store is: a SQLite file, SQLite in memory, or a server that SQLAlchemy can connect to.
+"""Where a store is: a SQLite file, SQLite in memory, PostgreSQL, or another server.
 
 A SQLite file uses the rollback journal, not a write-ahead log: without a writer the store is then
 a single file, which can be copied and read from a read-only medium. SQLite undoes the unfinished
@@ -16,12 +16,13 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, NullPool, StaticPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.store._locking import file_lock
 from metaod.store._schema import make_tables
+from metaod.store._server import explain, hide_password, server_engine, server_url, shown_url
 from metaod.tables import check_plain_file
 
 APPLICATION_ID = 0x4D654F44
@@ -53,10 +54,11 @@ class StoreLocation:
         if text and "://" not in text:
             return cls._of_file(text)
         try:
-            url = make_url(text)
-        except ArgumentError as error:
-            legal = "a path or a database's URL"
-            raise BadParameter("Store", "url_or_path", legal, text) from error
+            url = server_url(make_url(text))
+        except (ArgumentError, ValueError):
+            legal, shown = "a path or a database's URL", hide_password(text)
+            # the error that is not shown contains the address
+            raise BadParameter("Store", "url_or_path", legal, shown) from None
         if url.get_backend_name() != "sqlite":
             return cls(url)
         if url.query or url.drivername not in {"sqlite", "sqlite+pysqlite"}:
@@ -75,7 +77,7 @@ class StoreLocation:
     def __str__(self) -> str:
         if self.path is not None:
             return str(self.path)
-        return self.url.render_as_string(hide_password=True)
+        return shown_url(self.url)
 
     def __repr__(self) -> str:
         return f"StoreLocation({self})"
@@ -84,6 +86,11 @@ class StoreLocation:
     def is_sqlite(self) -> bool:
         """Whether it is a SQLite database, in a file or in memory."""
         return self.url.get_backend_name() == "sqlite"
+
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether it is on a PostgreSQL server, where several builders may work at once."""
+        return self.url.get_backend_name() == "postgresql"
 
     def engine(self, *, read_only: bool, timeout: float) -> Engine:
         """Return SQLAlchemy's engine for an existing database."""
@@ -94,6 +101,8 @@ class StoreLocation:
             engine = create_engine("sqlite://", poolclass=StaticPool, connect_args=arguments)
             return _configure(engine, read_only=False)
         try:
+            if self.is_postgresql:
+                return server_engine(self.url)
             return create_engine(self.url, pool_pre_ping=True)
         except NoSuchModuleError as error:
             legal = "a database that SQLAlchemy knows"
@@ -109,11 +118,10 @@ class StoreLocation:
         try:
             yield
         except DBAPIError as error:
-            explained = _explain(error.orig, str(self)) if self.is_sqlite else None
-            if not self.is_sqlite and isinstance(error, OperationalError):
-                what = f"the database server answered: {error.orig}"
-                remedy = "check that it runs and that you may write to it"
-                explained = UserError(what, where=str(self), remedy=remedy)
+            if self.is_sqlite:
+                explained = _explain(error.orig, str(self))
+            else:
+                explained = explain(error, self.url)
             if explained is None:
                 raise
             raise explained from error

@@ -17,11 +17,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Connection, delete, insert, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Engine, delete, insert, select
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from metaod.errors import UserError
 from metaod.store._schema import meta
+from metaod.store._server import release_writer_lock, try_writer_lock
 
 
 @dataclass(frozen=True)
@@ -122,9 +123,29 @@ def _read_holder(path: Path) -> Holder | None:
         return None
 
 
-# the lock of a database that is not a file: the row "writer" of the table "meta"
+# the row "writer" of the table "meta" names the holder of the lock of a database that is not a
+# file; unless the database has locks that end with a connection, the row is the lock
 
 _IS_LOCK = meta.c.key == "writer"
+
+
+@contextmanager
+def lock_server(engine: Engine, where: str) -> Iterator[None]:
+    """Hold PostgreSQL's advisory lock, on a connection of its own."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if not try_writer_lock(connection):
+            value = connection.scalar(select(meta.c.value).where(_IS_LOCK))
+            raise _locked_by(None if value is None else Holder.from_json(value), where)
+        value = Holder.this_process().to_json()
+        unlock_row(connection)
+        connection.execute(insert(meta).values(key="writer", value=value))
+        try:
+            yield
+        finally:
+            # if the connection is lost, so is the lock
+            with suppress(DBAPIError):
+                unlock_row(connection)
+                release_writer_lock(connection)
 
 
 def lock_row(connection: Connection, where: str) -> None:

@@ -142,8 +142,8 @@ def merge(
     progress : callable, optional
         Called with ``"datasets"`` and the numbers of datasets done and in all.
     """
-    same_file = target.location.path == source.location.path is not None
-    if target.engine is source.engine or same_file:
+    in_memory = target.location.is_sqlite and target.location.path is None
+    if target.engine is source.engine or (target.location == source.location and not in_memory):
         raise UserError("a store cannot be merged into itself", where=str(target))
     with source.reading() as connection:
         return merge_source(target, _StoreSource(connection), prefer, progress)

@@ -333,6 +333,18 @@ def _finished_trials(
     return found
 
 
+def stored_schemas(store: Store) -> set[tuple[str, str, int]]:
+    """Return the dataset, schema and version of all meta-features in a store."""
+    datasets, schemas, vectors = tables.datasets, tables.metafeature_schemas, tables.metafeatures
+    query = (
+        select(datasets.c.fingerprint, schemas.c.name, schemas.c.version)
+        .join_from(vectors, datasets)
+        .join(schemas, vectors.c.schema == schemas.c.key)
+    )
+    with store.reading() as connection:
+        return {(row.fingerprint, row.name, row.version) for row in connection.execute(query)}
+
+
 def summarise(store: Store) -> dict[str, Any]:
     """Return the numbers of datasets, models, cells and so on, ready for JSON."""
     datasets, models, cells = tables.datasets, tables.models, tables.cells

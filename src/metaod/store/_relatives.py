@@ -157,8 +157,15 @@ def add_datasets(
 def write_placed(store: Store, placed: Placed) -> int:
     """Write new datasets and what is known of their origins; return how many are new."""
     origins = {record.fingerprint: record.origin for record in placed.records}
-    with store.writing() as connection:
-        count = rows.insert_datasets(connection, placed.records)
-        for note in placed.joined:
-            rows.replace_origin(connection, note.dataset, origins[note.dataset], note)
-    return count
+
+    def write() -> int:
+        with store.writing() as connection:
+            # another builder may have added a dataset since it was placed: its record stays
+            known = rows.dataset_keys(connection)
+            count = rows.insert_datasets(connection, placed.records)
+            for note in placed.joined:
+                if note.dataset not in known:
+                    rows.replace_origin(connection, note.dataset, origins[note.dataset], note)
+            return count
+
+    return store.repeat(write)

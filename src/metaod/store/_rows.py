@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, Table, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy.dialects import postgresql
 
 from metaod.errors import UserError
 from metaod.history import MEASURES, Evaluation, Sketch
@@ -205,6 +206,9 @@ def _to_row(record: Evaluation | Cell, dataset: int, models: Mapping[str, int]) 
         if math.isnan(row[name]):
             row[name] = None
     row["mode"], row["state"] = record.mode.value, record.state.value
+    # the message of any library: not every database stores NUL, and none half a character
+    reason = record.reason.replace("\0", "\\x00")
+    row["reason"] = reason.encode("utf-8", "backslashreplace").decode()
     row["dataset"], row["model"] = dataset, models[record.model]
     return row
 
@@ -323,7 +327,7 @@ def _schema_key(connection: Connection, record: MetaFeatureRecord) -> int:
     if (record.schema, record.version) not in known:
         row = {"name": record.schema, "version": record.version}
         features = json.dumps(record.features)
-        _insert(connection, schema.metafeature_schemas, [row | {"features": features}])
+        _insert_schema(connection, row | {"features": features})
         known = read_schemas(connection)
     key, stored = known[record.schema, record.version]
     if stored != record.features:
@@ -333,6 +337,15 @@ def _schema_key(connection: Connection, record: MetaFeatureRecord) -> int:
             remedy="features that change need a new version of the schema",
         )
     return key
+
+
+def _insert_schema(connection: Connection, row: dict[str, Any]) -> None:
+    if connection.dialect.name == "postgresql":
+        # a task that is recorded at the same time may add the same schema
+        query = postgresql.insert(schema.metafeature_schemas).on_conflict_do_nothing()
+        connection.execute(query, row)
+    else:
+        _insert(connection, schema.metafeature_schemas, [row])
 
 
 def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:

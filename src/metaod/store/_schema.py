@@ -43,25 +43,31 @@ which also writes the new version: an interrupted migration leaves the store as 
 metadata = sa.MetaData()
 
 
-def _columns(kind: type[Any], *names: str, nullable: bool = False) -> list[sa.Column[Any]]:
+def _text(length: int | None = None) -> sa.Text | sa.String:
+    # ordered byte by byte in every database; PostgreSQL would follow the rules of a language
+    kind = sa.Text if length is None else sa.String
+    return kind(length).with_variant(kind(length, collation="C"), "postgresql")
+
+
+def _columns(kind: Any, *names: str, nullable: bool = False) -> list[sa.Column[Any]]:
     return [sa.Column(name, kind, nullable=nullable) for name in names]
 
 
 meta = sa.Table(
     "meta",
     metadata,
-    sa.Column("key", sa.String(64), primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("key", _text(64), primary_key=True),
+    sa.Column("value", _text(), nullable=False),
 )
 
 datasets = sa.Table(
     "datasets",
     metadata,
     sa.Column("key", sa.Integer, primary_key=True),
-    sa.Column("fingerprint", sa.String(128), nullable=False, unique=True),
-    *_columns(sa.Text, "name", "collection", "origin"),
-    *_columns(sa.Integer, "n_rows", "n_columns", "n_outliers"),
-    *_columns(sa.Text, "source", "licence"),
+    sa.Column("fingerprint", _text(128), nullable=False, unique=True),
+    *_columns(_text(), "name", "collection", "origin"),
+    *_columns(sa.BigInteger, "n_rows", "n_columns", "n_outliers"),
+    *_columns(_text(), "source", "licence"),
 )
 
 sketches = sa.Table(
@@ -77,7 +83,7 @@ joined_origins = sa.Table(
     "joined_origins",
     metadata,
     sa.Column("dataset", sa.ForeignKey(datasets.c.key), primary_key=True),
-    *_columns(sa.Text, "catalogue_origin", "evidence"),
+    *_columns(_text(), "catalogue_origin", "evidence"),
     sqlite_with_rowid=False,
 )
 
@@ -85,8 +91,8 @@ models = sa.Table(
     "models",
     metadata,
     sa.Column("key", sa.Integer, primary_key=True),
-    sa.Column("id", sa.String(700), nullable=False, unique=True),
-    *_columns(sa.Text, "family", "params", "scaling"),
+    sa.Column("id", _text(700), nullable=False, unique=True),
+    *_columns(_text(), "family", "params", "scaling"),
     sa.Column("is_reference", sa.Boolean, nullable=False),
 )
 
@@ -102,15 +108,15 @@ evaluations = sa.Table(
     "evaluations",
     metadata,
     sa.Column("dataset", sa.ForeignKey(datasets.c.key), primary_key=True),
-    sa.Column("mode", sa.String(16), primary_key=True),
+    sa.Column("mode", _text(16), primary_key=True),
     sa.Column("model", sa.ForeignKey(models.c.key), primary_key=True),
     sa.Column("trial", sa.Integer, primary_key=True),
-    sa.Column("seed", sa.Integer),
-    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("seed", sa.BigInteger),
+    sa.Column("state", _text(16), nullable=False),
     *_columns(sa.Double, "ap", "roc_auc", "precision_at_n", nullable=True),
     sa.Column("seconds", sa.Double, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("engine_version", sa.String(64), nullable=False),
+    sa.Column("reason", _text(), nullable=False),
+    sa.Column("engine_version", _text(64), nullable=False),
     _figures_only_if_ok("ap", "roc_auc", "precision_at_n"),
     # rows are stored in the primary key's tree: those of a dataset are adjacent
     sqlite_with_rowid=False,
@@ -120,13 +126,13 @@ cells = sa.Table(
     "cells",
     metadata,
     sa.Column("dataset", sa.ForeignKey(datasets.c.key), primary_key=True),
-    sa.Column("mode", sa.String(16), primary_key=True),
+    sa.Column("mode", _text(16), primary_key=True),
     sa.Column("model", sa.ForeignKey(models.c.key), primary_key=True),
     sa.Column("n_trials", sa.Integer, nullable=False),
-    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("state", _text(16), nullable=False),
     *_columns(sa.Double, "ap", "ap_std", "roc_auc", "roc_auc_std", nullable=True),
     *_columns(sa.Double, "precision_at_n", "precision_at_n_std", "seconds", nullable=True),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reason", _text(), nullable=False),
     sa.Column("imported", sa.Boolean, nullable=False),
     _figures_only_if_ok("ap", "roc_auc", "precision_at_n", "seconds"),
     sqlite_with_rowid=False,
@@ -137,11 +143,11 @@ reference_sums = sa.Table(
     "reference_sums",
     metadata,
     sa.Column("dataset", sa.ForeignKey(datasets.c.key), primary_key=True),
-    sa.Column("mode", sa.String(16), primary_key=True),
+    sa.Column("mode", _text(16), primary_key=True),
     sa.Column("model", sa.ForeignKey(models.c.key), primary_key=True),
-    sa.Column("slice", sa.String(64), primary_key=True),
+    sa.Column("slice", _text(64), primary_key=True),
     *_columns(sa.Integer, "n_members", "trials"),
-    sa.Column("engine_version", sa.String(64), nullable=False),
+    sa.Column("engine_version", _text(64), nullable=False),
     # one byte a row, and the NPZ file of history.ReferenceSum
     *_columns(sa.LargeBinary, "labels", "content"),
 )
@@ -150,9 +156,9 @@ metafeature_schemas = sa.Table(
     "metafeature_schemas",
     metadata,
     sa.Column("key", sa.Integer, primary_key=True),
-    sa.Column("name", sa.String(64), nullable=False),
+    sa.Column("name", _text(64), nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("features", sa.Text, nullable=False),
+    sa.Column("features", _text(), nullable=False),
     sa.UniqueConstraint("name", "version"),
 )
 
@@ -164,6 +170,20 @@ metafeatures = sa.Table(
     # little-endian float64, in the order of the schema's features
     sa.Column("vector", sa.LargeBinary, nullable=False),
     sqlite_with_rowid=False,
+)
+
+
+# Who computes what in a store that several builders share; a store in a file has no such table.
+# A row stays when its task is finished.
+claims = sa.Table(
+    "claims",
+    sa.MetaData(),
+    sa.Column("fingerprint", _text(128), primary_key=True),
+    sa.Column("slice", _text(), primary_key=True),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("owner", _text()),
+    sa.Column("expires", sa.DateTime(timezone=True)),
+    sa.Column("finished", sa.DateTime(timezone=True)),
 )
 
 

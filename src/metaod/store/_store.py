@@ -1,9 +1,9 @@
 """The store: transactions, the writer's lock, and reading and writing records."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
-from typing import Self
+from typing import Literal, Self, TypeVar
 
 from sqlalchemy import Connection, select
 
@@ -12,6 +12,7 @@ from metaod.history import Evaluation, Sketch
 from metaod.models import Mode, ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
+from metaod.store import _server as server
 from metaod.store._location import (
     StoreLocation,
     check_file,
@@ -19,7 +20,7 @@ from metaod.store._location import (
     file_exists,
     write_file,
 )
-from metaod.store._locking import file_lock, lock_row, unlock_row
+from metaod.store._locking import file_lock, lock_row, lock_server, unlock_row
 from metaod.store._records import (
     Cell,
     DatasetRecord,
@@ -28,6 +29,10 @@ from metaod.store._records import (
     ModelRecord,
     SumRecord,
 )
+
+Result = TypeVar("Result")
+First = Callable[[Connection, int], None]
+"""What is done first in the transaction that records a task on a dataset."""
 
 
 class Store:
@@ -39,8 +44,8 @@ class Store:
     Parameters
     ----------
     url_or_path : str or path-like
-        The path of a SQLite file, or any URL that SQLAlchemy knows.
-        ``"sqlite://"`` is a store in memory.
+        The path of a SQLite file, ``"postgresql://USER@HOST/DATABASE"``, or another URL that
+        SQLAlchemy knows. ``"sqlite://"`` is a store in memory.
     create : bool, default=False
         Whether to create the store if it does not exist.
     read_only : bool, default=False
@@ -70,6 +75,7 @@ class Store:
             raise BadParameter("Store", "create", "False where read_only is True", create)
         self.location = StoreLocation.parse(url_or_path)
         self.read_only = read_only
+        self._timeout = timeout
         path = self.location.path
         if path is not None:
             if create and not file_exists(path):
@@ -89,13 +95,16 @@ class Store:
             # a file is created with its tables
             if not create or self.location.path is not None:
                 raise schema.not_a_store(str(self), "it lacks the table 'meta'")
+        else:
+            schema.check_version(version, str(self), read_only=self.read_only)
+        if version != schema.SCHEMA_VERSION:
             with self.writing() as connection:
-                schema.make_tables(connection)
-            return
-        schema.check_version(version, str(self), read_only=self.read_only)
-        if version < schema.SCHEMA_VERSION:
-            with self.writing() as connection:
-                schema.migrate(connection, version)
+                # read again under the lock: another process may have done it meanwhile
+                version = schema.read_version(connection, str(self))
+                if version is None:
+                    schema.make_tables(connection)
+                elif version < schema.SCHEMA_VERSION:
+                    schema.migrate(connection, version)
         with self.reading() as connection:
             schema.check_tables(connection, str(self))
 
@@ -133,27 +142,53 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Open a transaction that reads one consistent state of the store."""
-        with self.location.user_errors(), self.engine.connect() as connection:
+        engine = self.engine
+        if self.location.is_postgresql:
+            engine = engine.execution_options(
+                isolation_level="REPEATABLE READ", postgresql_readonly=True
+            )
+        with self.location.user_errors(), engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Open a transaction that is written as a whole, or not at all after an error."""
+    def writing(
+        self, *, lock: Literal["alone", "shared", "none"] = "alone"
+    ) -> Iterator[Connection]:
+        """Open a transaction that is written as a whole, or not at all after an error.
+
+        Parameters
+        ----------
+        lock : {"alone", "shared", "none"}, default="alone"
+            On PostgreSQL: whether other writing transactions wait for this one, all of them or
+            only those that must be alone. Elsewhere each is alone.
+        """
         if self.read_only:
             remedy = "open it without read_only"
             raise UserError("the store is opened for reading only", where=str(self), remedy=remedy)
         engine = self.engine.execution_options(writes=True)
         with self.location.user_errors(), engine.begin() as connection:
+            if self.location.is_postgresql and lock != "none":
+                server.lock_transaction(connection, self._timeout, shared=lock == "shared")
             yield connection
+
+    def repeat(self, operation: Callable[[], Result]) -> Result:
+        """Call an operation, again if the connection to the server is lost meanwhile.
+
+        Parameters
+        ----------
+        operation : callable
+            It reads or writes in transactions, and gives the same result if it is done twice.
+        """
+        return server.repeated(operation) if self.location.is_postgresql else operation()
 
     @contextmanager
     def writer_lock(self, *, wait: float = 0.0) -> Iterator[None]:
-        """Hold the lock of the only builder; another one gets an error that names the holder.
+        """Hold the lock of the only writer; another one gets an error that names the holder.
 
-        For a SQLite file it is the operating system's lock on ``FILE.lock``, which ends with
-        the process. In any other database it is the row ``writer`` of the table ``meta``, which
-        a killed process leaves behind: it is taken over if that process ran on this machine, and
-        must otherwise be deleted by hand.
+        For a SQLite file it is the operating system's lock on ``FILE.lock``, on PostgreSQL an
+        advisory lock: both end with the process. In any other database it is the row ``writer``
+        of the table ``meta``, which a killed process leaves behind: it is taken over if that
+        process ran on this machine, and must otherwise be deleted by hand.
 
         Parameters
         ----------
@@ -163,6 +198,10 @@ class Store:
         path = self.location.path
         if path is not None:
             with file_lock(path.with_name(path.name + ".lock"), str(self), wait=wait):
+                yield
+            return
+        if self.location.is_postgresql:
+            with self.location.user_errors(), lock_server(self.engine, str(self)):
                 yield
             return
         with self.writing() as connection:
@@ -184,8 +223,12 @@ class Store:
     def add_models(self, specs: Iterable[ModelSpec], *, is_reference: bool = False) -> int:
         """Add the models that are new; return how many."""
         records = [ModelRecord(spec, is_reference) for spec in specs]
-        with self.writing() as connection:
-            return rows.insert_models(connection, records)
+
+        def insert() -> int:
+            with self.writing() as connection:
+                return rows.insert_models(connection, records)
+
+        return self.repeat(insert)
 
     def record_task(
         self,
@@ -193,6 +236,8 @@ class Store:
         evaluations: Iterable[Evaluation] = (),
         metafeatures: Iterable[MetaFeatureRecord] = (),
         sums: Iterable[SumRecord] = (),
+        *,
+        first: First | None = None,
     ) -> None:
         """Write the results of a finished task, and the cells that follow, in one transaction.
 
@@ -207,29 +252,43 @@ class Store:
         sums : iterable of SumRecord
             References summed over one slice of their members. Those of a reference that is
             evaluated are deleted.
+        first : callable, optional
+            Called in the transaction, when the dataset is locked, with the connection and the
+            dataset's key; an error ends the transaction.
         """
         evaluations, metafeatures, sums = list(evaluations), list(metafeatures), list(sums)
         if len({rows.trial_key(item) for item in evaluations}) < len(evaluations):
             legal, found = "of distinct trials", f"{len(evaluations)}"
             raise BadParameter("Store.record_task", "evaluations", legal, found)
-        with self.writing() as connection:
-            key = self._key(connection, dataset)
-            models = rows.model_keys(connection)
-            for item in evaluations:
-                if item.model not in models:
-                    what = f"the model {item.model} is not in the store"
-                    remedy = "add it first, with Store.add_models"
-                    raise UserError(what, where=str(self), remedy=remedy)
-            rows.replace_evaluations(connection, key, evaluations, models)
-            rows.replace_metafeatures(connection, key, metafeatures)
-            summed = rows.count_summed(connection, key)
-            finished = {(item.mode.value, item.model) for item in evaluations} & summed.keys()
-            rows.delete_sums(connection, key, ((mode, models[model]) for mode, model in finished))
-            rows.replace_sums(connection, key, sums, models)
 
-    def _key(self, connection: Connection, dataset: str) -> int:
+        def record() -> None:
+            with self.writing(lock="shared") as connection:
+                # cells are computed from all trials: another task of the dataset waits
+                key = self._key(connection, dataset, lock=True)
+                if first is not None:
+                    first(connection, key)
+                models = rows.model_keys(connection)
+                for item in evaluations:
+                    if item.model not in models:
+                        what = f"the model {item.model} is not in the store"
+                        remedy = "add it first, with Store.add_models"
+                        raise UserError(what, where=str(self), remedy=remedy)
+                rows.replace_evaluations(connection, key, evaluations, models)
+                rows.replace_metafeatures(connection, key, metafeatures)
+                summed = rows.count_summed(connection, key)
+                finished = {(item.mode.value, item.model) for item in evaluations} & summed.keys()
+                ended = [(mode, models[model]) for mode, model in finished]
+                rows.delete_sums(connection, key, ended)
+                rows.replace_sums(connection, key, sums, models)
+
+        self.repeat(record)
+
+    def _key(self, connection: Connection, dataset: str, *, lock: bool = False) -> int:
         table = schema.datasets
-        found = connection.scalar(select(table.c.key).where(table.c.fingerprint == dataset))
+        query = select(table.c.key).where(table.c.fingerprint == dataset)
+        if lock:
+            query = query.with_for_update(key_share=True)
+        found = connection.scalar(query)
         if found is None:
             what = f"the dataset {dataset} is not in the store"
             remedy = "add it first, with Store.add_dataset"
@@ -285,9 +344,14 @@ class Store:
 
     def drop_sums(self, dataset: str, mode: Mode, model: str) -> None:
         """Delete the sums of one reference on one dataset."""
-        with self.writing() as connection:
-            keys = [(mode.value, rows.model_keys(connection)[model])]
-            rows.delete_sums(connection, self._key(connection, dataset), keys)
+
+        def drop() -> None:
+            with self.writing(lock="shared") as connection:
+                key = self._key(connection, dataset, lock=True)
+                keys = [(mode.value, rows.model_keys(connection)[model])]
+                rows.delete_sums(connection, key, keys)
+
+        self.repeat(drop)
 
     def metafeatures(self, dataset: str) -> list[MetaFeatureRecord]:
         """Return one dataset's meta-features, ordered by schema and version."""

@@ -3,14 +3,20 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from sqlalchemy import Connection
 
 from metaod.history import ENGINE_VERSION, Evaluation, Reference, ReferenceSum, evaluation_of
 from metaod.models import Mode, ModelSpec, Scored
+from metaod.store import _rows as rows
 from metaod.store._store import Store
 
 
 def _ignore(_: Scored) -> None:
     """Keep no scores."""
+
+
+class _Finished(Exception):
+    """Another builder has evaluated the references."""
 
 
 class SlicedReferences:
@@ -44,12 +50,13 @@ class SlicedReferences:
 
         Sums of another version or number of trials, or that overlap, have no members.
         """
+        return {name: self.members(name) for name in self._store.datasets_with_sums()}
+
+    def members(self, fingerprint: str) -> dict[str, frozenset[ModelSpec]]:
+        """Return the members in the sums of one dataset, by reference."""
         return {
-            fingerprint: {
-                model: frozenset([] if total is None else total[0].members)
-                for model, total in self._totals(fingerprint).items()
-            }
-            for fingerprint in self._store.datasets_with_sums()
+            model: frozenset([] if total is None else total[0].members)
+            for model, total in self._totals(fingerprint).items()
         }
 
     def drop(self, fingerprint: str, model: str) -> None:
@@ -79,8 +86,16 @@ class SlicedReferences:
                 keep(scored)
                 y = np.frombuffer(labels, dtype=np.int8)
                 evaluations.append(evaluation_of(scored, y, self._mode, seeded=item.is_random))
-        self._store.record_task(fingerprint, evaluations)
+        try:
+            self._store.record_task(fingerprint, evaluations, first=self._check_unfinished)
+        except _Finished:
+            return []
         return evaluations
+
+    def _check_unfinished(self, connection: Connection, dataset: int) -> None:
+        # two builders may write the last two slices, and both find the sums complete
+        if not rows.count_summed(connection, dataset):
+            raise _Finished
 
     def _totals(self, fingerprint: str) -> dict[str, tuple[ReferenceSum, bytes] | None]:
         totals: dict[str, tuple[ReferenceSum, bytes] | None] = {}

@@ -27,6 +27,9 @@ from metaod.models import Budget, CellState, Mode, ModelSpec, Scored
 from metaod.store._records import MetaFeatureRecord, SumRecord
 from metaod.tables import PreparedTable, prepare
 
+TaskKey = tuple[str, str]
+"""A task's identity in a build: the dataset's fingerprint and the slice of its models."""
+
 KeptScores = dict[tuple[str, int], npt.NDArray[np.float32]]
 
 
@@ -57,7 +60,7 @@ class BuildTask:
     n_bytes: int = 0
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> TaskKey:
         """What names the task: the dataset's fingerprint, and the slice or nothing."""
         return (self.fingerprint, self.slice)
 
