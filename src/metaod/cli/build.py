@@ -73,7 +73,14 @@ def build(
     executor: Annotated[
         str | None,
         typer.Option(
-            help="What runs the tasks: serial, or joblib for several processes.", metavar="NAME"
+            help="What runs the tasks: serial, joblib for several processes, or dask.",
+            metavar="NAME",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a Dask scheduler, such as tcp://host:8786.", metavar="ADDRESS"
         ),
     ] = None,
     max_seconds: MaxSeconds = 60.0,
@@ -123,7 +130,7 @@ def build(
         keep_scores=frozenset(keep_scores or ()),
     )
     options.specs()
-    runner = make_executor(jobs, executor)
+    runner = make_executor(jobs, executor, scheduler)
     entries = list_folders(data, label)
     if only:
         entries = [entry for entry in entries if any(text in entry.full_name for text in only)]

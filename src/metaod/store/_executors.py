@@ -1,4 +1,4 @@
-"""Executors run the tasks of a build: in this process, or in several on this machine.
+"""Executors run the tasks of a build: in this process, in several, or on a cluster.
 
 An executor is a class with the method ``run``, listed in ``EXECUTORS``.
 """
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from metaod.errors import BadParameter, UserError
+from metaod.store._dask import DaskExecutor
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -67,11 +68,14 @@ class JoblibExecutor:
 EXECUTORS: dict[str, type[Executor]] = {
     "serial": SerialExecutor,
     "joblib": JoblibExecutor,
+    "dask": DaskExecutor,
 }
 """Executors by name: what ``metaod build --executor`` takes."""
 
 
-def make_executor(n_jobs: int = 1, name: str | None = None) -> Executor:
+def make_executor(
+    n_jobs: int = 1, name: str | None = None, scheduler: str | None = None
+) -> Executor:
     """Make an executor.
 
     Parameters
@@ -79,7 +83,10 @@ def make_executor(n_jobs: int = 1, name: str | None = None) -> Executor:
     n_jobs : int, default=1
         Number of tasks that run at the same time; -1 for one per core.
     name : str, optional
-        A name in ``EXECUTORS``; by default serial for one job, and joblib for more.
+        A name in ``EXECUTORS``; by default dask if a scheduler is named, else serial for one job,
+        and joblib for more.
+    scheduler : str, optional
+        The address of a Dask scheduler, such as ``tcp://host:8786``.
 
     Examples
     --------
@@ -88,6 +95,10 @@ def make_executor(n_jobs: int = 1, name: str | None = None) -> Executor:
     """
     if n_jobs < -1 or n_jobs == 0:
         raise BadParameter("make_executor", "n_jobs", "-1 or an int in the range [1, inf)", n_jobs)
+    if scheduler is not None:
+        if name not in (None, "dask"):
+            raise BadParameter("make_executor", "name", "dask if a scheduler is named", name)
+        return DaskExecutor(n_jobs, scheduler)
     if name is None:
         name = "serial" if n_jobs == 1 else "joblib"
     if name not in EXECUTORS:

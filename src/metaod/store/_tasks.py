@@ -3,7 +3,9 @@
 import os
 import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +33,19 @@ TaskKey = tuple[str, str]
 """A task's identity in a build: the dataset's fingerprint and the slice of its models."""
 
 KeptScores = dict[tuple[str, int], npt.NDArray[np.float32]]
+
+
+_between_cells: ContextVar[Callable[[], None] | None] = ContextVar("between_cells", default=None)
+
+
+@contextmanager
+def while_evaluating(check: Callable[[], None]) -> Iterator[None]:
+    """Call a function between the cells of the tasks inside; what it raises ends the task."""
+    token = _between_cells.set(check)
+    try:
+        yield
+    finally:
+        _between_cells.reset(token)
 
 
 @dataclass(frozen=True)
@@ -151,23 +166,25 @@ def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset
             kept[scored.spec.id, scored.trial] = scored.scores.astype(np.float32)
 
     sums = ReferenceScores(task.summed, task.trials)
+    check = _between_cells.get()
+    evaluations = []
     try:
-        evaluations = [
-            evaluation
-            for evaluation in evaluate_models(
-                prepared.X,
-                dataset.y,
-                task.specs,
-                trials=task.trials,
-                mode=task.mode,
-                budget=task.budget,
-                references=task.references,
-                sums=sums,
-                keep=keep if task.keep else None,
-                fixed=prepared.fixed,
-            )
-            if (evaluation.model, evaluation.trial) in task.lacking
-        ]
+        for evaluation in evaluate_models(
+            prepared.X,
+            dataset.y,
+            task.specs,
+            trials=task.trials,
+            mode=task.mode,
+            budget=task.budget,
+            references=task.references,
+            sums=sums,
+            keep=keep if task.keep else None,
+            fixed=prepared.fixed,
+        ):
+            if (evaluation.model, evaluation.trial) in task.lacking:
+                evaluations.append(evaluation)
+            if check is not None:
+                check()
     except (MemoryError, OSError) as error:
         what = f"scoring ended with {type(error).__name__}: {error}"
         remedy = "use fewer --jobs or a smaller --max-memory, and start the build again"

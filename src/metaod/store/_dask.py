@@ -1,0 +1,379 @@
+"""The executor on a Dask cluster: what goes to which worker, and what happens when one is lost.
+
+This process places the tasks itself, a few ahead of those that run: a worker never holds tasks
+that need more memory together than it has, and a task that was on a worker when the worker ended
+runs alone from then on, so that it is known which task ends its worker.
+"""
+
+import logging
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import count
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from metaod.errors import MissingExtra, UserError
+from metaod.models import CellState
+from metaod.store._dask_worker import FileNeeded, versions, work
+from metaod.store._tasks import BuildTask, TaskResult
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+PER_THREAD = 2
+"""Tasks that a worker holds for each of its threads: one that runs, and the next."""
+
+MOST_DEATHS = 3
+"""Times that the worker of a task may end before the task is given up."""
+
+_PROCESS_BYTES = 400 * 2**20  # a worker without any task, once it has imported everything
+_SECONDS_TO_CONNECT = 10.0
+_SECONDS_BETWEEN_LOOKS = 1.0
+
+_log = logging.getLogger("metaod.store")
+
+
+class DaskExecutor:
+    """Run the tasks on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    n_jobs : int
+        Number of processes of a cluster on this machine, if no scheduler is named.
+    scheduler : str, optional
+        The address of a scheduler; by default Dask's own setting ``scheduler-address``, which the
+        environment variable ``DASK_SCHEDULER_ADDRESS`` sets. TLS is set up by Dask's settings
+        ``distributed.comm.tls``.
+    """
+
+    def __init__(self, n_jobs: int, scheduler: str | None = None) -> None:
+        try:
+            import dask  # noqa: PLC0415 - an extra
+            import distributed  # noqa: F401, PLC0415 - as above
+        except ImportError as error:
+            name = error.name or "distributed"
+            raise MissingExtra(name, extra="cluster", needed_for="the executor dask") from error
+        self.n_jobs = n_jobs
+        self.scheduler: str | None = scheduler or dask.config.get("scheduler-address", None)
+        if self.scheduler is not None:
+            # before the datasets are read, which takes long
+            with self._client():
+                pass
+
+    def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """Yield each result as soon as it is ready."""
+        with self._client() as client:
+            yield from _Run(client, function, iter(tasks)).results()
+
+    @contextmanager
+    def _client(self) -> Iterator[Any]:
+        from distributed import Client, LocalCluster  # noqa: PLC0415 - an extra
+        from distributed.utils import silence_logging_cmgr  # noqa: PLC0415 - as above
+
+        with silence_logging_cmgr(logging.CRITICAL):
+            if self.scheduler is None:
+                with (
+                    LocalCluster(
+                        n_workers=None if self.n_jobs == -1 else self.n_jobs,
+                        threads_per_worker=1,
+                        dashboard_address=None,
+                        silence_logs=logging.CRITICAL,
+                    ) as cluster,
+                    Client(cluster, set_as_default=False) as client,
+                ):
+                    yield client
+                return
+            try:
+                client = Client(self.scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+            except (OSError, ValueError, TypeError) as error:
+                what = f"no Dask scheduler answers ({_first_line(error)})"
+                remedy = "check --scheduler, or start one with: dask scheduler"
+                raise UserError(what, where=self.scheduler, remedy=remedy) from error
+            try:
+                yield client
+            finally:
+                with suppress(Exception):  # the scheduler may be gone
+                    client.close(timeout=2)
+
+
+@dataclass(eq=False)
+class _Job:
+    """A task, and what has happened to it."""
+
+    task: Any
+    number: int
+    deaths: int = 0
+    worker: "_Worker | None" = None
+    future: Any = None
+    submitted: int = 0
+
+    @property
+    def n_bytes(self) -> int:
+        return int(getattr(self.task, "n_bytes", 0))
+
+    @property
+    def alone(self) -> bool:
+        return self.deaths > 0
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A worker, and the jobs that it holds; `reserved` is the one that waits for room."""
+
+    address: str
+    n_threads: int
+    n_bytes: float
+    jobs: set[_Job] = field(default_factory=set)
+    reserved: _Job | None = None
+
+    def has_room(self, job: _Job) -> bool:
+        if not self.jobs:
+            return True
+        if job.alone or any(other.alone for other in self.jobs):
+            return False
+        needed = job.n_bytes + sum(other.n_bytes for other in self.jobs)
+        return len(self.jobs) < PER_THREAD * self.n_threads and needed <= self.n_bytes
+
+    @property
+    def load(self) -> float:
+        return len(self.jobs) / self.n_threads
+
+
+class _Run:
+    """One run of a function over tasks."""
+
+    def __init__(self, client: Any, function: Callable[[Any], Any], tasks: Iterator[Any]) -> None:
+        self._client, self._function, self._tasks = client, function, tasks
+        self._address = client.scheduler.address
+        self._numbers = count()
+        self._name = f"metaod-{client.id}"
+        self._workers: dict[str, _Worker] = {}
+        self._running: dict[str, _Job] = {}
+        self._waiting: deque[_Job] = deque()
+        self._too_large: list[_Job] = []
+        self._done: SimpleQueue[Any] = SimpleQueue()
+        self._is_exhausted = False
+        self._looked = -math.inf
+        self._versions = _own_versions()
+
+    def results(self) -> Iterator[Any]:
+        """Yield each result as soon as it is ready."""
+        try:
+            while True:
+                yield from self._look_at_workers()
+                self._place_all()
+                if not self._running and not self._waiting and self._is_exhausted:
+                    if not self._too_large:
+                        return
+                    yield from self._give_up_too_large()
+                    continue
+                try:
+                    future = self._done.get(timeout=_SECONDS_BETWEEN_LOOKS)
+                except Empty:
+                    continue
+                job = self._running.get(future.key)
+                if job is not None and job.future is future:
+                    yield from self._collect(job)
+        finally:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        futures = [job.future for job in self._running.values()]
+        self._running.clear()
+        if futures:
+            with suppress(Exception):  # the scheduler may be gone
+                self._client.cancel(futures, force=True)
+
+    # workers
+
+    def _look_at_workers(self) -> Iterator[Any]:
+        """Learn which workers there are; yield the results of tasks that are given up."""
+        if time.monotonic() - self._looked < _SECONDS_BETWEEN_LOOKS:
+            return
+        if self._client.status != "running":
+            raise self._connection_lost()
+        found = self._client.scheduler_info(n_workers=-1)["workers"]
+        if not found and self._looked == -math.inf:
+            _log.warning("no worker has joined the scheduler at %s; waiting", self._address)
+        self._looked = time.monotonic()
+        for address in [address for address in self._workers if address not in found]:
+            yield from self._lose(self._workers.pop(address))
+        new = [address for address in found if address not in self._workers]
+        for address in self._of_same_versions(new):
+            facts = found[address]
+            declared = facts["resources"].get("memory")
+            limit = facts["memory_limit"] or math.inf
+            n_bytes = declared if declared is not None else max(limit - _PROCESS_BYTES, limit / 2)
+            self._workers[address] = _Worker(address, facts["nthreads"], n_bytes)
+
+    def _of_same_versions(self, addresses: list[str]) -> Iterator[str]:
+        if not addresses:
+            return
+        answers = self._client.run(versions, workers=addresses, on_error="return")
+        for address, answer in answers.items():
+            if isinstance(answer, OSError):
+                continue  # it ended meanwhile
+            if isinstance(answer, BaseException):
+                what = f"the worker cannot run metaod ({_first_line(answer)})"
+                remedy = "install the same metaod-next[cluster] on every worker"
+                raise UserError(what, where=address, remedy=remedy)
+            for name, here in self._versions.items():
+                if answer.get(name) != here:
+                    what = f"the worker has {name} {answer.get(name)}, this process has {here}"
+                    remedy = "install the same versions: results must be equal bit for bit"
+                    raise UserError(what, where=address, remedy=remedy)
+            yield address
+
+    def _lose(self, worker: _Worker) -> Iterator[Any]:
+        if worker.reserved is not None:
+            worker.reserved.worker = None
+        for job in sorted(worker.jobs, key=lambda job: job.number):
+            self._running.pop(job.future.key, None)
+            with suppress(Exception):
+                job.future.cancel()
+            job.worker = job.future = None
+            yield from self._died(job, job.deaths + 1)
+
+    def _died(self, job: _Job, deaths: int) -> Iterator[Any]:
+        job.deaths = deaths
+        if deaths < MOST_DEATHS:
+            self._waiting.append(job)
+            return
+        reason = f"the worker process ended {deaths} times on this task, of which "
+        reason += f"{deaths - 1} times on it alone; probably memory ran out, or a library crashed"
+        yield self._lost(job, reason, CellState.FAILED)
+
+    def _lost(self, job: _Job, reason: str, state: CellState) -> Any:
+        if isinstance(job.task, BuildTask):
+            return job.task.lost(reason, state)
+        raise UserError(reason, where=self._address, remedy="check the workers' logs")
+
+    def _connection_lost(self) -> UserError:
+        what = "the connection to the Dask scheduler was lost"
+        remedy = "start the scheduler, then the same command: finished tasks are kept"
+        return UserError(what, where=self._address, remedy=remedy)
+
+    # tasks
+
+    def _place_all(self) -> None:
+        for _ in range(len(self._waiting)):
+            job = self._waiting.popleft()
+            if not self._place(job):
+                self._waiting.append(job)
+        while not self._is_exhausted and self._has_slot():
+            try:
+                task = next(self._tasks)
+            except StopIteration:
+                self._is_exhausted = True
+                return
+            job = _Job(task, next(self._numbers))
+            if not self._place(job):
+                self._waiting.append(job)
+
+    def _has_slot(self) -> bool:
+        return any(
+            worker.reserved is None
+            and len(worker.jobs) < PER_THREAD * worker.n_threads
+            and not any(job.alone for job in worker.jobs)
+            for worker in self._workers.values()
+        )
+
+    def _place(self, job: _Job) -> bool:
+        """Submit a job if a worker has room for it; else reserve a worker for it."""
+        if job.worker is not None:
+            if job.worker.has_room(job):
+                job.worker.reserved = None
+                self._submit(job, job.worker)
+                return True
+            return False
+        fitting = [worker for worker in self._workers.values() if job.n_bytes <= worker.n_bytes]
+        if not fitting and self._workers:
+            self._too_large.append(job)
+            return True
+        free = [worker for worker in fitting if worker.reserved is None]
+        with_room = [worker for worker in free if worker.has_room(job)]
+        if with_room:
+            self._submit(job, min(with_room, key=lambda worker: worker.load))
+            return True
+        if free:
+            job.worker = min(free, key=lambda worker: worker.load)
+            job.worker.reserved = job
+        return False
+
+    def _submit(self, job: _Job, worker: _Worker, content: Any = None) -> None:
+        job.worker, job.submitted = worker, job.submitted + 1
+        worker.jobs.add(job)
+        job.future = self._client.submit(
+            work,
+            self._function,
+            job.task,
+            content,
+            key=f"{self._name}-{job.number}-{job.submitted}",
+            workers=[worker.address],
+            allow_other_workers=False,
+            pure=False,
+        )
+        self._running[job.future.key] = job
+        job.future.add_done_callback(self._done.put)
+
+    def _collect(self, job: _Job) -> Iterator[Any]:
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415 - an extra
+
+        while True:
+            try:
+                outcome = job.future.result(timeout=5.0)
+                break
+            except KilledWorker:
+                self._release(job)
+                yield from self._died(job, MOST_DEATHS)
+                return
+            except TimeoutError:
+                # the worker ended before its result was fetched
+                yield from self._look_at_workers()
+                if job.future is None:
+                    return
+            except BaseException:
+                if job.future.status in ("cancelled", "lost"):
+                    raise self._connection_lost() from None
+                raise
+        worker = self._release(job)
+        if isinstance(outcome, FileNeeded):
+            content = self._client.scatter(
+                job.task.path.read_bytes(), workers=[worker.address], hash=False
+            )
+            self._submit(job, worker, content)
+        elif isinstance(outcome, TaskResult):
+            yield replace(outcome, task=job.task)
+        else:
+            yield outcome
+
+    def _release(self, job: _Job) -> _Worker:
+        worker = job.worker
+        if worker is None:
+            raise AssertionError("a job that runs has a worker")
+        self._running.pop(job.future.key, None)
+        worker.jobs.discard(job)
+        job.worker = job.future = None
+        return worker
+
+    def _give_up_too_large(self) -> Iterator[Any]:
+        jobs, self._too_large = self._too_large, []
+        largest = max((worker.n_bytes for worker in self._workers.values()), default=0.0)
+        for job in jobs:
+            if job.n_bytes <= largest or not self._workers:
+                self._waiting.append(job)  # a larger worker has joined
+                continue
+            reason = f"would take about {job.n_bytes / 2**20:.3g} MiB of memory, "
+            reason += f"the largest worker has {largest / 2**20:.3g} MiB"
+            yield self._lost(job, reason, CellState.OVER_BUDGET)
+
+
+_own_versions = versions
+
+
+def _first_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]

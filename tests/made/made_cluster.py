@@ -1,0 +1,116 @@
+"""A Dask cluster of real processes for tests: a scheduler, and workers that can be killed."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from distributed import Client
+from made_store import content
+
+from metaod.store import Store
+from metaod.store._tasks import run_task
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+class Cluster:
+    """A scheduler and workers, each a process of its own; ``with`` ends them all."""
+
+    def __init__(self, folder, n_workers=2, **options):
+        self.folder, self.port = Path(folder), free_port()
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.workers = []
+        self.scheduler = None
+        self.start_scheduler()
+        for _ in range(n_workers):
+            self.add_worker(**options)
+        self.wait_for(n_workers)
+
+    def _start(self, *arguments, cwd=None):
+        log = (self.folder / "cluster.log").open("ab")
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join([*filter(None, sys.path), str(Path(__file__).parent)]),
+            "OMP_NUM_THREADS": "1",
+        }
+        return subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]],
+            stdout=log, stderr=log, cwd=cwd, env=environment, start_new_session=True,
+        )  # fmt: skip
+
+    def start_scheduler(self):
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard",
+            "--no-jupyter", "--no-show",
+        )  # fmt: skip
+
+    def add_worker(self, *, nanny=True, memory="2GiB", threads=1, resources=None, cwd=None):
+        """Start a worker, with a nanny that starts its process again when it ends."""
+        options = ["--nanny"] if nanny else ["--no-nanny"]
+        if resources:
+            options += ["--resources", resources]
+        worker = self._start(
+            "worker", self.address, "--nthreads", str(threads), "--memory-limit", memory,
+            "--no-dashboard", "--local-directory", str(self.folder), *options, cwd=cwd,
+        )  # fmt: skip
+        self.workers.append(worker)
+        return worker
+
+    def client(self):
+        return Client(self.address, set_as_default=False, timeout=20)
+
+    def wait_for(self, n_workers):
+        with self.client() as client:
+            client.wait_for_workers(n_workers, timeout=60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in (*self.workers, self.scheduler):
+            kill(process)
+
+
+def kill(process):
+    """Kill a process and all that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def content_of(path):
+    """All that a store holds but for timings."""
+    with Store(path, read_only=True) as store:
+        return content(store, seconds=False)
+
+
+# functions that tests run on workers
+
+
+def nothing(task):
+    return task
+
+
+def sleep(task):
+    time.sleep(0.2)
+    return task
+
+
+def run_or_kill_worker(task):
+    """Run a task of a build; on the dataset called killer, end the process as a crash would."""
+    if task.entry.name == "killer":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run_task(task)
+
+
+def run_slowly(task):
+    time.sleep(0.2)
+    return run_task(task)
