@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from metaod.errors import BadParameter
-from metaod.models import Scores
+from metaod.models import Scores, njit
 
 MEASURES = ("ap", "roc_auc", "precision_at_n")
 """The measures of performance: average precision, ROC AUC, precision at the number of outliers."""

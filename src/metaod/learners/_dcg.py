@@ -12,9 +12,8 @@ cell of P is ignored: its model has no gain and is not counted in any beta.
 from math import exp, log
 
 import numpy as np
-from numba import njit
 
-from metaod.models import Matrix
+from metaod.models import Matrix, njit
 
 _LN2 = log(2.0)
 _WIDTH = 200.0  # of a segment of predictions: exponentials across two do not overflow

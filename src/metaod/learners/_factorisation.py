@@ -4,10 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 
 from metaod.learners._dcg import row_dcg
-from metaod.models import Matrix
+from metaod.models import Matrix, njit
 
 SCHEDULES = ("decaying", "cyclical", "constant")
 

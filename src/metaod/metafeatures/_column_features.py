@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import (
@@ -20,7 +19,7 @@ from metaod.metafeatures._summaries import (
     summaries,
     summarise,
 )
-from metaod.models import Matrix, Scores
+from metaod.models import Matrix, Scores, njit
 
 _BLOCK = 2**20  # values sorted at a time
 

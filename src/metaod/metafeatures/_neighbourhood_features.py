@@ -7,9 +7,7 @@ zero where a feature leaves equal rows out, and as that much in logarithms.
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from metaod.metafeatures._rankings import (
     compare,
@@ -20,7 +18,7 @@ from metaod.metafeatures._rankings import (
     top_count,
 )
 from metaod.metafeatures._schema import FeatureInputs
-from metaod.models import Matrix, Neighbours, Scores, lof_scores
+from metaod.models import Matrix, Neighbours, Scores, lof_scores, njit
 
 _NEGLIGIBLE = 1e-6
 
@@ -194,5 +192,6 @@ def _component_sizes(indices: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
     """Sizes of the connected components of the graph that joins each row to its neighbours."""
     n_rows, k = indices.shape
     starts = np.arange(0, n_rows * k + 1, k)
-    graph = csr_array((np.ones(n_rows * k, bool), indices.ravel(), starts), (n_rows, n_rows))
-    return np.bincount(connected_components(graph, directed=False)[1])
+    joined = np.ones(n_rows * k, bool)
+    graph = scipy.sparse.csr_array((joined, indices.ravel(), starts), (n_rows, n_rows))
+    return np.bincount(scipy.sparse.csgraph.connected_components(graph, directed=False)[1])

@@ -7,13 +7,12 @@ block of rows, and five numbers for each pair.
 from typing import Any
 
 import numpy as np
-from numba import njit
-from scipy.special import fdtrc
+import scipy
 
 from metaod.metafeatures._column_features import describe_columns
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import Statistic, summarise
-from metaod.models import Matrix, Scores, leading_components
+from metaod.models import Matrix, Scores, leading_components, njit
 
 MAX_PAIRED_COLUMNS = 2_000
 """Most columns whose pairs are used."""
@@ -80,7 +79,7 @@ def _anova_p_values(means: Scores, stds: Scores, n_rows: int) -> Scores:
     bound = (1.0 - n_rows) * np.log1p(statistics / (2.0 * n_rows - 2.0))
     possible = ~(bound < _SMALLEST_LOG)
     p_values: Scores = np.zeros_like(statistics)
-    p_values[possible] = fdtrc(1.0, 2.0 * n_rows - 2.0, statistics[possible])
+    p_values[possible] = scipy.special.fdtrc(1.0, 2.0 * n_rows - 2.0, statistics[possible])
     return p_values
 
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from metaod.metafeatures._schema import Feature, FeatureFunction, FeatureInputs, computes
-from metaod.models import Scores
+from metaod.models import Scores, njit
 
 ADJECTIVES = {
     "min": "smallest", "max": "largest", "mean": "mean", "std": "standard deviation of the",

@@ -8,10 +8,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import ROUNDING, power_of_two
+from metaod.models import njit
 
 
 def _size(name: str, definition: str, formula: str) -> Feature:

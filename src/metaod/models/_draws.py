@@ -7,7 +7,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from metaod.models._compiled import njit
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)

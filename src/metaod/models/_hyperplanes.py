@@ -7,8 +7,8 @@ as long to compile those: the first run waits for it.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from metaod.models._compiled import njit
 from metaod.models._draws import below, normal, uniform
 
 # a gain must be larger by this much, so rounding does not decide between ties: the first wins

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from metaod.models._compiled import njit
 from metaod.models._draws import below, draw_first, put_back, seed_tree, uniform
 
 MAX_SAMPLES = 256  # rows that a tree is grown on, unless the table has fewer

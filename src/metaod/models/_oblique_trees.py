@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from metaod.models._compiled import njit
 from metaod.models._draws import draw_first, put_back, seed_tree
 from metaod.models._hyperplanes import (
     Buffers,

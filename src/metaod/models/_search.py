@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
-from scipy.spatial import KDTree
+import scipy
 
 from metaod.models._arrays import Matrix, Scores
+from metaod.models._compiled import njit
 
 Indices = npt.NDArray[np.int32]
 
@@ -128,7 +128,7 @@ def _search_differences(X: Matrix, found: Neighbours) -> None:
 
 def _search_tree(X: Matrix, metric: str, found: Neighbours) -> None:
     # a balanced tree of many equal values takes very long to build
-    tree: Any = KDTree(X, leafsize=32, balanced_tree=False)
+    tree: Any = scipy.spatial.KDTree(X, leafsize=32, balanced_tree=False)
     k = found.indices.shape[1]
     for start in range(0, len(X), _TREE_ROWS):
         rows = slice(start, min(start + _TREE_ROWS, len(X)))

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from metaod.models._compiled import njit
 
 TOLERANCE = 1e-3
 """Largest violation of the optimality conditions at the end; LIBSVM's default."""
@@ -286,7 +287,7 @@ def _extremes(gradient: Vector, moves: Moves) -> tuple[np.int64, np.int64]:
 def _shrink_active(
     alpha: Vector, gradient: Vector, moves: Moves, order: Order, state: Any, grow: np.int64,
     shrink: np.int64, tolerance: float,
-) -> tuple[np.int64, np.int64]:  # fmt: skip
+) -> Any:  # fmt: skip
     """Deactivate variables that will stay at a bound; near the end, activate all once more."""
     if min(grow, shrink) == _NONE:
         return grow, shrink

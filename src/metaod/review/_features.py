@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from metaod.models import Matrix, Scores
+from metaod.models import Matrix, Scores, njit
 from metaod.review._rows import Floats32, Rows, RowSpace, tail
 
 # eight-bit numbers of leaves that share their first five bits are below the same node of depth 5

@@ -8,12 +8,11 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 
 from metaod.artifacts import BadArtifact, read_container, write_container
 from metaod.errors import BadParameter
 from metaod.learners import FlatForest, StateReader
-from metaod.models import Matrix
+from metaod.models import Matrix, njit
 from metaod.review._features import FEATURES
 from metaod.review._left import STATE_FEATURES
 from metaod.review._rows import Floats32

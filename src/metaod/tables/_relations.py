@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import chdtrc, fdtrc
+import scipy
 
 from metaod.tables._objects import Labels, spread
 
@@ -155,7 +155,8 @@ def _chance_by_rank(codes: _Codes, ranks: _Values) -> float:
     sums = np.bincount(codes, ranks)
     between = float((sums**2 / counts).sum())
     within = max(total - between, 1e-12 * total) / (n_rows - n_levels)
-    return float(fdtrc(n_levels - 1, n_rows - n_levels, between / (n_levels - 1) / within))
+    ratio = between / (n_levels - 1) / within
+    return float(scipy.special.fdtrc(n_levels - 1, n_rows - n_levels, ratio))
 
 
 def _chance_by_table(codes: _Codes, others: _Codes) -> float:
@@ -166,7 +167,7 @@ def _chance_by_table(codes: _Codes, others: _Codes) -> float:
     observed = np.bincount(codes * shape[1] + others, minlength=shape[0] * shape[1]).reshape(shape)
     expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / len(codes)
     statistic = float(((observed - expected) ** 2 / expected).sum())
-    return float(chdtrc((shape[0] - 1) * (shape[1] - 1), statistic))
+    return float(scipy.special.chdtrc((shape[0] - 1) * (shape[1] - 1), statistic))
 
 
 def _pair(category: str, column: Labels, number: str, values: _Values) -> Pair | None:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from metaod.models._arrays import Matrix, Scores
+from metaod.models._compiled import njit
 from metaod.models._family import Family, add_builtin
 from metaod.models._neighbours import (
     NEIGHBOURS,

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
@@ -57,7 +57,7 @@ class CBLOF(Estimator):
         scores[large] = np.sqrt(np.sum(np.square(centres[labels[large]] - X[large]), axis=1))
         if not large.all():
             large_centres = centres[: len(self.is_large_)][self.is_large_]
-            scores[~large] = cdist(X[~large], large_centres).min(axis=1)
+            scores[~large] = scipy.spatial.distance.cdist(X[~large], large_centres).min(axis=1)
         return scores * self.sizes_[labels] if self.use_weights else scores
 
 

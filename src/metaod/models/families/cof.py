@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
-from scipy.spatial import minkowski_distance
-from scipy.spatial.distance import cdist
+import scipy
 
 from metaod.models._arrays import Matrix, Scores
+from metaod.models._compiled import njit
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, add_builtin
 from metaod.models._neighbours import (
@@ -56,9 +55,9 @@ class COF(Estimator):
         weights = 2.0 * np.arange(k, 0, -1) / (k * (k + 1))
         result = np.empty(len(X))
         for i, row in enumerate(X):
-            chosen = np.argsort(minkowski_distance(row, self._X), kind="stable")[:k]
+            chosen = np.argsort(scipy.spatial.minkowski_distance(row, self._X), kind="stable")[:k]
             path = np.vstack([row, self._X[chosen]])
-            lengths = cdist(path[1:], path)
+            lengths = scipy.spatial.distance.cdist(path[1:], path)
             # a neighbour joins the nearer rows at the distance of the closest of them
             lengths[np.triu_indices_from(lengths, 1)] = np.inf
             own = weights @ lengths.min(axis=1)
@@ -85,7 +84,7 @@ def cof_scores(chaining: Scores, neighbours: Neighbours, k: int) -> Scores:
     If the chaining distances of a row's k neighbours are all 0, its factor is the largest float, as
     in PyOD, or 0 if its own distance is 0 too.
     """
-    sums = _sums(chaining, neighbours.indices, k)
+    sums: Scores = _sums(chaining, neighbours.indices, k)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.nan_to_num(chaining * k / sums)
 
@@ -94,7 +93,7 @@ def neighbours_pyod(X: Matrix, k: int) -> Neighbours:
     """Find neighbours in the order of PyOD's COF, ties included."""
     found = Neighbours(np.empty((len(X), k)), np.empty((len(X), k), dtype=np.int32))
     for i in range(len(X)):
-        distances = minkowski_distance(X[i], X)
+        distances = scipy.spatial.minkowski_distance(X[i], X)
         # the first is the row itself, or one that equals it
         chosen = np.argsort(distances)[1 : k + 1]
         found.indices[i] = chosen

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from metaod.models._arrays import Matrix, Scores
+from metaod.models._compiled import njit
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, add_builtin
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from metaod.models._arrays import Matrix, Scores
+from metaod.models._compiled import njit
 from metaod.models._family import Family, Settings, add_builtin
 from metaod.models._isolation_trees import (
     MAX_SAMPLES,

@@ -16,10 +16,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._binning import bin_of, edge_of, has_bins, no_bins
+from metaod.models._compiled import njit
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, add_builtin
 from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores

@@ -4,9 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackError, eigsh
-from scipy.spatial.distance import cdist
+import scipy
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
@@ -37,7 +35,8 @@ class PCA(Estimator):
         return self._score(X)
 
     def _score(self, X: Matrix) -> Scores:
-        scores: Scores = (cdist(X, self.components_) / self.weights_).sum(axis=1)
+        distances = scipy.spatial.distance.cdist(X, self.components_)
+        scores: Scores = (distances / self.weights_).sum(axis=1)
         return scores
 
 
@@ -71,6 +70,8 @@ def leading_components(symmetric: Matrix, k: int) -> tuple[Scores, Matrix]:
     size = len(symmetric)
     k = min(k, size)
     if size > max(_SMALL, 4 * k):
+        from scipy.sparse.linalg import ArpackError, eigsh  # noqa: PLC0415 - slow to import
+
         # a fixed start makes the result reproducible
         start = np.random.default_rng(0).standard_normal(size)
         # the iteration fails, rarely, where eigenvalues are too close together
@@ -78,7 +79,7 @@ def leading_components(symmetric: Matrix, k: int) -> tuple[Scores, Matrix]:
             values, vectors = eigsh(symmetric, k=k, which="LA", v0=start)
             order = np.argsort(values)[::-1]
             return values[order], vectors[:, order]
-    values, vectors = eigh(symmetric, subset_by_index=[size - k, size - 1])
+    values, vectors = scipy.linalg.eigh(symmetric, subset_by_index=[size - k, size - 1])
     return values[::-1], vectors[:, ::-1]
 
 
