@@ -13,7 +13,7 @@ from metaod.errors import BadParameter, UserError, counted
 if TYPE_CHECKING:
     from metaod.history import FolderEntry
     from metaod.models import Budget
-    from metaod.store import Plan, TaskResult
+    from metaod.store import Others, Plan, TaskResult
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -111,7 +111,7 @@ def build(
 
     You can stop it at any moment: every finished dataset is written at once,
     and the same command continues where it stopped. What the store has is
-    not computed again.
+    not computed again. Several builds may fill a store on PostgreSQL at once.
     """
     from metaod.models import CellState, Mode
     from metaod.store import BuildOptions, Store, make_executor
@@ -147,9 +147,13 @@ def build(
             on_read=progress.on_read,
             on_plan=progress.on_plan,
             on_task=progress.on_task,
+            on_others=progress.on_others,
         )
     states = ", ".join(f"{count} {state.value}" for state, count in report.states.items())
     done = f"{counted(report.plan.n_unfinished, 'dataset')} done in {report.seconds:.0f} s"
+    n_tasks = len(report.plan.tasks)
+    if report.n_tasks < n_tasks:
+        done += f", {n_tasks - report.n_tasks} of {counted(n_tasks, 'task')} by other builders"
     console().print(done + (f": {states}" if states else ""))
 
 
@@ -160,6 +164,7 @@ class _BuildProgress:
         self._line = line
         self._n_done, self._n_tasks = 0, 0
         self._spent, self._cost = 0.0, 0.0
+        self._waits = False
 
     def on_read(self, done: int, total: int) -> None:
         """Show how many datasets have been read for the plan."""
@@ -185,6 +190,15 @@ class _BuildProgress:
         self._spent += result.task.cost
         name = " ".join(filter(None, (result.task.entry.full_name, result.task.slice)))
         self._line.update(f"{self._n_done}/{self._n_tasks} {name}", self._spent / self._cost)
+
+    def on_others(self, others: "Others") -> None:
+        """Tell that other builders compute what is left."""
+        if others.claimed:
+            text = f"{counted(others.claimed, 'task')} left, which other builders compute"
+            if not self._waits:
+                message(f"{text}; waiting for them")
+            self._waits = True
+            self._line.update(f"waiting: {text}")
 
 
 def list_folders(folders: list[Path], label: str) -> "list[FolderEntry]":

@@ -47,19 +47,19 @@ def init(
 ) -> None:
     """Create a store: empty, or with the shipped performance matrix."""
     from metaod.history import shipped_folder
-    from metaod.store import Store, StoreLocation, import_parquet
+    from metaod.store import Store, StoreLocation, hide_password, import_parquet
 
-    path = StoreLocation.parse(store).path
+    path, shown = StoreLocation.parse(store).path, hide_password(store)
     if path is not None and path.exists():
-        raise UserError("exists already", where=store, remedy="name another file")
+        raise UserError("exists already", where=shown, remedy="name another file")
     if path is not None and not path.parent.is_dir():
-        raise UserError("its folder does not exist", where=store, remedy="make it first")
+        raise UserError("its folder does not exist", where=shown, remedy="make it first")
     # filled in memory: a command that is interrupted, or killed, leaves no file
     with Store("sqlite://" if path is not None and shipped else store, create=True) as opened:
         if opened.datasets():
-            raise UserError("exists already", where=store, remedy="name another store")
+            raise UserError("exists already", where=shown, remedy="name another store")
         if not shipped:
-            console().print(f"{store}: an empty store")
+            console().print(f"{shown}: an empty store", soft_wrap=True)
             return
         with ProgressLine("reading the shipped matrix") as line:
             report = import_parquet(opened, shipped_folder(), progress=line.count)
@@ -119,7 +119,13 @@ def relatives(
     json: Json = False,
 ) -> None:
     """List datasets that share rows or columns, and the origins that they join."""
-    from metaod.store import Store, datasets_without_sketch, join_relatives, stored_relatives
+    from metaod.store import (
+        Store,
+        datasets_without_sketch,
+        hide_password,
+        join_relatives,
+        stored_relatives,
+    )
 
     by_hand = [] if also is None else _read_pairs(also)
     with ProgressLine("comparing datasets"), Store(store) as opened:
@@ -159,7 +165,8 @@ def relatives(
         text = "{dataset}: {catalogue_origin} joined to {origin}, because {evidence}"
         out.print(visible(text.format(**change)))
     if lacking:
-        remedy = f"add them with: metaod db add --store {store} --data FOLDER"
+        address = hide_password(store)
+        remedy = f"add them with: metaod db add --store {address} --data FOLDER"
         out.print(f"datasets without a sketch: {len(lacking)}; {remedy}", soft_wrap=True)
 
 
@@ -217,10 +224,10 @@ def show(
 ) -> None:
     """Show the performance of the models on one dataset, the best first."""
     from metaod.models import CellState
-    from metaod.store import Store
+    from metaod.store import Store, hide_password
 
     with Store(store, read_only=True) as opened:
-        record = _find_dataset(opened.datasets(), name, store)
+        record = _find_dataset(opened.datasets(), name, hide_password(store))
         cells = opened.cells(record.fingerprint)
     done = [cell for cell in cells if cell.state == CellState.OK]
     done.sort(key=lambda cell: (-cell.ap, cell.model))
@@ -317,15 +324,16 @@ def verify(
 ) -> None:
     """Recompute a random sample of cells and compare; exit with code 2 if any differs."""
     from metaod.models import Mode
-    from metaod.store import Store, find_inconsistencies
+    from metaod.store import Store, find_inconsistencies, hide_password
     from metaod.store import verify as recompute
 
+    shown = hide_password(store)
     entries = list_folders(data, label)
     with ProgressLine("checking the store") as line, Store(store, read_only=True) as opened:
         problems = find_inconsistencies(opened)
         if problems:
             what = f"is inconsistent in {counted(len(problems), 'place')}, the first: {problems[0]}"
-            raise UserError(what, where=store, remedy="restore an older copy, or build it again")
+            raise UserError(what, where=shown, remedy="restore an older copy, or build it again")
         chosen, budget = choice(Mode, "--mode", mode), make_budget(max_seconds, max_memory)
         found = recompute(
             opened,
@@ -343,7 +351,7 @@ def verify(
     )
     if found.differences:
         what = f"{checked}, {len(found.differences)} differ"
-        raise UserError(what, where=store, remedy="build them again, or ask who made the store")
+        raise UserError(what, where=shown, remedy="build them again, or ask who made the store")
     console().print(f"{checked}, all agree")
 
 

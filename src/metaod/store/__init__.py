@@ -11,6 +11,7 @@ except ImportError as error:
 
 from metaod.store._build import BuildOptions, Plan, build, record_of
 from metaod.store._checks import find_inconsistencies, verify
+from metaod.store._claims import Others
 from metaod.store._exchange import export_parquet, import_parquet
 from metaod.store._executors import EXECUTORS, Executor, make_executor
 from metaod.store._location import StoreLocation
@@ -37,6 +38,7 @@ from metaod.store._relatives import (
     join_relatives,
     stored_relatives,
 )
+from metaod.store._server import hide_password
 from metaod.store._store import Store
 from metaod.store._tasks import KeptScores, ScoreCache, TaskResult
 
@@ -52,6 +54,7 @@ __all__ = [
     "MergeReport",
     "MetaFeatureRecord",
     "ModelRecord",
+    "Others",
     "Plan",
     "ScoreCache",
     "Store",
@@ -64,6 +67,7 @@ __all__ = [
     "datasets_without_sketch",
     "export_parquet",
     "find_inconsistencies",
+    "hide_password",
     "import_parquet",
     "join_relatives",
     "make_executor",

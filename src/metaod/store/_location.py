@@ -53,6 +53,10 @@ class StoreLocation:
         text = fspath(url_or_path)
         if text and "://" not in text:
             return cls._of_file(text)
+        if text.count("@") > 1 and not text.startswith("sqlite"):
+            # SQLAlchemy would take the end of the password for the host
+            legal = "an address in which '@' is written as %40, except before the host"
+            raise BadParameter("Store", "url_or_path", legal, hide_password(text))
         try:
             url = server_url(make_url(text))
         except (ArgumentError, ValueError):

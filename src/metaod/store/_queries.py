@@ -345,11 +345,19 @@ def stored_schemas(store: Store) -> set[tuple[str, str, int]]:
         return {(row.fingerprint, row.name, row.version) for row in connection.execute(query)}
 
 
+def _size(store: Store, connection: Connection) -> int | None:
+    if store.location.path is not None:
+        return store.location.path.stat().st_size
+    if store.location.is_postgresql:
+        names = map(func.to_regclass, tables.metadata.tables)
+        return sum(connection.execute(select(*map(func.pg_total_relation_size, names))).one())
+    return None
+
+
 def summarise(store: Store) -> dict[str, Any]:
     """Return the numbers of datasets, models, cells and so on, ready for JSON."""
     datasets, models, cells = tables.datasets, tables.models, tables.cells
     schemas, vectors = tables.metafeature_schemas, tables.metafeatures
-    path = store.location.path
     with store.reading() as connection:
 
         def count_of(table: Table) -> Select[Any]:
@@ -377,7 +385,7 @@ def summarise(store: Store) -> dict[str, Any]:
             "schema_version": int(facts["schema_version"]),
             "created": facts["created"],
             "package_version": facts["package_version"],
-            "size_bytes": None if path is None else path.stat().st_size,
+            "size_bytes": _size(store, connection),
             "datasets": number(count_of(datasets)),
             "origins": number(select(func.count(datasets.c.origin.distinct()))),
             "collections": dict(counts(datasets.c.collection)),

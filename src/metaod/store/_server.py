@@ -138,7 +138,8 @@ _REMEDIES = (
     ("authentication", "check the user's name, and what the server's pg_hba.conf allows"),
     ("role", "check the user's name"),
     ("database", "check the name, or create the database first, with: createdb NAME"),
-    ("translate host name", "check the host's name"),
+    ("host name", "check the host's name"),
+    ("resolve host", "check the host's name"),
 )
 
 
