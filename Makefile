@@ -16,7 +16,7 @@ TESTBEDS ?= reproduction
 RESULTS ?= results
 STARTED := $(shell date +%s)
 
-.PHONY: help demo docs test coverage lint types layers format clean test-oldest golden constraints reproduce
+.PHONY: help demo docs test test-cluster coverage lint types layers format clean test-oldest golden constraints reproduce
 help:
 	@sed -n '2,4s/^# \{0,1\}//p' Makefile
 
@@ -57,10 +57,14 @@ docs: $(STAMPS)/docs
 	@echo "the documentation is in site/index.html"
 
 # one thread a process: workers whose threads compete for the cores take several times as long
-test coverage: export OMP_NUM_THREADS = 1
+test test-cluster coverage: export OMP_NUM_THREADS = 1
 
 test: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+# faults of clusters and database servers, with real processes: one test at a time
+test-cluster: $(STAMPS)/dev
+	$(BIN)/python -m pytest -m cluster
 
 # apart from `make test`: tracing makes the tests half as slow again
 coverage: $(STAMPS)/dev

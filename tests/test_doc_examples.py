@@ -1,8 +1,6 @@
 """The Python examples of README and pages run, each page from its first block to its last."""
 
 import re
-import sys
-import types
 from pathlib import Path
 
 import numpy as np
@@ -31,13 +29,6 @@ class MyDetector(KNN):
         self.k = k
 
 
-class Cluster:
-    """What an example needs of Dask's client and futures, in this process."""
-
-    def submit(self, function, task, *, pure):
-        return function(task)
-
-
 @pytest.fixture(scope="module")
 def fitted():
     """A frame with the columns that examples name, and a detector that is fitted to it."""
@@ -50,10 +41,6 @@ def fitted():
 def names(fitted, tmp_path, monkeypatch):
     """What a reader has at hand: a frame, its file, a fitted detector, and rows that came later."""
     monkeypatch.chdir(tmp_path)
-    dask = types.ModuleType("dask.distributed")
-    dask.Client = Cluster
-    dask.as_completed = lambda futures, with_results: enumerate(futures)
-    monkeypatch.setitem(sys.modules, "dask.distributed", dask)
     frame, detector = fitted
     labelled = frame.assign(fault=metaod.load_example().label[:300])
     labelled.to_csv("readings.csv", index=False)
@@ -83,6 +70,3 @@ def test_examples_run(page, names):
         if "load_dataset(" in block:  # needs a download
             continue
         exec(compile(block, page, "exec"), names)
-    if "DaskExecutor" in names:
-        executor = names["DaskExecutor"](Cluster())
-        assert sorted(executor.run(abs, [-1, 2])) == [1, 2]

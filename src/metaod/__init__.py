@@ -10,7 +10,7 @@ import metaod.errors  # noqa: F401 - refuses the original distribution in the sa
 from metaod._version import __version__
 
 if TYPE_CHECKING:
-    from metaod import plot
+    from metaod import cluster, plot
     from metaod.detection import MetaOD, Review, compare, load
     from metaod.history import fingerprint
     from metaod.lab import catalogue, load_dataset
@@ -49,6 +49,7 @@ __all__ = [
     "Table",
     "__version__",
     "catalogue",
+    "cluster",
     "compare",
     "extract",
     "fingerprint",
@@ -65,8 +66,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plot":
-        return import_module("metaod.plot")
+    if name in ("cluster", "plot"):
+        return import_module(f"metaod.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'metaod' has no attribute {name!r}")

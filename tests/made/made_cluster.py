@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from distributed import Client
+from distributed import Client, get_worker
 from made_store import content
 
+import metaod
 from metaod.store import Store
 from metaod.store._tasks import run_task
 
@@ -69,7 +71,8 @@ class Cluster:
 
     def wait_for(self, n_workers):
         with self.client() as client:
-            client.wait_for_workers(n_workers, timeout=60)
+            if n_workers:
+                client.wait_for_workers(n_workers, timeout=60)
 
     def __enter__(self):
         return self
@@ -92,6 +95,16 @@ def content_of(path):
         return content(store, seconds=False)
 
 
+class Running:
+    """An executor that runs another function than the build's."""
+
+    def __init__(self, executor, function):
+        self._executor, self._function = executor, function
+
+    def run(self, _, tasks):
+        return self._executor.run(self._function, tasks)
+
+
 # functions that tests run on workers
 
 
@@ -99,14 +112,42 @@ def nothing(task):
     return task
 
 
-def sleep(task):
-    time.sleep(0.2)
-    return task
+@dataclass(frozen=True)
+class Fake:
+    """A task that sleeps, and states what memory it needs."""
+
+    number: int
+    seconds: float = 0.3
+    n_bytes: int = 0
+
+
+def times_of(task):
+    """Return the worker, when the task started and ended there, and the memory it states."""
+    start = time.monotonic()
+    time.sleep(task.seconds)
+    return get_worker().address, start, time.monotonic(), task.n_bytes
+
+
+def busy_keys(dask_worker):
+    """Return the tasks that run on a worker."""
+    return [str(task.key) for task in dask_worker.state.executing]
+
+
+def n_picks():
+    """Return how many picks a worker has loaded."""
+    return len(metaod.cluster._picks)
 
 
 def run_or_kill_worker(task):
     """Run a task of a build; on the dataset called killer, end the process as a crash would."""
     if task.entry.name == "killer":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run_task(task)
+
+
+def run_or_die_of_cof_15(task):
+    """Run a task of a build; end the process if one model is among those of the task."""
+    if any(spec.id == "COF(n_neighbors=15)" for spec in task.specs):
         os.kill(os.getpid(), signal.SIGKILL)
     return run_task(task)
 

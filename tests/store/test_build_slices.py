@@ -120,6 +120,23 @@ def test_a_lost_slice_is_left_out_and_can_be_repeated(tmp_path, whole, cut):
     assert content(tmp_path / "a.db") == expected
 
 
+def test_halves_compute_what_the_whole_does(tmp_path, whole, cut):
+    folder, expected = whole
+
+    class Halving:
+        def run(self, function, tasks):
+            for task in tasks:
+                yield task.joined(map(self.result_of, task.halves() or [task]))
+
+        def result_of(self, task):
+            if len(task.specs) < 40:
+                return tasks.run_task(task)
+            return task.joined(map(self.result_of, task.halves()))
+
+    run(tmp_path / "a.db", folder, OPTIONS, executor=Halving())
+    assert content(tmp_path / "a.db") == expected
+
+
 def test_a_table_that_cannot_be_prepared(tmp_path, cut):
     folder = tmp_path / "data"
     folder.mkdir()

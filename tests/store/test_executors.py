@@ -18,7 +18,11 @@ def divide_slowly(number):
     return divide(number)
 
 
-@pytest.mark.parametrize("name", EXECUTORS)
+# each run of dask starts a cluster
+NAMES = [pytest.param(n, marks=pytest.mark.cluster if n == "dask" else ()) for n in EXECUTORS]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_contract(name):
     executor = make_executor(2, name)
     assert sorted(executor.run(divide, [1, 2, 3, 4])) == [3, 4, 6, 12]
@@ -27,7 +31,7 @@ def test_the_contract(name):
         list(executor.run(divide, [1, 0]))
 
 
-@pytest.mark.parametrize("name", EXECUTORS)
+@pytest.mark.parametrize("name", NAMES)
 def test_tasks_are_taken_when_there_is_room(name):
     taken = 0
 

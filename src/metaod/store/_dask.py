@@ -110,6 +110,7 @@ class _Job:
     worker: "_Worker | None" = None
     future: Any = None
     submitted: int = 0
+    whole: "_Halved | None" = None
 
     @property
     def n_bytes(self) -> int:
@@ -118,6 +119,14 @@ class _Job:
     @property
     def alone(self) -> bool:
         return self.deaths > 0
+
+
+@dataclass(eq=False)
+class _Halved:
+    """A job that ended its workers, and the results of its halves so far."""
+
+    job: _Job
+    results: list[TaskResult] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -243,14 +252,32 @@ class _Run:
         if deaths < MOST_DEATHS:
             self._waiting.append(job)
             return
-        reason = f"the worker process ended {deaths} times on this task, of which "
-        reason += f"{deaths - 1} times on it alone; probably memory ran out, or a library crashed"
-        yield self._lost(job, reason, CellState.FAILED)
+        halves = job.task.halves() if isinstance(job.task, BuildTask) else ()
+        if halves:
+            # which model is it? Each half is given up, or halved, at its first death
+            whole = _Halved(job)
+            for half in halves:
+                number = next(self._numbers)
+                self._waiting.append(_Job(half, number, deaths=MOST_DEATHS - 1, whole=whole))
+            return
+        reason = f"the worker process ended {deaths} times on this task; "
+        reason += "probably memory ran out, or a library crashed"
+        yield from self._lost(job, reason, CellState.FAILED)
 
-    def _lost(self, job: _Job, reason: str, state: CellState) -> Any:
-        if isinstance(job.task, BuildTask):
-            return job.task.lost(reason, state)
-        raise UserError(reason, where=self._address, remedy="check the workers' logs")
+    def _lost(self, job: _Job, reason: str, state: CellState) -> Iterator[Any]:
+        if not isinstance(job.task, BuildTask):
+            raise UserError(reason, where=self._address, remedy="check the workers' logs")
+        yield from self._finished(job, job.task.lost(reason, state))
+
+    def _finished(self, job: _Job, result: Any) -> Iterator[Any]:
+        """Yield the result of a job; of a half, that of the whole after the other half."""
+        whole = job.whole
+        if whole is None:
+            yield result
+            return
+        whole.results.append(result)
+        if len(whole.results) == 2:
+            yield from self._finished(whole.job, whole.job.task.joined(whole.results))
 
     def _connection_lost(self) -> UserError:
         what = "the connection to the Dask scheduler was lost"
@@ -347,7 +374,7 @@ class _Run:
             )
             self._submit(job, worker, content)
         elif isinstance(outcome, TaskResult):
-            yield replace(outcome, task=job.task)
+            yield from self._finished(job, replace(outcome, task=job.task))
         else:
             yield outcome
 
@@ -369,7 +396,7 @@ class _Run:
                 continue
             reason = f"would take about {job.n_bytes / 2**20:.3g} MiB of memory, "
             reason += f"the largest worker has {largest / 2**20:.3g} MiB"
-            yield self._lost(job, reason, CellState.OVER_BUDGET)
+            yield from self._lost(job, reason, CellState.OVER_BUDGET)
 
 
 _own_versions = versions

@@ -22,6 +22,7 @@ from metaod.history import (
     LabelledDataset,
     Reference,
     ReferenceScores,
+    ReferenceSum,
     evaluate_models,
 )
 from metaod.metafeatures import extract, schema
@@ -99,6 +100,54 @@ class BuildTask:
             for trial in range(self.trials if member.is_random else 1):
                 sums.add(Scored(member, trial, state, reason=reason))
         return TaskResult(self, _ordered(cells), sums=_sum_records(self, sums, b""))
+
+    def halves(self) -> "tuple[BuildTask, ...]":
+        """Return two tasks that compute the same together; none if there is nothing to halve."""
+        summed = [member for item in self.summed for member in item.members]
+        models = list(dict.fromkeys([*self.specs, *summed]))
+        parts: list[object] = [*models, *self.references, *self.schemas]
+        if len(parts) < 2:
+            return ()
+        middle = len(parts) // 2
+        return self._part(parts[:middle]), self._part(parts[middle:])
+
+    def _part(self, parts: list[object]) -> "BuildTask":
+        specs = tuple(spec for spec in self.specs if spec in parts)
+        references = tuple(item for item in self.references if item in parts)
+        ids = {*(spec.id for spec in specs), *(item.spec.id for item in references)}
+        sums = (
+            replace(item, members=tuple(member for member in item.members if member in parts))
+            for item in self.summed
+        )
+        return replace(
+            self,
+            specs=specs,
+            references=references,
+            lacking=frozenset(pair for pair in self.lacking if pair[0] in ids),
+            schemas=tuple(name for name in self.schemas if name in parts),
+            keep=self.keep & ids,
+            summed=tuple(item for item in sums if item.members),
+        )
+
+    def joined(self, results: "Iterable[TaskResult]") -> "TaskResult":
+        """Return the result of a task from those of its parts."""
+        results = list(results)
+        records = []
+        for item in self.summed:
+            total, labels = ReferenceSum(), b""
+            for record in (one for result in results for one in result.sums):
+                if record.model == item.spec.id:
+                    total.add_sum(ReferenceSum.from_bytes(record.content))
+                    labels = labels or record.labels
+            records.append(_sum_record(self, item, total, labels))
+        return TaskResult(
+            self,
+            _ordered(cell for result in results for cell in result.evaluations),
+            tuple(record for result in results for record in result.metafeatures),
+            sum(result.seconds for result in results),
+            tuple(records),
+            {key: scores for result in results for key, scores in result.kept.items()},
+        )
 
 
 @dataclass(frozen=True)
@@ -200,13 +249,14 @@ def _ordered(evaluations: Iterable[Evaluation]) -> tuple[Evaluation, ...]:
 
 
 def _sum_records(task: BuildTask, sums: ReferenceScores, labels: bytes) -> tuple[SumRecord, ...]:
-    return tuple(
-        SumRecord(
-            item.spec.id, task.mode, task.slice, len(found.members), task.trials, labels,
-            found.to_bytes(),
-        )
-        for item, found in zip(task.summed, sums.sums, strict=True)
-    )  # fmt: skip
+    pairs = zip(task.summed, sums.sums, strict=True)
+    return tuple(_sum_record(task, item, found, labels) for item, found in pairs)
+
+
+def _sum_record(task: BuildTask, item: Reference, found: ReferenceSum, labels: bytes) -> SumRecord:
+    count = len(found.members)
+    name = item.spec.id
+    return SumRecord(name, task.mode, task.slice, count, task.trials, labels, found.to_bytes())
 
 
 def keep_scores(folder: Path, fingerprint: str, kept: KeptScores) -> None:

@@ -1,0 +1,238 @@
+"""Faults of a Dask cluster of several processes: `make test-cluster` runs them."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import dask.dataframe as dd
+import numpy as np
+import pytest
+from made_cluster import (
+    Cluster,
+    Fake,
+    Running,
+    busy_keys,
+    content_of,
+    kill,
+    n_picks,
+    nothing,
+    run_or_die_of_cof_15,
+    times_of,
+)
+from test_dask import make_tables, run
+
+import metaod
+from metaod.history import iter_folder
+from metaod.models import CellState
+from metaod.store import BuildOptions, Store, build, make_executor
+from metaod.store import _slices as slices
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory):
+    place = tmp_path_factory.mktemp("serial")
+    folder = make_tables(place / "data", [f"set{k:02d}" for k in range(8)])
+    run(place / "serial.db", folder)
+    return folder, content_of(place / "serial.db")
+
+
+def start_build(path, folder, cluster, *options):
+    command = [sys.executable, "-m", "metaod", "build", "--store", str(path), "--data",
+               str(folder), "--trials", "1", "--schema", "paper", "--scheduler", cluster.address,
+               *options]  # fmt: skip
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def n_finished(path):
+    try:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5) as connection:
+            return connection.execute("select count(distinct dataset) from evaluations").fetchone()[
+                0
+            ]
+    except sqlite3.Error:
+        return 0
+
+
+def wait_until(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited for too long"
+        time.sleep(0.01)
+
+
+def test_the_driver_is_killed(tmp_path, serial):
+    folder, expected = serial
+    path = tmp_path / "a.db"
+    with Cluster(tmp_path) as cluster:
+        driver = start_build(path, folder, cluster)
+        wait_until(lambda: n_finished(path) >= 2 or driver.poll() is not None)
+        kill(driver)
+        before = n_finished(path)
+        assert 2 <= before < 8
+        done = start_build(path, folder, cluster)
+        _, errors = done.communicate(timeout=300)
+        assert done.returncode == 0, errors
+        assert f"{8 - before} datasets to evaluate, {before} finished before" in errors
+    assert content_of(path) == expected
+
+
+def test_the_scheduler_is_killed_and_started_again(tmp_path, serial):
+    folder, expected = serial
+    path = tmp_path / "a.db"
+    with Cluster(tmp_path) as cluster:
+        driver = start_build(path, folder, cluster)
+        wait_until(lambda: n_finished(path) >= 2 or driver.poll() is not None)
+        kill(cluster.scheduler)
+        _, errors = driver.communicate(timeout=120)
+        assert driver.returncode == 2, errors
+        assert "the connection to the Dask scheduler was lost; start the scheduler" in errors
+        assert "Traceback" not in errors
+        before = n_finished(path)
+        cluster.start_scheduler()
+        cluster.add_worker()
+        cluster.wait_for(1)
+        done = start_build(path, folder, cluster)
+        _, errors = done.communicate(timeout=300)
+        assert done.returncode == 0, errors
+        assert f"{before} finished before" in errors
+    assert content_of(path) == expected
+
+
+def test_an_interrupt_cancels_what_runs(tmp_path, serial):
+    folder, _ = serial
+    path = tmp_path / "a.db"
+    with Cluster(tmp_path) as cluster:
+        driver = start_build(path, folder, cluster)
+        wait_until(lambda: n_finished(path) >= 1 or driver.poll() is not None)
+        os.killpg(driver.pid, signal.SIGINT)
+        driver.communicate(timeout=60)
+        assert driver.returncode not in (0, None)
+        with cluster.client() as client:
+            wait_until(lambda: not any(client.run(busy_keys).values()), 20)
+
+
+def test_workers_that_join_later_are_used(tmp_path, serial):
+    folder, expected = serial
+    with Cluster(tmp_path, n_workers=0) as cluster:
+        executor = make_executor(scheduler=cluster.address)
+        late = threading.Timer(2.0, cluster.add_worker)
+        late.start()
+        run(tmp_path / "a.db", folder, executor=executor)
+        tasks = [Fake(number, seconds=0.1) for number in range(100)]
+        cluster.wait_for(1)
+        seen = set()
+        for number, (address, *_) in enumerate(executor.run(times_of, tasks)):
+            if number == 5:
+                cluster.add_worker()
+            seen.add(address)
+        assert len(seen) == 2
+    assert content_of(tmp_path / "a.db") == expected
+
+
+@pytest.mark.parametrize("other_content", [False, True])
+def test_workers_without_the_files(tmp_path, serial, monkeypatch, other_content):
+    """A relative path, and workers in another folder, where it names nothing or another file."""
+    folder, expected = serial
+    monkeypatch.chdir(folder.parent)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", 1.0)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if other_content:
+        shutil.copytree(folder, elsewhere / folder.name)
+        for path in (elsewhere / folder.name).iterdir():
+            np.savez(path, X=np.random.default_rng(9).normal(size=(50, 2)), y=np.arange(50) < 5)
+    with Cluster(tmp_path, cwd=elsewhere) as cluster:
+        executor = make_executor(scheduler=cluster.address)
+        run(tmp_path / "a.db", folder.name, executor=executor)
+        copies = list(tmp_path.rglob("metaod-files/*.npz"))
+    assert content_of(tmp_path / "a.db") == expected
+    assert 8 <= len(copies) <= 16, "each table once a worker"
+
+
+def test_memory(tmp_path, serial):
+    folder, _ = serial
+    with Cluster(tmp_path, n_workers=0) as cluster:
+        cluster.add_worker(threads=4, resources="memory=1e9")
+        cluster.wait_for(1)
+        executor = make_executor(scheduler=cluster.address)
+        tasks = [Fake(number, n_bytes=int(6e8 if number % 3 else 1e8)) for number in range(12)]
+        spans = list(executor.run(times_of, tasks))
+        assert len(spans) == 12
+        for _, start, _, _ in spans:
+            together = sum(n_bytes for _, other, after, n_bytes in spans if other <= start < after)
+            assert together <= 1e9
+        assert any(a[1] < b[2] and b[1] < a[2] for a in spans for b in spans if a is not b)
+        # what fits no worker is recorded, and the build goes on
+        options = BuildOptions(detectors=("HBOS", "OCSVM"), trials=1, references=False, schemas=())
+        with Store(tmp_path / "a.db", create=True) as store:
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(
+                    slices.Slicer, "n_bytes", lambda _, part, rows, columns: rows * 8 * 10**6
+                )
+                report = build(store, iter_folder(folder), options, executor=executor)
+            assert report.states[CellState.OVER_BUDGET]
+            assert report.states[CellState.OK]
+            reasons = {
+                cell.reason
+                for record in store.datasets()
+                for cell in store.cells(record.fingerprint)
+                if cell.state == CellState.OVER_BUDGET
+            }
+        assert all("MiB of memory, the largest worker has 954 MiB" in reason for reason in reasons)
+
+
+def test_ten_thousand_tasks_are_taken_as_there_is_room(tmp_path):
+    with Cluster(tmp_path) as cluster:
+        taken = 0
+
+        def tasks():
+            nonlocal taken
+            for number in range(10_000):
+                taken += 1
+                yield number
+
+        ahead = 0
+        results = []
+        for result in make_executor(scheduler=cluster.address).run(nothing, tasks()):
+            results.append(result)
+            ahead = max(ahead, taken - len(results))
+    assert sorted(results) == list(range(10_000))
+    assert ahead <= 2 * 2 + 1
+
+
+def test_one_model_that_kills_its_worker_fails_alone(tmp_path):
+    folder = make_tables(tmp_path / "data", ["only"])
+    options = BuildOptions(detectors=("HBOS", "COF"), trials=1, schemas=("paper",))
+    run(tmp_path / "serial.db", folder, options)
+    with Cluster(tmp_path) as cluster:
+        executor = Running(make_executor(scheduler=cluster.address), run_or_die_of_cof_15)
+        run(tmp_path / "a.db", folder, options, executor=executor)
+    with Store(tmp_path / "a.db") as store, Store(tmp_path / "serial.db") as serial_store:
+        [record] = store.datasets()
+        found = {cell.model: cell for cell in store.cells(record.fingerprint)}
+        expected = {cell.model: cell for cell in serial_store.cells(record.fingerprint)}
+        assert len(store.metafeatures(record.fingerprint)) == 1
+    assert found.keys() == expected.keys()
+    assert "the worker process ended 3 times" in found.pop("COF(n_neighbors=15)").reason
+    assert all((cell.state, cell.ap) == (CellState.OK, expected[m].ap) for m, cell in found.items())
+
+
+def test_scores_of_a_dask_table_by_a_pick_that_travels_once(tmp_path):
+    frame = metaod.load_example().frame
+    pick = metaod.MetaOD().fit(frame)
+    with Cluster(tmp_path) as cluster, cluster.client() as client:
+        scored = metaod.cluster.score(dd.from_pandas(frame, npartitions=12), pick)
+        found = client.compute(scored).result()
+        loaded = client.run(n_picks)
+    np.testing.assert_allclose(found["score"], -pick.score_samples(frame), rtol=1e-9)
+    assert found["flag"].tolist() == pick.labels_.tolist()
+    assert list(loaded.values()) == [1, 1]

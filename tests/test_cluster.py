@@ -1,0 +1,73 @@
+"""metaod.cluster.score: the scores of the whole table, whatever the partitions."""
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+import metaod
+from metaod.cluster import _picks, score
+from metaod.errors import BadColumn, BadParameter, UserError
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    frame["kind"] = rng.choice(["red", "green", "blue"], 300)
+    # the first rows look like whole numbers, the last are text
+    frame["mixed"] = [str(k % 7) for k in range(200)] + [f"{k % 7}.5" for k in range(100)]
+    frame.loc[[3, 150], "a"] = [9.0, np.nan]
+    return frame.set_index(pd.Index([f"row {k:03d}" for k in range(300)], name="id"))
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    return metaod.MetaOD().fit(frame)
+
+
+@pytest.mark.parametrize("n_partitions", [1, 7])
+def test_scores_are_those_of_the_whole_table(frame, model, n_partitions, tmp_path):
+    model.save(tmp_path / "pick.metaod")
+    table = dd.from_pandas(frame, npartitions=n_partitions)
+    expected = -model.score_samples(frame)
+    for pick in (model, tmp_path / "pick.metaod"):
+        lazy = score(table, pick)
+        assert lazy.npartitions == n_partitions
+        assert dict(lazy.dtypes) == {"score": np.float64, "flag": np.int64}
+        found = lazy.compute(scheduler="sync")
+        pd.testing.assert_index_equal(found.index, frame.index, exact=False)
+        np.testing.assert_allclose(found["score"], expected, rtol=1e-12)
+        assert found["flag"].tolist() == (model.predict(frame) == -1).astype(int).tolist()
+        assert list(found.dtypes) == list(lazy.dtypes)
+
+
+def test_empty_partitions_and_columns_in_another_order(frame, model):
+    table = dd.from_pandas(frame, npartitions=4)
+    some = table[table["kind"] == "red"][list(frame.columns[::-1])]
+    some = some[some.index < "row 100"]  # leaves partitions without rows
+    found = score(some, model).compute(scheduler="sync")
+    rows = frame[(frame["kind"] == "red") & (frame.index < "row 100")]
+    np.testing.assert_allclose(found["score"], -model.score_samples(rows), rtol=1e-12)
+
+
+def test_a_pick_is_loaded_once_in_a_process(frame, model, monkeypatch):
+    _picks.clear()
+    loads = []
+    real = metaod.detection.load
+    monkeypatch.setattr(metaod.detection, "load", lambda path: loads.append(path) or real(path))
+    score(dd.from_pandas(frame, npartitions=6), model).compute(scheduler="threads")
+    assert len(loads) == 1
+
+
+def test_mistakes_are_told_before_anything_is_computed(frame, model, tmp_path):
+    table = dd.from_pandas(frame, npartitions=2)
+    with pytest.raises(BadParameter, match="dask"):
+        score(frame, model)
+    with pytest.raises(BadColumn, match="'b': is not in the table"):
+        score(table.drop(columns="b"), model)
+    (tmp_path / "x.txt").write_text("no pick")
+    with pytest.raises(UserError):
+        score(table, tmp_path / "x.txt")
+    with pytest.raises(BadParameter, match="fitted MetaOD"):
+        score(table, 3)
