@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from made_selection import MODELS, MadeSelection
 
-from metaod.detection._fitting import _RowIndex, fit_models, fit_selection
+from metaod.detection._fitting import fit_models, fit_selection
+from metaod.detection._reference import RowIndex
 from metaod.detection._threshold import estimated_share
 from metaod.errors import BadParameter, UserError
 from metaod.models import (
@@ -122,7 +123,7 @@ def test_training_rows_keep_their_scores_and_others_are_scored_alone():
 
 
 def test_the_row_index_finds_equal_rows_only():
-    index = _RowIndex(np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 3.0]]))
+    index = RowIndex(np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 3.0]]))
     rows = np.array([[-0.0, 1.0], [1.0, 0.0], [np.nextafter(2.0, 3.0), 3.0], [2.0, 3.0]])
     places, is_known = index.find(rows)
     assert is_known.tolist() == [True, False, False, True]

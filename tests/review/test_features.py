@@ -15,7 +15,9 @@ def similar(space):
 
 @pytest.fixture(scope="module")
 def features(space, similar):
-    found = MarkedRows(space, PLACES, ANSWERS, similar).features(space.rows, similar)
+    found = MarkedRows(space, space.rows[np.array(PLACES)], ANSWERS, similar).features(
+        space.rows, similar
+    )
     return dict(zip(FEATURES, found.T, strict=True))
 
 
@@ -54,7 +56,9 @@ def test_similarities_to_marks_of_both_kinds(similar, features):
 @pytest.mark.parametrize("answer", [True, False])
 def test_marks_of_one_kind_give_finite_features(space, similar, answer):
     one = similar[:, :1]
-    found = MarkedRows(space, PLACES[:1], [answer], one).features(space.rows, one)
+    found = MarkedRows(space, space.rows[np.array(PLACES[:1])], [answer], one).features(
+        space.rows, one
+    )
     assert np.isfinite(found).all()
     whom = "others" if answer else "outliers"
     absent = [FEATURES.index(f"largest similarity by {k} to {whom}") for k in ("leaf", "tails")]

@@ -100,6 +100,16 @@ def detect(
             help="Learn from the answers in this file, which 'metaod review' wrote.", metavar="FILE"
         ),
     ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            help="Threads that score the rows; -1 for one per core. The scores do not depend on "
+            "it.",
+            metavar="N",
+        ),
+    ] = -1,
     verbose: Verbose = False,
     json: Json = False,
     picking: dict[str, Any],
@@ -140,7 +150,7 @@ def detect(
         if value is not None and files and len(files) > 1:
             what = f"{option}, and there are several tables"
             raise UserError(what, where=_COMMAND, remedy="give one table")
-    saved = None if apply is None else _load(apply)
+    saved = None if apply is None else _load(apply, jobs)
     if saved is not None:
         own = {name: value for name, value in saved.reading_.items() if reading[name] is None}
         reading = {**reading, **own}
@@ -149,7 +159,7 @@ def detect(
     targets = targets_of(_COMMAND, files, output)  # creates the folder, once all tables are found
     reports = reports_of(_COMMAND, files, report)
     out = console(stderr=output == "-")
-    options = {**selection_options(picking), **columns}
+    options = {**selection_options(picking), **columns, "n_jobs": jobs}
     documents = []
     for place, (table, target, page) in enumerate(zip(tables, targets, reports, strict=True)):
         check_target(target, table)
@@ -224,14 +234,14 @@ def _write_report(found: "Detection", request: "Request", path: Path) -> None:
         write_report(render(summarise(found, request, progress=line.show)), path)
 
 
-def _load(path: str) -> "MetaOD":
+def _load(path: str, jobs: int) -> "MetaOD":
     import warnings
 
     from metaod.detection import load
 
     with ProgressLine("reading the saved pick") as line, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the notes of the pick hold them
-        return load(path, progress=line.show)
+        return load(path, n_jobs=jobs, progress=line.show)
 
 
 def _share(text: str) -> Any:

@@ -14,6 +14,8 @@ _OPTIONS = {
     ("extract", "random_state"): "seed",
     ("learner", "name"): "learner",
     ("make_executor", "n_jobs"): "jobs",
+    ("MetaOD", "n_jobs"): "jobs",
+    ("load", "n_jobs"): "jobs",
     ("make_executor", "name"): "executor",
     ("model_space", "detectors"): "family",
     ("model_space", "name"): "space",

@@ -65,8 +65,7 @@ def apply_saved(
     tracker = Tracker(progress)
     tracker.stage("prepare")
     prepared = model.preparation_.transform(table)
-    tracker.stage("score")
-    scores = model.fitted_.score(prepared.X)
+    scores = model.fitted_.score(prepared.X, tracker.scoring(len(prepared.X)))
     notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
     if top_n is not None:
         _share_of(top_n, table)

@@ -73,7 +73,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     random_state : int, RandomState or None, default=0
         Seed of the meta-features and of the detector.
     n_jobs : int or None, default=None
-        Jobs of a detector that can use several; scores do not depend on it.
+        Threads that score rows, and jobs of a detector that can use several; -1 for one per core.
+        None means one. Scores do not depend on it.
     ignore, only, id, category, date, time : str or iterable of str, optional
         Roles of columns, as in :class:`metaod.Preparation`: not used, alone used, naming the rows,
         names written as numbers, dates, and dates whose time is used. An array's columns are called
@@ -93,7 +94,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     fitted_ : Fitted
         The detector with its training table, scores and threshold.
     decision_scores_ : ndarray of float, shape (n_rows,)
-        Scores of the training rows.
+        Scores of the training rows; of a large table that was loaded from a file, those of the rows
+        in the file.
     threshold_ : float
         Rows that score above it are outliers.
     labels_ : ndarray of int, shape (n_rows,)
@@ -346,7 +348,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     ) -> None:
         """Write the fitted estimator to one file, without pickle; :func:`metaod.load` reads it.
 
-        The file holds the training matrix: anyone who has it can read the values of the table.
+        The file holds the rows that the models learned from, all or a sample of a large table, and
+        the marked ones: anyone who has it can read these values of the table.
 
         Parameters
         ----------
@@ -457,10 +460,12 @@ class Review(ReviewLoop):
         return MarkedFit.of(self._pick, self._table.copy(), self._model.contamination)
 
 
-def load(path: "str | PathLike[str]", *, progress: OnProgress | None = None) -> MetaOD:
+def load(
+    path: "str | PathLike[str]", *, n_jobs: int | None = None, progress: OnProgress | None = None
+) -> MetaOD:
     """Read a fitted estimator that :meth:`MetaOD.save` wrote; nothing in the file is executed.
 
-    The detector is fitted again from the training matrix. If the installed libraries give other
+    The detector is fitted again from the rows in the file. If the installed libraries give other
     training scores than those in the file, there is a warning, and a new threshold flags as many
     training rows as before.
 
@@ -468,16 +473,20 @@ def load(path: "str | PathLike[str]", *, progress: OnProgress | None = None) -> 
     ----------
     path : path-like
         The file.
+    n_jobs : int or None, default=None
+        Threads that score rows, as in :class:`metaod.MetaOD`.
     progress : callable, optional
         Receives a :class:`metaod.detection.ProgressReport` at every stage.
     """
+    check_n_jobs(n_jobs, owner="load")
     tracker = Tracker(progress)
     saved = SavedPick.read(path, tracker)
+    fitted = replace(saved.fitted, n_jobs=n_jobs)
     tracker.finish("score")
     roles = {name: getattr(saved.preparation, name) for name in ROLE_NAMES}
-    model = MetaOD(**saved.parameters, **roles, random_state=saved.fitted.seed)
+    model = MetaOD(**saved.parameters, **roles, random_state=fitted.seed, n_jobs=n_jobs)
     model.n_features_in_ = len(saved.preparation.record_.columns)
     if saved.feature_names:
         model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     model.reading_ = dict(saved.reading)
-    return model._set_fitted(None, saved.preparation, saved.fitted)  # noqa: SLF001 - its constructor
+    return model._set_fitted(None, saved.preparation, fitted)  # noqa: SLF001 - its constructor

@@ -1,13 +1,15 @@
 """Fit the pick to its table, replace models that fail, and score rows."""
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from metaod.detection._reference import Places, RowIndex, in_blocks, reference_rows
 from metaod.detection._threshold import (
     TOO_MANY_TIES,
     Contamination,
@@ -23,6 +25,7 @@ from metaod.models import (
     Scores,
     ScoreScale,
     SpecDetector,
+    family,
     members_of,
 )
 from metaod.selection import Selection, Tracker
@@ -32,7 +35,29 @@ Fixed = npt.NDArray[np.bool_] | None  # which columns are in fixed units; None f
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Models fitted to a training table X, with finite scores of its rows; notes name failures."""
+    """A fitted pick, and its scores of a training table.
+
+    Parameters
+    ----------
+    detector : SpecDetector or AverageDetector
+        Fitted to the table, or to a sample of a large one.
+    X : ndarray of float, shape (rows, columns)
+        The prepared training table.
+    scores : ndarray of float, shape (rows,)
+        Finite scores of its rows.
+    threshold : float
+        Rows that score above it are flagged.
+    seed : int
+        Seed of the detector and of the sample.
+    notes : tuple of str
+        Which models failed, and what else is worth knowing.
+    members : ndarray of float, shape (rows, models)
+        Each model's scores of the training rows, all finite.
+    reference : ndarray of int or None
+        Places of the rows that the detector is fitted to, if not all.
+    n_jobs : int or None
+        Threads that score new rows.
+    """
 
     detector: SpecDetector | AverageDetector
     X: Matrix
@@ -40,6 +65,9 @@ class Fitted:
     threshold: float
     seed: int
     notes: tuple[str, ...] = ()
+    members: Matrix = field(kw_only=True, repr=False)
+    reference: Places | None = field(default=None, kw_only=True, repr=False)
+    n_jobs: int | None = field(default=None, kw_only=True)
 
     @property
     def weights(self) -> dict[str, float]:
@@ -59,89 +87,87 @@ class Fitted:
         """1 for the rows of the training table that are flagged, 0 for the others."""
         return (self.scores > self.threshold).astype(np.int64)
 
-    def score(self, X: Matrix) -> Scores:
+    def score(self, X: Matrix, on_block: Callable[[int], None] | None = None) -> Scores:
         """Score rows, each against the training table; higher is more outlying.
 
-        A row of the training table gets its training score: as its own nearest neighbour it would
-        look more normal, and ``predict`` would flag fewer rows than ``fit``. Rows without a score,
-        such as duplicates for angles, get the median of the training scores.
+        A row that the models learned from gets its training score: as its own nearest neighbour it
+        would look more normal, and ``predict`` would flag fewer rows than ``fit``. Rows without a
+        score, such as duplicates for angles, get the median of the training scores.
+
+        Rows are scored in blocks, in ``n_jobs`` threads; ``on_block`` receives how many are done.
         """
+        _ = self._known_rows  # before threads need it
+        return self._scorer.in_blocks(self._score_block, X, self.n_jobs, on_block)
+
+    def score_as_new(self, X: Matrix) -> Scores:
+        """Score rows as if none of them were in the training table."""
+        return self._scorer.in_blocks(self._score_new, X, self.n_jobs)
+
+    def find(self, X: Matrix) -> tuple[Places, npt.NDArray[np.bool_]]:
+        """Return the places of rows in the training table, and whether they were learned from."""
+        found, is_known = self._known_rows.find(X)
+        return found if self.reference is None else self.reference[found], is_known
+
+    def _score_block(self, X: Matrix) -> Scores:
         places, is_known = self.find(X)
         scores = np.empty(len(X))
         scores[is_known] = self.scores[places[is_known]]
         if not is_known.all():
-            scores[~is_known] = self.score_as_new(X[~is_known])
+            scores[~is_known] = self._score_new(X[~is_known])
         return scores
 
-    def score_as_new(self, X: Matrix) -> Scores:
-        """Score rows as if none of them were in the training table."""
-        return self.score_new(X)[0]
-
-    def score_new(self, X: Matrix) -> tuple[Scores, Matrix]:
-        """Score rows that are not in the training table; also return each model's scores."""
-        with _ignored_warnings():
-            parts = [detector.decision_function(X) for detector in self._detectors]
-        own = parts[0]
-        if isinstance(self.detector, AverageDetector):
-            own = self.detector.average(parts)
-        return self._scale.repaired(own), self._repaired(parts)
-
-    def find(self, X: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-        """Return the places of rows in the training table, and whether they are in it."""
-        return self._training_rows.find(X)
+    def _score_new(self, X: Matrix) -> Scores:
+        return self._scorer.score(X)[0]
 
     @cached_property
-    def members(self) -> Matrix:
-        """Each model's scores of the training rows, (rows, models), all finite."""
-        return self._repaired([detector.decision_scores_ for detector in self._detectors])
+    def _scorer(self) -> "_Scorer":
+        return _Scorer(self.detector)
 
-    @property
-    def _detectors(self) -> list[SpecDetector]:
-        average = self.detector
-        return average.detectors_ if isinstance(average, AverageDetector) else [average]
+    @cached_property
+    def _known_rows(self) -> "RowIndex":
+        return RowIndex(self.X if self.reference is None else self.X[self.reference])
 
-    def _repaired(self, parts: Sequence[Scores]) -> Matrix:
-        scales = [
-            ScoreScale.of(detector.decision_scores_, where=str(detector.spec))
-            for detector in self._detectors
+
+class _Scorer:
+    """Scores new rows by a fitted detector and by each of its models, all finite."""
+
+    def __init__(self, detector: SpecDetector | AverageDetector) -> None:
+        self._detector = detector
+        is_average = isinstance(detector, AverageDetector)
+        self._models: list[SpecDetector] = detector.detectors_ if is_average else [detector]
+        self._scales = [
+            ScoreScale.of(model.decision_scores_, where=str(model.spec)) for model in self._models
         ]
-        return np.column_stack(
-            [scale.repaired(part) for scale, part in zip(scales, parts, strict=True)]
-        )
+        name = " + ".join(str(model.spec) for model in self._models)
+        self._scale = ScoreScale.of(detector.decision_scores_, where=name)
 
-    @cached_property
-    def _scale(self) -> ScoreScale:
-        return ScoreScale.of(self.scores, where=" + ".join(self.weights))
+    def score(self, X: Matrix) -> tuple[Scores, Matrix]:
+        """Return the scores of new rows, and those of each model."""
+        return self._finite([model.decision_function(X) for model in self._models])
 
-    @cached_property
-    def _training_rows(self) -> "_RowIndex":
-        return _RowIndex(self.X)
+    def in_blocks(
+        self,
+        score: Callable[[Matrix], npt.NDArray[np.float64]],
+        X: Matrix,
+        n_jobs: int | None,
+        on_block: Callable[[int], None] | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """Score rows in blocks and threads; a user's own family scores all rows together."""
+        by_blocks = all(family(ModelSpec.parse(str(m.spec)).detector).builtin for m in self._models)
+        with _ignored_warnings():
+            return in_blocks(score, X, n_jobs, on_block) if by_blocks else score(X)
 
+    def training(self) -> tuple[Scores, Matrix]:
+        """Return the same of the rows that the detector is fitted to."""
+        return self._finite([model.decision_scores_ for model in self._models])
 
-class _RowIndex:
-    """Finds rows of a matrix by their values, in 16 bytes a row."""
-
-    def __init__(self, X: Matrix) -> None:
-        self._X = X
-        keys = _row_keys(X)
-        self._order = np.argsort(keys, kind="stable")
-        self._keys = keys[self._order]
-
-    def find(self, X: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-        """Return the places of rows, the first of equal ones, and whether they are in the index."""
-        places = np.searchsorted(self._keys, _row_keys(X))
-        found = self._order[np.minimum(places, len(self._keys) - 1)]
-        return found, (self._X[found] == X).all(axis=1)
-
-
-def _row_keys(X: Matrix) -> npt.NDArray[np.uint64]:
-    """Return a hash of every row."""
-    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # -0.0 becomes 0.0
-    keys = np.zeros(len(X), dtype=np.uint64)
-    for column in range(X.shape[1]):
-        keys = (keys ^ bits[:, column]) * np.uint64(0x9E3779B97F4A7C15)
-        keys ^= keys >> np.uint64(29)
-    return keys
+    def _finite(self, parts: Sequence[Scores]) -> tuple[Scores, Matrix]:
+        own = parts[0]
+        if isinstance(self._detector, AverageDetector):
+            own = self._detector.average(parts)
+        pairs = zip(self._scales, parts, strict=True)
+        members = np.column_stack([scale.repaired(part) for scale, part in pairs])
+        return self._scale.repaired(own), members
 
 
 def fit_selection(
@@ -159,6 +185,8 @@ def fit_selection(
     """
     share = check_contamination(contamination)
     X, fixed = selection.prepared.X, selection.prepared.fixed
+    places = reference_rows(X, random_state)
+    reference = X if places is None else X[places]
     notes: list[str] = []
     tried: set[ModelSpec] = set()
     detectors: list[SpecDetector] = []
@@ -166,8 +194,10 @@ def fit_selection(
     for spec in selection.specs():
         members = [member for member in members_of(spec) if member not in tried]
         tried.update(members)
-        tracker.plan_fits(members, (len(X), X.shape[1]))
-        detectors = _fit_those_that_work(members, X, fixed, random_state, n_jobs, notes, tracker)
+        tracker.plan_fits(members, reference.shape, len(X) - len(reference))
+        detectors = _fit_those_that_work(
+            members, reference, fixed, random_state, n_jobs, notes, tracker, is_all=places is None
+        )
         if detectors:
             break
     if not detectors:
@@ -177,8 +207,13 @@ def fit_selection(
     if notes:
         used = " + ".join(str(detector.spec) for detector in detectors)
         notes.append(f"Used instead: {used}.")
-    tracker.score()
-    return _finish(detectors, None, X, share, random_state, n_jobs, notes)
+    if places is not None:
+        notes.append(
+            f"The models learned from {len(places):,} of the {len(X):,} rows, drawn at random, and "
+            "scored all of them."
+        )
+    fit = _Fit(detectors, None, X, places, random_state, n_jobs)
+    return _finish(fit, share, notes, tracker)
 
 
 def fit_models(
@@ -189,18 +224,26 @@ def fit_models(
     weights: Sequence[float] | None = None,
     contamination: Contamination = "auto",
     random_state: int = 0,
+    n_reference: int | None = None,
     tracker: Tracker | None = None,
 ) -> Fitted:
-    """Fit exactly these models and average them; raise an error if one fails."""
+    """Fit exactly these models and average them; raise an error if one fails.
+
+    They are fitted to all rows, or to the first ``n_reference``.
+    """
     tracker = tracker or Tracker(None)
-    tracker.plan_fits(models, (len(X), X.shape[1]))
+    places = None
+    if n_reference is not None and n_reference < len(X):
+        places = np.arange(n_reference)
+    reference = X if places is None else X[places]
+    tracker.plan_fits(models, reference.shape)
     detectors = []
     for spec in models:
         tracker.fit(spec)
-        detectors.append(_fit(spec, X, fixed, random_state, None))
-    tracker.score()
+        detectors.append(_fit(spec, reference, fixed, random_state, None))
     share = check_contamination(contamination)
-    return _finish(detectors, weights, X, share, random_state, None, [])
+    fit = _Fit(detectors, weights, X, places, random_state, None)
+    return _finish(fit, share, [], tracker)
 
 
 def _fit_those_that_work(
@@ -211,12 +254,19 @@ def _fit_those_that_work(
     n_jobs: int | None,
     notes: list[str],
     tracker: Tracker,
+    *,
+    is_all: bool,
 ) -> list[SpecDetector]:
     detectors = []
     for spec in models:
         tracker.fit(spec)
         try:
-            detectors.append(_fit(spec, X, fixed, seed, n_jobs))
+            detector = _fit(spec, X, fixed, seed, n_jobs)
+            if not is_all and not hasattr(detector.detector_, "decision_function"):
+                reason = "it cannot score rows that it has not learned from"
+                notes.append(f"{spec.id} was not used: {reason}, and the table is large.")
+                continue
+            detectors.append(detector)
         except UserError as error:
             notes.append(f"{spec.id} was not used: {error.what}.")
         except MemoryError:
@@ -231,41 +281,71 @@ def _fit(spec: ModelSpec, X: Matrix, fixed: Fixed, seed: int, n_jobs: int | None
     return detector
 
 
-def _finish(
-    detectors: list[SpecDetector],
-    weights: Sequence[float] | None,
-    X: Matrix,
-    share: Contamination,
-    seed: int,
-    n_jobs: int | None,
-    notes: list[str],
-) -> Fitted:
-    specs = [detector.spec for detector in detectors]
-    detector: SpecDetector | AverageDetector = detectors[0]
-    if len(detectors) > 1:
-        fixed = detectors[0].fixed
-        average = AverageDetector(specs, weights, seed, n_jobs=n_jobs, fixed=fixed)
-        detector = average.take(detectors)
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Detectors fitted to a table, or to some of its rows."""
+
+    detectors: list[SpecDetector]
+    weights: Sequence[float] | None
+    X: Matrix
+    places: Places | None
+    seed: int
+    n_jobs: int | None
+
+    def combined(self) -> SpecDetector | AverageDetector:
+        """Return the only detector, or their average."""
+        first = self.detectors[0]
+        if len(self.detectors) == 1:
+            return first
+        specs = [detector.spec for detector in self.detectors]
+        average = AverageDetector(
+            specs, self.weights, self.seed, n_jobs=self.n_jobs, fixed=first.fixed
+        )
+        return average.take(self.detectors)
+
+    def score(self, scorer: _Scorer, tracker: Tracker) -> tuple[Scores, Matrix]:
+        """Score all rows; those that the detectors are fitted to have their training scores."""
+        report = tracker.scoring(len(self.X))
+        if self.places is None:
+            return scorer.training()
+        known = RowIndex(self.X[self.places])
+        training = np.column_stack(scorer.training())
+
+        def score(X: Matrix) -> Matrix:
+            places, is_known = known.find(X)
+            found = training[places]
+            if not is_known.all():
+                found[~is_known] = np.column_stack(scorer.score(X[~is_known]))
+            return found
+
+        found = scorer.in_blocks(score, self.X, self.n_jobs, report)
+        return np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1:])
+
+
+def _finish(fit: _Fit, share: Contamination, notes: list[str], tracker: Tracker) -> Fitted:
+    detector = fit.combined()
     own: Scores = detector.decision_scores_
-    name = " + ".join(map(str, specs))
     n_undefined = len(own) - int(np.count_nonzero(np.isfinite(own)))
     if n_undefined:
+        name = " + ".join(str(member.spec) for member in fit.detectors)
         undefined = f"{n_undefined} of {len(own)} rows"
         notes.append(f"{name} has no score for {undefined}; they got the median.")
-    scores = ScoreScale.of(own, where=name).repaired(own)
+    scores, members = fit.score(_Scorer(detector), tracker)
     found = estimated_share(scores) if share == "auto" else share
     threshold = threshold_of(scores, found)
     flagged = scores > threshold
     detector.contamination = found  # with "auto" it is known only after scoring
     detector.threshold_ = threshold
-    detector.labels_ = flagged.astype(np.int64)
+    reference = flagged if fit.places is None else flagged[fit.places]
+    detector.labels_ = reference.astype(np.int64)
     n_flagged, n_meant = int(flagged.sum()), round(found * len(scores))
     if 2 * n_flagged < n_meant:
         notes.append(
             f"{n_flagged} of {len(scores)} rows are flagged instead of {n_meant} ({found:.1%}): "
             f"{TOO_MANY_TIES}."
         )
-    return Fitted(detector, X, scores, threshold, seed, tuple(notes))
+    more: dict[str, Any] = {"members": members, "reference": fit.places, "n_jobs": fit.n_jobs}
+    return Fitted(detector, fit.X, scores, threshold, fit.seed, tuple(notes), **more)
 
 
 class _ignored_warnings(warnings.catch_warnings):  # noqa: N801 - used as a function

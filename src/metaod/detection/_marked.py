@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.detection._fitting import Fitted
+from metaod.detection._reference import Places, RowIndex
 from metaod.detection._threshold import Contamination, threshold_of
 from metaod.models import Matrix, Scores
 from metaod.review import MarkedTable, Ranker, RowSpace
@@ -29,7 +31,12 @@ class MarkedFit(Fitted):
         else:
             threshold = table.threshold() if table.is_learned else pick.threshold
         rest = (threshold, pick.seed, pick.notes)
-        return cls(pick.detector, pick.X, scores, *rest, pick=pick, table=table)
+        more: dict[str, Any] = {
+            "members": pick.members,
+            "reference": pick.reference,
+            "n_jobs": pick.n_jobs,
+        }
+        return cls(pick.detector, pick.X, scores, *rest, **more, pick=pick, table=table)
 
     @property
     def marks(self) -> Mapping[int, bool]:
@@ -37,17 +44,19 @@ class MarkedFit(Fitted):
         answers = self.table.marks.items()
         return {row: answer for row, answer in answers if answer is not None}
 
-    def find(self, X: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-        """Do the same as for a pick; of equal training rows, a marked one is found."""
+    def find(self, X: Matrix) -> tuple[Places, npt.NDArray[np.bool_]]:
+        """Do the same as for a pick; a row that equals a marked one is that row."""
         places, is_known = super().find(X)
-        first, _ = super().find(self.X[list(self.marks)])
-        marked = dict(zip(first.tolist(), self.marks, strict=True))
-        found = [marked.get(place, place) for place in places.tolist()]
-        return np.array(found, dtype=np.intp), is_known
+        marked, is_marked = self._marked_rows.find(X)
+        places[is_marked] = np.array(list(self.marks), dtype=np.intp)[marked[is_marked]]
+        return places, is_known | is_marked
 
-    def score_as_new(self, X: Matrix) -> Scores:
-        """Score rows as if none of them were in the training table, nor marked."""
-        own, members = self.pick.score_new(X)
+    @cached_property
+    def _marked_rows(self) -> RowIndex:
+        return RowIndex(self.X[list(self.marks)])
+
+    def _score_new(self, X: Matrix) -> Scores:
+        own, members = self._scorer.score(X)
         return self.table.score(self.table.space.describe(X, own, members), own)
 
 
@@ -67,5 +76,10 @@ def learn_marks(
 
 def marked_table(pick: Fitted, ranker: Ranker | None = None) -> MarkedTable:
     """Return the training table of a pick, ready to be marked."""
-    space = RowSpace(pick.X, pick.scores, pick.members, pick.seed)
-    return MarkedTable(space, pick.scores, ranker)
+    if pick.reference is None:
+        space = RowSpace(pick.X, pick.scores, pick.members, pick.seed)
+        return MarkedTable(space, pick.scores, ranker)
+    known = pick.reference
+    space = RowSpace(pick.X[known], pick.scores[known], pick.members[known], pick.seed)
+    rows = space.describe(pick.X, pick.scores, pick.members)
+    return MarkedTable(space, pick.scores, ranker, rows)

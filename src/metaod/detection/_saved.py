@@ -33,8 +33,9 @@ KEPT_READING = ("na", "text", "decimal", "dayfirst", "bad_values")
 """Options of read_table that say what values mean: later rows are read with them, too."""
 
 _KIND = "pick"
-# 2 has marks; a pick without marks is written as 1, which older versions of metaod read
-_VERSION, _WITHOUT_MARKS = 2, 1
+# 2 has marks, 3 has marked rows that the models did not learn from; a pick without them is written
+# as an earlier version, which older versions of metaod read
+_VERSION, _WITH_MARKS, _WITHOUT_MARKS = 3, 2, 1
 _UNSURE = -1
 _SAVE_AGAIN = "save the pick again"
 _WHAT_A_PICK_IS = "a pick is a file that 'metaod detect --save' or MetaOD.save wrote"
@@ -56,12 +57,21 @@ class SavedPick:
     reading: Mapping[str, Any] = field(default_factory=dict)  # some options of read_table
 
     def write(self, path: "str | PathLike[str]") -> None:
-        """Write to a file, or replace it."""
+        """Write to a file, or replace it.
+
+        Of a large table the rows that the models learned from are written, and the marked ones.
+        """
         fitted = self.fitted
         marked = fitted if isinstance(fitted, MarkedFit) else None
+        rows = np.arange(len(fitted.X)) if fitted.reference is None else fitted.reference
+        n_reference = len(rows)
+        if marked is not None:
+            rows = np.concatenate([rows, np.setdiff1d(list(marked.table.marks), rows)])
+        version = _WITHOUT_MARKS if marked is None else _WITH_MARKS
         document = {
             "kind": _KIND,
-            "pick_version": _WITHOUT_MARKS if marked is None else _VERSION,
+            "pick_version": _VERSION if len(rows) > n_reference else version,
+            "n_reference": n_reference,
             "models": list(fitted.weights),
             "weights": list(fitted.weights.values()),
             "seed": fitted.seed,
@@ -74,11 +84,13 @@ class SavedPick:
             "reading": dict(self.reading),
             "versions": library_versions(),
         }
-        arrays = {"X": fitted.X, "scores": fitted.scores}
+        arrays: dict[str, Any] = {"X": fitted.X[rows], "scores": fitted.scores[rows]}
         if marked is not None:
             marks = marked.table.marks
             document["review"], learned = marked.table.ranker.to_parts()
-            arrays["marked_rows"] = np.array(list(marks), dtype=np.int64)
+            places = np.empty(len(fitted.X), dtype=np.int64)
+            places[rows] = np.arange(len(rows))
+            arrays["marked_rows"] = places[list(marks)]
             answers = [_UNSURE if answer is None else int(answer) for answer in marks.values()]
             arrays["answers"] = np.array(answers, dtype=np.int8)
             arrays |= {f"review.{name}": array for name, array in learned.items()}
@@ -147,6 +159,7 @@ class SavedPick:
             weights=weights,
             contamination=share,
             random_state=seed,
+            n_reference=_n_reference(document, len(X)),
             tracker=tracker,
         )
         if document["pick_version"] > _WITHOUT_MARKS:
@@ -156,6 +169,14 @@ class SavedPick:
         fitted = _compared(fitted, scores, document, path)
         reading = checked_reading(document.get("reading", {}))
         return cls(fitted, preparation, feature_names, parameters, reading)
+
+
+def _n_reference(document: Mapping[str, Any], n_rows: int) -> int | None:
+    """Return how many rows the models learned from; None for all, as in older files."""
+    found = document.get("n_reference")
+    if found is not None and (type(found) is not int or not 0 < found <= n_rows):
+        raise ValueError(f"models that learned from {found!r} of {n_rows} rows")
+    return found
 
 
 def checked_reading(options: Any) -> dict[str, Any]:
@@ -236,7 +257,11 @@ def _compared(
     fitted: Fitted, scores: Scores, document: Mapping[str, Any], path: "str | PathLike[str]"
 ) -> Fitted:
     """Return the models with the saved scores, or with a new threshold if scores have changed."""
-    difference = float(np.abs(fitted.scores - scores).max()) / (float(scores.std()) or 1.0)
+    # a marked row lies above or below all rows of its table, of which the file has some
+    compared = np.ones(len(scores), dtype=np.bool_)
+    compared[list(fitted.marks)] = False
+    differences = np.abs(fitted.scores - scores)[compared]
+    difference = float(differences.max(initial=0.0)) / (float(scores.std()) or 1.0)
     if difference <= _SAME:
         return replace(fitted, scores=scores)
     n_flagged = int(np.count_nonzero(scores > fitted.threshold))

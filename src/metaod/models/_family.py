@@ -25,6 +25,7 @@ ENTRY_POINTS = "metaod.families"
 Params = dict[str, Any]
 Grid = Mapping[str, Sequence[Any]]
 Rule = Callable[[Params, int, int], str | None]
+NewRows = Callable[[Any], Any]  # from a scaled matrix to its scores
 
 # SpecDetector sets these for every model
 _NOT_HYPERPARAMETERS = frozenset({"random_state", "contamination"})
@@ -79,6 +80,9 @@ class Family:
         Hyperparameters by whose values the shared scorer's work falls into parts of its own.
     cost : CostLaw or None
         Time and memory of a fit; not needed if ``costs.json`` has a law for the name.
+    new_rows : callable or None
+        Takes a fitted detector of the class and returns a function that scores new rows faster, or
+        None if there is none.
     """
 
     name: str
@@ -92,6 +96,7 @@ class Family:
     shared_scorer: "SharedScorer | None" = field(default=None, repr=False)
     separable: tuple[str, ...] = ()
     cost: "CostLaw | None" = field(default=None, repr=False)
+    new_rows: Callable[[Any], NewRows | None] | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:

@@ -42,7 +42,7 @@ class Buffers(NamedTuple):
     weights: Any
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _measure(values: Any, rows: Any, column: int, stats: Any) -> None:
     """Write the range and the standard deviation of a column in the node."""
     origin = low = high = values[rows[0]]
@@ -63,7 +63,7 @@ def _measure(values: Any, rows: Any, column: int, stats: Any) -> None:
         stats.spreads[column] = width * np.sqrt(max(squares / len(rows) - mean * mean, 0.0))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _draw_columns(
     state: Any, sample: Any, rows: Any, node: int, n_constant: int, n_dims: int, stats: Any,
 ) -> Any:  # fmt: skip
@@ -92,7 +92,7 @@ def _draw_columns(
     return n_constant, drawn
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def project(sample: Any, rows: Any, columns: Any, weights: Any, projected: Any) -> None:
     """Write weighted sums of some columns; each column is one row of ``sample``."""
     for i in range(len(rows)):
@@ -104,7 +104,7 @@ def project(sample: Any, rows: Any, columns: Any, weights: Any, projected: Any) 
             projected[i] += weight * values[rows[i]]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def best_hyperplane(
     state: Any, sample: Any, rows: Any, node: int, n_constant: int, n_trials: int, stats: Any,
     buffers: Any, plane_columns: Any, plane_weights: Any,
@@ -137,7 +137,7 @@ def best_hyperplane(
     return threshold, reach, n_constant
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def random_hyperplane(
     state: Any, sample: Any, rows: Any, node: int, n_constant: int, stats: Any,
     plane_columns: Any, plane_weights: Any,
@@ -156,7 +156,7 @@ def random_hyperplane(
     return threshold, np.inf, n_constant
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sort(values: Any, ordered: Any, bins: Any) -> None:
     """Sort a few hundred values into bins of the range, then by insertion.
 
@@ -196,7 +196,7 @@ def _sort(values: Any, ordered: Any, bins: Any) -> None:
         distance //= 3
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _best_split(ordered: Any, reciprocals: Any, sums: Any) -> Any:
     """Return the largest gain in standard deviation, and the index where the right side starts.
 

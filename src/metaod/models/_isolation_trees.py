@@ -29,7 +29,7 @@ _INFINITY = np.float32(np.inf)
 _ONE = np.uint64(1)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def average_path_length(n: int) -> float:
     """Return the expected depth of a tree below a leaf of n rows: that of a failed search."""
     if n <= 1:
@@ -39,7 +39,7 @@ def average_path_length(n: int) -> float:
     return float(2.0 * (np.log(n - 1.0) + _EULER) - 2.0 * (n - 1.0) / n)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _split(X: Any, rows: Any, start: int, end: int, column: int, threshold: Any, spare: Any) -> int:
     """Move rows above the threshold behind the others; return where they start."""
     # without branches, which would be mispredicted
@@ -57,7 +57,7 @@ def _split(X: Any, rows: Any, start: int, end: int, column: int, threshold: Any,
     return left
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _grow(
     X: Any, rows: Any, columns: Any, n_columns: int, depth: int, state: Any, lengths_of: Any,
     spare: Any, stack: Any, tree: Any,
@@ -111,7 +111,7 @@ def _grow(
         top += 2
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def grow_trees(
     X: Floats32, seed: int, first: int, last: int, n_columns: int, n_samples: int, depth: int
 ) -> Trees:
@@ -153,12 +153,38 @@ def grow_trees(
     return features, thresholds, lengths
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def complete_tree(
+    left: Any, right: Any, columns: Any, thresholds: Any, lengths: Any, depth: int, tree: Any
+) -> None:
+    """Write a tree of scikit-learn, whose nodes have path lengths, as a complete one."""
+    features, bounds, leaf_lengths = tree
+    n_leaves = 1 << depth
+    stack = [(0, 1, 0)]
+    while len(stack) > 0:
+        node, place, level = stack.pop()
+        if left[node] < 0:
+            for _ in range(level, depth):
+                features[place] = 0
+                bounds[place] = _INFINITY
+                place *= 2
+            leaf_lengths[place - n_leaves] = lengths[node]
+            continue
+        bound = np.float32(thresholds[node])
+        if bound > thresholds[node]:
+            bound = np.nextafter(bound, -_INFINITY)
+        features[place] = columns[node]
+        bounds[place] = bound
+        stack.append((right[node], 2 * place + 1, level + 1))
+        stack.append((left[node], 2 * place, level + 1))
+
+
+@njit(cache=True, nogil=True)
 def _step(row: Any, features: Any, thresholds: Any, node: Any) -> Any:
     return (node << _ONE) | np.uint64(row[features[node]] > thresholds[node])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def add_path_lengths(X: Floats32, trees: Trees, depth: int, sums: Floats64) -> None:
     """Add each row's path lengths in the trees to ``sums``, tree by tree."""
     n_rows, n_columns = X.shape
@@ -198,7 +224,7 @@ def add_path_lengths(X: Floats32, trees: Trees, depth: int, sums: Floats64) -> N
                 sums[r] += lengths[node - n_leaves]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def leaf_numbers(X: Floats32, trees: Trees, depth: int) -> npt.NDArray[np.uint8]:
     """Return the number of the leaf that each row reaches in each tree, (rows, trees).
 

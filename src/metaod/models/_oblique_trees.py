@@ -47,6 +47,7 @@ class ObliqueTrees(NamedTuple):
 
 # a smaller share of a column's range is rounding error: the column is constant in the node
 _ROUNDING = 1e-12
+_MOST_DIMS = 5  # columns of a hyperplane that a loop of its own serves
 _BLOCK = 1024  # rows that are scored together, so their columns stay in the cache
 _TINY = 1e-290  # reciprocals of narrower ranges overflow
 
@@ -66,7 +67,7 @@ def _n_nodes(n_samples: int) -> int:
     return 2 * n_leaves - 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _split(rows: Any, projected: Any, threshold: float, spare: Any) -> int:
     """Move rows at or above the threshold behind the others; return where they start."""
     left = right = 0
@@ -82,7 +83,7 @@ def _split(rows: Any, projected: Any, threshold: float, spare: Any) -> int:
     return left
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _draw_sample(
     X: Any, seed: int, kind: int, tree: int, state: Any, all_rows: Any, swapped: Any, sample: Any
 ) -> None:
@@ -98,7 +99,7 @@ def _draw_sample(
         put_back(all_rows, n_samples, swapped)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _grow(
     sample: Any, n_trials: int, depth: int, state: Any, lengths_of: Any, rows: Any, spare: Any,
     stats: Any, buffers: Any, stack: Any, children: Any, values: Any, ranges: Any, columns: Any,
@@ -203,7 +204,32 @@ def grow_trees(
     return trees
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def _pass(
+    block: Any, rows: Any, columns: Any, weights: Any, threshold: float, reach: float, spare: Any,
+    sums: Any,
+) -> Any:  # fmt: skip
+    """Let rows pass a node of five columns: project, count and split them in one loop."""
+    a, b, c = block[columns[0]], block[columns[1]], block[columns[2]]
+    d, e = block[columns[3]], block[columns[4]]
+    v, w, x, y, z = weights[0], weights[1], weights[2], weights[3], weights[4]
+    left = right = np.uint32(0)
+    for i in range(len(rows)):
+        row = np.uint32(rows[i])
+        projected = v * a[row] + w * b[row] + x * c[row] + y * d[row] + z * e[row]
+        beyond = projected - threshold
+        sums[row] += (-reach <= beyond) & (beyond < reach)
+        above = np.uint32(projected >= threshold)
+        rows[left] = row
+        spare[right] = row
+        right += above
+        left += np.uint32(1) - above
+    for i in range(right):
+        rows[left + np.uint32(i)] = spare[i]
+    return np.int64(left)
+
+
+@njit(cache=True, nogil=True)
 def _add_path_lengths(
     X: Any, trees: Any, block: Any, rows: Any, spare: Any, projected: Any, stack: Any, sums: Any
 ) -> None:
@@ -232,12 +258,18 @@ def _add_path_lengths(
                         sums[begin + row] += value
                     continue
                 split = child // 2
-                project(block, inside, trees.columns[t, split], trees.weights[t, split], projected)
+                columns, weights = trees.columns[t, split], trees.weights[t, split]
                 reach = trees.ranges[t, node]
-                for i in range(len(inside)):
-                    beyond = projected[i] - value
-                    sums[begin + inside[i]] += -reach <= beyond < reach
-                middle = start + _split(inside, projected, value, spare)
+                if len(columns) == _MOST_DIMS:
+                    middle = start + _pass(
+                        block, inside, columns, weights, value, reach, spare, sums[begin:]
+                    )
+                else:
+                    project(block, inside, columns, weights, projected)
+                    for i in range(len(inside)):
+                        beyond = projected[i] - value
+                        sums[begin + inside[i]] += -reach <= beyond < reach
+                    middle = start + _split(inside, projected, value, spare)
                 for side in range(2):
                     first, last = (start, middle) if side else (middle, end)
                     if first < last:

@@ -141,7 +141,7 @@ def _refuse_overflow(largest: float) -> None:
         raise OverflowError("distances between rows exceed the range of floating-point numbers")
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sum_differences(queries: Matrix, columns: Matrix, out: Matrix) -> None:
     """Compute Manhattan distances of some rows to all, column by column as scikit-learn does."""
     n_columns, n_rows = columns.shape
@@ -171,7 +171,7 @@ def _sum_differences(queries: Matrix, columns: Matrix, out: Matrix) -> None:
                 c += 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _choose(
     block: Matrix, start: int, margins: Scores, reach: float, X: Matrix, distances: Matrix,
     indices: Indices,
@@ -208,7 +208,7 @@ def _choose(
     return reach
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _reach(row: Matrix, k: int, guess: float) -> float:
     """Return a limit that at least k of the values, and not many more, do not exceed."""
     low, high = 0.0, guess
@@ -228,7 +228,7 @@ def _reach(row: Matrix, k: int, guess: float) -> float:
     return high
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _count_within(row: Matrix, limit: float) -> int:
     count = 0
     for t in range(row.size):
@@ -237,7 +237,7 @@ def _count_within(row: Matrix, limit: float) -> int:
 
 
 # the compiler may reorder the additions, to add several columns at once
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _squared_distance(a: Matrix, b: Matrix) -> float:
     total = 0.0
     for c in range(a.size):
@@ -245,7 +245,7 @@ def _squared_distance(a: Matrix, b: Matrix) -> float:
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _order_first(values: Matrix, indices: Indices, count: int, k: int) -> None:
     """Sort the k smallest of the first count values to the front, equal ones by index.
 
@@ -290,7 +290,7 @@ def _order_first(values: Matrix, indices: Indices, count: int, k: int) -> None:
             values[u + 1], indices[u + 1] = value, index
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _drop_self(
     found: Matrix, who: npt.NDArray[np.int64], start: int, distances: Matrix, indices: Indices
 ) -> None:

@@ -94,26 +94,22 @@ class MarkedRows:
     Parameters
     ----------
     space : RowSpace
-        The training table.
-    places : sequence of int
-        The marked rows of the training table.
+        The rows that the marked rows are described against.
+    rows : Rows
+        The marked rows.
     answers : sequence of bool
         Whether each is an outlier.
-    similar : ndarray of float32, shape (kernels, marked, rows)
-        Similarities of the training rows to the marked rows.
+    similar : ndarray of float32, shape (kernels, marked, rows of the space)
+        Similarities of the rows of the space to the marked rows.
     """
 
     def __init__(
-        self,
-        space: RowSpace,
-        places: Sequence[int],
-        answers: Sequence[bool],
-        similar: Floats32,
+        self, space: RowSpace, rows: Rows, answers: Sequence[bool], similar: Floats32
     ) -> None:
         self._space = space
-        self.rows = space.rows[np.asarray(places, dtype=np.intp)]
+        self.rows = rows
         self._answers = np.asarray(answers, dtype=np.bool_)
-        between = similar[:, :, places].astype(np.float64)
+        between = similarities(space, rows, rows).astype(np.float64)
         self._weights = [
             (factor, self._solve(between[0], factor, target, noise))
             for factor, target, noise in _SETTINGS

@@ -41,19 +41,34 @@ class Left:
     high: float
 
 
-def state_features(scores: Scores, answers: Sequence[bool], shape: tuple[int, int]) -> Matrix:
+def state_features(
+    scores: Scores,
+    answers: Sequence[bool],
+    shape: tuple[int, int],
+    weights: Scores | None = None,
+) -> Matrix:
     """Return the features of a review, (1, features).
 
     ``scores`` are the log odds of the rows that are not marked, ``answers`` tell which of the
-    marked rows are outliers, and ``shape`` is that of the table.
+    marked rows are outliers, and ``shape`` is that of the table. Each score can stand for several
+    rows: ``weights`` are their numbers.
     """
     n_marks, n_outliers = len(answers), sum(answers)
     odds = np.clip(scores, -30.0, 30.0)
-    expected = np.mean(1.0 / (1.0 + np.exp(-odds)))
-    heights = np.quantile(odds, [1 - share for share in _QUANTILES])
+    expected = np.average(1.0 / (1.0 + np.exp(-odds)), weights=weights)
+    places = [1 - share for share in _QUANTILES]
+    heights = np.quantile(odds, places) if weights is None else _quantiles(odds, weights, places)
     share = n_outliers / n_marks if n_marks else -1.0
     found = [np.log(expected), *heights, n_marks, n_outliers, share, *np.log(shape)]
     return np.asarray([found], dtype=np.float64)
+
+
+def _quantiles(values: Scores, weights: Scores, places: Sequence[float]) -> Scores:
+    """Return the quantiles of values each of which stands for several."""
+    order = np.argsort(values)
+    below = np.cumsum(weights[order])
+    found = np.searchsorted(below, np.asarray(places) * below[-1])
+    return np.asarray(values[order[np.minimum(found, len(order) - 1)]])
 
 
 def left_of(log_shares: Scores, n_rows: int) -> Left:

@@ -34,7 +34,7 @@ class ReviewLoop:
             raise BadParameter(_OWNER, "strategy", STRATEGIES, strategy)
         self._strategy = strategy
         self._table = table
-        self._askable = _checked_mask(askable, len(table.space.rows))
+        self._askable = _checked_mask(askable, len(table.rows))
 
     def __repr__(self) -> str:
         counts = f"{self.n_rows:,} rows, {len(self.marks):,} answers, {self.found:,} outliers"

@@ -18,6 +18,10 @@ from metaod.review._rows import Floats32, Rows, RowSpace
 MOST_MARKS = 200
 """Marks that are learned from; of more, outliers and others are thinned evenly."""
 
+MOST_ASKED = 50_000
+"""Rows of a larger table that a question may be about: those that the pick scores highest."""
+
+_DRAWN = 10_000  # rows drawn from the others, by which the outliers left are estimated
 _BLOCK = 20_000  # rows whose similarities to all marks are in memory at once
 # log odds of a row before any mark, from the tail of the pick's score: 5 % on average
 _PRIOR_ODDS = -4.0
@@ -35,19 +39,37 @@ class MarkedTable:
     Parameters
     ----------
     space : RowSpace
-        The rows of the table.
+        The rows that all others are described against: the table, or a sample of it.
     scores : ndarray of float
-        The pick's scores of its rows, which are the scores without marks.
+        The pick's scores of the table's rows, which are the scores without marks.
     ranker : Ranker, optional
         What history says of marks; the shipped one by default.
+    rows : Rows, optional
+        The rows of the table; those of the space by default.
+
+    Notes
+    -----
+    An answer changes what is known of all rows. Of a large table only some are scored again at
+    once: those that may be asked about, and some that stand for the others. ``scores`` scores all.
     """
 
-    def __init__(self, space: RowSpace, scores: Scores, ranker: Ranker | None = None) -> None:
+    def __init__(
+        self,
+        space: RowSpace,
+        scores: Scores,
+        ranker: Ranker | None = None,
+        rows: Rows | None = None,
+    ) -> None:
         self.space = space
+        self.rows = space.rows if rows is None else rows
         self._own = scores
         self.ranker = shipped_ranker() if ranker is None else ranker
         self._answers: dict[int, bool | None] = {}
-        self._similar: Floats32 = np.empty((len(KERNELS), 0, len(scores)), dtype=np.float32)
+        self._watched: npt.NDArray[np.intp] | None
+        self._weights: Scores | None
+        self._watched, self._weights = _watched_rows(scores)
+        self._followed = self.rows if self._watched is None else self.rows[self._watched]
+        self._similar: Floats32 = np.empty((len(KERNELS), 0, len(self._followed)), dtype=np.float32)
         self._places: list[int] = []  # the rows whose similarities are known
 
     @property
@@ -76,7 +98,7 @@ class MarkedTable:
         self._forget_scores()
 
     def _forget_scores(self) -> None:
-        for name in ("_learned", "features", "scores", "state", "left"):
+        for name in ("_learned", "features", "_odds", "scores", "state", "left"):
             self.__dict__.pop(name, None)
 
     def copy(self) -> Self:
@@ -90,14 +112,28 @@ class MarkedTable:
         """The scores of the rows: marked outliers come first, rows marked as none last."""
         if not self._marks:
             return self._own
-        return self._with_marks(self._predicted(self.features, self.space.rows))
+        found = self._odds if self._watched is None else self.score(self.rows, self._own)
+        return self._with_marks(found)
+
+    @cached_property
+    def _odds(self) -> Scores:
+        """The scores of the rows that are followed, whether marked or not."""
+        return self._predicted(self.features, self._followed)
 
     @property
     def questions(self) -> Scores:
         """How much each row is worth a question; the scores, if there are no marks."""
         if not self._marks:
             return self._own
-        return self.scores + _CURIOSITY * self.features[:, _PROCESS_RANK]
+        return self._of_all(self._odds + _CURIOSITY * self.features[:, _PROCESS_RANK])
+
+    def _of_all(self, worth: Scores) -> Scores:
+        """Return the worth of all rows; rows that are not followed have the least."""
+        if self._watched is None:
+            return worth
+        found = np.full(len(self._own), -np.inf)
+        found[self._watched] = worth
+        return found
 
     def _predicted(self, features: Floats32, rows: Rows) -> Scores:
         return predict(self.ranker.rows, features)[:, 0] + _CAUTION * rows.pick
@@ -108,22 +144,24 @@ class MarkedTable:
 
         The odds are up to a constant of the table; this works all the same (docs/review.md).
         """
-        return -np.abs(self.scores) if self._marks else self._own
+        return self._of_all(-np.abs(self._odds)) if self._marks else self._own
 
     @cached_property
     def features(self) -> Floats32:
-        """The features of the rows, by which marks are learned; there is at least one mark."""
+        """The features of the rows that are followed; there is at least one mark."""
         learned, used = self._learned
-        return learned.features(self.space.rows, self._similar_to(used))
+        return learned.features(self._followed, self._similar_to(used))
 
     @cached_property
     def state(self) -> Matrix:
         """The features of the review, by which the outliers left are estimated."""
-        rest = self.is_unmarked
-        odds = self.scores if self._marks else self.space.rows.pick + _PRIOR_ODDS
-        return state_features(
-            odds[rest], list(self._marks.values()), (len(rest), self.space.n_columns)
-        )
+        rest, weights = self.is_unmarked, None
+        odds = self._odds if self._marks else self._followed.pick + _PRIOR_ODDS
+        shape = len(rest), self.space.n_columns
+        if self._watched is not None and self._weights is not None:
+            rest = rest[self._watched]
+            weights = self._weights[rest]
+        return state_features(odds[rest], list(self._marks.values()), shape, weights)
 
     @property
     def is_unmarked(self) -> npt.NDArray[np.bool_]:
@@ -172,14 +210,20 @@ class MarkedTable:
         marks = self._marks
         used = _thinned(marks)
         answers = [marks[row] for row in used]
-        return MarkedRows(self.space, used, answers, self._similar_to(used)), used
+        rows = self.rows[np.asarray(used, dtype=np.intp)]
+        if self._followed is self.space.rows:
+            similar = self._similar_to(used)
+        else:
+            similar = similarities(self.space, self.space.rows, rows)
+        return MarkedRows(self.space, rows, answers, similar), used
 
     def _similar_to(self, used: list[int]) -> Floats32:
-        """Return the similarities of all rows to these rows, (kernels, used, rows)."""
+        """Return the similarities of the rows that are followed, (kernels, used, rows)."""
         new = [row for row in used if row not in self._places]
         if new:
-            rows = self.space.rows
-            found = similarities(self.space, rows, rows[np.asarray(new, dtype=np.intp)])
+            found = similarities(
+                self.space, self._followed, self.rows[np.asarray(new, dtype=np.intp)]
+            )
             self._similar = np.concatenate([self._similar, found], axis=1)
             self._places += new
         if self._places != used:
@@ -211,3 +255,20 @@ def _thinned(marks: Mapping[int, bool]) -> list[int]:
         places: npt.NDArray[np.intp] = np.linspace(0, len(rows) - 1, count).astype(np.intp)
         kept += [rows[place] for place in places]
     return sorted(kept)
+
+
+def _watched_rows(scores: Scores) -> tuple[npt.NDArray[np.intp] | None, Scores | None]:
+    """Return the rows of a large table that are scored after every answer; None for all.
+
+    Also return how many rows each of them stands for.
+    """
+    n_rows = len(scores)
+    if n_rows <= MOST_ASKED + _DRAWN:
+        return None, None
+    stands_for = np.zeros(n_rows)
+    stands_for[np.argsort(-scores, kind="stable")[:MOST_ASKED]] = 1.0
+    others = np.flatnonzero(stands_for == 0.0)
+    drawn = np.random.default_rng(0).choice(others, _DRAWN, replace=False)
+    stands_for[drawn] = len(others) / _DRAWN
+    watched = np.flatnonzero(stands_for)
+    return watched, stands_for[watched]

@@ -11,6 +11,7 @@ STAGES = ("read", "prepare", "measure", "pick", "fit", "score", "explain")
 """Stages of work: ``measure`` extracts meta-features, and not every pick needs them."""
 
 _FIT_SHARE = 0.95  # of the work, once the pick is known; the rest is scoring
+_FIT_OF_A_ROW = 8.0  # time of learning from a row over that of scoring a new one
 _LEAST_TIMED = 0.5  # expected seconds of a model from which its time tells the machine's speed
 _MOST_FACTOR = 4.0  # by which a machine is taken to be slower or faster than the cost laws say
 
@@ -59,6 +60,7 @@ class Tracker:
         self._on_progress = on_progress
         self._fraction: float | None = None
         self._expected: list[float] = []  # seconds, of the models in turn
+        self._fit_share = _FIT_SHARE
         self._n_begun = 0
         self._begun_at = 0.0
         self._timed = [0.0, 0.0]  # seconds that were expected, and seconds that it took
@@ -80,10 +82,14 @@ class Tracker:
         report = ProgressReport(stage, self._fraction, seconds_left, detail, next_fraction)
         self._on_progress(report)
 
-    def plan_fits(self, models: Iterable[ModelSpec], shape: tuple[int, int]) -> None:
-        """Announce models that will be fitted to a prepared table of that shape."""
+    def plan_fits(
+        self, models: Iterable[ModelSpec], shape: tuple[int, int], n_new: int = 0
+    ) -> None:
+        """Announce models that will be fitted to that shape, and then score so many other rows."""
         if self._on_progress is None:
             return
+        learning = _FIT_OF_A_ROW * shape[0]
+        self._fit_share = min(_FIT_SHARE, learning / (learning + n_new))
         costs = [cost.seconds for cost in expected_costs(models, *shape)]
         known = [seconds for seconds in costs if not math.isnan(seconds)]
         usual = sum(known) / len(known) if known else 1.0  # a family of the user may have no law
@@ -100,8 +106,9 @@ class Tracker:
         expected, taken = self._timed
         if expected:
             left *= min(max(taken / expected, 1 / _MOST_FACTOR), _MOST_FACTOR)
+        left += sum(self._expected) * (_FIT_SHARE / self._fit_share - 1.0)
         detail = f"{self._n_begun} of {len(self._expected)}, {model.detector}"
-        share = _FIT_SHARE / sum(self._expected)
+        share = self._fit_share / sum(self._expected)
         self.stage(
             "fit",
             detail,
@@ -110,9 +117,19 @@ class Tracker:
             next_fraction=share * (done + self._expected[self._n_begun - 1]),
         )
 
-    def score(self) -> None:
-        """Report that all models are fitted, and rows are scored."""
-        self.stage("score", fraction=_FIT_SHARE)
+    def scoring(self, n_rows: int) -> Callable[[int], None]:
+        """Report that rows are scored; return what receives how many of them are done."""
+        start = self._fit_share if self._expected else 0.0
+        since = time.monotonic()
+        self.stage("score", fraction=start)
+
+        def report(n_done: int) -> None:
+            part = n_done / n_rows
+            left = (time.monotonic() - since) / part * (1.0 - part)
+            fraction = start + (_FIT_SHARE - start) * part
+            self.stage("score", f"{n_done:,} of {n_rows:,}", fraction=fraction, seconds_left=left)
+
+        return report
 
     def finish(self, stage: str) -> None:
         """Report that all is done; `stage` was the last."""

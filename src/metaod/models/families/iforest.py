@@ -14,13 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._compiled import njit
 from metaod.models._family import Family, Settings, add_builtin
 from metaod.models._isolation_trees import (
     MAX_SAMPLES,
+    Trees,
     add_path_lengths,
     average_path_length,
+    complete_tree,
     grow_trees,
 )
 from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
@@ -29,6 +32,7 @@ from metaod.models._spec import ModelSpec
 Floats = npt.NDArray[np.float32]
 
 _N_TREES = 100  # PyOD's default
+_DEEPEST = 12  # trees that are made complete
 _CONTAMINATION = 0.1  # share of rows with positive scores in PyOD; ModelSpec.to_pyod's default
 
 # approximate seconds per tree, and per tree and row
@@ -141,6 +145,47 @@ def _sklearn_sums(X: Floats, seed: int, drawn: int, sizes: Sequence[int]) -> Ite
         yield sums
 
 
+@dataclass(frozen=True, eq=False)
+class _NewRows:
+    """Scores new rows as a fitted detector of PyOD does, with its trees in flat arrays."""
+
+    trees: Trees
+    depth: int
+    unit: float  # divides the sums of path lengths
+    offset: float
+
+    @classmethod
+    def of(cls, detector: Any) -> "_NewRows | None":
+        """Take the trees of a fitted detector; None if it would not pay, or they are too deep."""
+        if len(detector.decision_scores_) < _new_rows.LEAST_ROWS:
+            return None
+        forest = detector.detector_
+        depth = max(1, *(tree.tree_.max_depth for tree in forest.estimators_))
+        if depth > _DEEPEST:
+            return None
+        shape = len(forest.estimators_), 1 << depth
+        trees = np.zeros(shape, np.uint32), np.empty(shape, np.float32), np.empty(shape)
+        lengths_of = np.array([average_path_length(n) for n in range(forest.max_samples_ + 1)])
+        both = zip(forest.estimators_, forest.estimators_features_, strict=True)
+        for t, (tree, columns) in enumerate(both):
+            nodes = tree.tree_
+            lengths = nodes.compute_node_depths() + lengths_of[nodes.n_node_samples] - 1.0
+            places = np.where(nodes.feature >= 0, columns[nodes.feature], 0).astype(np.uint32)
+            children = nodes.children_left, nodes.children_right
+            complete_tree(
+                *children, places, nodes.threshold, lengths, depth, tuple(part[t] for part in trees)
+            )
+        unit = len(trees[0]) * average_path_length(forest.max_samples_)
+        return cls(trees, depth, unit, float(forest.offset_))
+
+    def __call__(self, X: Matrix) -> Scores:
+        sums = np.zeros(len(X))
+        with np.errstate(over="ignore"):
+            narrow = np.ascontiguousarray(X, dtype=np.float32)
+        add_path_lengths(narrow, self.trees, self.depth, sums)
+        return np.asarray(np.exp2(-sums / self.unit) + self.offset)
+
+
 add_builtin(
     Family(
         "IForest",
@@ -158,6 +203,7 @@ add_builtin(
         ),
         shared_scorer=IForestScorer(),
         separable=("max_features",),
+        new_rows=_NewRows.of,
     )
 )
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
+from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._compiled import njit
 from metaod.models._estimator import Estimator
@@ -55,13 +56,16 @@ class LeaveOneOutKDE(Estimator):
             raise BadParameter("KDE", "gamma_scale", "a positive number", self.gamma_scale)
         self.gamma_ = self.gamma_scale * _gamma_unit(X)
         self.centers_ = X[_centers_of(len(X))]
+        many = len(self.centers_) >= _new_rows.LEAST_ROWS
+        self._compared = _new_rows.TrainingRows.of(self.centers_) if many else None
         scores, _ = leave_one_out_scores(X, [self.gamma_scale])
         return np.asarray(scores[0])
 
     def _score(self, X: Matrix) -> Scores:
         constant = _log_volume(self.gamma_, X.shape[1]) + np.log(len(self.centers_))
-        scores: Scores = constant - _log_sums_of_new(self.centers_, self.gamma_, X)
-        return scores
+        if self._compared is not None:
+            return np.asarray(constant - self._compared.log_sums(X, self.gamma_))
+        return np.asarray(constant - _log_sums_of_few(self.centers_, self.gamma_, X))
 
 
 def _is_gamma_scale(value: object) -> bool:
@@ -168,7 +172,7 @@ def _log_volume(gamma: float, n_columns: int) -> float:
     return 0.5 * n_columns * float(np.log(np.pi) - np.log(gamma))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _leave_out(distances: Matrix, own: npt.NDArray[np.int64]) -> Scores:
     """Set the rows' distances to themselves to infinity; return the smallest of each row."""
     nearest = np.empty(len(own))
@@ -184,7 +188,7 @@ def _leave_out(distances: Matrix, own: npt.NDArray[np.int64]) -> Scores:
     return nearest
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _log_sums(distances: Matrix, nearest: Scores, gamma: float) -> Scores:
     result = np.empty(len(nearest))
     for r in range(distances.shape[0]):
@@ -192,23 +196,24 @@ def _log_sums(distances: Matrix, nearest: Scores, gamma: float) -> Scores:
     return result
 
 
-@njit(cache=True)
-def _log_sums_of_new(centers: Matrix, gamma: float, X: Matrix) -> Scores:
+def _log_sums_of_few(centers: Matrix, gamma: float, X: Matrix) -> Scores:
     """Return -inf for a row too far from all centres for a float to hold the squared distance."""
+    from scipy.spatial.distance import cdist  # noqa: PLC0415 - slow to import
+
     result = np.empty(len(X))
-    distances = np.empty(len(centers))
-    for i in range(X.shape[0]):
-        for t in range(centers.shape[0]):
-            total = 0.0
-            for c in range(centers.shape[1]):
-                total += (X[i, c] - centers[t, c]) ** 2
-            distances[t] = total
-        low = distances.min()
-        result[i] = _log_sum(distances, low, gamma) if np.isfinite(low) else -np.inf
+    step = max(1, _BLOCK // len(centers))
+    for start in range(0, len(X), step):
+        with np.errstate(over="ignore"):
+            distances = cdist(X[start : start + step], centers, "sqeuclidean")
+        low = distances.min(axis=1)
+        with np.errstate(invalid="ignore"):
+            sums = np.exp(gamma * (low[:, np.newaxis] - distances)).sum(axis=1)
+        logs = np.log(sums) - gamma * low
+        result[start : start + step] = np.where(np.isfinite(low), logs, -np.inf)
     return result
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _log_sum(distances: Scores, low: float, gamma: float) -> float:
     """Return the logarithm of the sum of exp(-gamma distance); ``low`` is the least distance."""
     total = 0.0

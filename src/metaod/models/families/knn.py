@@ -1,10 +1,12 @@
 """kNN: the distance of a row to its nearest others."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._family import Family, Settings, add_builtin
 from metaod.models._neighbours import (
@@ -16,6 +18,7 @@ from metaod.models._neighbours import (
     Request,
     more_rows_than_neighbours,
 )
+from metaod.models._new_rows import TrainingRows
 from metaod.models._search import Neighbours
 
 METHODS = ("largest", "mean", "median")
@@ -44,6 +47,28 @@ def _one_neighbour_has_one_distance(params: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
+@dataclass(frozen=True, eq=False)
+class _NewRows:
+    """Scores new rows as a fitted detector of PyOD does, right to five digits."""
+
+    training: TrainingRows
+    k: int
+    method: str
+
+    @classmethod
+    def of(cls, detector: Any) -> "_NewRows | None":
+        """Take the rows of a fitted detector; None if there are few, or another metric is set."""
+        search = detector.neigh_
+        few = len(detector.decision_scores_) < _new_rows.LEAST_ROWS
+        if few or search.effective_metric_ != "euclidean":
+            return None
+        X = np.ascontiguousarray(search._fit_X, dtype=np.float64)  # noqa: SLF001 - it has no other name
+        return cls(TrainingRows.of(X), detector.n_neighbors, detector.method)
+
+    def __call__(self, X: Matrix) -> Scores:
+        return self.training.kth_distances(X, self.k, self.method)
+
+
 add_builtin(
     Family(
         "KNN",
@@ -59,6 +84,7 @@ add_builtin(
         shared_scorer=NEIGHBOURS.serving(
             "KNN", NeighbourMethod({"n_neighbors": 5, "method": "largest"}, _scores)
         ),
+        new_rows=_NewRows.of,
     )
 )
 

@@ -1,0 +1,102 @@
+"""Large tables: the rows that models learn from, how they are found, and rows scored in blocks.
+
+The models of a pick compare rows with each other, and the time grows with the square of the rows.
+Above a limit they learn from a sample, and every other row is scored against it, so the time grows
+with the rows. docs/scale.md has what it costs in quality.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+
+from metaod.models import Matrix
+
+ALL_ROWS_UP_TO = 20_000
+"""Most rows that models learn from without a sample."""
+
+REFERENCE_ROWS = 5_000
+"""Rows of the sample of a larger table."""
+
+BLOCK = 4_096
+"""Rows that are scored at once; the same for any number of threads."""
+
+Places = npt.NDArray[np.intp]
+
+
+def reference_rows(X: Matrix, seed: int) -> Places | None:
+    """Return the places of the rows to learn from, in order; None for all rows.
+
+    The rows are drawn without replacement. A column that is the same in all of them but not in the
+    table would be lost, so the rows with its smallest and its largest value are added.
+
+    Examples
+    --------
+    >>> reference_rows(np.zeros((100, 2)), seed=0) is None
+    True
+    """
+    n_rows = len(X)
+    if n_rows <= ALL_ROWS_UP_TO:
+        return None
+    drawn = np.random.default_rng(seed).choice(n_rows, REFERENCE_ROWS, replace=False)
+    sample = X[drawn]
+    same = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
+    added = [place(X[:, column]) for column in same for place in (np.argmin, np.argmax)]
+    return np.unique(np.concatenate([drawn, np.array(added, dtype=np.intp)])).astype(np.intp)
+
+
+def in_blocks(
+    score: Callable[[Matrix], npt.NDArray[np.float64]],
+    X: Matrix,
+    n_jobs: int | None = None,
+    on_block: Callable[[int], None] | None = None,
+) -> npt.NDArray[np.float64]:
+    """Score rows block by block, in threads, and join the results.
+
+    The blocks do not depend on the number of threads. ``on_block`` receives the number of rows that
+    are done; what it raises stops the work.
+    """
+    if len(X) <= BLOCK:
+        return score(X)
+    parts: Any = (X[start : start + BLOCK] for start in range(0, len(X), BLOCK))
+    found: list[npt.NDArray[np.float64]] = []
+    done = 0
+    with ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
+        try:
+            for part in pool.map(score, parts):
+                found.append(part)
+                done += len(part)
+                if on_block is not None:
+                    on_block(done)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return np.concatenate(found)
+
+
+class RowIndex:
+    """Finds rows of a matrix by their values, in 16 bytes a row."""
+
+    def __init__(self, X: Matrix) -> None:
+        self._X = X
+        keys = _row_keys(X)
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def find(self, X: Matrix) -> tuple[Places, npt.NDArray[np.bool_]]:
+        """Return the places of rows, the first of equal ones, and whether they are in the index."""
+        places = np.searchsorted(self._keys, _row_keys(X))
+        found = self._order[np.minimum(places, len(self._keys) - 1)]
+        return found, (self._X[found] == X).all(axis=1)
+
+
+def _row_keys(X: Matrix) -> npt.NDArray[np.uint64]:
+    """Return a hash of every row."""
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+    keys = np.zeros(len(X), dtype=np.uint64)
+    for column in range(X.shape[1]):
+        keys = (keys ^ bits[:, column]) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(29)
+    return keys

@@ -1,0 +1,219 @@
+"""Large tables: models learn from a sample, and all rows are scored against it."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_selection import MODELS, MadeSelection
+from scipy.stats import spearmanr
+
+import metaod
+from metaod.detection import _reference
+from metaod.detection._fitting import fit_models, fit_selection
+from metaod.models import COMMITTEE, ModelSpec, register_family, unregister_family
+from metaod.tables import prepare
+
+RNG = np.random.default_rng(0)
+N = 900
+X = np.vstack([RNG.normal(size=(N - 20, 4)) @ RNG.normal(size=(4, 4)), RNG.normal(9, 1, (20, 4))])
+X = X[RNG.permutation(N)]
+FAST = {"exclude": ["IForest", "SCiForest"]}
+
+
+@pytest.fixture(autouse=True)
+def _small_limits(monkeypatch):
+    monkeypatch.setattr(_reference, "ALL_ROWS_UP_TO", 400)
+    monkeypatch.setattr(_reference, "REFERENCE_ROWS", 300)
+    monkeypatch.setattr(_reference, "BLOCK", 128)
+
+
+def fitted(table=X, **options):
+    return metaod.MetaOD(**{**FAST, **options}).fit(table)
+
+
+def test_a_table_at_the_limit_is_learned_whole():
+    assert fitted(X[:400]).fitted_.reference is None
+    above = fitted(X[:401])
+    assert len(above.fitted_.reference) == 300
+    assert len(above.detector_.decision_scores_) == 300
+    assert len(above.decision_scores_) == len(above.labels_) == 401
+
+
+def test_the_user_is_told():
+    notes = fitted().notes_
+    assert any("learned from 300 of the 900 rows" in note for note in notes)
+    assert not any("learned from" in note for note in fitted(X[:400]).notes_)
+
+
+def test_the_sample_is_drawn_by_the_seed_and_in_order():
+    first, again, other = (_reference.reference_rows(X, seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert (np.diff(first) > 0).all()
+    assert not np.array_equal(first, other)
+    np.testing.assert_array_equal(fitted().decision_scores_, fitted().decision_scores_)
+
+
+def test_rows_of_the_sample_keep_their_training_scores_and_others_are_new():
+    model = fitted().fitted_
+    np.testing.assert_array_equal(model.scores[model.reference], model.detector.decision_scores_)
+    others = np.setdiff1d(np.arange(N), model.reference)
+    np.testing.assert_array_equal(model.scores[others], model.detector.decision_function(X[others]))
+
+
+def test_a_training_row_is_scored_as_in_training():
+    model = fitted(exclude=None)
+    np.testing.assert_array_equal(-model.score_samples(X), model.decision_scores_)
+    np.testing.assert_array_equal(-model.score_samples(X[5:6]), model.decision_scores_[5:6])
+
+
+def test_equal_rows_have_equal_scores():
+    table = np.round(X)
+    model = fitted(table)
+    groups = pd.DataFrame(table).assign(score=model.decision_scores_).groupby([0, 1, 2, 3]).score
+    assert len(groups) < N
+    assert (groups.min() == groups.max()).all()
+
+
+def test_ranks_are_those_of_the_whole_table(monkeypatch):
+    sampled = fitted(exclude=None).decision_scores_
+    monkeypatch.setattr(_reference, "ALL_ROWS_UP_TO", N)
+    whole = fitted(exclude=None).decision_scores_
+    assert spearmanr(sampled, whole).statistic > 0.9
+    assert set(np.argsort(-sampled)[:20]) == set(np.argsort(-whole)[:20])
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+def test_scores_do_not_depend_on_threads(n_jobs):
+    one, many = fitted(exclude=None), fitted(exclude=None, n_jobs=n_jobs)
+    np.testing.assert_array_equal(one.decision_scores_, many.decision_scores_)
+    assert one.threshold_ == many.threshold_
+    new = X + 0.01
+    np.testing.assert_array_equal(one.score_samples(new), many.score_samples(new))
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    path = tmp_path_factory.mktemp("picks") / "pick.mod"
+    metaod.MetaOD(**FAST).fit(X[:300]).save(path)
+    return metaod.load(path, n_jobs=2)
+
+
+@settings(max_examples=20)
+@given(cut=st.integers(1, N - 1), n_jobs=st.integers(1, 4))
+def test_a_score_depends_on_no_other_row(loaded, cut, n_jobs):
+    new = X + 0.01
+    model = replace(loaded.fitted_, n_jobs=n_jobs)
+    parts = [model.score(new[:cut]), model.score(new[cut:])]
+    np.testing.assert_array_equal(loaded.fitted_.score(new), np.concatenate(parts))
+
+
+@pytest.mark.parametrize("spec", COMMITTEE, ids=lambda spec: spec.detector)
+def test_every_member_scores_row_by_row(spec):
+    detector = spec.to_pyod(random_state=0).fit(X[:500])
+    whole = detector.decision_function(X[500:])
+    np.testing.assert_array_equal(whole[7:8], detector.decision_function(X[507:508]))
+    np.testing.assert_array_equal(whole[::-1], detector.decision_function(X[500:][::-1]))
+
+
+def test_a_column_that_is_constant_in_the_sample_is_not_lost():
+    rare = np.zeros(N)
+    drawn = _reference.reference_rows(X, 0)
+    odd = np.setdiff1d(np.arange(N), drawn)[:3]
+    rare[odd] = 1.0
+    table = np.column_stack([X, rare])
+    model = fitted(table)
+    assert {0.0, 1.0} == set(table[model.fitted_.reference, 4])
+    plain = fitted(exclude=None)
+    assert (model.decision_scores_[odd] > plain.decision_scores_[odd]).all()
+
+
+def test_rare_categories_need_not_be_in_the_sample():
+    names = np.array(list("abcdefgh"))[RNG.integers(0, 8, N)].astype(object)
+    plain = fitted(pd.DataFrame(X, columns=list("pqrs")).assign(name=names))
+    odd = np.setdiff1d(np.arange(N), plain.fitted_.reference)[:3]
+    names[odd] = "rare"
+    model = fitted(pd.DataFrame(X, columns=list("pqrs")).assign(name=names))
+    assert np.isfinite(model.decision_scores_).all()
+    assert (model.decision_scores_[odd] > plain.decision_scores_[odd]).all()
+
+
+def test_few_distinct_values():
+    table = RNG.integers(0, 2, size=(N, 3)).astype(float)
+    model = fitted(table)
+    assert np.isfinite(model.decision_scores_).all()
+    assert len(np.unique(model.decision_scores_)) <= 8
+
+
+def test_saved_pick_holds_the_sample_alone(tmp_path):
+    model = fitted(exclude=None)
+    model.save(tmp_path / "pick.mod")
+    loaded = metaod.load(tmp_path / "pick.mod", n_jobs=2)
+    assert len(loaded.fitted_.X) == 300
+    np.testing.assert_allclose(-loaded.score_samples(X), model.decision_scores_, rtol=1e-9)
+    assert loaded.threshold_ == model.threshold_
+    assert loaded.n_jobs == 2
+
+
+def test_saved_marks_of_rows_outside_the_sample(tmp_path):
+    model = fitted()
+    outside = np.setdiff1d(np.arange(N), model.fitted_.reference)
+    marks = {int(outside[3]): True, int(outside[8]): False, int(model.fitted_.reference[0]): False}
+    marked = metaod.MetaOD(**FAST).fit(X, marks=marks)
+    marked.save(tmp_path / "pick.mod")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = metaod.load(tmp_path / "pick.mod")
+    assert len(loaded.fitted_.X) == 302
+    scores = -loaded.score_samples(X)
+    rest = np.setdiff1d(np.arange(N), list(marks))
+    np.testing.assert_allclose(scores[rest], marked.decision_scores_[rest], atol=1e-5)
+    assert scores.argmax() == outside[3]
+    assert scores.argmin() in marks
+
+
+def test_reviews_ask_and_learn():
+    review = fitted().review()
+    row = review.ask()
+    review.tell(row, True)
+    review.tell(review.ask(), False)
+    assert review.ranking[0] == row
+    scores = -review.detector().score_samples(X)
+    np.testing.assert_allclose(scores, review.scores, atol=1e-5)
+
+
+def test_reasons_and_report():
+    model = fitted(pd.DataFrame(X, columns=list("pqrs")))
+    found = model.explain_rows(top=2)
+    assert all(row.reasons for row in found[:5])
+    assert "learned from 300 of the 900 rows" in model.report()
+
+
+class WithoutNewRows:
+    """Cannot score rows that it has not learned from."""
+
+    def fit(self, X):
+        self.decision_scores_ = X[:, 0].copy()
+        return self
+
+
+def test_a_model_that_cannot_score_new_rows_is_replaced():
+    register_family("Here", WithoutNewRows)
+    try:
+        found = fit_selection(MadeSelection(prepare(X), ("Here()", MODELS[0])))
+    finally:
+        unregister_family("Here")
+    assert list(found.weights) == [MODELS[0]]
+    assert (
+        "Here() was not used: it cannot score rows that it has not learned from" in found.notes[0]
+    )
+
+
+def test_models_fitted_to_the_first_rows():
+    models = [ModelSpec("KDE")]
+    some = fit_models(models, X, n_reference=300)
+    np.testing.assert_array_equal(some.scores[:300], some.detector.decision_scores_)
+    assert len(some.detector.decision_scores_) == 300
