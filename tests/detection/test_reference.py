@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 import metaod
 from metaod.detection import _reference
 from metaod.detection._fitting import fit_models, fit_selection
-from metaod.models import COMMITTEE, ModelSpec, register_family, unregister_family
+from metaod.models import COMMITTEE, ModelSpec, _new_rows, register_family, unregister_family
 from metaod.tables import prepare
 
 RNG = np.random.default_rng(0)
@@ -27,8 +27,9 @@ FAST = {"exclude": ["IForest", "SCiForest"]}
 @pytest.fixture(autouse=True)
 def _small_limits(monkeypatch):
     monkeypatch.setattr(_reference, "ALL_ROWS_UP_TO", 400)
-    monkeypatch.setattr(_reference, "REFERENCE_ROWS", 300)
+    monkeypatch.setattr(_reference, "REFERENCE_ROWS", 320)
     monkeypatch.setattr(_reference, "BLOCK", 128)
+    monkeypatch.setattr(_new_rows, "LEAST_ROWS", 100)
 
 
 def fitted(table=X, **options):
@@ -38,14 +39,14 @@ def fitted(table=X, **options):
 def test_a_table_at_the_limit_is_learned_whole():
     assert fitted(X[:400]).fitted_.reference is None
     above = fitted(X[:401])
-    assert len(above.fitted_.reference) == 300
-    assert len(above.detector_.decision_scores_) == 300
+    assert len(above.fitted_.reference) == 320
+    assert len(above.detector_.decision_scores_) == 320
     assert len(above.decision_scores_) == len(above.labels_) == 401
 
 
 def test_the_user_is_told():
     notes = fitted().notes_
-    assert any("learned from 300 of the 900 rows" in note for note in notes)
+    assert any("learned from 320 of the 900 rows" in note for note in notes)
     assert not any("learned from" in note for note in fitted(X[:400]).notes_)
 
 
@@ -98,7 +99,7 @@ def test_scores_do_not_depend_on_threads(n_jobs):
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory):
     path = tmp_path_factory.mktemp("picks") / "pick.mod"
-    metaod.MetaOD(**FAST).fit(X[:300]).save(path)
+    metaod.MetaOD(**FAST).fit(X[:320]).save(path)
     return metaod.load(path, n_jobs=2)
 
 
@@ -132,7 +133,8 @@ def test_a_column_that_is_constant_in_the_sample_is_not_lost():
 
 
 def test_rare_categories_need_not_be_in_the_sample():
-    names = np.array(list("abcdefgh"))[RNG.integers(0, 8, N)].astype(object)
+    shares = [0.5, 0.3, 0.1, 0.06, 0.04]
+    names = RNG.choice(list("abcde"), N, p=shares).astype(object)
     plain = fitted(pd.DataFrame(X, columns=list("pqrs")).assign(name=names))
     odd = np.setdiff1d(np.arange(N), plain.fitted_.reference)[:3]
     names[odd] = "rare"
@@ -152,7 +154,7 @@ def test_saved_pick_holds_the_sample_alone(tmp_path):
     model = fitted(exclude=None)
     model.save(tmp_path / "pick.mod")
     loaded = metaod.load(tmp_path / "pick.mod", n_jobs=2)
-    assert len(loaded.fitted_.X) == 300
+    assert len(loaded.fitted_.X) == 320
     np.testing.assert_allclose(-loaded.score_samples(X), model.decision_scores_, rtol=1e-9)
     assert loaded.threshold_ == model.threshold_
     assert loaded.n_jobs == 2
@@ -167,7 +169,7 @@ def test_saved_marks_of_rows_outside_the_sample(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         loaded = metaod.load(tmp_path / "pick.mod")
-    assert len(loaded.fitted_.X) == 302
+    assert len(loaded.fitted_.X) == 322
     scores = -loaded.score_samples(X)
     rest = np.setdiff1d(np.arange(N), list(marks))
     np.testing.assert_allclose(scores[rest], marked.decision_scores_[rest], atol=1e-5)
@@ -189,7 +191,7 @@ def test_reasons_and_report():
     model = fitted(pd.DataFrame(X, columns=list("pqrs")))
     found = model.explain_rows(top=2)
     assert all(row.reasons for row in found[:5])
-    assert "learned from 300 of the 900 rows" in model.report()
+    assert "learned from 320 of the 900 rows" in model.report()
 
 
 class WithoutNewRows:
@@ -214,6 +216,6 @@ def test_a_model_that_cannot_score_new_rows_is_replaced():
 
 def test_models_fitted_to_the_first_rows():
     models = [ModelSpec("KDE")]
-    some = fit_models(models, X, n_reference=300)
-    np.testing.assert_array_equal(some.scores[:300], some.detector.decision_scores_)
-    assert len(some.detector.decision_scores_) == 300
+    some = fit_models(models, X, n_reference=320)
+    np.testing.assert_array_equal(some.scores[:320], some.detector.decision_scores_)
+    assert len(some.detector.decision_scores_) == 320
