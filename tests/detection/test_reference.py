@@ -103,7 +103,7 @@ def loaded(tmp_path_factory):
     return metaod.load(path, n_jobs=2)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10, deadline=None)
 @given(cut=st.integers(1, N - 1), n_jobs=st.integers(1, 4))
 def test_a_score_depends_on_no_other_row(loaded, cut, n_jobs):
     new = X + 0.01
