@@ -5,7 +5,7 @@ import pytest
 from made_selection import MODELS, MadeSelection
 
 from metaod.detection._fitting import fit_models, fit_selection
-from metaod.detection._reference import RowIndex
+from metaod.detection._large_tables import RowIndex
 from metaod.detection._threshold import estimated_share
 from metaod.errors import BadParameter, UserError
 from metaod.models import (

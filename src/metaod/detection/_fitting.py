@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod.detection._reference import Places, RowIndex, in_blocks, reference_rows
+from metaod.detection._large_tables import Places, RowIndex, in_blocks, reference_rows
 from metaod.detection._threshold import (
     TOO_MANY_TIES,
     Contamination,

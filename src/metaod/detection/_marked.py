@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.detection._fitting import Fitted
-from metaod.detection._reference import Places, RowIndex
+from metaod.detection._large_tables import Places, RowIndex
 from metaod.detection._threshold import Contamination, threshold_of
 from metaod.models import Matrix, Scores
 from metaod.review import MarkedTable, Ranker, RowSpace

@@ -12,7 +12,7 @@ from made_selection import MODELS, MadeSelection
 from scipy.stats import spearmanr
 
 import metaod
-from metaod.detection import _reference
+from metaod.detection import _large_tables
 from metaod.detection._fitting import fit_models, fit_selection
 from metaod.models import COMMITTEE, ModelSpec, _new_rows, register_family, unregister_family
 from metaod.tables import prepare
@@ -26,9 +26,9 @@ FAST = {"exclude": ["IForest", "SCiForest"]}
 
 @pytest.fixture(autouse=True)
 def _small_limits(monkeypatch):
-    monkeypatch.setattr(_reference, "ALL_ROWS_UP_TO", 400)
-    monkeypatch.setattr(_reference, "REFERENCE_ROWS", 320)
-    monkeypatch.setattr(_reference, "BLOCK", 128)
+    monkeypatch.setattr(_large_tables, "ALL_ROWS_UP_TO", 400)
+    monkeypatch.setattr(_large_tables, "REFERENCE_ROWS", 320)
+    monkeypatch.setattr(_large_tables, "BLOCK", 128)
     monkeypatch.setattr(_new_rows, "LEAST_ROWS", 100)
 
 
@@ -51,7 +51,7 @@ def test_the_user_is_told():
 
 
 def test_the_sample_is_drawn_by_the_seed_and_in_order():
-    first, again, other = (_reference.reference_rows(X, seed) for seed in (0, 0, 1))
+    first, again, other = (_large_tables.reference_rows(X, seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert (np.diff(first) > 0).all()
     assert not np.array_equal(first, other)
@@ -81,7 +81,7 @@ def test_equal_rows_have_equal_scores():
 
 def test_ranks_are_those_of_the_whole_table(monkeypatch):
     sampled = fitted(exclude=None).decision_scores_
-    monkeypatch.setattr(_reference, "ALL_ROWS_UP_TO", N)
+    monkeypatch.setattr(_large_tables, "ALL_ROWS_UP_TO", N)
     whole = fitted(exclude=None).decision_scores_
     assert spearmanr(sampled, whole).statistic > 0.9
     assert set(np.argsort(-sampled)[:20]) == set(np.argsort(-whole)[:20])
@@ -122,7 +122,7 @@ def test_every_member_scores_row_by_row(spec):
 
 def test_a_column_that_is_constant_in_the_sample_is_not_lost():
     rare = np.zeros(N)
-    drawn = _reference.reference_rows(X, 0)
+    drawn = _large_tables.reference_rows(X, 0)
     odd = np.setdiff1d(np.arange(N), drawn)[:3]
     rare[odd] = 1.0
     table = np.column_stack([X, rare])
