@@ -16,11 +16,14 @@ from metaod.tables._record import (
     number_text,
 )
 from metaod.tables._roles import ROLE_NAMES, Names, Roles
+from metaod.tables._stream import OnRows, TableStream
+from metaod.tables._streams import MOST_ROWS, is_large, stream_table
 from metaod.tables._table import Table
 from metaod.tables.examples import load_example
 from metaod.tables.readers._source import check_plain_file
 
 __all__ = [
+    "MOST_ROWS",
     "READ_ENDINGS",
     "ROLE_NAMES",
     "SURPRISAL_UNIT",
@@ -28,6 +31,7 @@ __all__ = [
     "Drift",
     "Names",
     "NothingToScore",
+    "OnRows",
     "Original",
     "Preparation",
     "PreparationRecord",
@@ -35,13 +39,16 @@ __all__ = [
     "ReadRows",
     "Roles",
     "Table",
+    "TableStream",
     "cell_text",
     "check_plain_file",
     "is_file",
+    "is_large",
     "listed",
     "load_example",
     "number_text",
     "prepare",
     "read_table",
+    "stream_table",
     "untyped_table",
 ]

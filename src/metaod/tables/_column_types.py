@@ -194,7 +194,7 @@ class ColumnTyper:
             if isinstance(read, pd.Series):
                 if rounded:
                     self.warnings.append(rounding_warning(str(series.name), rounded))
-                return _in_seconds(read)
+                return in_seconds(read)
             labels = read
         else:
             return series
@@ -206,7 +206,7 @@ class ColumnTyper:
         if not as_text or not kept.texts:
             typed, _ = self.type_labels(str(series.name), kept)
             if typed is not None:
-                return _in_seconds(typed).set_axis(series.index)
+                return in_seconds(typed).set_axis(series.index)
         if is_text(series.dtype) and kept is labels:
             return series
         return kept.to_series().set_axis(series.index)
@@ -361,7 +361,7 @@ class ColumnTyper:
         return pd.Series(np.array(whole, dtype=np.int64)[labels.codes]), "numbers"
 
 
-def _in_seconds(series: "pd.Series[Any]") -> "pd.Series[Any]":
+def in_seconds(series: "pd.Series[Any]") -> "pd.Series[Any]":
     if series.dtype.kind != "m":
         return series
     return pd.Series(seconds_in(series.to_numpy()), index=series.index, name=series.name)

@@ -19,7 +19,7 @@ from metaod.tables._original import Original
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._names import index_by_unnamed
-from metaod.tables.readers._reader import Content, ReadOptions, as_column_names, as_missing_words
+from metaod.tables.readers._reader import Content, Reader, ReadOptions
 from metaod.tables.readers._source import open_path, open_stream
 from metaod.tables.readers.memory import is_in_memory, read_memory
 
@@ -108,14 +108,14 @@ def read_table(
     0    1.80      75
     1    1.75      70
     """
-    options = ReadOptions(
+    options = ReadOptions.of(
         label=label,
         delimiter=delimiter,
         encoding=encoding,
         decimal=decimal,
-        na=as_missing_words(na),
+        na=na,
         header=header,
-        text=as_column_names(text),
+        text=text,
         dayfirst=dayfirst,
         bad_values=bad_values,
         skip_rows=skip_rows,
@@ -131,9 +131,9 @@ def read_table(
         opened = open_stream(source, max_bytes)
     else:
         _check_options(options, "a table in memory", frozenset({"decimal"}))
-        return _finish(read_memory(source, options), options, type(source).__name__, path=None)
+        return finish(read_memory(source, options), options, type(source).__name__, path=None)
     reader = choose_reader(opened)
-    _check_options(options, reader.kind, reader.options)
+    check_options(options, reader)
     content = reader.read(opened, options)
     footer = None
     if "skip_footer" in reader.options and options.skip_footer != 0:
@@ -143,7 +143,7 @@ def read_table(
         content = reader.read(opened, options)
         content = replace(content, warnings=(*content.warnings, footer.left_out()))
         footer = None
-    table = _finish(content, options, opened.name, path=opened.name, footer=footer)
+    table = finish(content, options, opened.name, path=opened.name, footer=footer)
     again = partial(reader.read, opened, options)
     return replace(table, original=Original.of(content, opened, again, options.label))
 
@@ -160,13 +160,18 @@ def untyped_table(source: Any) -> Table:
     return Table(read_memory(source, ReadOptions()).frame, source=type(source).__name__)
 
 
+def check_options(options: ReadOptions, reader: Reader) -> None:
+    """Refuse options that a format does not take."""
+    _check_options(options, reader.kind, reader.options)
+
+
 def _check_options(options: ReadOptions, kind: str, takes: frozenset[str]) -> None:
     for name in options.given():
         if name not in takes | _COMMON_OPTIONS:
             raise BadParameter("read_table", name, f"left out for {kind}", getattr(options, name))
 
 
-def _finish(
+def finish(
     content: Content,
     options: ReadOptions,
     source: str,

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from metaod.errors import BadFile
@@ -118,6 +118,14 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
         _code_columns(names, data),
         warnings=tuple(filter(None, (title, header_warning, decimal_warning))),
     )
+
+
+def repeat_code_columns(dialect: Dialect, data: bytes) -> Dialect:
+    """Add the columns with codes at the beginning of other records of the same text."""
+    head = codecs.getincrementaldecoder("utf-8")().decode(data[:_HEAD_BYTES])
+    records = _split_records(head, dialect.delimiter, len(data) <= _HEAD_BYTES)
+    found = {*dialect.code_columns, *_code_columns(dialect.names, records)}
+    return replace(dialect, code_columns=tuple(name for name in dialect.names if name in found))
 
 
 def collapse_blanks(text: bytes) -> bytes:

@@ -5,7 +5,6 @@ only at its start, as in pyarrow and in Python's ``csv``.
 """
 
 import codecs
-import gzip
 import re
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from metaod.errors import BadFile
 from metaod.tables.readers._source import Source, library_errors
 
 _CHUNK = 2**20
+_LONGEST_RECORD = 2**26  # bytes, in a file whose records were not checked yet
 _BYTE_ORDERS = {
     "utf-16": {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"},
     "utf-32": {codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be"},
@@ -30,7 +30,9 @@ _HEADER, _NO_ROW = -1, -2  # instead of a row's number: the names; a blank line,
 Order = npt.NDArray[np.intp]
 
 
-class _Record(NamedTuple):
+class Record(NamedTuple):
+    """A line or record: the row that it is, counted from 0, or a negative number; its bytes."""
+
     row: int
     body: bytes
     end: bytes
@@ -50,7 +52,7 @@ class RawText:
     names: tuple[str, ...]  # of all columns, the label and the row index included
     header: bool
     skip_lines: int
-    n_rows: int
+    n_rows: int | None  # None as long as it is not known: all records are rows then
 
     def __post_init__(self) -> None:
         if self.source.packed is not None:  # it is decompressed again
@@ -58,13 +60,25 @@ class RawText:
 
     def rows(self, wanted: Collection[int] | None = None) -> Iterator[list[str]]:
         """Yield the fields of every row as text; or of the wanted rows, in the file's order."""
-        encoding = self.encoding if self._is_transparent else "utf-8"
-        last = self.n_rows - 1 if wanted is None else max(wanted, default=-1)
-        for record in self._records():
-            if record.row > last:
+        for record in self.records() if wanted is None else self.picked(wanted):
+            if record.row >= 0:
+                yield _split(record.body.decode(self.body_encoding), self.delimiter)
+
+    def picked(self, wanted: Collection[int]) -> Iterator[Record]:
+        """Yield the records of some rows, in the file's order."""
+        last = max(wanted, default=-1)
+        if last < 0:
+            return
+        for record in self.records():
+            if record.row in wanted:
+                yield record
+            if record.row == last:
                 return
-            if record.row >= 0 and (wanted is None or record.row in wanted):
-                yield _split(record.body.decode(encoding), self.delimiter)
+
+    @property
+    def body_encoding(self) -> str:
+        """The encoding of the records' bytes."""
+        return self.encoding if self._is_transparent else "utf-8"
 
     def write(
         self,
@@ -91,11 +105,11 @@ class RawText:
         if order is not None and np.any(np.diff(order) <= 0):
             self._write_in_order(stream, names, cells, order)
             return
-        wanted = None if order is None else np.zeros(self.n_rows, dtype=np.bool_)
+        wanted = None if order is None else np.zeros(self.n_rows or 0, dtype=np.bool_)
         if wanted is not None:
             wanted[order] = True
         has_rows = False
-        for row, body, end in self._records():
+        for row, body, end in self.records():
             if row >= 0:
                 has_rows = True
                 if wanted is None or wanted[row]:
@@ -113,12 +127,12 @@ class RawText:
         order: Order,
     ) -> None:
         """Copy the rows to a temporary file and write them from there: they may exceed memory."""
-        starts = np.zeros(self.n_rows, dtype=np.int64)
-        sizes = np.zeros(self.n_rows, dtype=np.int64)
+        starts = np.zeros(self.n_rows or 0, dtype=np.int64)
+        sizes = np.zeros(self.n_rows or 0, dtype=np.int64)
         usual_end = b""
         with tempfile.TemporaryFile() as rows:
             place = 0
-            for row, body, end in self._records():
+            for row, body, end in self.records():
                 usual_end = usual_end or end
                 if row >= 0:
                     starts[row], sizes[row] = place, len(body)
@@ -146,53 +160,56 @@ class RawText:
 
     # records
 
-    def _records(self) -> Iterator[_Record]:
+    def records(self) -> Iterator[Record]:
         """Yield every line and every record, in the text's encoding or in UTF-8."""
         delimiter = self.delimiter.encode()
         blanks = b" \t" if delimiter == b" " else b""
         row = _HEADER if self.header else 0
-        n_lines = 0
-        pending = b""
+        n_lines = n_pending = 0
+        pending: list[bytes] = []
         is_open = False
         for line in _lines(self._chunks()):
             n_lines += 1
             if n_lines <= self.skip_lines or row == self.n_rows:
-                yield _Record(_NO_ROW, *_without_end(line))
+                yield Record(_NO_ROW, *_without_end(line))
                 continue
             if is_open or b'"' in line:
                 spaced = line.replace(b"\t", b" ") if blanks else line
                 is_open = _leaves_open(spaced, delimiter, is_open)
-                pending += line
-                if is_open:
+                pending.append(line)
+                n_pending += len(line)
+                if is_open and (self.n_rows is not None or n_pending < _LONGEST_RECORD):
                     continue
-                line, pending = pending, b""  # noqa: PLW2901 - a record of several lines
+                if is_open:
+                    raise self._open_quote(n_lines - len(pending) + 1)
+                line = b"".join(pending)  # noqa: PLW2901 - a record of several lines
+                pending, n_pending = [], 0
             body, end = _without_end(line)
             if not body.strip(blanks):
-                yield _Record(_NO_ROW, body, end)
+                yield Record(_NO_ROW, body, end)
                 continue
-            yield _Record(row, body, end)
+            yield Record(row, body, end)
             row += 1
         if pending:
-            what = "a quote is opened in the last record and never closed"
-            raise BadFile(self.source.name, what, remedy="close it")
-        if row < self.n_rows:
+            raise self._open_quote(n_lines - len(pending) + 1)
+        if self.n_rows is not None and row < self.n_rows:
             what = "has changed since it was read"
             raise BadFile(self.source.name, what, remedy="run the command again")
 
+    def _open_quote(self, line: int) -> BadFile:
+        what = "a quote is opened in this record and never closed"
+        remedy = 'close it, or write a quote inside a field as ""'
+        return BadFile(self.source.name, what, line=line, remedy=remedy)
+
     def _chunks(self) -> Iterator[bytes]:
         """Yield the text without its byte-order mark, in its encoding or in UTF-8."""
-        with library_errors(self.source.name, "gzip"), self._open() as stream:
+        with library_errors(self.source.name, "gzip"), self.source.open() as stream:
             stream.read(len(self._mark))
             decode = None
             if not self._is_transparent:
                 decode = codecs.getincrementaldecoder(self._codec)().decode
             while chunk := stream.read(_CHUNK):
                 yield chunk if decode is None else decode(chunk).encode()
-
-    def _open(self) -> BinaryIO:
-        if self.source.packed is not None:
-            return gzip.open(self.source.packed)  # type: ignore[return-value]  # a binary file
-        return self.source.open()
 
     # encoding
 
@@ -207,7 +224,7 @@ class RawText:
     @cached_property
     def _mark(self) -> bytes:
         """The bytes of the byte-order mark, if the text begins with one."""
-        with self._open() as stream:
+        with self.source.open() as stream:
             head = stream.read(4)
         name = codecs.lookup(self.encoding).name
         if name in _BYTE_ORDERS:

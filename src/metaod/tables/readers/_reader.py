@@ -62,6 +62,11 @@ class ReadOptions:
         legal = "the name of a text encoding, such as 'utf-8', 'cp1252' or 'utf-16'"
         self._require("encoding", is_legal, legal)
 
+    @classmethod
+    def of(cls, *, na: object = (), text: object = (), **given: Any) -> "ReadOptions":
+        """Check options as the user gives them."""
+        return cls(na=as_missing_words(na), text=as_column_names(text), **given)
+
     def _require(self, name: str, is_legal: bool, legal: str | Iterable[str]) -> None:
         if not is_legal:
             raise BadParameter("read_table", name, legal, getattr(self, name))
@@ -86,6 +91,7 @@ class Content:
     raw: RawText | None = None  # of delimited text: its records as the file has them
     missing: Mapping[str, int] = field(default_factory=dict)  # how many cells each word made empty
     read_cells: Callable[[], Any] | None = None  # an Arrow table with more digits than the frame
+    types: Mapping[str, Any] = field(default_factory=dict)  # Arrow's, of delimited text
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ _MOST_EXPANSION, _SMALL_BYTES = 250, 2**27
 _MOST_COLUMNS = 100_000
 _STDIN = "<stdin>"
 _CHUNK = 2**22
+_SMALL_CHUNK = 2**20
 _BYTE_ORDER_MARKS = {  # UTF-32 first: its little-endian mark begins with that of UTF-16
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
@@ -44,12 +45,21 @@ class Source:
     path: Path | None = None
     data: bytes = b""  # if path is None: from a pipe, or decompressed
     encoding: str | None = None  # of data from a text stream
-    packed: Path | None = None  # the gzip file that data was decompressed from
+    packed: Path | None = None  # the gzip file that data was, or is to be, decompressed from
+    recoded: str | None = None  # the encoding of the file, if opening it converts it to UTF-8
 
     def open(self) -> BinaryIO:
-        if self.path is None:
+        stream = self._open()
+        if self.recoded is None:
+            return stream
+        return io.BufferedReader(_Utf8Stream(_recode(stream, self.name, self.recoded)))
+
+    def _open(self) -> BinaryIO:
+        if self.path is None and (self.packed is None or self.data):
             return io.BytesIO(self.data)
         try:
+            if self.path is None:
+                return gzip.open(self.packed)  # type: ignore[arg-type,return-value]  # a binary file
             return self.path.open("rb")
         except OSError as error:
             raise _unreadable(self.name, error) from error
@@ -94,6 +104,22 @@ def open_path(path: "str | PathLike[Any]", max_bytes: int) -> Source:
     _refuse_special(name, status.st_mode, remedy="name a file, or '-' for a pipe")
     check_bytes(name, "holds", status.st_size, max_bytes)
     return _decompressed(Source(name, PurePath(name).suffix.lower(), Path(name)), max_bytes)
+
+
+def open_unread(path: "str | PathLike[Any]") -> Source | None:
+    """Open a file to read it part by part, also a gzipped one; None for what is no plain file."""
+    place = Path(fsdecode(path)).expanduser()
+    if not place.is_file():
+        return None
+    source = Source(str(place), place.suffix.lower(), place)
+    if source.size == 0:
+        return None
+    if source.head(2) != b"\x1f\x8b":
+        return source if source.suffix != ".gz" else None
+    if source.suffix not in ("", ".gz"):
+        return None
+    suffix = place.with_suffix("").suffix.lower() if source.suffix else ""
+    return Source(str(place), suffix, packed=place)
 
 
 def check_plain_file(path: "str | PathLike[str]", *, remedy: str = "name a file") -> None:
@@ -304,8 +330,8 @@ def head_text(head: bytes) -> str | None:
     return text.removeprefix("\ufeff")
 
 
-def as_utf8(source: Source, encoding: str | None) -> Utf8Text:
-    """Convert text to UTF-8.
+def as_utf8(source: Source, encoding: str | None, *, keep: bool = True) -> Utf8Text:
+    """Convert text to UTF-8, in memory or, without `keep`, whenever it is read.
 
     The encoding is the given one, that of a byte-order mark, or UTF-8 if all bytes are valid; else,
     with a warning, cp1252, or latin-1 if cp1252 lacks a byte.
@@ -315,11 +341,12 @@ def as_utf8(source: Source, encoding: str | None) -> Utf8Text:
         marked = (name for name, marks in _BYTE_ORDER_MARKS.items() if head.startswith(marks))
         encoding = next(marked, None)
     if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
-        return replace(_scan_utf8(_decode(source, encoding)), encoding=encoding)
+        return _converted(source, encoding, keep)
     with suppress(UnicodeDecodeError):
         return _scan_utf8(source)
     try:
-        _decode(source, encoding or "utf-8")
+        for _ in _recode(source.open(), source.name, encoding or "utf-8"):
+            pass
     except BadFile as error:
         if encoding is not None:
             raise
@@ -328,17 +355,23 @@ def as_utf8(source: Source, encoding: str | None) -> Utf8Text:
     if controls > len(head) / 100:
         remedy = "check what kind of file it is, or write or download it again"
         raise BadFile(source.name, "holds binary data, not text", remedy=remedy)
-    encoding = "cp1252"
     try:
-        decoded = _decode(source, encoding)
+        found = _converted(source, "cp1252", keep)
     except BadFile:
-        encoding = "latin-1"  # decodes every byte
-        decoded = _decode(source, encoding)
+        found = _converted(source, "latin-1", keep)  # decodes every byte
     warning = (
-        f"line {line} is not UTF-8: the file was read as {encoding} "
+        f"line {line} is not UTF-8: the file was read as {found.encoding} "
         "(set encoding=..., --encoding, if letters look wrong)"
     )
-    return replace(_scan_utf8(decoded), warnings=(warning,), encoding=encoding)
+    return replace(found, warnings=(warning,))
+
+
+def _converted(source: Source, encoding: str, keep: bool) -> Utf8Text:
+    converted = replace(source, recoded=encoding)
+    if keep:
+        with converted.open() as stream:
+            converted = replace(source, path=None, data=stream.read())
+    return replace(_scan_utf8(converted), encoding=encoding)
 
 
 def _scan_utf8(source: Source) -> Utf8Text:
@@ -361,22 +394,45 @@ def _scan_utf8(source: Source) -> Utf8Text:
     return Utf8Text(source, n_quotes, n_lines)
 
 
-def _decode(source: Source, encoding: str) -> Source:
-    buffer = io.BytesIO()
+class _Utf8Stream(io.RawIOBase):
+    """Chunks of bytes as a binary file."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = chunk
+        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def _recode(stream: BinaryIO, name: str, encoding: str) -> Iterator[bytes]:
+    """Convert a text to UTF-8, chunk by chunk; BadFile at bytes that the encoding lacks."""
     decode = codecs.getincrementaldecoder(encoding)().decode
-    try:
-        for chunk in chain(_chunks(source), [b""]):
-            buffer.write(decode(chunk, final=not chunk).encode())
-    except UnicodeError as error:
-        line, what = _count_lines(buffer.getvalue()) + 1, str(error)
-        if isinstance(error, UnicodeDecodeError):
-            decoded, wrong = error.object[: error.start], error.object[error.start :][:1]
-            line += _count_lines(decoded.decode(encoding, errors="ignore").encode())
-            what = f"byte 0x{wrong.hex()} ({error.reason})"
-        what = f"cannot be decoded as {encoding}: {what}"
-        remedy = "give another encoding, or none to have it guessed"
-        raise BadFile(source.name, what, line=line, remedy=remedy) from error
-    return replace(source, path=None, data=buffer.getvalue())
+    n_feeds = n_returns = 0  # the latter alone ended lines on old Macs
+    with stream:
+        try:
+            for chunk in chain(iter(lambda: stream.read(_SMALL_CHUNK), b""), [b""]):
+                part = decode(chunk, final=not chunk).encode()
+                n_feeds, n_returns = n_feeds + part.count(b"\n"), n_returns + part.count(b"\r")
+                yield part
+        except UnicodeError as error:
+            line, what = (n_feeds or n_returns) + 1, str(error)
+            if isinstance(error, UnicodeDecodeError):
+                decoded, wrong = error.object[: error.start], error.object[error.start :][:1]
+                line += _count_lines(decoded.decode(encoding, errors="ignore").encode())
+                what = f"byte 0x{wrong.hex()} ({error.reason})"
+            what = f"cannot be decoded as {encoding}: {what}"
+            remedy = "give another encoding, or none to have it guessed"
+            raise BadFile(name, what, line=line, remedy=remedy) from error
 
 
 def _count_lines(utf8: bytes) -> int:

@@ -9,12 +9,13 @@ import io
 import re
 from array import array
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -45,14 +46,14 @@ _LARGEST_BLOCK = 2**31 - 1
 # A line after the last; a record that contains it was never closed. A Unicode noncharacter.
 _END = "\ufdd0"
 _MOST_FOOTERS = 10
+_FAILED_COLUMN = re.compile(r"In CSV column #([0-9]+):")
 
 
 def _read(source: Source, options: ReadOptions) -> Content:
-    missing = MISSING_WORDS.union(options.na)
     raw = source
     text = as_utf8(raw, raw.encoding or options.encoding)
     source = text.source
-    dialect = detect_dialect(source, options, missing)
+    dialect = detect_dialect(source, options, MISSING_WORDS.union(options.na))
     _check_memory(source, len(dialect.names), text.n_lines, options.max_bytes)
     if dialect.delimiter == " ":
         with source.open() as stream:
@@ -60,19 +61,47 @@ def _read(source: Source, options: ReadOptions) -> Content:
     if options.skip_footer:
         source = _without_last_lines(source, options.skip_footer)
     as_text = {name for name in (*options.text, options.label) if name is not None}
+    line_of = _Lines(source, dialect).line_of
+    content = read_records(source, dialect, options, line_of, as_text=as_text)
+    if text.n_quotes % 2 or _last_field_has_line_end(content.frame):
+        check_records(source, dialect)  # pyarrow accepts a quote that is left open
+    return replace(
+        content,
+        warnings=(*text.warnings, *dialect.warnings, *content.warnings),
+        raw=RawText(
+            raw,
+            text.encoding,
+            dialect.delimiter,
+            dialect.decimal,
+            dialect.names,
+            dialect.header,
+            dialect.skip_lines,
+            n_rows=len(content.frame),
+        ),
+    )
+
+
+def read_records(
+    source: Source,
+    dialect: Dialect,
+    options: ReadOptions,
+    line_of: Callable[[int], int],
+    *,
+    as_text: Collection[str] = (),
+) -> Content:
+    """Read the records of a UTF-8 text whose dialect is known; pyarrow decides types."""
+    missing = MISSING_WORDS.union(options.na)
     types = {name: pa.string() for name in (*as_text, *dialect.code_columns)}
     if len(dialect.names) > _MANY_COLUMNS:
         table = _parse_wide(source, dialect, missing, types)
     else:
         table = _parse(source, dialect, missing, types)
-    if text.n_quotes % 2 or _last_field_has_line_end(table):
-        _check_records(source, dialect)  # pyarrow accepts a quote that is left open
     words = _missing_words(table, source, dialect, missing.difference(options.na))
-    warnings = [*text.warnings, *dialect.warnings]
-    line_of = _Lines(source, dialect).line_of
-    for name, column in zip(dialect.names, table.columns, strict=True):
-        if _has_rounded_integers(name, column, source, dialect):
-            warnings.append(rounding_warning(name, "beyond 64 bits"))
+    warnings = [
+        rounding_warning(name, "beyond 64 bits")
+        for name, column in zip(dialect.names, table.columns, strict=True)
+        if _has_rounded_integers(name, column, source, dialect)
+    ]
     frame, type_warnings = frame_from_arrow(table, source.name)
     return Content(
         frame,
@@ -82,17 +111,44 @@ def _read(source: Source, options: ReadOptions) -> Content:
         decimal=dialect.decimal,
         may_hold_index=True,
         missing=words,
-        raw=RawText(
-            raw,
-            text.encoding,
-            dialect.delimiter,
-            dialect.decimal,
-            dialect.names,
-            dialect.header,
-            dialect.skip_lines,
-            n_rows=len(frame),
-        ),
+        types=dict(zip(dialect.names, table.schema.types, strict=True)),
     )
+
+
+def read_typed(
+    data: bytes,
+    dialect: Dialect,
+    missing: Collection[str],
+    types: dict[str, Any],
+    only: list[str] | None = None,
+) -> Any:
+    """Read records of a UTF-8 text without a header as columns of known types.
+
+    A column that holds something else is read as floats if its type is whole numbers, then as
+    text; `types` is changed accordingly. Raise ArrowInvalid if the records are no table.
+    """
+    parse = pyarrow.csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
+    layout = pyarrow.csv.ReadOptions(
+        block_size=min(len(data) + 1, _LARGEST_BLOCK), column_names=list(dialect.names)
+    )
+    while True:
+        convert = pyarrow.csv.ConvertOptions(
+            null_values=sorted(missing),
+            strings_can_be_null=True,
+            decimal_point=dialect.decimal,
+            column_types=types,
+            include_columns=only,
+        )
+        try:
+            return pyarrow.csv.read_csv(pa.py_buffer(data), layout, parse, convert)
+        except pa.ArrowInvalid as error:
+            failed = _FAILED_COLUMN.match(str(error))
+            if failed is None:
+                raise
+            name = dialect.names[int(failed[1])]
+            if pa.types.is_string(types[name]):
+                raise
+            types[name] = pa.float64() if types[name] == pa.int64() else pa.string()
 
 
 def _check_memory(source: Source, n_columns: int, n_lines: int, max_bytes: int) -> None:
@@ -134,7 +190,7 @@ def _parse(
                 # "straddling": a record is longer than a block; anything else is a faulty text
                 enough = block_bytes > min(source.size, _LARGEST_BLOCK - 1)
                 if "straddl" not in str(error) or enough:
-                    _check_records(source, dialect)
+                    check_records(source, dialect)
                     raise
         block_bytes = min(16 * block_bytes, _LARGEST_BLOCK)
 
@@ -187,11 +243,9 @@ def _missing_words(
     return dict(counts)
 
 
-def _last_field_has_line_end(table: Any) -> bool:
-    last = table.column(-1)
-    if len(last) == 0 or not pa.types.is_string(last.type):
-        return False
-    return "\n" in (last[-1].as_py() or "")
+def _last_field_has_line_end(frame: pd.DataFrame) -> bool:
+    last = frame.iloc[-1, -1] if len(frame) else None
+    return isinstance(last, str) and "\n" in last
 
 
 def _has_rounded_integers(name: str, column: Any, source: Source, dialect: Dialect) -> bool:
@@ -224,7 +278,7 @@ class _Record:
     fields: list[str]
 
 
-def _check_records(source: Source, dialect: Dialect) -> None:
+def check_records(source: Source, dialect: Dialect) -> None:
     """Raise :class:`BadFile` at the first record with an open quote or a wrong width."""
     width = len(dialect.names)
     ragged: BadFile | None = None

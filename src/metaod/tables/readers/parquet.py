@@ -1,5 +1,6 @@
 """Parquet files, and Arrow tables as frames of float64, int64, bool, datetime64 and text."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -39,11 +40,16 @@ def _read(source: Source, options: ReadOptions) -> Content:
         table.validate(full=True)
         check_unique(table.column_names, source.name)
         _check_texts(table, source.name, options.max_bytes)
-        frame, warnings = frame_from_arrow(table, source.name)
-        index_columns = (table.schema.pandas_metadata or {}).get("index_columns", [])
-        frame = _restore_index(frame, index_columns)
-    cells = partial(_read_cells, source)
-    return Content(frame, tuple(warnings), declares_types=True, read_cells=cells)
+        content = content_of_arrow(table, source.name)
+    return replace(content, read_cells=partial(_read_cells, source))
+
+
+def content_of_arrow(table: Any, source: str) -> Content:
+    """Return all or some rows of a Parquet file as a content."""
+    frame, warnings = frame_from_arrow(table, source)
+    index_columns = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    frame = _restore_index(frame, index_columns)
+    return Content(frame, tuple(warnings), declares_types=True)
 
 
 def _read_cells(source: Source) -> Any:

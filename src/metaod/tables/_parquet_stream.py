@@ -1,0 +1,106 @@
+"""Parquet files in batches of rows."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from metaod.errors import BadFile
+from metaod.tables._row_sample import draw_rows
+from metaod.tables._stream import OnRows, TableStream
+from metaod.tables._table import Table
+from metaod.tables.readers import parquet
+from metaod.tables.readers._names import check_unique
+from metaod.tables.readers._reader import ReadOptions
+from metaod.tables.readers._source import Source, check_width, library_errors
+
+_BUFFER = 2**20
+
+
+class ParquetStream(TableStream):
+    """A Parquet file in batches."""
+
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        import pyarrow.parquet  # noqa: PLC0415 - slow to import
+
+        with library_errors(source.name, "Parquet"), source.open() as stream:
+            file = pyarrow.parquet.ParquetFile(stream)
+            self.schema = file.schema_arrow
+            groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+            self.n_rows = file.metadata.num_rows
+        self._starts = np.concatenate([[0], np.cumsum(groups)]).astype(np.int64)
+        check_width(source.name, (self.n_rows, len(self.schema.names)))
+        check_unique(self.schema.names, source.name)
+        super().__init__(source, options, self.schema.names)
+        if self.n_rows == 0:
+            raise BadFile(source.name, "holds no rows", remedy="check how it was made")
+
+    def draw(self, size: int, seed: int, on_rows: OnRows | None = None) -> None:
+        rows = draw_rows(self.n_rows, size, seed)
+        parts = []
+        for first, part in self._picked(rows):
+            parts.append(part)
+            if on_rows is not None:
+                on_rows(first, self.n_rows)
+        table = pa.concat_tables(parts)
+        table.validate(full=True)
+        self.check_unchanged()
+        with library_errors(self.source.name, "Parquet"):
+            content = parquet.content_of_arrow(table, self.source.name)
+        self._set_sample(content, rows, self.n_rows)
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
+        index = (self.schema.pandas_metadata or {}).get("index_columns", [])
+        stored = [name for name in index if isinstance(name, str)]
+        only = None if columns is None else [n for n in self.names if n in {*columns, *stored}]
+        for first, part in self._batches(columns=only):
+            yield self._typed(part, first)
+
+    def take(self, rows: npt.NDArray[Any]) -> Table:
+        order = np.argsort(rows, kind="stable")
+        parts = [part for _, part in self._picked(rows[order])]
+        table = self._typed(pa.concat_tables(parts), 0)
+        if isinstance(table.frame.index, pd.RangeIndex):
+            table.frame.index = rows[order]
+        return table.take(np.argsort(order, kind="stable"))
+
+    def cells(self, rows: npt.NDArray[np.int64] | None = None) -> Iterator[tuple[int, Any]]:
+        if rows is None:
+            yield from self._batches()
+            return
+        first = 0
+        for _, part in self._picked(rows):
+            yield first, part
+            first += part.num_rows
+
+    def _typed(self, part: Any, first: int) -> Table:
+        with library_errors(self.source.name, "Parquet"):
+            content = parquet.content_of_arrow(part, self.source.name)
+        return self._typer.table_of(content.frame, first)
+
+    def _picked(self, rows: npt.NDArray[np.int64]) -> Iterator[tuple[int, Any]]:
+        """Yield some rows, rising, in parts; each with the first row of the batch it is from."""
+        ends = np.searchsorted(rows, self._starts)
+        groups = np.flatnonzero(np.diff(ends) > 0).tolist()
+        for first, part in self._batches(groups):
+            start, stop = np.searchsorted(rows, [first, first + part.num_rows])
+            if stop > start:
+                yield first, part.take(pa.array(rows[start:stop] - first))
+
+    def _batches(
+        self, groups: Sequence[int] | None = None, columns: list[str] | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the rows of all or some row groups as Arrow tables, each with its first row."""
+        import pyarrow.parquet  # noqa: PLC0415 - slow to import
+
+        with library_errors(self.source.name, "Parquet"), self.source.open() as stream:
+            # a buffer: otherwise the whole part of a column in a row group is read at once
+            file = pyarrow.parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
+            for group in range(len(self._starts) - 1) if groups is None else groups:
+                first = int(self._starts[group])
+                for batch in file.iter_batches(self.chunk_rows, [group], columns):
+                    yield first, pa.Table.from_batches([batch], batch.schema)
+                    first += batch.num_rows
