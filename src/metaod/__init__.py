@@ -11,7 +11,7 @@ from metaod._version import __version__
 
 if TYPE_CHECKING:
     from metaod import cluster, plot
-    from metaod.detection import MetaOD, Review, compare, load
+    from metaod.detection import MetaOD, Review, compare, detect_file, load
     from metaod.history import fingerprint
     from metaod.lab import catalogue, load_dataset
     from metaod.metafeatures import extract
@@ -28,6 +28,7 @@ _HOMES = {
     "Table": "metaod.tables",
     "catalogue": "metaod.lab",
     "compare": "metaod.detection",
+    "detect_file": "metaod.detection",
     "extract": "metaod.metafeatures",
     "fingerprint": "metaod.history",
     "load": "metaod.detection",
@@ -51,6 +52,7 @@ __all__ = [
     "catalogue",
     "cluster",
     "compare",
+    "detect_file",
     "extract",
     "fingerprint",
     "load",

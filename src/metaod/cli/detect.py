@@ -12,19 +12,30 @@ from metaod.cli.options import (
     READING,
     Example,
     Files,
+    check_files,
     grouped_options,
-    open_tables,
+    open_table,
     picking_progress,
     selection_options,
 )
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, print_json, visible
 from metaod.cli.select import Verbose
+from metaod.cli.streaming import ChunkedJob, is_streamed
 from metaod.cli.targets import reports_of, targets_of
 from metaod.errors import BadParameter, UserError
 
 if TYPE_CHECKING:
-    from metaod.detection import Choice, Detection, MetaOD, OnProgress, Request, Target
+    from rich.console import Console
+
+    from metaod.detection import (
+        Choice,
+        Detection,
+        MetaOD,
+        OnProgress,
+        Request,
+        Target,
+    )
     from metaod.tables import Table
 
 _COMMAND = "metaod detect"
@@ -110,6 +121,15 @@ def detect(
             metavar="N",
         ),
     ] = -1,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read Parquet or delimited text in chunks, or at once; by default in chunks if "
+            "the file has over 2,000,000 rows or would take half of the memory.",
+            show_default=False,
+        ),
+    ] = None,
     verbose: Verbose = False,
     json: Json = False,
     picking: dict[str, Any],
@@ -123,7 +143,8 @@ def detect(
     these three columns: delimited text keeps every byte, its delimiter,
     encoding and line ends. With '-o -' it goes to stdout and all messages to
     stderr. With --json, one object for one table with all flagged rows, and a
-    list of objects for several.
+    list of objects for several. A large file is read in chunks and may exceed
+    the memory; the pick is then fitted to a sample of its rows (--stream).
 
     Exit codes: 0 scored, with or without outliers; 2 an error that you can
     correct; 1 a defect in metaod; 130 interrupted.
@@ -155,27 +176,33 @@ def detect(
         own = {name: value for name, value in saved.reading_.items() if reading[name] is None}
         reading = {**reading, **own}
     roles = columns if saved is None else {name: getattr(saved, name) for name in columns}
-    tables = open_tables(_COMMAND, files, reading, roles, example=example)
+    check_files(_COMMAND, files)
+    named: list[str | None] = [*files] if files else [None]
+    in_chunks = [is_streamed(file, stream, marks, reading) for file in named]
     targets = targets_of(_COMMAND, files, output)  # creates the folder, once all tables are found
     reports = reports_of(_COMMAND, files, report)
     out = console(stderr=output == "-")
     options = {**selection_options(picking), **columns, "n_jobs": jobs}
     documents = []
-    for place, (table, target, page) in enumerate(zip(tables, targets, reports, strict=True)):
-        check_target(target, table)
-        with picking_progress(picking["learner"]) as line:
-            found = (
-                _pick_and_score(table, options, share, top_n, save, marks, reading, line.show)
-                if saved is None
-                else apply_saved(saved, table, top_n=top_n, progress=line.show)
-            )
-            if why:
-                found = with_why(found, progress=line.show)
-        # files first: the reader of the screen may stop reading (`| head`)
-        names = _write(found, target, choice)
+    for place, (file, target, page) in enumerate(zip(named, targets, reports, strict=True)):
+        if in_chunks[place]:
+            job = ChunkedJob(str(file), reading, options, roles, share, top_n, saved, save)
+            found, names = job.run(target, choice)
+        else:
+            table = open_table(_COMMAND, file, reading, roles, example=example)
+            check_target(target, table)
+            with picking_progress(picking["learner"]) as line:
+                found = (
+                    _pick_and_score(table, options, share, top_n, save, marks, reading, line.show)
+                    if saved is None
+                    else apply_saved(saved, table, top_n=top_n, progress=line.show)
+                )
+                if why:
+                    found = with_why(found, progress=line.show)
+            # files first: the reader of the screen may stop reading (`| head`)
+            names = _write(found, target, choice)
         if page is not None:
-            file = files[place] if files else "--example"
-            _write_report(found, Request(file, reading, apply, marks), page)
+            _write_report(found, Request(file or "--example", reading, apply, marks), page)
         if json:
             with ProgressLine() as line:
                 documents.append(document(found, progress=line.show))
@@ -183,12 +210,7 @@ def detect(
         if place:
             out.print()
         print_detection(out, found, top, verbose=verbose, is_written=target is not None)
-        if isinstance(target, Path):
-            out.print(f"written: {visible(str(target))} (added {', '.join(names)})")
-        if page is not None:
-            out.print(f"report: {visible(str(page))}", soft_wrap=True)
-        if save is not None:
-            out.print(f"saved the pick: {visible(save)}")
+        _print_files(out, target, names, page, save)
     if json:
         print_json(documents if files and len(files) > 1 else documents[0])
 
@@ -215,6 +237,17 @@ def _pick_and_score(
     if save is not None and found.model is not None:
         found.model.save(save, reading=reading)
     return found
+
+
+def _print_files(
+    out: "Console", target: "Target", names: tuple[str, ...], page: Path | None, save: str | None
+) -> None:
+    if isinstance(target, Path):
+        out.print(f"written: {visible(str(target))} (added {', '.join(names)})")
+    if page is not None:
+        out.print(f"report: {visible(str(page))}", soft_wrap=True)
+    if save is not None:
+        out.print(f"saved the pick: {visible(save)}")
 
 
 def _write(found: "Detection", target: "Target", choice: "Choice") -> tuple[str, ...]:

@@ -25,7 +25,7 @@ def print_detection(
     out: "Console", found: "Detection", top: int, *, verbose: bool, is_written: bool
 ) -> None:
     """Print the pick, the warnings, how many rows are flagged, and the most outlying ones."""
-    size = f"{counted(found.table.n_rows, 'row')} × {counted(found.table.n_columns, 'column')}"
+    size = f"{counted(found.n_rows, 'row')} × {counted(found.table.n_columns, 'column')}"
     out.print(f"{visible(found.table.source)}: {size}", style="bold")
     heading = "saved pick" if found.selection is None else "pick"
     print_pick(out, tuple(found.weights), heading, verbose=verbose)
@@ -39,7 +39,7 @@ def print_detection(
     n_rows = len(found.flags)
     limit = f"score above {found.threshold:.4g}"
     if found.top_n is not None:
-        limit = f"score {found.scores[found.order[found.top_n - 1]]:.4g} or more"
+        limit = f"score {found.score_at(found.top_n):.4g} or more"
     out.print(
         f"flagged: {n_flagged} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%}), {limit}"
     )
@@ -66,8 +66,8 @@ def _about_gap(found: "Detection") -> str:
 
 def _top_rows(found: "Detection", top: int, width: int) -> Any:
     """Return the most outlying rows, with their names and what sets them apart."""
-    places = found.order[:top]
-    shown = [("rank", [str(found.ranks[place]) for place in places])]
+    places = found.top(top)
+    shown = [("rank", [str(rank) for rank in found.ranks_of(places)])]
     # rows are counted from 1, without the header
     shown.append(("row", [str(place + 1) for place in places]))
     shown.append(("score", [f"{found.scores[place]:.4g}" for place in places]))
@@ -107,12 +107,14 @@ def _reasons(found: "Detection", places: Any) -> list[list[str]]:
 def _naming_columns(found: "Detection", places: Any) -> list[tuple[str, list[str]]]:
     """Return the cells of the columns that the user says name the rows."""
     names = [column.name for column in found.record.columns if column.role == "id"]
-    frame, original = found.table.frame, found.table.original
-    texts = {} if original is None or not names else original.texts(places.tolist())
+    if not names:
+        return []
+    frame, original = found.rows(places).frame, found.table.original
+    texts = {} if original is None else original.texts(places.tolist())
     columns = []
     for name in names:
         written = texts.get(name, [""] * len(places))
-        values = frame[name].iloc[places]
+        values = frame[name]
         cells = [shown_cell(value, text) for value, text in zip(values, written, strict=True)]
         columns.append((_short(name), cells))
     return columns

@@ -197,14 +197,20 @@ def open_tables(
     example: bool,
 ) -> Iterator["Table"]:
     """Read several tables one after another; all files must exist before the first is read."""
+    check_files(command, files)
     named: Sequence[str | None] = files or [None]
+    return (open_table(command, file, reading, columns, example=example) for file in named)
+
+
+def check_files(command: str, files: Sequence[str] | None) -> None:
+    """Refuse several tables of which one is standard input or does not exist."""
+    named = files or []
     if len(named) > 1 and "-" in named:
         what = "stdin (-) cannot be read together with other files"
         raise UserError(what, where=command, remedy="give it alone")
     for file in named if len(named) > 1 else ():
         if not Path(str(file)).expanduser().exists():
             raise BadFile(str(file), "there is no such file", remedy="check the path")
-    return (open_table(command, file, reading, columns, example=example) for file in named)
 
 
 def selection_options(picking: Mapping[str, Any]) -> dict[str, Any]:

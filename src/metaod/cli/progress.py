@@ -33,6 +33,7 @@ _STAGES = {
     "fit": "fitting",
     "score": "scoring rows",
     "explain": "explaining rows",
+    "write": "writing rows",
 }
 
 

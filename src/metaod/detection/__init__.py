@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from metaod.detection._estimator import MetaOD, Review, load
     from metaod.detection._reasons import Reason, RowReasons
     from metaod.detection._session import ReviewSession
+    from metaod.detection._stream_writing import check_stream_target, write_streamed
+    from metaod.detection._streamed import (
+        StreamedDetection,
+        detect_file,
+        detect_stream,
+        open_stream,
+    )
     from metaod.detection._summary import summarise
     from metaod.detection._threshold import check_contamination, estimated_share, threshold_of
     from metaod.detection._writing import (
@@ -46,15 +53,19 @@ _HOMES = {
     "Review": "_estimator",
     "ReviewSession": "_session",
     "RowReasons": "_reasons",
+    "StreamedDetection": "_streamed",
     "Target": "_writing",
     "UsedMarks": "_detection",
     "apply_saved": "_detect",
     "check_contamination": "_threshold",
     "check_report": "_writing",
+    "check_stream_target": "_stream_writing",
     "check_target": "_writing",
     "checked_label": "_comparison",
     "compare": "_comparison",
     "compare_with_forest": "_comparison",
+    "detect_file": "_streamed",
+    "detect_stream": "_streamed",
     "detect_table": "_detect",
     "detection_of": "_detection",
     "document": "_document",
@@ -62,6 +73,7 @@ _HOMES = {
     "estimated_share": "_threshold",
     "load": "_estimator",
     "mean_measures": "_comparison",
+    "open_stream": "_streamed",
     "read_used_marks": "_detect",
     "run_adengine": "_comparison",
     "summarise": "_summary",
@@ -69,6 +81,7 @@ _HOMES = {
     "with_why": "_document",
     "write_report": "_writing",
     "write_scored": "_writing",
+    "write_streamed": "_stream_writing",
 }
 
 __all__ = [
@@ -84,15 +97,19 @@ __all__ = [
     "Review",
     "ReviewSession",
     "RowReasons",
+    "StreamedDetection",
     "Target",
     "UsedMarks",
     "apply_saved",
     "check_contamination",
     "check_report",
+    "check_stream_target",
     "check_target",
     "checked_label",
     "compare",
     "compare_with_forest",
+    "detect_file",
+    "detect_stream",
     "detect_table",
     "detection_of",
     "document",
@@ -100,6 +117,7 @@ __all__ = [
     "estimated_share",
     "load",
     "mean_measures",
+    "open_stream",
     "read_used_marks",
     "run_adengine",
     "summarise",
@@ -107,6 +125,7 @@ __all__ = [
     "with_why",
     "write_report",
     "write_scored",
+    "write_streamed",
 ]
 
 

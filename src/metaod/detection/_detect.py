@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from metaod.detection._comparison import compare_with_forest
 from metaod.detection._detection import Detection, UsedMarks, detection_of
@@ -16,6 +18,8 @@ from metaod.models import Matrix
 from metaod.review import RowContents, match_marks, read_marks
 from metaod.selection import OnProgress, Tracker, part_of, table_notes
 from metaod.tables import Table
+
+AnyDetection = TypeVar("AnyDetection", bound=Detection)
 
 _FIT_SHARE = 0.99  # of the work; the rest measures the scores on a label
 
@@ -46,14 +50,14 @@ def detect_table(
     **options
         Other parameters of :class:`metaod.MetaOD`.
     """
-    share = contamination if top_n is None else _share_of(top_n, table)
+    share = contamination if top_n is None else share_of(top_n, table.n_rows)
     model = MetaOD(contamination=share, **options)
     model.fit(
         table,
         marks=None if marks is None else marks.answers,
         progress=part_of(progress, 0.0, _FIT_SHARE),
     )
-    found = _measured(_flag(replace(detection_of(model, table), marks=marks), top_n), model)
+    found = _measured(flag(replace(detection_of(model, table), marks=marks), top_n), model)
     Tracker(progress).finish("score")
     return found
 
@@ -68,7 +72,7 @@ def apply_saved(
     scores = model.fitted_.score(prepared.X, tracker.scoring(len(prepared.X)))
     notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
     if top_n is not None:
-        _share_of(top_n, table)
+        share_of(top_n, table.n_rows)
 
     def explain(rows: Any, progress: OnProgress | None = None) -> list[RowReasons]:
         return model.explain_rows(table.take(rows), progress=progress)
@@ -80,7 +84,7 @@ def apply_saved(
         record=prepared.record,
         explain=explain,
     )
-    found = _measured(_flag(found, top_n), model, prepared.X)
+    found = _measured(flag(found, top_n), model, prepared.X)
     tracker.finish("score")
     return found
 
@@ -106,11 +110,12 @@ def read_used_marks(
     return UsedMarks(matched.answers, notes, tuple(mark.name for mark in matched.unmatched))
 
 
-def _flag(found: Detection, top_n: int | None) -> Detection:
+def flag(found: AnyDetection, top_n: int | None) -> AnyDetection:
     """Flag so many rows, instead of those above the threshold."""
     if top_n is None:
         return found
-    threshold = float(found.scores[found.order[top_n - 1 : top_n + 1]].mean())
+    last = [found.score_at(top_n), found.score_at(min(top_n + 1, found.n_rows))]
+    threshold = float(np.mean(last))
     return replace(found, top_n=top_n, notes=_with_ties(found, top_n), threshold=threshold)
 
 
@@ -131,7 +136,7 @@ def _measured(found: Detection, model: MetaOD, new: Matrix | None = None) -> Det
 def _with_ties(found: Detection, top_n: int) -> tuple[str, ...]:
     """Return the notes; if rows share the last score that is flagged, one that says so."""
     notes = tuple(note for note in found.notes if TOO_MANY_TIES not in note)
-    last = found.scores[found.order[top_n - 1]]
+    last = found.score_at(top_n)
     n_tied = int((found.scores == last).sum())
     n_above = int((found.scores > last).sum())
     if n_above + n_tied == top_n:
@@ -140,9 +145,9 @@ def _with_ties(found: Detection, top_n: int) -> tuple[str, ...]:
     return (*notes, f"{tied} of them in the table are flagged.")
 
 
-def _share_of(top_n: int, table: Table) -> float:
+def share_of(top_n: int, n_rows: int) -> float:
     """Return the share whose threshold lies between the n-th and the next score."""
-    if 2 * top_n > table.n_rows:
-        legal = f"at most half of the rows, {table.n_rows // 2} of {table.n_rows}"
+    if 2 * top_n > n_rows:
+        legal = f"at most half of the rows, {n_rows // 2} of {n_rows}"
         raise BadParameter("detect_table", "top_n", legal, top_n)
-    return top_n / table.n_rows
+    return top_n / n_rows

@@ -12,7 +12,7 @@ from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import clear_gap
 from metaod.errors import counted
 from metaod.selection import Selection
-from metaod.tables import PreparationRecord, Table
+from metaod.tables import PreparationRecord, PreparedTable, Table
 
 if TYPE_CHECKING:
     from metaod.detection._comparison import Compared
@@ -61,6 +61,11 @@ class Detection:
     model: "MetaOD | None" = None  # fitted; to this table unless the pick was a saved one
 
     @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return len(self.scores)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Why the pick may be unreliable, and how new rows differ from those of a saved pick."""
         own = () if self.selection is None else self.selection.trust.warnings
@@ -84,8 +89,7 @@ class Detection:
         n_above = clear_gap(self.scores)
         if n_above is None:
             return None
-        above, below = self.scores[self.order[n_above - 1 : n_above + 1]].tolist()
-        return n_above, above, below
+        return n_above, self.score_at(n_above), self.score_at(n_above + 1)
 
     @cached_property
     def order(self) -> npt.NDArray[np.intp]:
@@ -97,6 +101,35 @@ class Detection:
         """1 for the most outlying row; equal scores share the smallest of their ranks."""
         ordered = -self.scores[self.order]
         return ordered.searchsorted(-self.scores, side="left").astype("int64") + 1
+
+    def top(self, number: int) -> npt.NDArray[np.intp]:
+        """Return the places of the most outlying rows, in their order."""
+        return self.order[:number]
+
+    def score_at(self, number: int) -> float:
+        """Return the score that so many rows, counted in their order, reach."""
+        return float(self.scores[self.order[number - 1]])
+
+    def ranks_of(self, places: npt.NDArray[np.intp]) -> list[int]:
+        """Return the ranks of some rows."""
+        return [int(rank) for rank in self.ranks[places]]
+
+    def rows(self, places: npt.NDArray[np.intp]) -> Table:
+        """Return some rows of the table."""
+        return self.table.take(places)
+
+    def listed(self) -> npt.NDArray[np.intp]:
+        """Return the flagged rows that a document lists, the most outlying first."""
+        return self.top(int(self.flags.sum()))
+
+    def mapped(self) -> tuple[PreparedTable, npt.NDArray[np.intp]]:
+        """Return the prepared rows that a map of the table shows, and their places."""
+        if self.selection is not None:
+            prepared = self.selection.prepared
+        else:
+            assert self.model is not None  # noqa: S101 - a saved pick
+            prepared = self.model.preparation_.transform(self.table)
+        return prepared, np.arange(self.n_rows)
 
 
 def detection_of(model: "MetaOD", table: Table) -> Detection:

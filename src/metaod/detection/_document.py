@@ -5,7 +5,7 @@ from typing import Any
 
 from metaod.detection._detection import Detection, UsedMarks
 from metaod.detection._formats import json_rows
-from metaod.detection._writing import added_names, scored_cells
+from metaod.detection._writing import listed_cells
 from metaod.selection import OnProgress
 
 _MOST_EXPLAINED = 100  # rows whose reasons the document holds
@@ -13,7 +13,7 @@ _MOST_EXPLAINED = 100  # rows whose reasons the document holds
 
 def with_why(found: Detection, *, progress: OnProgress | None = None) -> Detection:
     """Explain the flagged rows, for a file of scores."""
-    flagged = found.order[found.flags[found.order] == 1]
+    flagged = found.top(int(found.flags.sum()))
     texts = [""] * len(found.scores)
     explained = found.explain(flagged, progress=progress)
     for place, reasons in zip(flagged.tolist(), explained, strict=True):
@@ -23,19 +23,19 @@ def with_why(found: Detection, *, progress: OnProgress | None = None) -> Detecti
 
 def document(found: Detection, *, progress: OnProgress | None = None) -> dict[str, Any]:
     """Return the result as plain data: the pick, what to expect, and the flagged rows."""
-    order = found.order[found.flags[found.order] == 1]
-    cells = json_rows(scored_cells(found, order))
+    order = found.listed()
+    cells = json_rows(listed_cells(found, order))
     explained = found.explain(order[:_MOST_EXPLAINED], progress=progress)
     rows = []
-    for number, (place, row) in enumerate(zip(order.tolist(), cells, strict=True)):
-        own = dict(list(row.items())[: -len(added_names(found))])
-        rank, score = int(found.ranks[place]), float(found.scores[place])
+    ranked = zip(order.tolist(), found.ranks_of(order), cells, strict=True)
+    for number, (place, rank, own) in enumerate(ranked):
+        score = float(found.scores[place])
         why = explained[number].to_dict()["reasons"] if number < len(explained) else None
         rows.append({"row": place + 1, "rank": rank, "score": score, "cells": own, "why": why})
     marks = found.marks or UsedMarks({})
     return {
         "source": found.table.source,
-        "n_rows": found.table.n_rows,
+        "n_rows": found.n_rows,
         "n_columns": found.table.n_columns,
         "pick": found.weights,
         "expected": None if found.selection is None else found.selection.trust.to_dict(),
@@ -48,6 +48,6 @@ def document(found: Detection, *, progress: OnProgress | None = None) -> dict[st
         if found.gap
         else None,
         "measured": [row.to_dict() for row in found.compared] or None,
-        "n_flagged": len(order),
+        "n_flagged": int(found.flags.sum()),
         "flagged": rows,
     }

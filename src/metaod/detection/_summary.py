@@ -1,6 +1,9 @@
 """A result as plain data: everything that its report shows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from metaod.detection._advice import Request, next_steps, recipe_of
 from metaod.detection._detection import Detection
@@ -49,7 +52,7 @@ def summarise(
     notes = dict.fromkeys((*found.table.warnings, *marks, *found.notes))
     return Summary(
         source=shown(found.table.source, _LONGEST_SOURCE),
-        n_rows=found.table.n_rows,
+        n_rows=found.n_rows,
         n_columns=found.table.n_columns,
         facts=_facts(found, request),
         columns=tuple(_column(column) for column in found.record.columns[:_MOST_COLUMNS]),
@@ -68,7 +71,7 @@ def summarise(
 
 def _facts(found: Detection, request: Request | None) -> tuple[tuple[str, str], ...]:
     table = found.table
-    facts = [("rows", f"{table.n_rows:,}"), ("columns", f"{table.n_columns:,}")]
+    facts = [("rows", f"{found.n_rows:,}"), ("columns", f"{table.n_columns:,}")]
     used = sum(column.is_used for column in found.record.columns)
     facts.append(("columns used", f"{used:,} of {len(found.record.columns):,}"))
     raw = None if table.original is None else table.original.raw
@@ -137,13 +140,14 @@ def _similar(selection: Selection | None) -> tuple[tuple[SimilarTable, ...], str
 
 
 def _map(found: Detection) -> TableMap:
-    if found.selection is not None:
-        prepared = found.selection.prepared
-    else:
-        assert found.model is not None  # noqa: S101 - a saved pick
-        prepared = found.model.preparation_.transform(found.table)
+    prepared, places = found.mapped()
     names = tuple(shown(name, _AXIS_NAME_LENGTH) for name in prepared.names)
-    return map_table(prepared.X, names, found.order)
+    if len(places) == found.n_rows:
+        return map_table(prepared.X, names, found.order)
+    drawn = map_table(prepared.X, names, (-found.scores[places]).argsort(kind="stable"))
+    rows = places[np.array(drawn.rows)]
+    above = [rank - 1 for rank in found.ranks_of(rows)]
+    return replace(drawn, rows=tuple(rows.tolist()), order=tuple(above))
 
 
 def _texts(texts: Sequence[str]) -> tuple[str, ...]:

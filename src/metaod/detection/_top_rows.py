@@ -22,9 +22,9 @@ _USUAL_LENGTH = 80
 
 def top_rows(found: Detection, progress: OnProgress | None = None) -> TopRows:
     """Collect the most outlying rows of a table."""
-    places = found.order[:MOST_ROWS]
+    places = found.top(MOST_ROWS)
     explained = found.explain(places[:MOST_EXPLAINED], progress=progress)
-    frame = found.table.frame.iloc[places]
+    frame = found.rows(places).frame
     index = _row_names(frame)
     kept, n_naming = _kept(found, _columns(found, explained))
     columns = [*index.items(), *((name, frame[name]) for name in kept)]
@@ -32,12 +32,13 @@ def top_rows(found: Detection, progress: OnProgress | None = None) -> TopRows:
     texts = {} if original is None else original.texts(places.tolist())
     cells = [_cells(values, texts.get(name)) for name, values in columns]
     rows = []
+    ranks = found.ranks_of(places)
     for i, place in enumerate(places.tolist()):
         written = {name: column[i] for name, column in texts.items()}
         why = _reasons(explained[i], written) if i < len(explained) else None
         row = TopRow(
             row=place + 1,
-            rank=int(found.ranks[place]),
+            rank=ranks[i],
             score=float(found.scores[place]),
             cells=tuple(column[i] for column in cells),
             why=why,

@@ -1,5 +1,6 @@
 """Write a table with its scores: which rows, in which format."""
 
+import errno
 import gzip
 import os
 import secrets
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from metaod.detection import _formats as formats
 from metaod.detection._detection import Detection
 from metaod.errors import BadParameter, UserError
-from metaod.tables import Original, Table, check_plain_file
+from metaod.tables import RawText, Table, check_plain_file
 
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 _ADDED = ("score", "rank", "flag")
@@ -69,8 +70,17 @@ def write_scored(found: Detection, target: Target, choice: Choice | None = None)
         write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
     elif target is not None:
-        _replace(target, write)
+        replace_file(target, write)
     return names
+
+
+def listed_cells(found: Detection, rows: npt.NDArray[np.intp]) -> Any:
+    """Return the user's cells of some rows: an Arrow table or a frame."""
+    original, frame = found.table.original, found.table.frame
+    if original is not None:
+        return original.read_numbers(rows)
+    cells = frame if found.table.label is None else frame.assign(label=found.table.label)
+    return cells.iloc[rows]
 
 
 def scored_cells(
@@ -88,7 +98,7 @@ def scored_cells(
         cells = original.read() if as_text else original.read_numbers()
     scores: Any = found.scores
     if as_text and original is not None and original.raw is not None:
-        scores = [_score_text(score, original.raw.decimal) for score in scores.tolist()]
+        scores = [score_text(score, original.raw.decimal) for score in scores.tolist()]
     values = (scores, found.ranks, found.flags, *([] if found.why is None else [found.why]))
     added = dict(zip(added_names(found), values, strict=True))
     if hasattr(cells, "append_column"):
@@ -99,13 +109,13 @@ def scored_cells(
     return cells if rows is None else cells.iloc[rows]
 
 
-def added_names(found: Detection) -> tuple[str, ...]:
+def added_names(found: Detection, *, why: bool = False) -> tuple[str, ...]:
     """Name the added columns; a name that is taken gets an underscore."""
     table = found.table
     own = table.frame.columns if table.original is None else table.original.names
     taken = {str(column) for column in own}
     names = []
-    for name in _ADDED if found.why is None else (*_ADDED, _WHY):
+    for name in (*_ADDED, _WHY) if why or found.why is not None else _ADDED:
         while name in taken:
             name += "_"  # noqa: PLW2901 - until it is free
         taken.add(name)
@@ -128,12 +138,12 @@ def _write_to(
         _write_without_formulas(found, rows, ending, stream)
     elif original is None or original.raw is None:
         formats.WRITERS[ending](scored_cells(found, rows), stream)
-    elif target == "-" or _keeps_delimiter(original, ending):
+    elif target == "-" or keeps_delimiter(original.raw, ending):
         scores, ranks, flags = found.scores.tolist(), found.ranks.tolist(), found.flags.tolist()
         mark = original.raw.decimal
 
         def cells(row: int) -> list[str]:
-            own = [_score_text(scores[row], mark), str(ranks[row]), str(flags[row])]
+            own = [score_text(scores[row], mark), str(ranks[row]), str(flags[row])]
             return own if found.why is None else [*own, found.why[row]]
 
         original.raw.write(stream, names, cells, rows)
@@ -160,14 +170,13 @@ def _write_without_formulas(
     formats.write_csv(cells, stream, delimiter=delimiter, header=header, no_formulas=True)
 
 
-def _score_text(score: float, decimal: str) -> str:
+def score_text(score: float, decimal: str) -> str:
     return repr(score).replace(".", decimal)
 
 
-def _keeps_delimiter(original: Original, ending: str) -> bool:
+def keeps_delimiter(raw: RawText, ending: str) -> bool:
     """Whether a text is copied: if the target ends like it, or the delimiter suits the ending."""
-    assert original.raw is not None  # noqa: S101 - for the type checker
-    source, delimiter = original.raw.source, original.raw.delimiter
+    source, delimiter = raw.source, raw.delimiter
     if ending == ".tsv":
         return delimiter == "\t"
     if ending == ".csv":
@@ -175,21 +184,37 @@ def _keeps_delimiter(original: Original, ending: str) -> bool:
     return formats.WRITERS[ending] in (formats.write_csv, formats.write_tsv)
 
 
+def check_output(path: "str | PathLike[str]") -> Path:
+    """Return the path of a scored table to write; refuse what cannot be one."""
+    target = Path(path).expanduser()
+    if ending_of(target) not in ENDINGS:
+        raise BadParameter(
+            "detect_file", "output", f"a file that ends in {', '.join(ENDINGS)}", path
+        )
+    _check_folder(target)
+    return target
+
+
 def check_report(path: "str | PathLike[str]") -> Path:
     """Return the path of a report to write; refuse what cannot be one."""
     target = Path(path).expanduser()
     if target.suffix.lower() not in _REPORT_ENDINGS:
         raise BadParameter("MetaOD.report", "path", "a file that ends in .html", str(path))
+    _check_folder(target)
+    return target
+
+
+def _check_folder(target: Path) -> None:
+    """Refuse a file that cannot be written."""
     if "\0" in str(target):
         raise UserError("is not a path", where=repr(str(target)), remedy="name a file")
     check_plain_file(target)
     if not target.parent.is_dir():
         what = f"there is no folder {target.parent}"
         raise UserError(what, where=str(target), remedy="make it first")
-    if not os.access(target.parent, os.W_OK):  # the report is a new file in the folder first
+    if not os.access(target.parent, os.W_OK):  # it is a new file in the folder first
         what = "its folder cannot be written"
         raise UserError(what, where=str(target), remedy="name another folder")
-    return target
 
 
 def write_report(page: str, path: Path) -> None:
@@ -198,10 +223,10 @@ def write_report(page: str, path: Path) -> None:
     def write(stream: BinaryIO) -> None:
         stream.write(page.encode())
 
-    _replace(path, write)
+    replace_file(path, write)
 
 
-def _replace(path: Path, write: Callable[[BinaryIO], None]) -> None:
+def replace_file(path: Path, write: Callable[[BinaryIO], None]) -> None:
     """Write to a new file and rename it: no half-written file is left."""
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
@@ -214,7 +239,9 @@ def _replace(path: Path, write: Callable[[BinaryIO], None]) -> None:
         fresh.replace(path)
     except OSError as error:
         what = f"cannot be written ({error.strerror or error})"
-        raise UserError(what, where=str(path), remedy="check the path") from error
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = "free some space, or name another disk" if is_full else "check the path"
+        raise UserError(what, where=str(path), remedy=remedy) from error
     finally:
         fresh.unlink(missing_ok=True)
 

@@ -172,8 +172,8 @@ def _cuts(falling: Numbers, gap: int | None) -> list[tuple[int, float]]:
     """Return numbers of rows that a threshold can flag, and a threshold for each."""
     n_rows = len(falling)
     # places where the score falls: a threshold can lie there
-    ends = [0, *(np.flatnonzero(np.diff(falling)) + 1).tolist(), n_rows]
-    kept = np.array(sorted(set(ends)))
+    ends = np.flatnonzero(np.diff(falling)) + 1
+    kept = np.unique(np.concatenate([[0], ends, [n_rows]]))
     wanted = {*range(_EXACT_CUTS + 1), n_rows, *([] if gap is None else [gap])}
     number = float(_EXACT_CUTS)
     while (number := max(number + 1, number * _STEP)) < n_rows:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metaod.models import ModelSpec, expected_costs
 
-STAGES = ("read", "prepare", "measure", "pick", "fit", "score", "explain")
+STAGES = ("read", "prepare", "measure", "pick", "fit", "score", "explain", "write")
 """Stages of work: ``measure`` extracts meta-features, and not every pick needs them."""
 
 _FIT_SHARE = 0.95  # of the work, once the pick is known; the rest is scoring
@@ -23,7 +23,8 @@ class ProgressReport:
     Parameters
     ----------
     stage : str
-        ``read``, ``prepare``, ``measure``, ``pick``, ``fit``, ``score`` or ``explain``.
+        ``read``, ``prepare``, ``measure``, ``pick``, ``fit``, ``score``, ``explain`` or
+        ``write``.
     fraction : float or None
         The part of the work that is done, from 0 to 1; None before it is known. It never falls, and
         the last report of a call has 1.

@@ -20,6 +20,7 @@ from metaod.tables._stream import OnRows, TableStream
 from metaod.tables._streams import MOST_ROWS, is_large, stream_table
 from metaod.tables._table import Table
 from metaod.tables.examples import load_example
+from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._source import check_plain_file
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Preparation",
     "PreparationRecord",
     "PreparedTable",
+    "RawText",
     "ReadRows",
     "Roles",
     "Table",

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,6 +42,8 @@ class Original:
         The file.
     stamp : tuple of int or None
         Its size and time.
+    pick : callable, optional
+        Reads the cells of some rows, rising: an Arrow table. By default all rows are read.
     """
 
     names: tuple[str, ...]
@@ -48,6 +51,7 @@ class Original:
     read: Callable[[], Any]
     source: Source
     stamp: tuple[int, int] | None
+    pick: Callable[[npt.NDArray[np.intp]], Any] | None = None
 
     @classmethod
     def of(
@@ -86,13 +90,20 @@ class Original:
         columns = zip(*(fields[row] for row in rows), strict=True)
         return {name: list(cells) for name, cells in zip(self.names, columns, strict=False)}
 
-    def read_numbers(self) -> Any:
-        """Read the cells; columns of text become numbers if that loses no digit.
+    def read_numbers(self, rows: npt.NDArray[np.intp] | None = None) -> Any:
+        """Read the cells, or those of some rows; text becomes numbers if that loses no digit.
 
-        They stay text with leading zeros, with whole numbers of more than 15 digits, and with
+        Columns stay text with leading zeros, with whole numbers of more than 15 digits, and with
         anything but plain numbers and words for missing values. Empty cells are null.
         """
-        cells = self.read()
+        if rows is None:
+            cells = self.read()
+        elif self.pick is not None:
+            order = np.argsort(rows, kind="stable")
+            cells = self.pick(rows[order]).take(np.argsort(order, kind="stable"))
+        else:
+            cells = self.read()
+            cells = cells.take(rows) if isinstance(cells, pa.Table) else cells.iloc[rows]
         if self.raw is None:
             return cells
         numbers = [_as_numbers(column, self.raw.decimal) for column in cells.columns]

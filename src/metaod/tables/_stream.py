@@ -101,8 +101,10 @@ class TableStream(ABC):
         table = finish(content, self.options, self.source.name, self.source.name, footer)
         self._typer = ChunkTyper(content, table, self.options)
         self.rows, self.n_rows = rows, n_rows
-        original = Original(self.names, self.raw, self._read_all, self.source, self.stamp)
+        original = Original(
+            self.names, self.raw, self._read_cells, self.source, self.stamp, self._read_cells
+        )
         self.sample = replace(table, original=original)
 
-    def _read_all(self) -> Any:
-        return pa.concat_tables([cells for _, cells in self.cells()])
+    def _read_cells(self, rows: npt.NDArray[np.intp] | None = None) -> Any:
+        return pa.concat_tables([cells for _, cells in self.cells(rows)])

@@ -1,0 +1,83 @@
+"""``metaod detect`` of files that are read in chunks."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaod.detection import _streamed as streamed
+from metaod.errors import UserError
+from metaod.tables import _streams as streams
+
+FRAME = pd.DataFrame(
+    {
+        "name": [f"row {row}" for row in range(300)],
+        "height": [*np.linspace(150, 190, 299).round(1), 900.0],
+        "colour": [*(["red", "green", "blue"] * 100)][:300],
+    }
+)
+
+
+@pytest.fixture
+def tables(tmp_path):
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    FRAME.to_parquet(tmp_path / "t.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_screen_and_the_file_are_those_of_an_ordinary_run(call_detect, tables, ending):
+    out = {}
+    for option in ("--stream", "--no-stream"):
+        target = tables / f"{option}.{ending}"
+        shown = call_detect(tables / f"t.{ending}", option, "--id", "name", "-o", target).out
+        out[option] = shown.replace(option, "")
+    assert out["--stream"] == out["--no-stream"]
+    assert "row 299" in out["--stream"]
+    written = [(tables / f"{option}.{ending}").read_bytes() for option in out]
+    assert written[0] == written[1]
+
+
+def test_large_files_are_read_in_chunks(call_detect, tables, monkeypatch):
+    monkeypatch.setattr(streams, "MOST_ROWS", 200)
+    monkeypatch.setattr(
+        streamed.detect_stream,
+        "__kwdefaults__",
+        {**streamed.detect_stream.__kwdefaults__, "sample_rows": 100},
+    )
+    out = call_detect(tables / "t.csv", "--json").out
+    found = json.loads(out)
+    assert "a sample of 100 of its 300 rows" in found["notes"][0]
+    assert found["flagged"][0]["cells"]["height"] == 900.0
+    assert "sample" not in call_detect(tables / "t.csv", "--no-stream").out
+
+
+def test_a_saved_pick_and_a_report(call_detect, tables):
+    pick, report = tables / "pick.mod", tables / "r.html"
+    call_detect(tables / "t.parquet", "--stream", "--save", pick, "--report", report)
+    assert "row 299" in report.read_text()
+    call_detect(tables / "t.csv", "--stream", "--apply", pick, "-o", tables / "applied.csv")
+    call_detect(tables / "t.csv", "--apply", pick, "-o", tables / "at-once.csv")
+    assert (tables / "applied.csv").read_bytes() == (tables / "at-once.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--sort"], "--sort needs all rows in memory"),
+        (["--label", "colour"], "--label needs the whole table"),
+        (["--marks", "m.csv"], "--marks needs the whole table"),
+    ],
+)
+def test_what_needs_the_whole_table_is_refused(call_detect, tables, options, what):
+    with pytest.raises(UserError, match=what):
+        call_detect(tables / "t.csv", "--stream", "-o", tables / "s.csv", *options)
+    assert not (tables / "s.csv").exists()
+
+
+def test_other_formats_and_pipes_cannot_be_streamed(call_detect, tables):
+    np.save(tables / "t.npy", FRAME[["height"]].to_numpy())
+    for file in (tables / "t.npy", "-"):
+        with pytest.raises(UserError, match="only Parquet and delimited text in a file"):
+            call_detect(file, "--stream")

@@ -1,0 +1,281 @@
+"""A file that is read in chunks has the scores, ranks, flags and bytes of one read at once."""
+
+import errno
+import gzip
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_selection import selecting
+from scipy.stats import rankdata
+
+import metaod
+from metaod.detection import (
+    Choice,
+    detect_file,
+    detect_stream,
+    detect_table,
+    open_stream,
+    with_why,
+    write_scored,
+    write_streamed,
+)
+from metaod.detection import _estimator as estimator
+from metaod.detection import _stream_writing as stream_writing
+from metaod.errors import BadFile, BadParameter, UserError
+from metaod.tables import read_table
+
+
+@pytest.fixture(autouse=True)
+def quick_pick(monkeypatch):
+    """Pick a model without a learner."""
+    monkeypatch.setattr(estimator, "make_selection", selecting())
+
+
+def mixed(n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n_rows, 4)).round(3), columns=list("abcd"))
+    frame["colour"] = rng.choice(["red", "blue", 'say "no"', "two\nlines"], n_rows)
+    frame["note"] = [f"row {row}, of many" for row in range(n_rows)]
+    frame.loc[rng.random(n_rows) < 0.02, "b"] = np.nan
+    frame.loc[n_rows // 2, "a"] = 40.0
+    return frame
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("streamed")
+    frame = mixed(400)
+    frame.to_csv(folder / "t.csv", index=False, sep=";", decimal=",", lineterminator="\r\n")
+    frame.to_parquet(folder / "t.parquet", row_group_size=90)
+    return folder
+
+
+def streamed(path, chunk_rows=None, sample_rows=10**6, **options):
+    stream = open_stream(path)
+    if chunk_rows is not None:
+        stream.chunk_rows = chunk_rows
+    return detect_stream(stream, sample_rows=sample_rows, **options)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("choice", [Choice(), Choice(flagged_only=True), Choice(why=True)])
+def test_the_output_is_that_of_an_ordinary_run(files, tmp_path, ending, choice):
+    at_once = detect_table(read_table(files / f"t.{ending}"))
+    found = streamed(files / f"t.{ending}")
+    assert np.array_equal(found.scores, at_once.scores)
+    assert found.threshold == at_once.threshold
+    assert np.array_equal(found.flags, at_once.flags)
+    assert found.top(30).tolist() == at_once.top(30).tolist()
+    assert found.ranks_of(np.arange(400)) == at_once.ranks.tolist()
+    assert found.gap == at_once.gap
+    assert found.notes == at_once.notes
+    expected, written = (tmp_path / f"{name}.{ending}" for name in ("expected", "written"))
+    if choice.why:
+        at_once = with_why(at_once)
+    assert write_scored(at_once, expected, choice) == write_streamed(found, written, choice)
+    if ending == "csv":
+        assert written.read_bytes() == expected.read_bytes()
+    else:
+        assert pq.read_table(written).equals(pq.read_table(expected), check_metadata=True)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("csv", "tsv"), ("csv", "csv.gz"), ("parquet", "csv"), ("parquet", "tsv.gz")],
+)
+@pytest.mark.parametrize("no_formulas", [False, True])
+def test_other_formats_and_no_formulas(files, tmp_path, source, target, no_formulas):
+    choice = Choice(no_formulas=no_formulas)
+    expected, written = (tmp_path / f"{name}.{target}" for name in ("expected", "written"))
+    write_scored(detect_table(read_table(files / f"t.{source}")), expected, choice)
+    write_streamed(streamed(files / f"t.{source}", chunk_rows=70), written, choice)
+    texts = [path.read_bytes() for path in (written, expected)]
+    assert len({gzip.decompress(text) if target.endswith("gz") else text for text in texts}) == 1
+
+
+def test_one_row_group_is_written_byte_for_byte(tmp_path):
+    mixed(300).to_parquet(tmp_path / "t.parquet")
+    write_scored(detect_table(read_table(tmp_path / "t.parquet")), tmp_path / "expected.parquet")
+    detect_file(tmp_path / "t.parquet", tmp_path / "written.parquet")
+    assert (tmp_path / "written.parquet").read_bytes() == (
+        tmp_path / "expected.parquet"
+    ).read_bytes()
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(1, 500), st.sampled_from(["csv", "parquet"]))
+def test_scores_do_not_depend_on_the_chunks(files, chunk_rows, ending):
+    whole = streamed(files / f"t.{ending}", sample_rows=60)
+    found = streamed(files / f"t.{ending}", chunk_rows, sample_rows=60)
+    assert np.array_equal(found.scores, whole.scores)
+    assert (found.threshold, found.notes) == (whole.threshold, whole.notes)
+
+
+def test_text_and_parquet_have_the_same_scores(files):
+    text, parquet = (streamed(files / f"t.{kind}", 37, 60) for kind in ("csv", "parquet"))
+    assert np.array_equal(text.scores, parquet.scores)
+
+
+def test_rows_of_a_sample_and_others_and_what_is_counted(files):
+    found = streamed(files / "t.parquet", 50, sample_rows=80)
+    model, frame = found.model, pd.read_parquet(files / "t.parquet")
+    assert np.array_equal(found.scores[found.stream.rows], model.decision_scores_)
+    assert np.allclose(-model.score_samples(frame), found.scores)
+    assert found.threshold == model.threshold_
+    gaps = {column.name: column.n_missing for column in found.record.columns}
+    assert gaps["b"] == frame["b"].isna().sum()
+    assert found.record.n_rows == 400
+    assert "a sample of 80 of its 400 rows" in found.notes[0]
+    assert found.ranks_of(np.arange(400)) == rankdata(-found.scores, "min").tolist()
+
+
+def test_a_number_of_rows_is_flagged_among_equal_scores(tmp_path):
+    frame = pd.DataFrame({"a": [0.0, 1.0] * 100 + [9.0] * 6, "b": [1.0] * 206})
+    frame.loc[3, "b"] = 1.5
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    at_once = detect_table(read_table(tmp_path / "t.csv"), top_n=4)
+    found = streamed(tmp_path / "t.csv", top_n=4)
+    assert found.flags.tolist() == at_once.flags.tolist()
+    assert (found.threshold, found.notes) == (at_once.threshold, at_once.notes)
+    with pytest.raises(BadParameter, match="at most half"):
+        streamed(tmp_path / "t.csv", top_n=200)
+
+
+def test_a_saved_pick_scores_a_file_in_chunks(files, tmp_path):
+    metaod.MetaOD().fit(read_table(files / "t.parquet")).save(tmp_path / "pick.mod")
+    later = mixed(300, seed=1).drop(columns="note").assign(new="x", a=lambda own: own["a"] + 5)
+    later.to_csv(tmp_path / "later.csv", index=False)
+    model = metaod.load(tmp_path / "pick.mod")
+    found = detect_file(tmp_path / "later.csv", tmp_path / "s.csv", model=model, sample_rows=90)
+    with pytest.warns(UserWarning, match="drift"):
+        expected = -model.score_samples(read_table(tmp_path / "later.csv"))
+    assert np.array_equal(found.scores, expected)
+    assert found.threshold == model.threshold_
+    assert any("drift in 'a'" in warning for warning in found.warnings)
+    assert any("were ignored: 'new'" in note for note in found.notes)
+    assert np.array_equal(pd.read_csv(tmp_path / "s.csv")["score"], found.scores)
+    with pytest.raises(BadParameter, match="fitted already"):
+        detect_file(tmp_path / "later.csv", model=model, random_state=1)
+
+
+def test_a_word_among_the_numbers_is_noted(tmp_path):
+    frame = mixed(2000).astype({"c": object})
+    frame.loc[1500, "c"] = "broken"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = detect_file(tmp_path / "t.csv", tmp_path / "s.csv", sample_rows=50)
+    assert 1500 not in found.stream.rows
+    [note] = [note for note in found.notes if "no number" in note]
+    assert "first in row 1,501: 'broken'" in note
+    written = pd.read_csv(tmp_path / "s.csv", dtype=str)
+    assert written["c"][1500] == "broken"
+    assert found.record.columns[2].n_missing == 1
+
+
+def test_top_rows_are_read_again(files):
+    found = streamed(files / "t.csv", 50, sample_rows=100)
+    places = found.top(3)
+    assert places[0] == 200
+    assert found.rows(places).frame["a"].iloc[0] == 40.0
+    assert found.explain(places)[0].reasons[0].column == "a"
+    assert found.table.original.texts(places.tolist())["a"][0] == "40,0"
+
+
+def test_a_report_and_a_document_of_a_sample(files):
+    found = streamed(files / "t.parquet", 50, sample_rows=100)
+    summary = metaod.detection.summarise(found)
+    assert summary.n_rows == 400
+    assert summary.top.rows[0].row == 201
+    assert summary.scores.n_rows == 400
+    assert 200 in summary.map.rows
+    ranks = dict(zip(summary.map.rows, summary.map.order, strict=True))
+    assert ranks[200] == 0
+    document = metaod.detection.document(found)
+    assert document["n_rows"] == 400
+    assert document["n_flagged"] == len(document["flagged"])
+    assert document["flagged"][0]["cells"]["a"] == 40.0
+
+
+# failures
+
+
+def test_what_cannot_be_written(files, tmp_path):
+    found = streamed(files / "t.csv", sample_rows=60)
+    with pytest.raises(UserError, match="--sort needs all rows in memory"):
+        write_streamed(found, tmp_path / "s.csv", Choice(sort=True))
+    with pytest.raises(UserError, match=r"cannot be written as \.parquet"):
+        write_streamed(found, tmp_path / "s.parquet")
+    with pytest.raises(UserError, match="the label measures"):
+        open_stream(files / "t.csv", label="d")
+    np.save(tmp_path / "t.npy", np.zeros((3, 2)))
+    with pytest.raises(UserError, match="cannot be read in chunks"):
+        open_stream(tmp_path / "t.npy")
+    with pytest.raises(BadParameter, match="output"):
+        detect_file(files / "t.csv", tmp_path / "s.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.npy"]
+
+
+def test_a_file_that_changes_between_the_passes_is_refused(tmp_path):
+    mixed(200).to_csv(tmp_path / "t.csv", index=False)
+    found = streamed(tmp_path / "t.csv", sample_rows=60)
+    mixed(199).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(BadFile, match="was changed while its rows were scored"):
+        write_streamed(found, tmp_path / "s.csv")
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_a_full_disk_leaves_no_file(files, tmp_path, monkeypatch):
+    found = streamed(files / "t.csv", sample_rows=60)
+    (tmp_path / "s.csv").write_text("before")
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(stream_writing._Added, "texts", fail)
+    with pytest.raises(UserError, match=r"No space left on device.*; free some space"):
+        write_streamed(found, tmp_path / "s.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["s.csv"]
+    assert (tmp_path / "s.csv").read_text() == "before"
+
+
+_PEAKS = """
+import resource, sys
+from made_selection import MODELS, selecting
+from metaod.detection import _estimator, detect_stream, open_stream, write_streamed
+_estimator.make_selection = selecting(MODELS[2])
+for path in sys.argv[1:]:
+    stream = open_stream(path)
+    stream.chunk_rows = 2000
+    write_streamed(detect_stream(stream, sample_rows=500), path + "." + path.split(".")[-1])
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux")
+def test_memory_does_not_grow_with_the_rows(tmp_path):
+    block = pd.DataFrame(np.random.default_rng(0).normal(size=(2_500, 20))).add_prefix("c")
+    text, cells = block.round(4).to_csv(index=False, header=False), pa.Table.from_pandas(block)
+    paths = []
+    for n_blocks in (4, 24):
+        paths += [tmp_path / f"{n_blocks}.csv", tmp_path / f"{n_blocks}.parquet"]
+        paths[-2].write_text(",".join(block.columns) + "\n" + n_blocks * text)
+        with pq.ParquetWriter(paths[-1], cells.schema) as writer:
+            for _ in range(n_blocks):
+                writer.write_table(cells)
+    done = subprocess.run(
+        [sys.executable, "-c", _PEAKS, *map(str, paths)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    peaks = [1024 * int(line) for line in done.stdout.split()]
+    table_bytes = 20 * 2_500 * 20 * 8
+    assert peaks[3] - peaks[1] < table_bytes / 2
