@@ -45,6 +45,7 @@ def names(fitted, tmp_path, monkeypatch):
     labelled = frame.assign(fault=metaod.load_example().label[:300])
     labelled.to_csv("readings.csv", index=False)
     frame.to_csv("table.csv", index=False)
+    frame.to_parquet("big.parquet")
     Store("my.db", create=True).close()
     yield {
         "__name__": "page",

@@ -286,3 +286,6 @@ def test_which_files_are_large(tmp_path, monkeypatch):
     assert not is_large("-")
     assert not is_large(tmp_path / "absent.csv")
     assert stream_table(tmp_path / "t.npy") is None
+    assert stream_table("-") is None
+    with pytest.raises(BadFile, match="does not exist"):
+        stream_table(tmp_path / "absent.csv")

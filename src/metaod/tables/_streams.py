@@ -13,7 +13,13 @@ from metaod.tables._stream import TableStream
 from metaod.tables._text_stream import TextStream
 from metaod.tables.readers import delimited, parquet
 from metaod.tables.readers._reader import ReadOptions
-from metaod.tables.readers._source import CELL_BYTES, Source, library_errors, open_unread
+from metaod.tables.readers._source import (
+    CELL_BYTES,
+    Source,
+    check_exists,
+    library_errors,
+    open_unread,
+)
 
 MOST_ROWS = 2_000_000
 """Files of more rows are read in chunks."""
@@ -35,6 +41,8 @@ def stream_table(source: "str | PathLike[Any]", **options: Any) -> TableStream |
     """
     opened = open_unread(source)
     if opened is None:
+        if os.fsdecode(source) != "-":
+            check_exists(source)
         return None
     reader = choose_reader(opened)
     given = ReadOptions.of(**options)

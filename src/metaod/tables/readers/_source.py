@@ -122,6 +122,17 @@ def open_unread(path: "str | PathLike[Any]") -> Source | None:
     return Source(str(place), suffix, packed=place)
 
 
+def check_exists(path: "str | PathLike[Any]") -> None:
+    """Refuse a path at which there is no file, or an empty one."""
+    name = fsdecode(path)
+    try:
+        status = Path(name).expanduser().stat()
+    except (OSError, ValueError) as error:
+        raise _unreadable(name, error) from error
+    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        raise BadFile(name, "is empty", remedy="check how it was written")
+
+
 def check_plain_file(path: "str | PathLike[str]", *, remedy: str = "name a file") -> None:
     """Refuse a folder, device, named pipe or socket; a path of nothing, or of a file, is fine.
 
