@@ -39,7 +39,7 @@ from metaod.tables import (
     stream_table,
 )
 
-SAMPLE_ROWS = 20_000
+SAMPLE_ROWS = 100_000
 """Rows of the sample from which types, preparation and pick are learned."""
 
 _MOST_LISTED = 10_000  # flagged rows in a document
@@ -139,7 +139,7 @@ def detect_file(
         Whether to write only the flagged rows.
     why : bool, default=False
         Whether to write a column that tells what sets each flagged row apart.
-    sample_rows : int, default=20,000
+    sample_rows : int, default=100,000
         Rows of the sample.
     reading : mapping, optional
         Options of :func:`metaod.read_table`; ``label`` is not among them.
