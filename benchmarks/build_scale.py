@@ -85,7 +85,9 @@ def executor(name: str, n_workers: int) -> Iterator[Executor]:
         yield make_executor(n_workers, name)
         return
     with (
-        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
         Client(cluster) as client,
     ):
         client.wait_for_workers(n_workers)

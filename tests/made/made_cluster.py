@@ -27,9 +27,9 @@ def free_port():
 class Cluster:
     """A scheduler and workers, each a process of its own; ``with`` ends them all."""
 
-    def __init__(self, folder, n_workers=2, **options):
-        self.folder, self.port = Path(folder), free_port()
-        self.address = f"tcp://127.0.0.1:{self.port}"
+    def __init__(self, folder, n_workers=2, *, protocol="tcp", **options):
+        self.folder, self.port, self.protocol = Path(folder), free_port(), protocol
+        self.address = f"{protocol}://127.0.0.1:{self.port}"
         self.workers = []
         self.scheduler = None
         self.start_scheduler()
@@ -51,7 +51,7 @@ class Cluster:
     def start_scheduler(self):
         self.scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard",
-            "--no-jupyter", "--no-show",
+            "--no-jupyter", "--no-show", "--protocol", self.protocol,
         )  # fmt: skip
 
     def add_worker(self, *, nanny=True, memory="2GiB", threads=1, resources=None, cwd=None):
@@ -61,7 +61,8 @@ class Cluster:
             options += ["--resources", resources]
         worker = self._start(
             "worker", self.address, "--nthreads", str(threads), "--memory-limit", memory,
-            "--no-dashboard", "--local-directory", str(self.folder), *options, cwd=cwd,
+            "--no-dashboard", "--local-directory", str(self.folder), "--protocol", self.protocol,
+            *options, cwd=cwd,
         )  # fmt: skip
         self.workers.append(worker)
         return worker

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pytest
@@ -175,9 +176,7 @@ def test_memory(tmp_path, serial):
         options = BuildOptions(detectors=("HBOS", "OCSVM"), trials=1, references=False, schemas=())
         with Store(tmp_path / "a.db", create=True) as store:
             with pytest.MonkeyPatch.context() as patched:
-                patched.setattr(
-                    slices.Slicer, "n_bytes", lambda _, part, rows, columns: rows * 8 * 10**6
-                )
+                patched.setattr(slices, "_TABLE_COPIES", 330_000)  # 0.87 to 1.4 GB a table
                 report = build(store, iter_folder(folder), options, executor=executor)
             assert report.states[CellState.OVER_BUDGET]
             assert report.states[CellState.OK]
@@ -236,3 +235,24 @@ def test_scores_of_a_dask_table_by_a_pick_that_travels_once(tmp_path):
     np.testing.assert_allclose(found["score"], -pick.score_samples(frame), rtol=1e-9)
     assert found["flag"].tolist() == pick.labels_.tolist()
     assert list(loaded.values()) == [1, 1]
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")
+def test_tls_is_set_up_by_the_settings_of_dask(tmp_path, monkeypatch):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=metaod",
+               "-keyout", str(key), "-out", str(certificate)]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    settings = {"distributed.comm.tls.ca-file": str(certificate)}
+    for role in ("client", "scheduler", "worker"):
+        settings[f"distributed.comm.tls.{role}.cert"] = str(certificate)
+        settings[f"distributed.comm.tls.{role}.key"] = str(key)
+    for name, value in settings.items():
+        variable = name.replace(".", "__").replace("-", "_").upper()
+        monkeypatch.setenv(f"DASK_{variable}", value)
+    with (
+        dask.config.set(settings),
+        Cluster(tmp_path, n_workers=1, protocol="tls") as cluster,
+    ):
+        executor = make_executor(scheduler=cluster.address)
+        assert sorted(executor.run(nothing, range(5))) == [0, 1, 2, 3, 4]

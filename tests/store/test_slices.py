@@ -54,16 +54,14 @@ def test_only_costly_tables_are_cut_and_the_parts_are_alike():
     assert len(made.of(2_000, 20)) == 1
     slices = made.of(100_000, 20)
     assert len(slices) > 3
-    seconds = [made.expected(part.specs, 100_000, 20).seconds for part in slices]
+    seconds = [part.seconds for part in slices]
     largest = max(made.expected(unit, 100_000, 20).seconds for unit in made._units if unit)
     assert max(seconds) <= max(2 * SLICE_SECONDS, largest + SLICE_SECONDS)
 
 
 def test_memory_grows_with_the_table_and_stays_within_the_budget():
     _, _, made = slicer()
-    small, large = (
-        max(made.n_bytes(part, rows, 20) for part in made.of(rows, 20)) for rows in (1_000, 20_000)
-    )
+    small, large = (max(part.n_bytes for part in made.of(rows, 20)) for rows in (1_000, 20_000))
     assert small < 2**26 < large < 2**31 + 2**27
 
 

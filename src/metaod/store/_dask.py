@@ -80,7 +80,7 @@ class DaskExecutor:
                     LocalCluster(
                         n_workers=None if self.n_jobs == -1 else self.n_jobs,
                         threads_per_worker=1,
-                        dashboard_address=None,
+                        dashboard_address="127.0.0.1:0",
                         silence_logs=logging.CRITICAL,
                     ) as cluster,
                     Client(cluster, set_as_default=False) as client,
@@ -136,12 +136,13 @@ class _Worker:
     address: str
     n_threads: int
     n_bytes: float
+    is_open: bool = True
     jobs: set[_Job] = field(default_factory=set)
     reserved: _Job | None = None
 
     def has_room(self, job: _Job) -> bool:
-        if not self.jobs:
-            return True
+        if not self.is_open or not self.jobs:
+            return self.is_open
         if job.alone or any(other.alone for other in self.jobs):
             return False
         needed = job.n_bytes + sum(other.n_bytes for other in self.jobs)
@@ -218,6 +219,9 @@ class _Run:
             limit = facts["memory_limit"] or math.inf
             n_bytes = declared if declared is not None else max(limit - _PROCESS_BYTES, limit / 2)
             self._workers[address] = _Worker(address, facts["nthreads"], n_bytes)
+        for address, worker in self._workers.items():
+            # a worker that is about to close takes no more tasks
+            worker.is_open = found[address]["status"] in ("running", "paused")
 
     def _of_same_versions(self, addresses: list[str]) -> Iterator[str]:
         if not addresses:
@@ -303,7 +307,8 @@ class _Run:
 
     def _has_slot(self) -> bool:
         return any(
-            worker.reserved is None
+            worker.is_open
+            and worker.reserved is None
             and len(worker.jobs) < PER_THREAD * worker.n_threads
             and not any(job.alone for job in worker.jobs)
             for worker in self._workers.values()

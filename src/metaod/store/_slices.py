@@ -4,7 +4,7 @@ A slice is a set of work units (``ModelSpec.work_unit``). The cut depends on the
 shape of the table, not on what a store lacks, so several builders cut alike.
 
 What slices repeat: reading and preparing the table, a neighbour search in each family that needs
-one, and the members of fixed averages in other slices (four models at most). Averages that may be
+one, and the members of fixed averages in other slices (three at most). Averages that may be
 picked stay in one slice with all their members. The Mega Ensemble is summed over the slices.
 """
 
@@ -12,7 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 
 from metaod.history import Reference
@@ -38,13 +38,17 @@ _TABLE_COPIES = 6  # as read, as prepared, as scaled, and temporary ones
 class Slice:
     """Models and references that are evaluated together.
 
-    `members` has the models whose scores are added to references summed over all slices.
+    `members` has the models whose scores are added to references summed over all slices. `seconds`
+    and `n_bytes` are the time and the memory beyond that of the process that it is expected to
+    take.
     """
 
     name: str
     specs: frozenset[ModelSpec]
     references: frozenset[ModelSpec]
     members: frozenset[ModelSpec]
+    seconds: float
+    n_bytes: int
 
 
 class Slicer:
@@ -74,9 +78,10 @@ class Slicer:
         self._summed = tuple(item for item in references if not item.all_needed)
         members = chain.from_iterable(item.members for item in references)
         models = [*filter(_is_single, specs), *filter(_is_single, members)]
+        self._unit = cache(_unit_of)
         by_unit: dict[tuple[object, ...], list[ModelSpec]] = defaultdict(list)
         for spec in dict.fromkeys(models):
-            by_unit[spec.work_unit].append(spec)
+            by_unit[self._unit(spec)].append(spec)
         together = set(chain.from_iterable(map(members_of, filter(is_average, specs))))
         self._units: list[list[ModelSpec]] = [[]]  # the first has the members of averages
         for unit in by_unit.values():
@@ -95,7 +100,7 @@ class Slicer:
             # a cell beyond the budget is stopped, or not started
             seconds = min(cost.seconds, self._budget.seconds) * self._times(spec)
             n_bytes = cost.n_bytes if cost.n_bytes <= self._budget.bytes else 0.0
-            by_unit[spec.work_unit].append(Cost(seconds, n_bytes))
+            by_unit[self._unit(spec)].append(Cost(seconds, n_bytes))
         # the largest model of a unit computes nearly all that the others need
         costs = [
             Cost(max(c.seconds for c in own), max(c.n_bytes for c in own))
@@ -116,10 +121,7 @@ class Slicer:
         ``summed`` has the members, by reference, whose sums the store has already.
         """
         slices = self.of(n_rows, n_columns)
-        seconds = [
-            self.expected(filter(_is_single, part.specs), n_rows, n_columns).seconds
-            for part in slices
-        ]
+        seconds = [part.seconds for part in slices]
         for k, part in enumerate(slices):
             references = tuple(item for item in task.references if item.spec in part.references)
             sums = [
@@ -146,7 +148,7 @@ class Slicer:
                 slice=part.name,
                 summed=tuple(item for item in sums if item.members),
                 cost=task.cost * (seconds[k] + 1.0) / (sum(seconds) + len(seconds)),
-                n_bytes=self.n_bytes(part, n_rows, n_columns),
+                n_bytes=part.n_bytes,
             )
             if own.lacking or own.schemas or own.keep or own.summed:
                 yield own
@@ -161,16 +163,25 @@ class Slicer:
     def _times(self, spec: ModelSpec) -> int:
         return self._trials if spec.is_random else 1
 
-    def n_bytes(self, part: Slice, n_rows: int, n_columns: int) -> int:
-        """Return the memory that a slice is expected to need beyond that of the process."""
-        averaged = {m for spec in filter(is_average, part.specs) for m in members_of(spec)}
-        kept = sum(map(self._times, averaged)) + (self._trials + 1) * (2 if part.members else 1)
-        singles = tuple(filter(_is_single, part.specs | part.members))
-        largest = self.expected(singles, n_rows, n_columns).n_bytes
+    def _slice(
+        self,
+        name: str,
+        specs: Iterable[ModelSpec],
+        references: Iterable[ModelSpec],
+        members: Iterable[ModelSpec],
+        shape: tuple[int, int],
+    ) -> Slice:
+        specs, members = frozenset(specs), frozenset(members)
+        n_rows, n_columns = shape
+        singles = tuple(filter(_is_single, specs | members))
+        seconds, largest = self.expected(singles, *shape)
         kernel = _KERNEL_BYTES * n_rows**2
         if kernel <= self._budget.bytes and any(spec.detector == "OCSVM" for spec in singles):
             largest = max(largest, kernel)
-        return int(8.0 * n_rows * (_TABLE_COPIES * n_columns + kept) + largest)
+        averaged = {m for spec in filter(is_average, specs) for m in members_of(spec)}
+        kept = sum(map(self._times, averaged)) + (self._trials + 1) * (2 if members else 1)
+        n_bytes = int(8.0 * n_rows * (_TABLE_COPIES * n_columns + kept) + largest)
+        return Slice(name, specs, frozenset(references), members, seconds, n_bytes)
 
     def _of(self, n_rows: int, n_columns: int) -> tuple[Slice, ...]:
         """Return the slices for a table of that shape."""
@@ -197,16 +208,21 @@ class Slicer:
             del seconds
             # where its most costly member is computed anyway
             homes[item.spec] = where[members[first]]
+        shape = (n_rows, n_columns)
         for k, part in enumerate(parts):
-            own = {spec for spec in self._specs if where.get(spec, 0) == k}
-            whole = frozenset(spec for spec, home in homes.items() if home == k)
+            own = [spec for spec in self._specs if where.get(spec, 0) == k]
+            whole = [spec for spec, home in homes.items() if home == k]
             if len(parts) == 1:
-                everything = whole | {item.spec for item in self._summed}
-                yield Slice("", frozenset(own), frozenset(everything), frozenset())
+                everything = [*whole, *(item.spec for item in self._summed)]
+                yield self._slice("", own, everything, (), shape)
             else:
                 name = f"{k + 1}/{len(parts)}"
-                yield Slice(name, frozenset(own), whole, frozenset(summed.intersection(part)))
+                yield self._slice(name, own, whole, summed.intersection(part), shape)
 
 
 def _is_single(spec: ModelSpec) -> bool:
     return not is_average(spec)
+
+
+def _unit_of(spec: ModelSpec) -> tuple[object, ...]:
+    return spec.work_unit
