@@ -7,10 +7,12 @@ Three kinds of tasks, each by the serial executor, joblib and Dask in the same r
 
 empty     tasks that do nothing: what one task costs beyond its own work
 asleep    tasks of the size of a build's that sleep: the overhead without competition for cores
-computed  a build of generated tables: what the cores give. Its processor time counts the workers'
+computed  a build of generated tables: what the cores give
 
-Efficiency is the time of one process divided by the time of n workers and by n. Workers have
-started, and have imported everything, before the clock starts.
+Efficiency is the time of one process divided by the time of n workers and by n; it cannot exceed
+cores / n for computed tasks. Processor time counts this process and all workers: other work on the
+machine disturbs it least. Workers have started, and have imported everything, before the clock
+starts.
 """
 
 import argparse
@@ -18,10 +20,11 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
+import psutil
 from distributed import Client, LocalCluster
 
 from metaod.history import iter_folder
@@ -30,8 +33,8 @@ from metaod.store._build import plan_build
 
 OPTIONS = BuildOptions(detectors=("KNN", "LOF", "IForest", "HBOS", "LODA"), trials=3)
 HEAD = """\
-| tasks | executor | workers | seconds | efficiency | overhead of a task, ms |
-|---|---|---|---|---|---|"""
+| tasks | executor | workers | seconds | efficiency | overhead of a task, ms | processor, s |
+|---|---|---|---|---|---|---|"""
 
 
 def nothing(task: object) -> None:
@@ -68,15 +71,26 @@ def main() -> None:
             with executor(name, n_workers) as runner:
                 build_new(runner, folder, Path(place))  # imports, and what is compiled
                 for kind, n_tasks, run in kinds:
-                    start = time.perf_counter()
+                    start, processor = time.perf_counter(), processor_seconds()
                     run(runner)
                     seconds = time.perf_counter() - start
+                    processor = processor_seconds() - processor
                     alone.setdefault(kind, seconds)
                     share = "" if kind == "empty" else f"{alone[kind] / seconds / n_workers:.2f}"
                     extra = 1000 * (seconds - alone[kind] / n_workers) / n_tasks
                     cells = (kind, name, n_workers, f"{seconds:.2f}", share, f"{extra:.1f}")
-                    print("|", " | ".join(map(str, cells)), "|", flush=True)
+                    print("|", *(f"{cell} |" for cell in cells), f"{processor:.1f} |", flush=True)
     print(f"\nload {os.getloadavg()[0]:.1f} at the end")
+
+
+def processor_seconds() -> float:
+    """Processor time of this process and of those that it started and that still run."""
+    total = 0.0
+    for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            total += times.user + times.system
+    return total
 
 
 @contextmanager

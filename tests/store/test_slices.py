@@ -4,7 +4,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metaod.history import FIXED_REFERENCES, ReferenceScores, ReferenceSum, mega_ensemble
@@ -77,7 +77,7 @@ def scored_members(rng, n_rows, trials):
                 yield Scored(spec, trial, CellState.OK, rng.lognormal(0, 3, n_rows), 1.0)
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(2, 200), parts=st.integers(1, 5))
 def test_sums_do_not_depend_on_the_cut_or_the_order(seed, n_rows, parts):
     rng = np.random.default_rng(seed)
