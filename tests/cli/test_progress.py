@@ -9,6 +9,7 @@ import sys
 import termios
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -281,7 +282,32 @@ def test_the_pace_tells_the_time_left(monkeypatch):
     now[0] += 9
     assert line._now() == (0.2, "0:01 left")
     now[0] += 9
-    assert line._now()[1] == "1:24, longer than expected; the first run compiles"
+    assert line._now()[1] == "1:24, longer than expected"
+
+
+def test_compiling_is_shown(open_terminal, waiting, monkeypatch):
+    terminal = open_terminal()
+    monkeypatch.setattr(module, "_compilation", lambda: SimpleNamespace(is_running=True, seconds=3))
+    with ProgressLine() as line:
+        line.show(ProgressReport("fit", 0.25, 10.0, "1 of 4, KDE"))
+    shown, seen = screen_of(terminal.written())
+    assert shown == ""
+    assert "compiling for the first time, about 8 s, once  0:03" in seen
+
+
+def test_compiling_does_not_count_as_work(monkeypatch):
+    now, compilation = [100.0], SimpleNamespace(is_running=False, seconds=0.0)
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module, "_compilation", lambda: compilation)
+    line = ProgressLine()
+    line.show(ProgressReport("fit", 0.25, 10.0, "1 of 4, KDE"))
+    now[0] += 50
+    compilation.seconds = 48.0
+    assert line._now() == (pytest.approx(0.4), "0:08 left")
+    line.count("datasets", 1, 4)
+    now[0] += 2
+    line.count("datasets", 2, 4)
+    assert line._now() == (0.5, "0:04 left")
 
 
 def test_bytes_of_a_download(monkeypatch):

@@ -13,6 +13,7 @@ from metaod.cli.screen import visible
 if TYPE_CHECKING:
     from rich.live import Live
 
+    from metaod.models import Compilation
     from metaod.selection import ProgressReport
 
 _STARTED = time.monotonic()  # this module is imported when the command begins
@@ -23,7 +24,7 @@ _WIDTH = 80
 _BAR_WIDTH = 16
 _LONGEST_TEXT = 42  # beside the bar, the percentage and the time
 _OVERDUE = "longer than expected"
-_COMPILES = "; the first run compiles"
+_COMPILING = "compiling for the first time, about 8 s, once"
 
 _STAGES = {
     "read": "reading the table",
@@ -58,10 +59,12 @@ class ProgressLine:
         self._next: float | None = None  # the fraction of the next report
         self._left = seconds
         self._shown_fraction = 0.0
-        self._since = self._updated = self._began = time.monotonic()
+        self._began = time.monotonic()
+        self._since = self._updated = _working_time()
 
     def __enter__(self) -> Self:
-        self._since = self._updated = self._began = time.monotonic()
+        self._began = time.monotonic()
+        self._since = self._updated = _working_time()
         if sys.stderr.isatty():
             quiet = _STARTED + _QUIET_SECONDS - self._began
             self._timer = Timer(max(quiet, _LEAST_QUIET), self._begin)
@@ -99,7 +102,7 @@ class ProgressLine:
         next_fraction: float | None = None,
     ) -> None:
         """Show a text and a fraction; the time left follows from the pace if it is not given."""
-        now = time.monotonic()
+        now = _working_time()
         if fraction is None or fraction < (self._fraction or 0.0):
             self._since, self._shown_fraction = self._updated, 0.0  # other work has begun
         if seconds_left is None and fraction:
@@ -133,6 +136,9 @@ class ProgressLine:
 
         fraction, left = self._now()
         text = visible(self._text)
+        compilation = _compilation()
+        if compilation is not None and compilation.is_running:
+            fraction, left, text = None, clock(compilation.seconds), _COMPILING
         line = Table.grid(padding=(0, 2, 0, 0))
         cells: list[Any] = []
         if fraction is None:
@@ -146,12 +152,11 @@ class ProgressLine:
 
     def _now(self) -> tuple[float | None, str]:
         """Return the fraction and the time left at this moment, between two reports."""
-        now = time.monotonic()
-        since = now - self._updated
+        elapsed = time.monotonic() - self._began
+        since = _working_time() - self._updated
         fraction, left = self._fraction, self._left
         if left is not None and since > left + _OVERDUE_SECONDS:
-            is_first = not fraction  # compiled functions are compiled when they are first called
-            return None, f"{clock(now - self._began)}, {_OVERDUE}{_COMPILES if is_first else ''}"
+            return None, f"{clock(elapsed)}, {_OVERDUE}"
         if fraction is not None:
             if left:
                 fraction += (1 - fraction) * min(since / left, 1.0)
@@ -159,8 +164,19 @@ class ProgressLine:
             self._shown_fraction = max(self._shown_fraction, min(fraction, most))
             fraction = self._shown_fraction
         if left is None:
-            return fraction, clock(now - self._began)
+            return fraction, clock(elapsed)
         return fraction, f"{clock(max(left - since, 0.0))} left"
+
+
+def _compilation() -> "Compilation | None":
+    # importing the models takes longer than some commands, which need none
+    return getattr(sys.modules.get("metaod.models"), "compilation", None)
+
+
+def _working_time() -> float:
+    """Return the seconds of a clock that stands still while functions are compiled."""
+    compilation = _compilation()
+    return time.monotonic() - (compilation.seconds if compilation else 0.0)
 
 
 def clock(seconds: float) -> str:

@@ -13,7 +13,7 @@ from metaod.models._averages import (
     members_of,
     title_of,
 )
-from metaod.models._compiled import compilation, njit
+from metaod.models._compiled import Compilation, compilation, njit
 from metaod.models._costs import Cost, CostLaw, expected_costs, total_cost, why_too_costly
 from metaod.models._family import (
     Family,
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMITTEE", "DEFAULT_SCALING", "N_BINS", "N_COMPONENTS", "N_CUTS", "REPAIRABLE",
-    "REPRESENTATIVES", "SPACES", "AverageDetector", "Budget", "CellState", "Cost", "CostLaw",
-    "ECODRun", "Family", "HBOSRun", "IForestRun", "LODARun", "Matrix", "Mode", "ModelSpec",
-    "NeighbourRun", "NeighbourScores", "Neighbours", "PCARun", "ScoreScale", "Scored", "Scores",
-    "Settings", "SharedScorer", "SpecDetector", "UndefinedScores", "Value", "average_of",
+    "REPRESENTATIVES", "SPACES", "AverageDetector", "Budget", "CellState", "Compilation", "Cost",
+    "CostLaw", "ECODRun", "Family", "HBOSRun", "IForestRun", "LODARun", "Matrix", "Mode",
+    "ModelSpec", "NeighbourRun", "NeighbourScores", "Neighbours", "PCARun", "ScoreScale", "Scored",
+    "Scores", "Settings", "SharedScorer", "SpecDetector", "UndefinedScores", "Value", "average_of",
     "candidate_averages", "check_contamination", "check_n_jobs", "compilation", "expected_costs",
     "family", "fit_scaling", "grow_trees", "is_average", "leading_components", "leaf_numbers",
     "lof_scores", "member_ids", "members_of", "model_space", "njit", "register_family",

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from metaod.models import ModelSpec, expected_costs
+from metaod.models import ModelSpec, compilation, expected_costs
 
 STAGES = ("read", "prepare", "measure", "pick", "fit", "score", "explain", "write")
 """Stages of work: ``measure`` extracts meta-features, and not every pick needs them."""
@@ -137,7 +137,8 @@ class Tracker:
         self.stage(stage, fraction=1.0, seconds_left=0.0)
 
     def _note_time(self) -> None:
-        now = time.monotonic()
+        # compiling happens once and tells nothing about the models that follow
+        now = time.monotonic() - compilation.seconds
         if self._n_begun and self._expected[self._n_begun - 1] >= _LEAST_TIMED:
             self._timed[0] += self._expected[self._n_begun - 1]
             self._timed[1] += now - self._begun_at
