@@ -1,14 +1,16 @@
-"""Libraries that only the store and the lab need: everything else works without them."""
+"""Libraries that only some formats, the store, the lab or the page need."""
 
 import subprocess
 import sys
 import textwrap
 
 import pytest
+from sample_files import X, Y, mat73
 
 BLOCK = """
 import sys
-for name in ("filelock", "sqlalchemy", "pooch", "requests", "matplotlib", "mcp"):
+names = "filelock h5py matplotlib mcp openpyxl pooch requests sqlalchemy"
+for name in names.split():
     sys.modules[name] = None
 """
 
@@ -47,6 +49,20 @@ def test_a_command_that_needs_them_ends_with_one_line(tmp_path, command):
     [line] = done.stderr.splitlines()
     assert line.startswith("metaod: error: the store needs filelock; install it with: pip install")
     assert line.endswith('[store]"')
+
+
+def test_reading_hdf5_names_the_extra(tmp_path):
+    path = tmp_path / "table.mat"
+    path.write_bytes(mat73(X=X, y=Y))
+    done = run_blocked(f"""
+        from metaod.cli.main import main
+        main(["inspect", {str(path)!r}])
+    """)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "metaod: error: reading HDF5 files and those of MATLAB 7.3 needs h5py; "
+        'install it with: pip install "metaod-next[hdf5]"\n'
+    )
 
 
 @pytest.mark.parametrize("package", ["sqlalchemy", "filelock"])

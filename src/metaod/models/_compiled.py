@@ -86,7 +86,9 @@ class _Compiled:
                 import numba  # noqa: PLC0415 - slow to import
 
                 compilation.watch()
-                self._dispatcher = numba.njit(**self._options)(self._function)
+                # no function is passed to another, which needs a wrapper that takes time to compile
+                options = {"no_cfunc_wrapper": True, **self._options}
+                self._dispatcher = numba.njit(**options)(self._function)
         return self._dispatcher
 
 

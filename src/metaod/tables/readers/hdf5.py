@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod.errors import BadFile
+from metaod.errors import BadFile, MissingExtra
 from metaod.tables.readers._arrays import ArrayInfo, densify, read_chosen
 from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
 from metaod.tables.readers._source import (
@@ -21,7 +21,11 @@ from metaod.tables.readers._source import (
 
 
 def _read(source: Source, options: ReadOptions) -> Content:
-    import h5py  # noqa: PLC0415 - slow to import
+    try:
+        import h5py  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        needed_for = "reading HDF5 files and those of MATLAB 7.3"
+        raise MissingExtra("h5py", extra="hdf5", needed_for=needed_for) from error
 
     arrays: dict[str, ArrayInfo] = {}
 
