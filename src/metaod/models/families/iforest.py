@@ -292,5 +292,8 @@ def _describe(features: Any, thresholds: Any, depth: int, n_columns: int) -> Any
         if n_splits > 0:
             result[2, t], result[3, t] = horizontal / n_splits, vertical / n_splits
             result[4, t] = 1.0 / n_columns
-            result[5, t] = used.max() / n_splits
+            most = 0.0
+            for count in used:
+                most = max(most, count)
+            result[5, t] = most / n_splits
     return result

@@ -177,17 +177,22 @@ def _add_cut(projected: Any, low: Any, high: Any, shares: Any, sums: Any) -> Non
     looked_up = np.empty(n_rows, np.uint32)
     for i in range(n_rows):
         value = projected[i]
-        b = bin_of(value, low, high, step, n_bins)
-        counted_in[i] = np.uint32(b)
-        after = 1.0 if value > edge_of(b, low, step) else 0.0
-        looked_up[i] = np.uint32(min(b + after, last))
+        own = bin_of(value, low, high, step, n_bins)
+        counted_in[i] = np.uint32(own)
+        after = 1.0 if value > edge_of(own, low, step) else 0.0
+        looked_up[i] = np.uint32(min(own + after, last))
     # four sets of counts, so that an increment does not wait for the previous one of the same bin
     counts = np.zeros((4, n_bins))
     for i in range(n_rows):
         counts[i & 3, counted_in[i]] += 1.0
-    total = counts.sum(axis=0) + 1e-12
-    shares[:] = total / total.sum()
-    table = -np.log(shares)
+    whole = 0.0
+    for b in range(n_bins):
+        shares[b] = counts[0, b] + counts[1, b] + counts[2, b] + counts[3, b] + 1e-12
+        whole += shares[b]
+    table = np.empty(n_bins)
+    for b in range(n_bins):
+        shares[b] /= whole
+        table[b] = -np.log(shares[b])
     for i in range(n_rows):
         sums[i] += table[looked_up[i]]
 
