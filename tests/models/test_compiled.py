@@ -87,6 +87,16 @@ def test_a_folder_that_cannot_be_written_is_replaced_by_one_of_the_user(kernels,
     assert list(tmp_path.rglob("*.nbi"))
 
 
+def test_without_a_folder_to_keep_it_in_compiled_code_is_used_once_and_a_warning_says_so(kernels):
+    (kernels / "__pycache__").write_text("")
+    nowhere = {"HOME": os.devnull, "XDG_CACHE_HOME": os.devnull, "PYTHONDONTWRITEBYTECODE": "1"}
+    process = start(kernels, **nowhere)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert float(out) > 0
+    assert err.count("NUMBA_CACHE_DIR") == 1
+
+
 def test_threads_share_one_compilation():
     @njit()
     def triple(value):

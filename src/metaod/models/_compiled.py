@@ -4,8 +4,9 @@ Importing numba takes as long as picking a model for a small table, which needs 
 So numba is imported by the first call too.
 """
 
+import warnings
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from importlib import import_module
 from threading import Lock
 from time import monotonic
@@ -88,8 +89,19 @@ class _Compiled:
                 compilation.watch()
                 # no function is passed to another, which needs a wrapper that takes time to compile
                 options = {"no_cfunc_wrapper": True, **self._options}
-                self._dispatcher = numba.njit(**options)(self._function)
+                try:
+                    self._dispatcher = numba.njit(**options)(self._function)
+                except RuntimeError:
+                    _warn_of_no_folder()
+                    options["cache"] = False
+                    self._dispatcher = numba.njit(**options)(self._function)
         return self._dispatcher
+
+
+@cache
+def _warn_of_no_folder() -> None:
+    problem = "functions are compiled in every run, because no folder can keep them"
+    warnings.warn(f"{problem}; set NUMBA_CACHE_DIR to a folder that can be written", stacklevel=4)
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
