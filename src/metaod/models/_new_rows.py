@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from metaod.models._arrays import Matrix, Scores
+from metaod.models._compiled import njit
 
 Floats32 = npt.NDArray[np.float32]
 
