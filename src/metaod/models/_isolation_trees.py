@@ -65,11 +65,14 @@ def _grow(
     """Grow one tree on the given rows and the first ``n_columns`` of the columns, depth first."""
     features, thresholds, lengths = tree
     n_leaves = 1 << depth
-    stack[0] = (1, 0, rows.shape[0], 0, 0)
+    for field in range(5):
+        stack[0, field] = 0
+    stack[0, 0], stack[0, 2] = 1, rows.shape[0]
     top = 1
     while top > 0:
         top -= 1
-        node, start, end, level, n_constant = stack[top]
+        entry = stack[top]
+        node, start, end, level, n_constant = entry[0], entry[1], entry[2], entry[3], entry[4]
         found = False
         if level < depth and end - start > 1:
             # the first n_constant columns are constant in this node and all nodes below it, which
@@ -106,12 +109,40 @@ def _grow(
         features[node] = column
         thresholds[node] = threshold
         middle = _split(X, rows, start, end, column, threshold, spare)
-        stack[top] = (2 * node + 1, middle, end, level + 1, n_constant)
-        stack[top + 1] = (2 * node, start, middle, level + 1, n_constant)
+        for side in range(2):
+            entry = stack[top + side]
+            entry[0] = 2 * node + 1 - side  # the left child is on top
+            entry[1] = start if side else middle
+            entry[2] = middle if side else end
+            entry[3] = level + 1
+            entry[4] = n_constant
         top += 2
 
 
 @njit(cache=True, nogil=True)
+def _grow_all(
+    X: Any, seed: int, first: int, n_columns: int, depth: int, lengths_of: Any, all_rows: Any,
+    rows: Any, spare: Any, columns: Any, swapped: Any, stack: Any, state: Any, features: Any,
+    thresholds: Any, lengths: Any,
+) -> None:  # fmt: skip
+    # loops instead of slices, which numba takes seconds longer to compile
+    n_samples = len(rows)
+    for t in range(len(features)):
+        seed_tree(state, seed, n_columns, first + t)
+        for column in range(len(columns)):
+            columns[column] = column
+        if n_columns < len(columns):
+            draw_first(state, columns, n_columns, swapped)
+        if n_samples < len(all_rows):
+            draw_first(state, all_rows, n_samples, swapped)
+        for i in range(n_samples):
+            rows[i] = all_rows[i]
+        if n_samples < len(all_rows):
+            put_back(all_rows, n_samples, swapped)
+        tree = (features[t], thresholds[t], lengths[t])
+        _grow(X, rows, columns, n_columns, depth, state, lengths_of, spare, stack, tree)
+
+
 def grow_trees(
     X: Floats32, seed: int, first: int, last: int, n_columns: int, n_samples: int, depth: int
 ) -> Trees:
@@ -121,36 +152,16 @@ def grow_trees(
     t depends only on the table, the seed, t and ``n_columns``.
     """
     n_rows, n_all = X.shape
-    n_trees = last - first
-    features = np.empty((n_trees, 1 << depth), np.uint32)
-    thresholds = np.empty((n_trees, 1 << depth), np.float32)
-    lengths = np.empty((n_trees, 1 << depth), np.float64)
-    lengths_of = np.empty(n_samples + 1, np.float64)
-    for count in range(n_samples + 1):
-        lengths_of[count] = average_path_length(count)
-    all_rows = np.arange(n_rows).astype(np.uint32)
-    rows = np.empty(n_samples, np.uint32)
-    spare = np.empty(n_samples, np.uint32)
-    columns = np.empty(n_all, np.uint32)
-    swapped = np.empty(max(n_samples, n_columns), np.int64)
-    stack = [(0, 0, 0, 0, 0) for _ in range(depth + 2)]
-    state = np.empty(1, np.uint64)
-    for t in range(first, last):
-        seed_tree(state, seed, n_columns, t)
-        for column in range(n_all):
-            columns[column] = column
-        if n_columns < n_all:
-            draw_first(state, columns, n_columns, swapped)
-        if n_samples < n_rows:
-            draw_first(state, all_rows, n_samples, swapped)
-            rows[:] = all_rows[:n_samples]
-            put_back(all_rows, n_samples, swapped)
-        else:
-            rows[:] = all_rows
-        i = t - first
-        tree = (features[i], thresholds[i], lengths[i])
-        _grow(X, rows, columns, n_columns, depth, state, lengths_of, spare, stack, tree)
-    return features, thresholds, lengths
+    size = (last - first, 1 << depth)
+    trees = np.empty(size, np.uint32), np.empty(size, np.float32), np.empty(size)
+    lengths_of = np.array([average_path_length(count) for count in range(n_samples + 1)])
+    rows, spare = np.empty((2, n_samples), np.uint32)
+    _grow_all(
+        X, seed, first, n_columns, depth, lengths_of, np.arange(n_rows, dtype=np.uint32), rows,
+        spare, np.empty(n_all, np.uint32), np.empty(max(n_samples, n_columns), np.int64),
+        np.empty((depth + 2, 5), np.int64), np.empty(1, np.uint64), *trees,
+    )  # fmt: skip
+    return trees
 
 
 @njit(cache=True, nogil=True)
