@@ -179,7 +179,7 @@ function tell(job) {
   if (job.done == null) $("bar").removeAttribute("value");
   else $("bar").value = job.done;
   const left = job.seconds_left == null ? "" : `, about ${clock(job.seconds_left)} left`;
-  const slow = job.seconds > 15 && !left ? " The first run after installation compiles for a minute." : "";
+  const slow = job.seconds > 5 && !left ? " The first run after installation compiles for about ten seconds." : "";
   $("clock").textContent = `${clock(job.seconds)} so far${left}.${slow}`;
 }
 
