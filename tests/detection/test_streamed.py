@@ -44,6 +44,7 @@ def mixed(n_rows, seed=0):
     frame = pd.DataFrame(rng.normal(size=(n_rows, 4)).round(3), columns=list("abcd"))
     frame["colour"] = rng.choice(["red", "blue", 'say "no"', "two\nlines"], n_rows)
     frame["note"] = [f"row {row}, of many" for row in range(n_rows)]
+    frame["price"] = [f"${value:,.2f}" for value in rng.uniform(800, 2000, n_rows)]
     frame.loc[rng.random(n_rows) < 0.02, "b"] = np.nan
     frame.loc[n_rows // 2, "a"] = 40.0
     return frame
@@ -99,6 +100,44 @@ def test_other_formats_and_no_formulas(files, tmp_path, source, target, no_formu
     write_streamed(streamed(files / f"t.{source}", chunk_rows=70), written, choice)
     texts = [path.read_bytes() for path in (written, expected)]
     assert len({gzip.decompress(text) if target.endswith("gz") else text for text in texts}) == 1
+
+
+ROWS = [
+    f"{name},{a:.2f},{b}" for name, a, b in zip("abcde" * 8, range(40), [7, 3] * 20, strict=True)
+]
+SUMS = f"Total,{sum(range(40))}.00,{20 * 10}"
+TEXTS = {
+    "a title": ["Sales of March", "", "name,a,b", *ROWS],
+    "a delimiter line": ["sep=;", *(row.replace(",", ";") for row in ["name,a,b", *ROWS])],
+    "a total and blank lines": ["name,a,b", *ROWS, SUMS, "", ""],
+    "no names": ROWS,
+    "an index": [",a,b", *ROWS],
+    "blanks": ["name a   b", *(row.replace(",", "   ") + " " for row in ROWS)],
+    "quotes and line breaks": ["name,a,b", *(f'"{row[0]}\n""x""",{row[2:]}' for row in ROWS)],
+    "a byte that is not UTF-8": ["näme,a,b", *ROWS],
+    "words for missing values": ["name,a,b", *ROWS, "a,-,n/a", "b,,3"],
+    "one column": ["a", *(f"{row % 9}.5" for row in range(40)), "99"],
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("flagged_only", [False, True])
+def test_texts_of_all_kinds_are_copied_as_in_an_ordinary_run(tmp_path, text, end, flagged_only):
+    encoding = "cp1252" if "UTF-8" in text else "utf-8"
+    path = tmp_path / "t.csv"
+    path.write_bytes(end.join([*TEXTS[text], ""]).encode(encoding))
+    at_once = detect_table(read_table(path))
+    choice = Choice(flagged_only=flagged_only)
+    write_scored(at_once, tmp_path / "expected.csv", choice)
+    for chunk_rows in (7, None):
+        found = streamed(path, chunk_rows)
+        assert (found.notes, found.table.warnings) == (at_once.notes, at_once.table.warnings)
+        write_streamed(found, tmp_path / "written.csv", choice)
+        assert (tmp_path / "written.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+        applied = detect_stream(open_stream(path), model=found.model, sample_rows=10)
+        # a total, which a sample cannot tell from a row, is scored too
+        assert np.array_equal(applied.scores[: found.n_rows], found.scores)
 
 
 def test_one_row_group_is_written_byte_for_byte(tmp_path):

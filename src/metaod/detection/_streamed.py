@@ -16,6 +16,7 @@ import numpy.typing as npt
 from metaod.detection._detect import flag, share_of
 from metaod.detection._detection import Detection, detection_of
 from metaod.detection._estimator import MetaOD
+from metaod.detection._inputs import seed_of
 from metaod.detection._reasons import RowReasons
 from metaod.detection._stream_writing import write_streamed
 from metaod.detection._threshold import (
@@ -207,18 +208,18 @@ def detect_stream(
 ) -> StreamedDetection:
     """Score the rows of an open file as :func:`detect_file` does."""
     tracker = Tracker(progress)
-    seed = options.get("random_state", 0)
+    seed = seed_of(options.get("random_state", 0)) if model is None else model.fitted_.seed
     tracker.stage("read", "and drawing a sample")
     stream.draw(
         sample_rows,
-        seed if isinstance(seed, int) else 0,
+        seed,
         lambda n, total: tracker.stage("read", _rows_text(n, total)),
     )
     table = stream.sample
     if top_n is not None:
         contamination = share_of(top_n, stream.n_rows)
     if model is None:
-        own = MetaOD(contamination=contamination, **options)
+        own = MetaOD(contamination=contamination, **{**options, "random_state": seed})
         own.fit(table, progress=None if progress is None else _without_fraction(progress))
         found = _fitted(own, stream, tracker)
     else:
@@ -266,8 +267,9 @@ def _detection(
     notes: Any,
 ) -> StreamedDetection:
     used = frozenset(column.name for column in record.columns if column.is_used)
-    own = [*table_notes(record, fitted=model.selection_ is not None), *notes]
-    own += stream.misfits(used)
+    is_new = model.selection_ is not None
+    own = [*stream.sample.warnings] if is_new else []
+    own += [*table_notes(record, fitted=is_new), *notes, *stream.misfits(used)]
     if not stream.covers_all:
         own.insert(
             0,

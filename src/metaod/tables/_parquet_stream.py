@@ -17,7 +17,7 @@ from metaod.tables.readers._names import check_unique
 from metaod.tables.readers._reader import ReadOptions
 from metaod.tables.readers._source import Source, check_width, library_errors
 
-_BUFFER = 2**20
+_BUFFER, _CHUNK_BYTES = 2**20, 2**27
 
 
 class ParquetStream(TableStream):
@@ -31,12 +31,18 @@ class ParquetStream(TableStream):
             self.schema = file.schema_arrow
             groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             self.n_rows = file.metadata.num_rows
+            parts = (file.metadata.row_group(i) for i in range(file.num_row_groups))
+            n_bytes = sum(part.total_byte_size for part in parts)
         self._starts = np.concatenate([[0], np.cumsum(groups)]).astype(np.int64)
         check_width(source.name, (self.n_rows, len(self.schema.names)))
         check_unique(self.schema.names, source.name)
         super().__init__(source, options, self.schema.names)
         if self.n_rows == 0:
             raise BadFile(source.name, "holds no rows", remedy="check how it was made")
+        # long texts: so many bytes may be in memory at a time
+        self.chunk_rows = max(
+            1, min(self.chunk_rows, _CHUNK_BYTES * self.n_rows // max(1, n_bytes))
+        )
 
     def draw(self, size: int, seed: int, on_rows: OnRows | None = None) -> None:
         rows = draw_rows(self.n_rows, size, seed)
@@ -99,8 +105,10 @@ class ParquetStream(TableStream):
         with library_errors(self.source.name, "Parquet"), self.source.open() as stream:
             # a buffer: otherwise the whole part of a column in a row group is read at once
             file = pyarrow.parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
-            for group in range(len(self._starts) - 1) if groups is None else groups:
-                first = int(self._starts[group])
-                for batch in file.iter_batches(self.chunk_rows, [group], columns):
+            # all groups together: a batch may then hold the rows of several small ones
+            runs = [list(range(len(self._starts) - 1))] if groups is None else [[i] for i in groups]
+            for run in runs:
+                first = int(self._starts[run[0]])
+                for batch in file.iter_batches(self.chunk_rows, run, columns):
                     yield first, pa.Table.from_batches([batch], batch.schema)
                     first += batch.num_rows

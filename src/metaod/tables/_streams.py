@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from metaod.errors import UserError
 from metaod.tables._file_kinds import choose_reader
 from metaod.tables._parquet_stream import ParquetStream
 from metaod.tables._reading import check_options
@@ -61,11 +62,14 @@ def is_large(source: "str | PathLike[Any]") -> bool:
     opened = open_unread(source)
     if opened is None:
         return False
-    head = opened.head(_HEAD_BYTES)
-    if parquet.READER.recognise(opened, head[: 2**16]):
+    try:
+        reader = choose_reader(opened)
+    except UserError:  # which reading it explains
+        return False
+    if reader is parquet.READER:
         n_rows, n_columns = _parquet_shape(opened)
-    elif delimited.READER.recognise(opened, head[: 2**16]) and opened.suffix != ".arff":
-        n_rows, n_columns = _text_shape(opened, head)
+    elif reader is delimited.READER:
+        n_rows, n_columns = _text_shape(opened)
     else:
         return False
     return n_rows > MOST_ROWS or CELL_BYTES * n_rows * n_columns > _MOST_SHARE * _memory()
@@ -81,7 +85,8 @@ def _parquet_shape(source: Source) -> tuple[float, float]:
         return metadata.num_rows, metadata.num_columns
 
 
-def _text_shape(source: Source, head: bytes) -> tuple[float, float]:
+def _text_shape(source: Source) -> tuple[float, float]:
+    head = source.head(_HEAD_BYTES)
     lines = head.splitlines()
     n_lines = max(1, len(lines) - 1)
     n_columns = max(lines[n_lines // 2].count(mark) for mark in (b",", b";", b"\t", b"|", b" ")) + 1
