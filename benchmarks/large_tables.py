@@ -16,6 +16,8 @@ Protocol, written before any size was tried:
   others are scored as new rows. Three samples for each size.
 - Measure: average precision (AP) of the average of the seven models, sample less full. Condition:
   mean over the tables at least -.005, and no table (mean of its three samples) below -.02.
+- Neighbours: as many of the sample as the model has in the table, or their share (n_neighbors times
+  size over rows), whichever meets the condition.
 - The smallest size that meets the condition with both kinds of tables, if the time allows it, is
   chosen; one size for all models, unless a family needs another.
 - Intervals: bootstrap over origins, 90 %; each generated kind is an origin.
@@ -32,12 +34,13 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
+from metaod.detection._large_tables import for_sample
 from metaod.history import average_precision
 from metaod.models import COMMITTEE, ModelSpec, ScoreScale
 from metaod.tables import Preparation, read_table
 
 MOST, FEW = 50_000, 20_000
-SIZES = (2_500, 5_000, 10_000, 20_000)
+SIZES = (5_000, 10_000, 2_500)
 SAMPLES = 3
 SINGLE = tuple(
     map(
@@ -139,11 +142,11 @@ def generated(n_rows: int = 30_000) -> Iterator[Labelled]:
                 yield Labelled(name, kind, np.vstack([X, out])[order], y[order])
 
 
-def fit(spec: ModelSpec, X: np.ndarray, fixed: np.ndarray | None) -> object:
+def fit(spec: ModelSpec, X: np.ndarray, fixed: np.ndarray | None, seed: int) -> object:
     """Fit one model as MetaOD does."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        detector = spec.to_pyod(random_state=0)
+        detector = spec.to_pyod(random_state=seed)
         detector.fixed = fixed
         return detector.fit(X)
 
@@ -156,7 +159,7 @@ def scores_by_sample(
     rows = np.arange(n)
     if size is not None and size < n:
         rows = np.sort(np.random.default_rng([seed, size]).choice(n, size, replace=False))
-    detector = fit(spec, X[rows], fixed)
+    detector = fit(for_sample(spec, len(rows), n), X[rows], fixed, seed)
     scores = np.empty(n)
     scores[rows] = detector.decision_scores_
     rest = np.ones(n, dtype=bool)
@@ -172,9 +175,11 @@ def compute(args: argparse.Namespace) -> None:
     """Compute and keep what is missing, the full computations of the default pick first."""
     args.folder.mkdir(parents=True, exist_ok=True)
     tables = [*real_tables(args.data), *made_of_classes(args.mothersets), *generated()]
-    jobs: list[tuple[int, tuple[ModelSpec, ...], int | None, int]] = [(MOST, COMMITTEE, None, 0)]
+    jobs: list[tuple[int, tuple[ModelSpec, ...], int | None, int]] = []
+    if args.stage == "full":  # the forests' seeds alone change their scores by more than a sample
+        jobs += [(MOST, COMMITTEE, None, seed) for seed in range(SAMPLES)]
     if args.stage == "sample":
-        jobs += [(MOST, COMMITTEE, size, seed) for seed in range(SAMPLES) for size in SIZES]
+        jobs += [(MOST, COMMITTEE, size, seed) for size in SIZES for seed in range(SAMPLES)]
     if args.stage == "families":
         jobs += [(FEW, SINGLE, size, 0) for size in (None, 2_500, 5_000, 10_000)]
     for most, specs, size, seed in jobs:
@@ -194,7 +199,13 @@ def _compute(
     for spec in specs:
         start = process_time()
         try:
-            scores = scores_by_sample(spec, prepared.X, prepared.fixed, size, seed)
+            kept = folder / f"{table.name} {len(table.y)} {spec.id}.npy".replace(" ", "_")
+            if size is None and not spec.is_random and kept.exists():
+                scores = np.load(kept)
+            else:
+                scores = scores_by_sample(spec, prepared.X, prepared.fixed, size, seed)
+            if size is None and not spec.is_random:
+                np.save(kept, scores)
         except Exception as error:
             print(table.name, spec.id, error)
             continue

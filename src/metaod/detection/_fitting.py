@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod.detection._large_tables import Places, RowIndex, in_blocks, reference_rows
+from metaod.detection._large_tables import (
+    Places,
+    RowIndex,
+    for_sample,
+    in_blocks,
+    reference_rows,
+)
 from metaod.detection._threshold import (
     TOO_MANY_TIES,
     Contamination,
@@ -194,6 +200,9 @@ def fit_selection(
     for spec in selection.specs():
         members = [member for member in members_of(spec) if member not in tried]
         tried.update(members)
+        if places is not None:
+            scaled = (for_sample(member, len(places), len(X)) for member in members)
+            members = list(dict.fromkeys(scaled))
         tracker.plan_fits(members, reference.shape, len(X) - len(reference))
         detectors = _fit_those_that_work(
             members, reference, fixed, random_state, n_jobs, notes, tracker, is_all=places is None

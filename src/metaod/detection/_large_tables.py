@@ -13,13 +13,16 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from metaod.models import Matrix
+from metaod.models import Matrix, ModelSpec
 
 ALL_ROWS_UP_TO = 20_000
 """Most rows that models learn from without a sample."""
 
 REFERENCE_ROWS = 5_000
 """Rows of the sample of a larger table."""
+
+LEAST_NEIGHBOURS = 10
+"""Neighbours that a model keeps in a sample, if it has as many in the table."""
 
 BLOCK = 4_096
 """Rows that are scored at once; the same for any number of threads."""
@@ -46,6 +49,25 @@ def reference_rows(X: Matrix, seed: int) -> Places | None:
     same = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
     added = [place(X[:, column]) for column in same for place in (np.argmin, np.argmax)]
     return np.unique(np.concatenate([drawn, np.array(added, dtype=np.intp)])).astype(np.intp)
+
+
+def for_sample(spec: ModelSpec, n_sample: int, n_rows: int) -> ModelSpec:
+    """Return the model that does in a sample what another does in the table.
+
+    Of the nearest rows of a table, a sample holds its share: neighbours are as many fewer, but no
+    fewer than :data:`LEAST_NEIGHBOURS`.
+
+    Examples
+    --------
+    >>> for_sample(ModelSpec.parse("KNN(n_neighbors=300, method=largest)"), 5_000, 30_000)
+    KNN(n_neighbors=50, method=largest)
+    """
+    params: dict[str, Any] = dict(spec.params)
+    k = params.get("n_neighbors")
+    if not spec.family.builtin or not isinstance(k, int):
+        return spec
+    params["n_neighbors"] = max(min(k, LEAST_NEIGHBOURS), round(k * n_sample / n_rows))
+    return ModelSpec(spec.detector, params, spec.scaling)
 
 
 def in_blocks(
