@@ -49,6 +49,7 @@ CONTENTS = {
         "docs/guides/models",
         "docs/guides/learner",
         "docs/guides/cluster",
+        "docs/guides/server",
         "Your assistant (MCP) <docs/agents>",
     ],
     "How it works": [

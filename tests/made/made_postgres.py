@@ -109,6 +109,10 @@ class Server:
                 pytest.fail("the server does not start: " + (self.folder / "log").read_text())
             time.sleep(0.02)
 
+    @property
+    def pid(self):
+        return self._process.pid
+
     def _answers(self):
         import psycopg  # noqa: PLC0415 - few tests need it
 

@@ -22,6 +22,7 @@ from metaod.store._build import plan_build
 from metaod.store._claims import Others, SharedWork, still_lacking
 from metaod.store._executors import SerialExecutor
 from metaod.store._schema import claims
+from metaod.store._server import Interrupted
 from metaod.store._sums import SlicedReferences
 from metaod.store._tasks import BuildTask
 
@@ -186,6 +187,23 @@ def test_an_error_while_an_executor_takes_tasks_ends_the_build(store, monkeypatc
     with pytest.raises(UserError, match="no more"):
         run_all(work, store, Threaded(1), [task(1), task(2), task(3)])
     assert [len(store.evaluations(fingerprint(k))) for k in (1, 2, 3)] == [0, 1, 1]
+
+
+def test_a_claim_whose_answer_is_lost_is_claimed_again(store, monkeypatch):
+    work = SharedWork(store)
+    claim, calls = work._claim, []
+
+    def loses(window):
+        calls.append(claim(window))
+        if len(calls) == 1:
+            raise Interrupted("lost")
+        return calls[-1]
+
+    monkeypatch.setattr(work, "_claim", loses)
+    monkeypatch.setattr("metaod.store._server.WAITS", (0.0,))
+    monkeypatch.setattr(claiming, "run_task", result)
+    assert len(run_all(work, store, SerialExecutor(), [task(1), task(2)])) == 2
+    assert [len(store.evaluations(fingerprint(k))) for k in (1, 2)] == [1, 1]
 
 
 def test_builders_in_turn_equal_one_builder(tmp_path, postgres):

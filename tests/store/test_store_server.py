@@ -179,6 +179,33 @@ def test_other_databases_of_the_server_are_refused(postgres):
         Store(postgres.url())
 
 
+def test_a_database_that_cannot_store_every_text(postgres):
+    postgres.execute("CREATE DATABASE plain ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'")
+    with pytest.raises(UserError, match="the database has the encoding SQL_ASCII; create one with"):
+        Store(postgres.url(database="plain"), create=True)
+
+
+def test_a_builder_without_the_right_to_create_tables(postgres, tmp_path):
+    url = postgres.new_url()
+    Store(url, create=True).close()
+    name = url.rpartition("%3D")[2]
+    postgres.execute(
+        f"GRANT USAGE ON SCHEMA {name} TO guarded",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO guarded",
+    )
+    other = postgres.url(user="guarded", schema=name, password=PASSWORD)
+    folder = make_folder(tmp_path / "data", count=1)
+    with Store(other, read_only=True) as store:
+        assert store.datasets() == []
+    with pytest.raises(UserError, match="you may not do this: permission denied for table"):
+        run(other, folder, TINY)
+    postgres.execute(
+        f"GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO guarded",
+        f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {name} TO guarded",
+    )
+    assert run(other, folder, TINY).n_tasks == 1
+
+
 # the same content, bit for bit, and the same order
 
 

@@ -157,7 +157,8 @@ class SharedWork:
         """Claim the most costly task that is free; None if there is none at the moment."""
         with self._lock:
             while True:
-                candidates = [key for key in self._pending if key not in self._held | self._busy]
+                taken = self._held | self._busy
+                candidates = [key for key in self._pending if key not in taken]
                 if not candidates:
                     return None
                 for start in range(0, len(candidates), _WINDOW):
@@ -181,7 +182,9 @@ class SharedWork:
 
     def _claim(self, window: Sequence[TaskKey]) -> tuple[TaskKey, datetime | None] | None:
         now = sa.func.clock_timestamp()
-        free = claims.c.owner.is_(None) | (claims.c.expires <= now)
+        # its own: the connection was lost while an earlier claim ended
+        is_own = claims.c.owner == self._owner
+        free = claims.c.owner.is_(None) | (claims.c.expires <= now) | is_own
         query = (
             sa.select(claims.c.fingerprint, claims.c.slice, claims.c.finished)
             .where(sa.tuple_(claims.c.fingerprint, claims.c.slice).in_(window), free)
@@ -239,7 +242,7 @@ class SharedWork:
             stop.set()
             thread.join()
             # without a server the leases end by themselves
-            with suppress(MetaODError), self._store.writing(lock="none") as connection:
+            with suppress(Exception), self._store.writing(lock="none") as connection:
                 _release(connection, claims.c.owner == self._owner)
 
     def _renew(self, stop: threading.Event) -> None:
@@ -247,7 +250,7 @@ class SharedWork:
         query = sa.update(claims).where(claims.c.owner == self._owner).values(expires=lease)
         while not stop.wait(RENEWAL):
             # after a failure it is tried again: a lease is longer than several renewals
-            with suppress(MetaODError), self._store.writing(lock="none") as connection:
+            with suppress(Exception), self._store.writing(lock="none") as connection:
                 connection.execute(query)
 
 
@@ -281,6 +284,8 @@ def _has_ended(owner: str) -> bool:
 
 def still_lacking(store: Store, references: SlicedReferences, task: BuildTask) -> BuildTask | None:
     """Return what remains of a task after another builder finished one of the same key."""
+    # sums are read first: they are deleted when their reference is written
+    done = references.members(task.fingerprint) if task.summed else {}
     trials: dict[str, int] = {}
     for model, trial in task.lacking:
         trials[model] = max(trials.get(model, 0), trial + 1)
@@ -296,7 +301,6 @@ def still_lacking(store: Store, references: SlicedReferences, task: BuildTask) -
     models = {model for model, _ in lacking}
     known = {(item.schema, item.version) for item in store.metafeatures(task.fingerprint)}
     schemas = tuple(name for name in task.schemas if (name, schema(name).version) not in known)
-    done = references.members(task.fingerprint) if task.summed else {}
     sums = [
         replace(item, members=tuple(m for m in item.members if m not in done.get(item.spec.id, ())))
         for item in task.summed

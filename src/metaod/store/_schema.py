@@ -189,6 +189,8 @@ claims = sa.Table(
 
 def make_tables(connection: sa.Connection) -> None:
     metadata.create_all(connection)
+    if connection.dialect.name == "postgresql":
+        claims.create(connection)
     facts = {
         "application": _APPLICATION,
         "schema_version": str(SCHEMA_VERSION),

@@ -59,11 +59,15 @@ def shown_url(url: URL) -> str:
 
 def server_engine(url: URL) -> Engine:
     """Return the engine of a PostgreSQL server; what the address does not set has a default."""
-    defaults = {"fallback_application_name": "metaod", "keepalives_idle": "30"}
-    defaults |= {"keepalives_interval": "10", "keepalives_count": "3", "tcp_user_timeout": "60000"}
+    defaults = {"fallback_application_name": "metaod", "client_encoding": "utf8"}
+    # a server that does not answer for a minute is lost
+    defaults |= {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
+    defaults |= {"tcp_user_timeout": "60000"}
     if "PGCONNECT_TIMEOUT" not in os.environ:
         defaults["connect_timeout"] = "10"
     chosen = {name: value for name, value in defaults.items() if name not in url.query}
+    if url.drivername != _DRIVER:
+        chosen = {}
     try:
         return create_engine(url, pool_pre_ping=True, connect_args=chosen, hide_parameters=True)
     except ModuleNotFoundError as error:
@@ -75,6 +79,14 @@ def server_engine(url: URL) -> Engine:
         # psycopg without libpq
         needed_for = "a store on PostgreSQL"
         raise MissingExtra("libpq", extra="postgres", needed_for=needed_for) from error
+
+
+def check_encoding(connection: Connection, where: str) -> None:
+    """Refuse a database that cannot store every text."""
+    encoding = connection.scalar(select(func.current_setting("server_encoding")))
+    if encoding != "UTF8":
+        remedy = "create one with: createdb --encoding UTF8 --template template0 NAME"
+        raise UserError(f"the database has the encoding {encoding}", where=where, remedy=remedy)
 
 
 def lock_transaction(connection: Connection, timeout: float, *, shared: bool) -> None:

@@ -102,6 +102,8 @@ class Store:
                 # read again under the lock: another process may have done it meanwhile
                 version = schema.read_version(connection, str(self))
                 if version is None:
+                    if self.location.is_postgresql:
+                        server.check_encoding(connection, str(self))
                     schema.make_tables(connection)
                 elif version < schema.SCHEMA_VERSION:
                     schema.migrate(connection, version)

@@ -1,0 +1,168 @@
+"""Builders in processes of their own, on one store: killed, suspended, or started at once."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from multiprocessing import get_context
+
+import pytest
+from made_builds import content, make_folder, run
+
+from metaod.history import iter_folder
+from metaod.store import BuildOptions, Store, build, find_inconsistencies
+from metaod.store import _claims as claiming
+from metaod.store._tasks import run_task
+
+TINY = BuildOptions(detectors=("HBOS", "LODA"), trials=2, references=False, schemas=("paper",))
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+
+# every row that is written to the table of evaluations, however often
+_LOG = """
+    CREATE TABLE written (dataset integer, mode text, model integer, trial integer);
+    CREATE FUNCTION note() RETURNS trigger AS $$ BEGIN
+        INSERT INTO written VALUES (NEW.dataset, NEW.mode, NEW.model, NEW.trial); RETURN NEW;
+    END $$ LANGUAGE plpgsql;
+    CREATE TRIGGER note AFTER INSERT ON evaluations FOR EACH ROW EXECUTE FUNCTION note();
+"""
+
+
+def new_log(postgres):
+    url = postgres.new_url()
+    Store(url, create=True).close()
+    postgres.execute(_LOG, url=url)
+    return url
+
+
+def check_written_once(postgres, url):
+    query = "SELECT count(*), count(DISTINCT (dataset, mode, model, trial)) FROM written"
+    ((total, distinct),) = postgres.execute(query, url=url)
+    ((stored,),) = postgres.execute("SELECT count(*) FROM evaluations", url=url)
+    assert total == distinct == stored
+    with Store(url, read_only=True) as store:
+        assert find_inconsistencies(store) == []
+
+
+def build_in_child(url, folder, started, gate, lease):
+    """Build; with a gate, stop in the middle of the second task."""
+    count = 0
+
+    def stopping(task):
+        nonlocal count
+        count += 1
+        if gate is not None and count == 2:
+            started.set()
+            gate.wait()
+        time.sleep(0.05)
+        return run_task(task)
+
+    claiming.run_task = stopping
+    if lease is not None:
+        claiming.LEASE, claiming.RENEWAL = lease, lease / 4
+        claiming._has_ended = lambda owner: False  # as from another machine
+    with Store(url) as store:
+        build(store, iter_folder(folder), TINY)
+
+
+def start(url, folder, *, gate=None, lease=None):
+    context = get_context("fork")
+    started = context.Event()
+    child = context.Process(target=build_in_child, args=(url, folder, started, gate, lease))
+    child.start()
+    return child, started
+
+
+@needs_fork
+@pytest.mark.parametrize("lease", [None, pytest.param(1.0, marks=pytest.mark.cluster)])
+def test_the_work_of_a_killed_builder_is_taken_over(postgres, tmp_path, lease):
+    folder, url = make_folder(tmp_path / "data", count=5), new_log(postgres)
+    run(tmp_path / "serial.db", folder, TINY)
+    victim, started = start(url, folder, gate=get_context("fork").Event(), lease=lease)
+    assert started.wait(60)
+    other, _ = start(url, folder, lease=lease)
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.join()
+    other.join(120)
+    assert other.exitcode == 0
+    assert content(url) == content(tmp_path / "serial.db")
+    check_written_once(postgres, url)
+
+
+@needs_fork
+@pytest.mark.cluster
+def test_a_builder_that_was_suspended_writes_nothing_twice(postgres, tmp_path):
+    folder, url = make_folder(tmp_path / "data", count=4), new_log(postgres)
+    run(tmp_path / "serial.db", folder, TINY)
+    gate = get_context("fork").Event()
+    sleeper, started = start(url, folder, gate=gate, lease=1.0)
+    assert started.wait(60)
+    os.kill(sleeper.pid, signal.SIGSTOP)  # it renews no lease
+    other, _ = start(url, folder, lease=1.0)
+    other.join(120)
+    assert other.exitcode == 0
+    os.kill(sleeper.pid, signal.SIGCONT)
+    gate.set()
+    sleeper.join(120)
+    assert sleeper.exitcode == 0
+    assert content(url) == content(tmp_path / "serial.db")
+    check_written_once(postgres, url)
+
+
+@needs_fork
+@pytest.mark.cluster
+def test_four_builders_that_start_at_once(postgres, tmp_path):
+    folder, url = make_folder(tmp_path / "data", count=12), new_log(postgres)
+    run(tmp_path / "serial.db", folder, TINY)
+    children = [start(url, folder)[0] for _ in range(4)]
+    for child in children:
+        child.join(120)
+        assert child.exitcode == 0
+    assert content(url) == content(tmp_path / "serial.db")
+    check_written_once(postgres, url)
+
+
+BUILDER = textwrap.dedent("""
+    import sys
+    from metaod.cli.main import main
+    from metaod.store import _claims, _slices
+    _slices.SLICE_SECONDS, _claims.LEASE, _claims.RENEWAL = 1.0, 5.0, 1.0
+    _claims._has_ended = lambda owner: False
+    main(sys.argv[1:])
+""")
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_commands_on_slices_with_one_killed(postgres, tmp_path, jobs):
+    """Datasets in slices, with the Mega Ensemble summed over those of several builders."""
+    folder, url = make_folder(tmp_path / "data", count=3, rows=150), new_log(postgres)
+    options = BuildOptions(trials=1, schemas=("paper",))
+    run(tmp_path / "serial.db", folder, options)
+    command = [sys.executable, "-c", BUILDER, "build", "--store", url, "--data", str(folder),
+               "--trials", "1", "--schema", "paper", "--jobs", str(jobs)]  # fmt: skip
+    builders = [
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        for _ in range(3)
+    ]
+    victim, *others = builders
+    owned = f"SELECT count(*) FROM claims WHERE owner LIKE '{victim.pid}@%'"
+    while victim.poll() is None and not postgres.execute(owned, url=url)[0][0]:
+        time.sleep(0.05)
+    assert victim.poll() is None, victim.stdout.read()
+    os.killpg(victim.pid, signal.SIGKILL)
+    try:
+        said = [builder.communicate(timeout=300)[0].decode() for builder in others]
+    finally:
+        for builder in others:
+            builder.kill()
+    assert [builder.returncode for builder in others] == [0, 0], said
+    victim.communicate()
+    assert any("by other builders" in text for text in said)
+    assert content(url) == content(tmp_path / "serial.db")
+    check_written_once(postgres, url)
+    with Store(url) as store:
+        assert store.datasets_with_sums() == []
