@@ -308,6 +308,23 @@ def test_a_store_of_version_1_gets_tables_for_relatives(tmp_path):
         assert store.datasets_with_sums() == []
 
 
+def test_a_store_of_version_2_is_read_as_it_is(tmp_path):
+    path = tmp_path / "a.db"
+    with filled_store(path) as store:
+        expected = content(store)
+    set_version(path, "2")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE reference_sums")
+    before = listing(tmp_path)
+    with Store(path, read_only=True) as store:
+        assert content(store) == expected
+        assert summarise(store)["schema_version"] == 2
+    assert listing(tmp_path) == before
+    with Store(path) as store:
+        assert content(store) == expected
+        assert summarise(store)["schema_version"] == schema.SCHEMA_VERSION
+
+
 # full, read-only, locked
 
 

@@ -350,7 +350,8 @@ def _size(store: Store, connection: Connection) -> int | None:
         return store.location.path.stat().st_size
     if store.location.is_postgresql:
         names = map(func.to_regclass, tables.metadata.tables)
-        return sum(connection.execute(select(*map(func.pg_total_relation_size, names))).one())
+        sizes = connection.execute(select(*map(func.pg_total_relation_size, names))).one()
+        return sum(size or 0 for size in sizes)
     return None
 
 

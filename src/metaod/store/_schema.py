@@ -40,6 +40,9 @@ A step alters tables and rows through the connection it gets. All steps run in o
 which also writes the new version: an interrupted migration leaves the store as it was.
 """
 
+_ADDED: Final[dict[int, frozenset[str]]] = {2: frozenset({"reference_sums"})}
+"""The tables that an older version lacks and readers do not need."""
+
 metadata = sa.MetaData()
 
 
@@ -222,7 +225,7 @@ def check_version(version: int, where: str, *, read_only: bool) -> None:
     elif any(step not in MIGRATIONS for step in range(version, SCHEMA_VERSION)):
         what = f"which cannot be migrated to version {SCHEMA_VERSION} of this package"
         remedy = "export it with the version of metaod that made it, and import that"
-    elif read_only and version < SCHEMA_VERSION:
+    elif read_only and version < SCHEMA_VERSION and version not in _ADDED:
         what = f"older than version {SCHEMA_VERSION}, but it is opened for reading only"
         remedy = "open it once for writing, with: metaod db relatives --store"
     else:
@@ -238,13 +241,13 @@ def migrate(connection: sa.Connection, version: int) -> None:
     connection.execute(sa.update(meta).where(is_version).values(value=str(SCHEMA_VERSION)))
 
 
-def check_tables(connection: sa.Connection, where: str) -> None:
-    """Refuse a database that lacks a table or a column."""
+def check_tables(connection: sa.Connection, where: str, version: int) -> None:
+    """Refuse a database that lacks a table or a column of its version."""
     columns = sa.inspect(connection).get_multi_columns()
     found = {name: {item["name"] for item in items} for (_, name), items in columns.items()}
     for name, table in metadata.tables.items():
         lacking = set(table.columns.keys()) - found.get(name, set())
-        if lacking:
+        if lacking and name not in _ADDED.get(version, ()):
             raise not_a_store(where, f"its table {name!r} lacks {', '.join(sorted(lacking))}")
 
 

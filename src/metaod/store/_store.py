@@ -97,7 +97,7 @@ class Store:
                 raise schema.not_a_store(str(self), "it lacks the table 'meta'")
         else:
             schema.check_version(version, str(self), read_only=self.read_only)
-        if version != schema.SCHEMA_VERSION:
+        if version != schema.SCHEMA_VERSION and not self.read_only:
             with self.writing() as connection:
                 # read again under the lock: another process may have done it meanwhile
                 version = schema.read_version(connection, str(self))
@@ -107,8 +107,9 @@ class Store:
                     schema.make_tables(connection)
                 elif version < schema.SCHEMA_VERSION:
                     schema.migrate(connection, version)
+            version = schema.SCHEMA_VERSION
         with self.reading() as connection:
-            schema.check_tables(connection, str(self))
+            schema.check_tables(connection, str(self), version or schema.SCHEMA_VERSION)
 
     def close(self) -> None:
         """Close the database."""
