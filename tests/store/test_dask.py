@@ -49,7 +49,7 @@ def cluster(tmp_path_factory):
 def serial(tmp_path_factory):
     """A folder, and the store of its serial build without slices."""
     place = tmp_path_factory.mktemp("serial")
-    folder = make_tables(place / "data", ["first", "second", "third"])
+    folder = make_tables(place / "data", ["first", "second"])
     run(place / "serial.db", folder)
     return folder, content_of(place / "serial.db")
 

@@ -167,6 +167,7 @@ class _Run:
         self._too_large: list[_Job] = []
         self._done: SimpleQueue[Any] = SimpleQueue()
         self._is_exhausted = False
+        self._is_without_workers = False
         self._looked = -math.inf
         self._versions = _own_versions()
 
@@ -207,8 +208,9 @@ class _Run:
         if self._client.status != "running":
             raise self._connection_lost()
         found = self._client.scheduler_info(n_workers=-1)["workers"]
-        if not found and self._looked == -math.inf:
-            _log.warning("no worker has joined the scheduler at %s; waiting", self._address)
+        if not found and not self._is_without_workers:
+            _log.warning("the scheduler at %s has no worker; waiting for one", self._address)
+        self._is_without_workers = not found
         self._looked = time.monotonic()
         for address in [address for address in self._workers if address not in found]:
             yield from self._lose(self._workers.pop(address))
@@ -364,6 +366,8 @@ class _Run:
                 yield from self._died(job, MOST_DEATHS)
                 return
             except TimeoutError:
+                if job.future.status == "error":  # it is the function's own
+                    raise
                 # the worker ended before its result was fetched
                 yield from self._look_at_workers()
                 if job.future is None:
