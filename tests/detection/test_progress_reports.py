@@ -155,7 +155,7 @@ def test_the_time_left_follows_the_cost_laws_and_the_machine(steps):
         for spec, seconds in steps:
             tracker.fit(spec)
             now[0] += seconds
-        tracker.score()
+        tracker.scoring(20_000)
         tracker.finish("score")
     check_reports(reports)
     expected = sum(tracker._expected)

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metaod.history import average_precision
-from metaod.review import MarkedTable
+from metaod.review import MarkedTable, _left, _marked_table
 from metaod.review._marked_table import MOST_MARKS
 
 MARKS = {0: True, 1: True, 25: False, 30: False, 200: False}
@@ -132,3 +132,34 @@ def test_marks_cannot_be_changed_from_outside(marked):
     marked.mark(MARKS)
     with pytest.raises(TypeError):
         marked.marks[5] = True
+
+
+def test_of_a_large_table_some_rows_are_followed_and_all_are_scored(space, members, monkeypatch):
+    scores = members.mean(axis=1)
+    whole = MarkedTable(space, scores)
+    monkeypatch.setattr(_marked_table, "MOST_ASKED", 12)
+    monkeypatch.setattr(_marked_table, "_DRAWN", 10)
+    large = MarkedTable(space, scores)
+    order = np.argsort(-scores, kind="stable")
+    marks = {int(order[0]): True, int(order[-1]): False}
+    for table in (whole, large):
+        table.mark(marks)
+    np.testing.assert_allclose(large.scores, whole.scores, rtol=1e-5, atol=1e-5)
+    asked = np.isfinite(large.questions)
+    assert asked.sum() == 22
+    assert asked[order[:12]].all()
+    np.testing.assert_allclose(large.questions[asked], whole.questions[asked], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(large.doubts[asked], whole.doubts[asked], rtol=1e-4, atol=1e-4)
+    assert large._weights.sum() == pytest.approx(len(scores))
+    assert 0 <= large.left.low <= large.left.estimate <= large.left.high <= len(scores)
+    large.unmark(int(order[0]))
+    whole.unmark(int(order[0]))
+    np.testing.assert_allclose(large.scores, whole.scores, rtol=1e-5, atol=1e-5)
+
+
+def test_quantiles_of_scores_that_stand_for_several_rows():
+    values, weights = np.array([3.0, 1.0, 2.0]), np.array([1.0, 5.0, 2.0])
+    repeated = np.repeat(values, weights.astype(int))
+    places = [0.3, 0.7, 0.95]
+    expected = np.quantile(repeated, places, method="inverted_cdf")
+    np.testing.assert_array_equal(_left._quantiles(values, weights, places), expected)
