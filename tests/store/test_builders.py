@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from multiprocessing import get_context
 
@@ -12,7 +13,7 @@ import pytest
 from made_builds import content, make_folder, run
 
 from metaod.history import iter_folder
-from metaod.store import BuildOptions, Store, build, find_inconsistencies
+from metaod.store import BuildOptions, Store, build, find_inconsistencies, make_executor
 from metaod.store import _claims as claiming
 from metaod.store._tasks import run_task
 
@@ -119,6 +120,20 @@ def test_four_builders_that_start_at_once(postgres, tmp_path):
     for child in children:
         child.join(120)
         assert child.exitcode == 0
+    assert content(url) == content(tmp_path / "serial.db")
+    check_written_once(postgres, url)
+
+
+@pytest.mark.cluster
+def test_a_dask_cluster_beside_another_builder(postgres, tmp_path):
+    pytest.importorskip("distributed")
+    folder, url = make_folder(tmp_path / "data", count=8), new_log(postgres)
+    run(tmp_path / "serial.db", folder, TINY)
+    other = threading.Thread(target=run, args=(url, folder, TINY))
+    other.start()
+    report = run(url, folder, TINY, executor=make_executor(2, "dask"))
+    other.join()
+    assert len(report.plan.tasks) >= report.n_tasks
     assert content(url) == content(tmp_path / "serial.db")
     check_written_once(postgres, url)
 

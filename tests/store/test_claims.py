@@ -333,5 +333,5 @@ class Builders(RuleBasedStateMachine):
 
 TestBuilders = Builders.TestCase
 TestBuilders.settings = settings(
-    deadline=None, max_examples=6, stateful_step_count=12, phases=[Phase.generate]
+    deadline=None, max_examples=4, stateful_step_count=12, phases=[Phase.generate]
 )

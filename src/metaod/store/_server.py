@@ -167,7 +167,9 @@ def explain(error: DBAPIError, url: URL) -> UserError | None:
     if error.connection_invalidated or (is_about_server and state in {None, *_LOST}):
         remedies = (remedy for word, remedy in _REMEDIES if word in text)
         remedy = next(remedies, "check the host and the port, and that the server runs")
-        return Interrupted(f"the server cannot be reached: {text}", where=where, remedy=remedy)
+        _, refused, reason = text.partition("FATAL:")
+        what = "the server refuses the connection" if refused else "the server cannot be reached"
+        return Interrupted(f"{what}: {reason if refused else text}", where=where, remedy=remedy)
     if "NUL" in text:
         remedy = "remove it from the dataset's name or source"
         return UserError(
@@ -185,7 +187,7 @@ def explain(error: DBAPIError, url: URL) -> UserError | None:
 def _first_line(error: DBAPIError, url: URL) -> str:
     diagnosis = getattr(error.orig, "diag", None)
     text = getattr(diagnosis, "message_primary", None) or str(error.orig).strip()
-    line = text.partition("\n")[0]
+    line = text.partition("\n")[0].removeprefix("connection failed: ")
     # neither libpq nor the server shows a password; other drivers may
     secrets = [url.password, *(v for name, v in url.query.items() if "password" in name.lower())]
     for secret in filter(None, secrets):
