@@ -33,9 +33,13 @@ class Cluster:
         self.workers = []
         self.scheduler = None
         self.start_scheduler()
-        for _ in range(n_workers):
-            self.add_worker(**options)
-        self.wait_for(n_workers)
+        try:
+            for _ in range(n_workers):
+                self.add_worker(**options)
+            self.wait_for(n_workers)
+        except BaseException:
+            self.__exit__()
+            raise
 
     def _start(self, *arguments, cwd=None):
         log = (self.folder / "cluster.log").open("ab")
