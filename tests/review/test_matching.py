@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.errors import BadFile
-from metaod.review import Mark, RowContents, match_marks
+from metaod.review import Mark, RowContents, _contents, match_marks
 from metaod.tables import read_table
 
 TEXT = "order,price,plant\n" + "".join(
@@ -152,6 +152,15 @@ def test_the_same_rows_in_another_notation_or_format(tmp_path):
     assert RowContents.of(read_table(tmp_path / "t.parquet")).hashes == plain
     assert RowContents.of(read_table(frame)).hashes == plain
     assert RowContents.of(read_table(frame.assign(empty=np.nan))).hashes == plain
+
+
+def test_rows_are_read_in_blocks(tmp_path, monkeypatch):
+    frame = pd.DataFrame({"k": list("abcde"), "n": range(5)}, index=[0.5, 9.0, 1.0, 2.0, 7.0])
+    frame.reset_index(drop=True).to_parquet(tmp_path / "t.parquet")
+    whole = RowContents.of(read_table(frame), ["k"])
+    monkeypatch.setattr(_contents, "_BLOCK", 2)
+    for table in (frame, tmp_path / "t.parquet"):
+        assert RowContents.of(read_table(table), ["k"]) == whole
 
 
 def test_rows_that_differ_have_other_contents():

@@ -16,6 +16,7 @@ from metaod.tables import Table
 _EXACT_DIGITS = 15  # every number of that many digits is a double of its own
 _EXACT = 10**_EXACT_DIGITS
 _DIGEST_BYTES = 8
+_BLOCK = 50_000  # rows whose cells are text in memory at once
 _BEGIN_OF_NUMBER = frozenset("+-.0123456789")
 
 
@@ -43,24 +44,31 @@ class RowContents:
             table.original.check_unchanged()
             cells = table.original.read()
             decimal = table.original.raw.decimal if table.original.raw is not None else "."
-        columns = {
-            name: [cell_text(value, decimal) for value in values]
-            for name, values in _columns(cells)
-        }
-        for name in key or ():
-            if name not in columns:
-                raise BadColumn(name, "is not in the table", path=table.source)
-        names = sorted(columns)
-        rows = zip(*(columns[name] for name in names), strict=True)
-        hashes = tuple(_hash(names, row) for row in rows)
-        if not key:
-            return cls(hashes)
-        parts = zip(*(columns[name] for name in key), strict=True)
-        return cls(hashes, tuple(" / ".join(map(_printable, values)) for values in parts))
+        hashes: list[str] = []
+        keys: list[str] = []
+        for start in range(0, max(len(cells), 1), _BLOCK):
+            columns = {
+                name: [cell_text(value, decimal) for value in values]
+                for name, values in _columns(_block(cells, start))
+            }
+            for name in key or ():
+                if name not in columns:
+                    raise BadColumn(name, "is not in the table", path=table.source)
+            names = sorted(columns)
+            rows = zip(*(columns[name] for name in names), strict=True)
+            hashes += (_hash(names, row) for row in rows)
+            parts = zip(*(columns[name] for name in key or ()), strict=True)
+            keys += (" / ".join(map(_printable, values)) for values in parts)
+        return cls(tuple(hashes), tuple(keys) if key else None)
 
     def key(self, row: int) -> str:
         """Return the key of a row, counted from 0; empty if there are no keys."""
         return "" if self.keys is None else self.keys[row]
+
+
+def _block(cells: Any, start: int) -> Any:
+    is_arrow = hasattr(cells, "column_names")
+    return cells.slice(start, _BLOCK) if is_arrow else cells.iloc[start : start + _BLOCK]
 
 
 def _columns(cells: Any) -> list[tuple[str, list[Any]]]:
