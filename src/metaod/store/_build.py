@@ -176,7 +176,8 @@ def plan_build(
     keep = {model: wanted[model] for model in options.keep_scores}
     sliced = SlicedReferences(store, references, options.trials, options.mode)
     summed = sliced.stored()  # first: what is summed was written with what is evaluated
-    lacking_trials = missing(store, found, wanted, options.mode, retry=options.retry)
+    look = partial(missing, store, found, wanted, options.mode, retry=options.retry)
+    lacking_trials = store.repeat(look)
     lacking_schemas = _lacking_schemas(store, found, options.schemas)
     tasks: list[BuildTask] = []
     stale: list[tuple[str, str]] = []
@@ -279,8 +280,9 @@ def build(
             states.update(item.state for item in written)
             on_task(result)
         # another builder may have ended between the last slice and this
-        for fingerprint in store.datasets_with_sums():
-            states.update(item.state for item in references.finish(fingerprint))
+        for fingerprint in store.repeat(store.datasets_with_sums):
+            finished = store.repeat(partial(references.finish, fingerprint))
+            states.update(item.state for item in finished)
     return BuildReport(plan, states, time.perf_counter() - start, n_tasks)
 
 
@@ -306,7 +308,7 @@ def _record(
         if scored.spec.id in result.task.keep and scored.scores is not None:
             kept[scored.spec.id, scored.trial] = scored.scores.astype(np.float32)
 
-    finished = references.finish(fingerprint, keep)
+    finished = store.repeat(partial(references.finish, fingerprint, keep))
     if cache is not None and kept:
         keep_scores(cache.folder, fingerprint, kept)
     return [*result.evaluations, *finished]
