@@ -26,12 +26,12 @@ LINEAR_FROM = {"KDE": 20_000}
 most."""
 
 
-def fit_law(name: str, times: pd.DataFrame) -> dict[str, float | None]:
+def fit_law(name: str, times: pd.DataFrame, *, most_rows: float = 3.0) -> dict[str, float | None]:
     """Fit log seconds = offset + work * log(work) + log(start + n_rows**rows * n_columns**columns).
 
     Every detector looks at every row, so that ``rows`` is at least 1: what seems to grow more
     slowly is a start that does not depend on the table. The law is that of z-scored tables;
-    another scaling is an offset of the model's.
+    another scaling is an offset of the model's. ``most_rows`` is the largest power of the rows.
     """
     times = times[~times["model"].str.contains("scaling=")]
     n, d, w, t = (
@@ -39,7 +39,8 @@ def fit_law(name: str, times: pd.DataFrame) -> dict[str, float | None]:
         for column in ("n_rows", "n_columns", "work", "seconds")
     )
     varies = float(np.ptp(w) > 0)
-    curved = np.minimum(n, np.log(LINEAR_FROM.get(name, np.inf)))
+    linear_from = LINEAR_FROM.get(name) if most_rows > 1 else None
+    curved = np.minimum(n, np.log(linear_from or np.inf))
 
     def residuals(p: Matrix) -> Matrix:
         size = p[3] * curved + (n - curved) + p[4] * d
@@ -47,8 +48,8 @@ def fit_law(name: str, times: pd.DataFrame) -> dict[str, float | None]:
 
     fitted = least_squares(
         residuals,
-        x0=[-14, 0.3, 5, 1.2, 0.3],
-        bounds=([-40, 0, -5, 1, 0], [5, 3, 20, 3, 2]),
+        x0=[-14, 0.3, 5, min(1.2, most_rows), 0.3],
+        bounds=([-40, 0, -5, 1 - 1e-9, 0], [5, 3, 20, most_rows + 1e-9, 2]),
         loss="soft_l1",
     )
     offset, work, start, rows, columns = (float(value) for value in fitted.x)
@@ -58,7 +59,7 @@ def fit_law(name: str, times: pd.DataFrame) -> dict[str, float | None]:
         "start": float(np.exp(start)),
         "rows": rows,
         "columns": columns,
-        "linear_from": LINEAR_FROM.get(name),
+        "linear_from": linear_from,
     }
 
 

@@ -8,7 +8,8 @@ family's law and each model's offset; the shared scorers that filled the perform
 share work among models and take other times. The matrix's seconds tell what generated tables
 cannot: how much the time differs between real tables of one shape, and how often a problem is hard
 for OCSVM. Datasets of the final origins are left out.
-Times and memory are of one core; set OMP_NUM_THREADS=1.
+Above a limit of rows, MetaOD fits models to a sample and scores the other rows: the times of new
+rows have laws of their own. Times and memory are of one core; set OMP_NUM_THREADS=1.
 """
 
 import argparse
@@ -17,6 +18,8 @@ import json
 import multiprocessing
 import platform
 import warnings
+from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from time import process_time
@@ -27,7 +30,7 @@ import pandas as pd
 from cost_laws import Matrix, by_law, fit_law, fit_matrix, model_offsets
 from scipy.optimize import nnls
 
-from metaod.models import ModelSpec, family, model_space
+from metaod.models import REFERENCE_ROWS, ModelSpec, family, model_space
 
 COSTS = Path(__file__).parents[1] / "src/metaod/models/costs.json"
 
@@ -83,8 +86,16 @@ MODELS: dict[str, dict[str, tuple[Any, ...]]] = {
 MOST_WORK = {"ABOD": 3e6, "COF": 7e8, "OCSVM": 2e7}
 """Work beyond which a model is not measured: some seconds."""
 
+NEW_ROWS = ((8192, 3), (2048, 20), (8192, 20), (2048, 50))
+"""Numbers of new rows, and columns, whose scoring is measured; other scalings on the second."""
+NEW_HELD_OUT = ((4096, 8), (4096, 30))
+MOST_NEIGHBOURS = {"ABOD": 10, "COF": 10}
+"""Neighbours beyond which new rows are not measured, for a fit takes minutes."""
+SLOW_KERNELS = ("linear", "poly")
+"""Kernels of OCSVM with which new rows are not measured, for a fit may take minutes."""
 
-COLUMNS = ["family", "model", "work", "n_rows", "n_columns", "seconds", "held_out"]
+
+COLUMNS = ["kind", "family", "model", "work", "n_rows", "n_columns", "seconds", "held_out"]
 
 
 # tables and fits
@@ -143,36 +154,61 @@ def is_measured(spec: ModelSpec, n_rows: int, n_columns: int) -> bool:
     return spec.applies(n_rows, n_columns) and (spec.scaling == "zscore" or n_rows <= SMALL)
 
 
-def seconds_of(spec: ModelSpec, X: Matrix) -> float:
-    """Processor time of a fit on one core: the shortest of three where it is short.
+def seconds_of(call: Callable[[], object]) -> float:
+    """Processor time of a call on one core: the shortest of three where it is short.
 
     The processor's time, not the clock's, for others may share the machine.
     """
     times: list[float] = []
     while not times or (sum(times) < 0.1 and len(times) < 3):
         start = process_time()
-        spec.to_pyod(random_state=0).fit(X)
+        call()
         times.append(process_time() - start)
     return min(times)
 
 
-def measure(kept: pd.DataFrame) -> pd.DataFrame:
+def measure(kept: pd.DataFrame, save: Callable[[pd.DataFrame], None]) -> pd.DataFrame:
     """Seconds of every measured model on a table of every shape; those kept stay as they are."""
-    known = set(zip(kept["model"], kept["n_rows"], kept["n_columns"], strict=True))
-    rows = []
+    known = set(zip(kept["kind"], kept["model"], kept["n_rows"], kept["n_columns"], strict=True))
     for name in MODELS:
         # the first fit of a family imports and compiles
         grid_of(name)[0].to_pyod(random_state=0).fit(make_table(150, 4))
+        rows = []
         for seed, shapes in {0: SHAPES.get(name, LARGEST), **HELD_OUT}.items():
             for shape in shapes:
                 X = make_table(*shape, seed)
-                rows += [
-                    (name, spec.id, work_of(spec), *shape, seconds_of(spec, X), seed > 0)
-                    for spec in models_of(name)
-                    if is_measured(spec, *shape) and (spec.id, *shape) not in known
-                ]
+                for spec in models_of(name):
+                    if is_measured(spec, *shape) and ("fit", spec.id, *shape) not in known:
+                        seconds = seconds_of(partial(spec.to_pyod(random_state=0).fit, X))
+                        rows.append(
+                            ("fit", name, spec.id, work_of(spec), *shape, seconds, seed > 0)
+                        )
+        rows += measure_new_rows(name, known)
         print(name, len(rows), flush=True)
-    return pd.concat([kept, pd.DataFrame(rows, columns=COLUMNS)], ignore_index=True)
+        kept = pd.concat([kept, pd.DataFrame(rows, columns=COLUMNS)], ignore_index=True)
+        save(kept)
+    return kept
+
+
+def measure_new_rows(name: str, known: set[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Seconds that a family's models take to score new rows against a sample of a large table."""
+    rows = []
+    for shape in (*NEW_ROWS, *NEW_HELD_OUT):
+        n_new, n_columns = shape
+        X = make_table(REFERENCE_ROWS, n_columns)
+        new = make_table(n_new, n_columns, seed=3)
+        for spec in models_of(name):
+            is_used = spec.scaling == "zscore" or shape in (NEW_ROWS[1], *NEW_HELD_OUT)
+            is_quick = work_of(spec) <= MOST_NEIGHBOURS.get(name, np.inf)
+            is_quick &= dict(spec.params).get("kernel") not in SLOW_KERNELS
+            if not is_used or not is_quick or ("new", spec.id, *shape) in known:
+                continue
+            detector = spec.to_pyod(random_state=0).fit(X)
+            detector.decision_function(new[:10])  # compiles
+            seconds = seconds_of(partial(detector.decision_function, new))
+            is_held_out = shape in NEW_HELD_OUT
+            rows.append(("new", name, spec.id, work_of(spec), *shape, seconds, is_held_out))
+    return rows
 
 
 # memory
@@ -250,48 +286,55 @@ def main() -> None:
         kept = pd.read_csv(measured)
     # first, for what is left of other fits would be used again and not seen
     memory = {name: fit_memory(name) for name in MODELS}
-    times = measure(kept)
-    if measured is not None:
-        times.to_csv(measured, index=False)
+    times = measure(kept, lambda found: measured and found.to_csv(measured, index=False))
     families = {}
     for name in MODELS:
         mine = times[times["family"] == name]
-        fitting, fresh = mine[~mine["held_out"]], mine[mine["held_out"]]
-        law = fit_law(name, fitting)
-        offsets = model_offsets(name, law, fitting)
-        error = np.log(fresh["seconds"]) - by_law(law, fresh) - fresh["model"].map(offsets)
-        ratio = np.exp(-error)
-        print(f"{name}: {law} predicted/actual {ratio.median():.2f}", flush=True)
         families[name] = {
             "work": WORK[name],
             "work_default": default_work(name),
-            "median_offset": round(float(np.median(list(offsets.values()))), 3),
-            "seconds": {
-                key: None if value is None else float(f"{value:.4g}") for key, value in law.items()
-            },
             "bytes": memory[name],
-            "held_out": {
-                "n_fits": len(fresh),
-                "median_ratio": round(float(ratio.median()), 3),
-                "median_absolute_log_error": round(float(error.abs().median()), 3),
-                "largest_absolute_log_error": round(float(error.abs().max()), 3),
-            },
             "matrix": fit_matrix(name),
-            "offsets": offsets,
+            "scoring": law_of(name, mine[mine["kind"] == "new"], most_rows=1.0),
+            **law_of(name, mine[mine["kind"] == "fit"], most_rows=3.0),
         }
     document = {"how": HOW, "python": platform.python_version(), "families": families}
     arguments.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def law_of(name: str, times: pd.DataFrame, *, most_rows: float) -> dict[str, Any]:
+    """The law through a family's times, its models' offsets, and the error on other shapes."""
+    fitting, fresh = times[~times["held_out"]], times[times["held_out"]]
+    law = fit_law(name, fitting, most_rows=most_rows)
+    offsets = model_offsets(name, law, fitting)
+    error = np.log(fresh["seconds"]) - by_law(law, fresh) - fresh["model"].map(offsets)
+    ratio = np.exp(-error)
+    print(f"{name}: {law} predicted/actual {ratio.median():.2f}", flush=True)
+    return {
+        "median_offset": round(float(np.median(list(offsets.values()))), 3),
+        "seconds": {
+            key: None if value is None else float(f"{value:.4g}") for key, value in law.items()
+        },
+        "held_out": {
+            "n": len(fresh),
+            "median_ratio": round(float(ratio.median()), 3),
+            "median_absolute_log_error": round(float(error.abs().median()), 3),
+            "largest_absolute_log_error": round(float(error.abs().max()), 3),
+        },
+        "offsets": offsets,
+    }
 
 
 HOW = (
     "Made by tools/measure_costs.py. seconds = exp(offset + offsets[model] + work exponent "
     "* log(the hyperparameter 'work')) * (start + n_rows**rows * n_columns**columns), which grows "
     "with n_rows alone beyond 'linear_from' rows: one core, the detectors that a user gets, fitted "
-    "on generated tables. 'held_out' is on tables of other shapes; 'matrix' is a power law through "
-    "the shared scorers' seconds on real datasets and what it leaves on those of other origins: "
-    "the spread between real tables of one shape; none where the shipped matrix lacks the family. "
-    "OCSVM's offsets are of the mean, not the median: some problems are hard for LIBSVM. 'bytes' "
-    "is memory beyond the table, measured as peak resident memory."
+    "on generated tables. 'scoring' is the same for new rows against a sample of "
+    f"{REFERENCE_ROWS} rows. 'held_out' is on tables of other shapes; 'matrix' is a power law "
+    "through the shared scorers' seconds on real datasets and what it leaves on those of other "
+    "origins: the spread between real tables of one shape; none where the shipped matrix lacks the "
+    "family. OCSVM's offsets are of the mean, not the median: some problems are hard for LIBSVM. "
+    "'bytes' is memory beyond the table, measured as peak resident memory."
 )
 
 

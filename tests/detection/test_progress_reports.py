@@ -10,7 +10,7 @@ from made_selection import selecting
 import metaod
 from metaod.detection import MetaOD, apply_saved, compare, detect_table, load, with_why
 from metaod.detection import _estimator as estimator
-from metaod.models import ModelSpec, average_of
+from metaod.models import ModelSpec, average_of, expected_scoring
 from metaod.selection import Tracker, part_of, select
 from metaod.selection import _progress as module
 
@@ -168,12 +168,24 @@ def test_a_slower_machine_takes_longer(monkeypatch):
     now, reports = [0.0], []
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     tracker = Tracker(reports.append)
-    tracker.plan_fits([SPECS[0]] * 3, (50_000, 50))
+    tracker.plan_fits([SPECS[0]] * 3, (20_000, 50))
     for _ in range(3):
         tracker.fit(SPECS[0])
         now[0] += 2 * tracker._expected[0]
     one = tracker._expected[0]
     assert [report.seconds_left for report in reports] == pytest.approx([3 * one, 4 * one, 2 * one])
+
+
+def test_rows_that_are_scored_later_are_part_of_the_time_left():
+    reports = []
+    tracker = Tracker(reports.append)
+    tracker.plan_fits(SPECS[:2], (5_000, 20), n_new=10**6, n_threads=2)
+    tracker.fit(SPECS[0])
+    scoring = sum(expected_scoring(SPECS[:2], 10**6, 20)) / 2
+    assert reports[0].seconds_left == pytest.approx(sum(tracker._expected) + scoring)
+    tracker.scoring(10**6)(500_000)
+    assert reports[-2].fraction == pytest.approx(0.95 * (1 - scoring / reports[0].seconds_left))
+    assert reports[-1].fraction == pytest.approx((reports[-2].fraction + 0.95) / 2)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.floats(0, 0.5), st.floats(0.5, 1))

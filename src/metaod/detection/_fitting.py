@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 
 from metaod.detection._large_tables import (
     Places,
@@ -203,7 +204,8 @@ def fit_selection(
         if places is not None:
             scaled = (for_sample(member, len(places), len(X)) for member in members)
             members = list(dict.fromkeys(scaled))
-        tracker.plan_fits(members, reference.shape, len(X) - len(reference))
+        n_new, n_threads = len(X) - len(reference), effective_n_jobs(n_jobs)
+        tracker.plan_fits(members, reference.shape, n_new, n_threads)
         detectors = _fit_those_that_work(
             members, reference, fixed, random_state, n_jobs, notes, tracker, is_all=places is None
         )

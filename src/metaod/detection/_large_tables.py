@@ -13,13 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from metaod.models import Matrix, ModelSpec
-
-ALL_ROWS_UP_TO = 20_000
-"""Most rows that models learn from without a sample."""
-
-REFERENCE_ROWS = 5_000
-"""Rows of the sample of a larger table."""
+from metaod.models import ALL_ROWS_UP_TO, REFERENCE_ROWS, Matrix, ModelSpec
 
 LEAST_NEIGHBOURS = 10
 """Neighbours that a model keeps in a sample, if it has as many in the table."""

@@ -14,7 +14,16 @@ from metaod.models._averages import (
     title_of,
 )
 from metaod.models._compiled import Compilation, compilation, njit
-from metaod.models._costs import Cost, CostLaw, expected_costs, total_cost, why_too_costly
+from metaod.models._costs import (
+    ALL_ROWS_UP_TO,
+    REFERENCE_ROWS,
+    Cost,
+    CostLaw,
+    expected_costs,
+    expected_scoring,
+    total_cost,
+    why_too_costly,
+)
 from metaod.models._family import (
     Family,
     Settings,
@@ -45,17 +54,17 @@ if TYPE_CHECKING:
     from metaod.models._detector import AverageDetector, SpecDetector, UndefinedScores
 
 __all__ = [
-    "COMMITTEE", "DEFAULT_SCALING", "N_BINS", "N_COMPONENTS", "N_CUTS", "REPAIRABLE",
-    "REPRESENTATIVES", "SPACES", "AverageDetector", "Budget", "CellState", "Compilation", "Cost",
-    "CostLaw", "ECODRun", "Family", "HBOSRun", "IForestRun", "LODARun", "Matrix", "Mode",
-    "ModelSpec", "NeighbourRun", "NeighbourScores", "Neighbours", "PCARun", "ScoreScale", "Scored",
-    "Scores", "Settings", "SharedScorer", "SpecDetector", "UndefinedScores", "Value", "average_of",
-    "candidate_averages", "check_contamination", "check_n_jobs", "compilation", "expected_costs",
-    "family", "fit_scaling", "grow_trees", "is_average", "leading_components", "leaf_numbers",
-    "lof_scores", "member_ids", "members_of", "model_space", "njit", "register_family",
-    "registered_families", "run_ecod", "run_hbos", "run_iforest", "run_knn", "run_loda", "run_lof",
-    "run_neighbours", "run_pca", "score_models", "specs_of", "title_of", "total_cost",
-    "unregister_family", "why_too_costly",
+    "ALL_ROWS_UP_TO", "COMMITTEE", "DEFAULT_SCALING", "N_BINS", "N_COMPONENTS", "N_CUTS",
+    "REFERENCE_ROWS", "REPAIRABLE", "REPRESENTATIVES", "SPACES", "AverageDetector", "Budget",
+    "CellState", "Compilation", "Cost", "CostLaw", "ECODRun", "Family", "HBOSRun", "IForestRun",
+    "LODARun", "Matrix", "Mode", "ModelSpec", "NeighbourRun", "NeighbourScores", "Neighbours",
+    "PCARun", "ScoreScale", "Scored", "Scores", "Settings", "SharedScorer", "SpecDetector",
+    "UndefinedScores", "Value", "average_of", "candidate_averages", "check_contamination",
+    "check_n_jobs", "compilation", "expected_costs", "expected_scoring", "family", "fit_scaling",
+    "grow_trees", "is_average", "leading_components", "leaf_numbers", "lof_scores", "member_ids",
+    "members_of", "model_space", "njit", "register_family", "registered_families", "run_ecod",
+    "run_hbos", "run_iforest", "run_knn", "run_loda", "run_lof", "run_neighbours", "run_pca",
+    "score_models", "specs_of", "title_of", "total_cost", "unregister_family", "why_too_costly",
 ]  # fmt: skip
 
 

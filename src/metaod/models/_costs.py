@@ -1,6 +1,6 @@
-"""Expected time and memory of fitting a model with the detector that a user gets.
+"""Expected time and memory of fitting a model to a table and scoring its rows, as ``MetaOD`` does.
 
-``costs.json``, written by ``tools/measure_costs.py``, has a measured law for each built-in family
+``costs.json``, written by ``tools/measure_costs.py``, has measured laws for each built-in family
 that does not declare its own.
 """
 
@@ -15,6 +15,12 @@ from typing import Any, NamedTuple, Self
 from metaod.errors import BadParameter
 from metaod.models._family import registered_families
 from metaod.models._spec import ModelSpec
+
+ALL_ROWS_UP_TO = 20_000
+"""Most rows of a table from which all rows are learned."""
+
+REFERENCE_ROWS = 5_000
+"""Rows of the sample that models learn from in a larger table, before they score all of it."""
 
 
 class Cost(NamedTuple):
@@ -63,6 +69,9 @@ class CostLaw:
         Bytes of memory for each value, row, row times work, and pair of rows of the table.
     pairs_at_most : float or None
         Limit of the memory for pairs.
+    scoring : CostLaw or None
+        Time to score new rows against ``REFERENCE_ROWS`` rows. If there is none, a new row takes
+        as long as a row of a fit to so many.
     """
 
     offset: float
@@ -80,19 +89,22 @@ class CostLaw:
     per_row_and_work: float = 0.0
     per_pair: float = 0.0
     pairs_at_most: float | None = None
+    scoring: "CostLaw | None" = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Read a law as ``costs.json`` holds it."""
         seconds = dict(data["seconds"])
+        shared = {"work": data["work"], "work_default": data["work_default"]}
+        scoring = data.get("scoring")
         return cls(
+            **shared,
             work_exponent=seconds.pop("work"),
-            work=data["work"],
-            work_default=data["work_default"],
             offsets=data["offsets"],
             median_offset=data["median_offset"],
             **seconds,
-            **data["bytes"],
+            **data.get("bytes", {}),
+            scoring=None if scoring is None else cls.from_json({**scoring, **shared}),
         )
 
     def size(self, n_rows: int, n_columns: int) -> float:
@@ -101,7 +113,7 @@ class CostLaw:
         return float(self.start + curved**self.rows * (n_rows / curved) * n_columns**self.columns)
 
     def cost(self, spec: ModelSpec, n_rows: int, n_columns: int, size: float) -> Cost:
-        """Return the cost of one model; ``size`` is :meth:`size`'s result for the table."""
+        """Return the cost of a fit to all rows; ``size`` is :meth:`size`'s result for the table."""
         value = dict(spec.params).get(self.work) if self.work else None
         # PyOD's HBOS also takes a string, "auto"
         work = float(value) if isinstance(value, int | float) and value > 0 else self.work_default
@@ -144,10 +156,11 @@ def total_cost(costs: Iterable[Cost]) -> Cost:
 
 
 def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> list[Cost]:
-    """Return the expected cost of fitting each model on a prepared table of that shape.
+    """Return the expected cost of fitting each model to a prepared table and scoring its rows.
 
-    A model outside the spaces follows its family's law with the family's median offset; its cost is
-    unknown if the family has no law. An average costs as much as its members together.
+    Above ``ALL_ROWS_UP_TO`` rows a model is fitted to ``REFERENCE_ROWS`` of them and scores the
+    others. A model outside the spaces follows its family's law with the family's median offset; its
+    cost is unknown if the family has no law. An average costs as much as its members together.
 
     Examples
     --------
@@ -156,21 +169,61 @@ def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> l
     >>> large.seconds > 10 * small.seconds
     True
     """
-    for name, count in (("n_rows", n_rows), ("n_columns", n_columns)):
-        if not count >= 1:
-            raise BadParameter("expected_costs", name, "a number of at least 1", count)
+    _check_shape(n_rows, n_columns)
+    n_learned = n_rows if n_rows <= ALL_ROWS_UP_TO else REFERENCE_ROWS
 
     @cache
     def law_and_size(detector: str) -> tuple[CostLaw | None, float]:
         law = _law_of(detector)
-        return law, math.nan if law is None else law.size(n_rows, n_columns)
+        return law, math.nan if law is None else law.size(n_learned, n_columns)
 
     @cache  # averages have members in common
     def of_model(spec: ModelSpec) -> Cost:
         law, size = law_and_size(spec.detector)
-        return UNKNOWN if law is None else law.cost(spec, n_rows, n_columns, size)
+        if law is None:
+            return UNKNOWN
+        fit = law.cost(spec, n_learned, n_columns, size)
+        n_new = n_rows - n_learned
+        # in blocks: what stays is a score of every row
+        return Cost(fit.seconds + _scoring_seconds(spec, n_new, n_columns), fit.n_bytes + 8 * n_new)
 
     return [total_cost(map(of_model, spec.members)) for spec in specs]
+
+
+def expected_scoring(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> list[float]:
+    """Return the seconds that each model is expected to take to score new rows.
+
+    The models are fitted to ``REFERENCE_ROWS`` rows. NaN if the cost is unknown.
+
+    Examples
+    --------
+    >>> [one, ten] = (expected_scoring([ModelSpec("KNN")], n, 20)[0] for n in (10**5, 10**6))
+    >>> round(ten / one)
+    10
+    """
+    _check_shape(n_rows, n_columns)
+    return [
+        sum(_scoring_seconds(member, n_rows, n_columns) for member in spec.members)
+        for spec in specs
+    ]
+
+
+def _scoring_seconds(spec: ModelSpec, n_rows: int, n_columns: int) -> float:
+    law = _law_of(spec.detector)
+    if law is None:
+        return math.nan
+    if n_rows == 0:
+        return 0.0
+    if law.scoring is None:
+        size = law.size(REFERENCE_ROWS, n_columns)
+        return n_rows / REFERENCE_ROWS * law.cost(spec, REFERENCE_ROWS, n_columns, size).seconds
+    return law.scoring.cost(spec, n_rows, n_columns, law.scoring.size(n_rows, n_columns)).seconds
+
+
+def _check_shape(n_rows: int, n_columns: int) -> None:
+    for name, count in (("n_rows", n_rows), ("n_columns", n_columns)):
+        if not count >= 1:
+            raise BadParameter("expected_costs", name, "a number of at least 1", count)
 
 
 def why_too_costly(

@@ -2,16 +2,15 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from metaod.models import ModelSpec, compilation, expected_costs
+from metaod.models import ModelSpec, compilation, expected_costs, expected_scoring
 
 STAGES = ("read", "prepare", "measure", "pick", "fit", "score", "explain", "write")
 """Stages of work: ``measure`` extracts meta-features, and not every pick needs them."""
 
 _FIT_SHARE = 0.95  # of the work, once the pick is known; the rest is scoring
-_FIT_OF_A_ROW = 8.0  # time of learning from a row over that of scoring a new one
 _LEAST_TIMED = 0.5  # expected seconds of a model from which its time tells the machine's speed
 _MOST_FACTOR = 4.0  # by which a machine is taken to be slower or faster than the cost laws say
 
@@ -60,8 +59,8 @@ class Tracker:
     def __init__(self, on_progress: OnProgress | None) -> None:
         self._on_progress = on_progress
         self._fraction: float | None = None
-        self._expected: list[float] = []  # seconds, of the models in turn
-        self._fit_share = _FIT_SHARE
+        self._expected: list[float] = []  # seconds, of fitting the models in turn
+        self._scoring = 0.0  # expected seconds of scoring other rows
         self._n_begun = 0
         self._begun_at = 0.0
         self._timed = [0.0, 0.0]  # seconds that were expected, and seconds that it took
@@ -84,17 +83,18 @@ class Tracker:
         self._on_progress(report)
 
     def plan_fits(
-        self, models: Iterable[ModelSpec], shape: tuple[int, int], n_new: int = 0
+        self,
+        models: Sequence[ModelSpec],
+        shape: tuple[int, int],
+        n_new: int = 0,
+        n_threads: int = 1,
     ) -> None:
         """Announce models that will be fitted to that shape, and then score so many other rows."""
         if self._on_progress is None:
             return
-        learning = _FIT_OF_A_ROW * shape[0]
-        self._fit_share = min(_FIT_SHARE, learning / (learning + n_new))
-        costs = [cost.seconds for cost in expected_costs(models, *shape)]
-        known = [seconds for seconds in costs if not math.isnan(seconds)]
-        usual = sum(known) / len(known) if known else 1.0  # a family of the user may have no law
-        self._expected += [usual if math.isnan(seconds) else seconds for seconds in costs]
+        self._expected += _known([cost.seconds for cost in expected_costs(models, *shape)])
+        if n_new:
+            self._scoring = sum(_known(expected_scoring(models, n_new, shape[1]))) / n_threads
 
     def fit(self, model: ModelSpec) -> None:
         """Report that the next of the announced models is fitted."""
@@ -103,13 +103,12 @@ class Tracker:
         self._note_time()
         self._n_begun += 1
         done = sum(self._expected[: self._n_begun - 1])
-        left = sum(self._expected) - done
+        left = sum(self._expected) - done + self._scoring
         expected, taken = self._timed
         if expected:
             left *= min(max(taken / expected, 1 / _MOST_FACTOR), _MOST_FACTOR)
-        left += sum(self._expected) * (_FIT_SHARE / self._fit_share - 1.0)
         detail = f"{self._n_begun} of {len(self._expected)}, {model.detector}"
-        share = self._fit_share / sum(self._expected)
+        share = _FIT_SHARE / (sum(self._expected) + self._scoring)
         self.stage(
             "fit",
             detail,
@@ -120,7 +119,8 @@ class Tracker:
 
     def scoring(self, n_rows: int) -> Callable[[int], None]:
         """Report that rows are scored; return what receives how many of them are done."""
-        start = self._fit_share if self._expected else 0.0
+        fitting = sum(self._expected)
+        start = _FIT_SHARE * fitting / (fitting + self._scoring) if fitting else 0.0
         since = time.monotonic()
         self.stage("score", fraction=start)
 
@@ -143,6 +143,13 @@ class Tracker:
             self._timed[0] += self._expected[self._n_begun - 1]
             self._timed[1] += now - self._begun_at
         self._begun_at = now
+
+
+def _known(seconds: Sequence[float]) -> list[float]:
+    """Replace unknown times by the mean of the others: a family of the user may have no law."""
+    known = [value for value in seconds if not math.isnan(value)]
+    usual = sum(known) / len(known) if known else 1.0
+    return [usual if math.isnan(value) else value for value in seconds]
 
 
 def part_of(on_progress: OnProgress | None, start: float, stop: float) -> OnProgress | None:

@@ -165,3 +165,11 @@ def test_over_budget_is_skipped_and_said():
     assert results[small, 1].state == CellState.OK
     assert results[large, 1].state == CellState.OVER_BUDGET
     assert "limit is 60 s" in results[large, 1].reason
+
+
+def test_trees_of_one_column_score_new_rows_as_pyod_does():
+    X = np.random.default_rng(0).normal(size=(2_100, 5))
+    spec = ModelSpec("IForest", {"n_estimators": 10, "max_features": 0.1})
+    detector = spec.to_pyod(random_state=0).fit(X)
+    own = detector.detector_.decision_function(detector.scaling_.transform(X[:50]))
+    np.testing.assert_allclose(detector.decision_function(X[:50]), own, rtol=1e-12)

@@ -170,7 +170,8 @@ class _NewRows:
         for t, (tree, columns) in enumerate(both):
             nodes = tree.tree_
             lengths = nodes.compute_node_depths() + lengths_of[nodes.n_node_samples] - 1.0
-            places = np.where(nodes.feature >= 0, columns[nodes.feature], 0).astype(np.uint32)
+            # a leaf has a negative feature; its column does not matter
+            places = columns[np.maximum(nodes.feature, 0)].astype(np.uint32)
             children = nodes.children_left, nodes.children_right
             complete_tree(
                 *children, places, nodes.threshold, lengths, depth, tuple(part[t] for part in trees)
