@@ -118,10 +118,12 @@ def run_step(name: str, folder: Path, n_rows: int, jobs: int) -> None:
 
 
 def expected_seconds(model: Any) -> float:
-    from metaod.models import expected_costs
+    from metaod.models import expected_costs, learned_rows
 
     selection = model.selection_
-    return expected_costs([selection.best], *selection.prepared.X.shape)[0].seconds
+    shape = selection.prepared.X.shape
+    [cost] = expected_costs([selection.best], *shape, n_learned=learned_rows(shape[0]))
+    return cost.seconds
 
 
 def measured(name: str, folder: Path, n_rows: int, jobs: int) -> dict[str, float]:

@@ -185,8 +185,9 @@ def measure(kept: pd.DataFrame, save: Callable[[pd.DataFrame], None]) -> pd.Data
                         )
         rows += measure_new_rows(name, known)
         print(name, len(rows), flush=True)
-        kept = pd.concat([kept, pd.DataFrame(rows, columns=COLUMNS)], ignore_index=True)
-        save(kept)
+        if rows:
+            kept = pd.concat([kept, pd.DataFrame(rows, columns=COLUMNS)], ignore_index=True)
+            save(kept)
     return kept
 
 
@@ -287,6 +288,7 @@ def main() -> None:
     # first, for what is left of other fits would be used again and not seen
     memory = {name: fit_memory(name) for name in MODELS}
     times = measure(kept, lambda found: measured and found.to_csv(measured, index=False))
+    times = times.infer_objects()
     families = {}
     for name in MODELS:
         mine = times[times["family"] == name]
@@ -307,11 +309,13 @@ def law_of(name: str, times: pd.DataFrame, *, most_rows: float) -> dict[str, Any
     fitting, fresh = times[~times["held_out"]], times[times["held_out"]]
     law = fit_law(name, fitting, most_rows=most_rows)
     offsets = model_offsets(name, law, fitting)
-    error = np.log(fresh["seconds"]) - by_law(law, fresh) - fresh["model"].map(offsets)
+    usual = float(np.median(list(offsets.values())))
+    added = fresh["model"].map(offsets).fillna(usual)
+    error = np.log(fresh["seconds"]) - by_law(law, fresh) - added
     ratio = np.exp(-error)
     print(f"{name}: {law} predicted/actual {ratio.median():.2f}", flush=True)
     return {
-        "median_offset": round(float(np.median(list(offsets.values()))), 3),
+        "median_offset": round(usual, 3),
         "seconds": {
             key: None if value is None else float(f"{value:.4g}") for key, value in law.items()
         },

@@ -21,6 +21,7 @@ from metaod.models._costs import (
     CostLaw,
     expected_costs,
     expected_scoring,
+    learned_rows,
     total_cost,
     why_too_costly,
 )
@@ -61,10 +62,11 @@ __all__ = [
     "PCARun", "ScoreScale", "Scored", "Scores", "Settings", "SharedScorer", "SpecDetector",
     "UndefinedScores", "Value", "average_of", "candidate_averages", "check_contamination",
     "check_n_jobs", "compilation", "expected_costs", "expected_scoring", "family", "fit_scaling",
-    "grow_trees", "is_average", "leading_components", "leaf_numbers", "lof_scores", "member_ids",
-    "members_of", "model_space", "njit", "register_family", "registered_families", "run_ecod",
-    "run_hbos", "run_iforest", "run_knn", "run_loda", "run_lof", "run_neighbours", "run_pca",
-    "score_models", "specs_of", "title_of", "total_cost", "unregister_family", "why_too_costly",
+    "grow_trees", "is_average", "leading_components", "leaf_numbers", "learned_rows", "lof_scores",
+    "member_ids", "members_of", "model_space", "njit", "register_family", "registered_families",
+    "run_ecod", "run_hbos", "run_iforest", "run_knn", "run_loda", "run_lof", "run_neighbours",
+    "run_pca", "score_models", "specs_of", "title_of", "total_cost", "unregister_family",
+    "why_too_costly",
 ]  # fmt: skip
 
 

@@ -23,6 +23,17 @@ REFERENCE_ROWS = 5_000
 """Rows of the sample that models learn from in a larger table, before they score all of it."""
 
 
+def learned_rows(n_rows: int) -> int:
+    """Return from how many rows of a table models learn.
+
+    Examples
+    --------
+    >>> learned_rows(20_000), learned_rows(1_000_000)
+    (20000, 5000)
+    """
+    return n_rows if n_rows <= ALL_ROWS_UP_TO else REFERENCE_ROWS
+
+
 class Cost(NamedTuple):
     """Expected cost of a fit on one core of a machine like the one measured.
 
@@ -155,12 +166,14 @@ def total_cost(costs: Iterable[Cost]) -> Cost:
     return Cost(sum(cost.seconds for cost in known), max(cost.n_bytes for cost in known))
 
 
-def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> list[Cost]:
+def expected_costs(
+    specs: Iterable[ModelSpec], n_rows: int, n_columns: int, n_learned: int | None = None
+) -> list[Cost]:
     """Return the expected cost of fitting each model to a prepared table and scoring its rows.
 
-    Above ``ALL_ROWS_UP_TO`` rows a model is fitted to ``REFERENCE_ROWS`` of them and scores the
-    others. A model outside the spaces follows its family's law with the family's median offset; its
-    cost is unknown if the family has no law. An average costs as much as its members together.
+    A model is fitted to ``n_learned`` of the rows, or to all, and scores the others as new rows. A
+    model outside the spaces follows its family's law with the family's median offset; its cost is
+    unknown if the family has no law. An average costs as much as its members together.
 
     Examples
     --------
@@ -170,20 +183,20 @@ def expected_costs(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> l
     True
     """
     _check_shape(n_rows, n_columns)
-    n_learned = n_rows if n_rows <= ALL_ROWS_UP_TO else REFERENCE_ROWS
+    n_fitted = n_rows if n_learned is None else n_learned
 
     @cache
     def law_and_size(detector: str) -> tuple[CostLaw | None, float]:
         law = _law_of(detector)
-        return law, math.nan if law is None else law.size(n_learned, n_columns)
+        return law, math.nan if law is None else law.size(n_fitted, n_columns)
 
     @cache  # averages have members in common
     def of_model(spec: ModelSpec) -> Cost:
         law, size = law_and_size(spec.detector)
         if law is None:
             return UNKNOWN
-        fit = law.cost(spec, n_learned, n_columns, size)
-        n_new = n_rows - n_learned
+        fit = law.cost(spec, n_fitted, n_columns, size)
+        n_new = n_rows - n_fitted
         # in blocks: what stays is a score of every row
         return Cost(fit.seconds + _scoring_seconds(spec, n_new, n_columns), fit.n_bytes + 8 * n_new)
 

@@ -15,6 +15,7 @@ from metaod.models import (
     ModelSpec,
     expected_costs,
     is_average,
+    learned_rows,
     members_of,
     model_space,
     registered_families,
@@ -89,7 +90,8 @@ class Candidates:
         costs: dict[ModelSpec, Cost] = {}
         passed_over: dict[ModelSpec, str] = {}
         too_costly: dict[ModelSpec, Cost] = {}
-        for spec, cost in zip(models, expected_costs(models, *shape), strict=True):
+        expected = expected_costs(models, *shape, n_learned=learned_rows(shape[0]))
+        for spec, cost in zip(models, expected, strict=True):
             reason = spec.why_not(*shape)
             if constraints.pick == "single" and is_average(spec):
                 reason = _NOT_SINGLE
