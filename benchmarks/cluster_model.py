@@ -7,9 +7,10 @@ Measured in this run, by the processor's clock: what a task takes, by rows and c
 through builds of generated tables, checked on tables of other shapes), and what the one writer
 takes to record a task, with the bytes that it adds. The overhead that Dask has for each task is
 given by `--overhead`, from benchmarks/build_scale.py. The model: shapes are those of the shipped
-datasets, drawn with replacement; time grows with the number of models; tasks are cut into slices as a build
-cuts them; each free core takes the next slice, the largest first; results are recorded one after
-another. It is checked against a whole serial build, and against one on two processes by the clock.
+datasets, drawn with replacement; time grows with the number of models; tasks are cut into slices as
+a build cuts them; each free core takes the next slice, the largest first; results are recorded one
+after another. It is checked against a whole serial build, and against one on two processes by the
+clock.
 """
 
 import argparse

@@ -146,7 +146,9 @@ def test_the_error_gives_reasons_if_no_model_is_left(shape, constraints, words):
 
 
 def test_a_family_of_unknown_cost_is_never_too_costly(monkeypatch):
-    monkeypatch.setattr(candidates, "expected_costs", lambda specs, *_: [UNKNOWN] * len(specs))
+    monkeypatch.setattr(
+        candidates, "expected_costs", lambda specs, *_, **__: [UNKNOWN] * len(specs)
+    )
     names, _ = kept(max_seconds=1e-9)
     assert names == set(MODELS)
 
