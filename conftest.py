@@ -3,11 +3,13 @@
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # every run draws the same examples; with HYPOTHESIS_PROFILE=search it draws others
-settings.register_profile("repeatable", derandomize=True)
-settings.register_profile("search")
+# nothing depends on how fast the machine is
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("repeatable", derandomize=True, **PATIENT)
+settings.register_profile("search", **PATIENT)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 

@@ -11,7 +11,14 @@ from made_selecting import averages_artifact, table
 from metaod.detection import MetaOD, load
 from metaod.errors import BadParameter, UserError
 from metaod.history import shipped_matrix, shipped_training_data
-from metaod.models import COMMITTEE, average_of, expected_costs, members_of, total_cost
+from metaod.models import (
+    COMMITTEE,
+    average_of,
+    expected_costs,
+    learned_rows,
+    members_of,
+    total_cost,
+)
 from metaod.selection import select
 from metaod.selection._candidates import Constraints
 from metaod.selection._committee import COMMITTEE_ID, CommitteePick
@@ -109,7 +116,7 @@ def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
     assert {*members, *found.left_out} == set(COMMITTEE)
     assert not {*members} & {*found.left_out}
     assert all(member.why_not(*shape) is None for member in members)
-    cost = total_cost(expected_costs(members, *shape))
+    cost = total_cost(expected_costs(members, *shape, n_learned=learned_rows(n_rows)))
     assert found.cost.seconds == pytest.approx(cost.seconds)
     if limit is not None:
         assert cost.seconds <= limit
