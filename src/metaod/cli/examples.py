@@ -46,7 +46,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "metaod detect jan.csv --marks jan.marks.csv -o scored.csv --save pick.mod",
         "metaod detect feb.csv --apply pick.mod -o feb.parquet",
         "metaod detect jan.csv feb.csv -o scored/",
-        "metaod detect big.parquet --stream -o scored.parquet",
+        "metaod detect big.parquet --stream --jobs 2 -o scored.parquet",
         "cat table.tsv | metaod detect - -o - | head",
         *_PICKING,
         *_COLUMNS,
