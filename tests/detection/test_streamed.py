@@ -5,6 +5,7 @@ import gzip
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -259,6 +260,36 @@ def test_what_cannot_be_written(files, tmp_path):
     with pytest.raises(BadParameter, match="output"):
         detect_file(files / "t.csv", tmp_path / "s.json")
     assert [path.name for path in tmp_path.iterdir()] == ["t.npy"]
+
+
+def test_the_input_is_not_overwritten(files, tmp_path):
+    (tmp_path / "link.csv").symlink_to(files / "t.csv")
+    before = (files / "t.csv").read_bytes()
+    for output in (files / "t.csv", tmp_path / "link.csv"):
+        with pytest.raises(UserError, match="is the input itself; write to another file"):
+            detect_file(files / "t.csv", output)
+    assert (files / "t.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("source", "targets"), [("csv", ["csv", "tsv"]), ("parquet", ["csv", "parquet"])]
+)
+@pytest.mark.parametrize("why", [False, True])
+def test_no_flagged_row_is_a_header_alone(files, tmp_path, source, targets, why):
+    found = replace(streamed(files / f"t.{source}", sample_rows=60), threshold=np.inf)
+    assert not found.flags.any()
+    choice = Choice(flagged_only=True, why=why)
+    names = [*mixed(3).columns, "score", "rank", "flag", *(["why"] if why else [])]
+    for target in targets:
+        path = tmp_path / f"s.{target}"
+        write_streamed(found, path, choice)
+        if target == "parquet":
+            written = pd.read_parquet(path)
+        else:
+            written = pd.read_csv(path, sep="\t" if target == "tsv" else None, engine="python")
+        assert list(written.columns) == names
+        assert len(written) == 0
+    assert metaod.detection.document(found)["flagged"] == []
 
 
 def test_a_file_that_changes_between_the_passes_is_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 
 import numpy as np
 import pandas as pd
@@ -257,7 +258,75 @@ def test_the_same_rows_are_drawn_from_text_and_parquet(tmp_path):
     assert not text.covers_all
 
 
+def test_bytes_that_are_no_text_are_refused_wherever_they_stand(tmp_path):
+    texts = pa.array([b"plain"] * 400 + [b"\xff\xfe"] + [b"plain"] * 99).view(pa.string())
+    table = pa.table({"a": np.arange(500.0), "t": texts})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=2)
+    with pytest.raises(BadFile, match="Invalid UTF8"):
+        opened(tmp_path / "t.parquet")
+    stream = opened(tmp_path / "t.parquet", 100, size=20)
+    assert 400 not in stream.rows
+    with pytest.raises(BadFile, match="Invalid UTF8"):
+        list(stream.chunks())
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_no_rows_have_the_columns_of_the_file(tmp_path, kind):
+    frame = pd.DataFrame({"a": np.arange(50) * 1.5, "b": ["x", "y"] * 25})
+    getattr(frame, f"to_{kind}")(tmp_path / f"t.{kind}", index=False)
+    stream = opened(tmp_path / f"t.{kind}", size=20)
+    none = np.empty(0, dtype=np.int64)
+    [(first, cells)] = stream.cells(none)
+    assert (first, cells.num_rows, cells.column_names) == (0, 0, ["a", "b"])
+    assert stream.take(none).frame.shape == (0, 2)
+
+
 # which files
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_rows_of_a_file_that_changed_are_not_read(tmp_path, kind):
+    frame = pd.DataFrame({"a": np.arange(50) * 1.5, "b": np.arange(50) % 7})
+    path = tmp_path / f"t.{kind}"
+    getattr(frame, f"to_{kind}")(path, index=False)
+    stream = opened(path, size=20)
+    chunks = stream.chunks()
+    next(chunks)
+    getattr(frame[::-1], f"to_{kind}")(path, index=False)
+    os.utime(path, ns=(0, 0))
+    reads = [
+        lambda: stream.take(np.array([3])),
+        lambda: stream.sample.original.read_numbers(np.array([3])),
+        lambda: list(chunks),
+    ]
+    for read in reads:
+        with pytest.raises(BadFile, match="was changed while its rows were scored"):
+            read()
+
+
+@pytest.mark.parametrize("damage", ["cut", "cut early", "sum"])
+def test_a_damaged_gzip_file_is_refused(tmp_path, damage):
+    path = tmp_path / "t.csv.gz"
+    rng = np.random.default_rng(0)
+    packed = gzip.compress(pd.DataFrame(rng.normal(size=(300, 3))).to_csv(index=False).encode())
+    packed = {
+        "cut": packed[:-100],
+        "cut early": packed[:40],
+        "sum": packed[:-8] + b"\0\0\0\0" + packed[-4:],
+    }[damage]
+    path.write_bytes(packed)
+    assert not is_large(path)
+    with pytest.raises(BadFile):
+        read_table(path)
+    with pytest.raises(BadFile, match="cannot be read as gzip"):
+        stream_table(path)
+
+
+def test_a_gzipped_empty_text_is_refused(tmp_path):
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b""))
+    assert not is_large(tmp_path / "t.csv.gz")
+    with pytest.raises(BadFile, match="empty"):
+        stream_table(tmp_path / "t.csv.gz")
 
 
 def test_a_file_that_changes_is_refused(tmp_path):

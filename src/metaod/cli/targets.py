@@ -72,7 +72,7 @@ def _paths(
 
 
 def _file(command: str, path: Path, sources: Sequence[str | None]) -> Path:
-    from metaod.detection import ENDINGS, ending_of
+    from metaod.detection import ENDINGS, ending_of, refuse_input
     from metaod.tables import check_plain_file
 
     if ending_of(path) not in ENDINGS:
@@ -82,8 +82,7 @@ def _file(command: str, path: Path, sources: Sequence[str | None]) -> Path:
         what = f"there is no folder {path.parent}"
         raise UserError(what, where=str(path), remedy="make it first")
     files = [Path(source).expanduser() for source in sources if source not in (None, "-")]
-    if path.exists() and any(file.exists() and path.samefile(file) for file in files):
-        raise UserError("is the input itself", where=str(path), remedy="write to another file")
+    refuse_input(path, files)
     if not os.access(path.parent, os.W_OK):  # the output is a new file in the folder first
         what = "its folder cannot be written"
         raise UserError(what, where=str(path), remedy="name another folder")

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         check_report,
         check_target,
         ending_of,
+        refuse_input,
         write_report,
         write_scored,
     )
@@ -75,6 +76,7 @@ _HOMES = {
     "mean_measures": "_comparison",
     "open_stream": "_streamed",
     "read_used_marks": "_detect",
+    "refuse_input": "_writing",
     "run_adengine": "_comparison",
     "summarise": "_summary",
     "threshold_of": "_threshold",
@@ -119,6 +121,7 @@ __all__ = [
     "mean_measures",
     "open_stream",
     "read_used_marks",
+    "refuse_input",
     "run_adengine",
     "summarise",
     "threshold_of",

@@ -166,7 +166,7 @@ def detect_file(
     >>> found.top(2).tolist(), int(found.flags.sum())
     ([329, 208], 5)
     """
-    target = None if output is None else check_output(output)
+    target = None if output is None else check_output(output, path)
     if model is not None and options:
         legal = "absent, because the estimator is fitted already"
         name, value = next(iter(options.items()))

@@ -184,7 +184,7 @@ def keeps_delimiter(raw: RawText, ending: str) -> bool:
     return formats.WRITERS[ending] in (formats.write_csv, formats.write_tsv)
 
 
-def check_output(path: "str | PathLike[str]") -> Path:
+def check_output(path: "str | PathLike[str]", source: "str | PathLike[str]") -> Path:
     """Return the path of a scored table to write; refuse what cannot be one."""
     target = Path(path).expanduser()
     if ending_of(target) not in ENDINGS:
@@ -192,7 +192,14 @@ def check_output(path: "str | PathLike[str]") -> Path:
             "detect_file", "output", f"a file that ends in {', '.join(ENDINGS)}", path
         )
     _check_folder(target)
+    refuse_input(target, [Path(source).expanduser()])
     return target
+
+
+def refuse_input(target: Path, sources: Sequence[Path]) -> None:
+    """Refuse to write to one of the files that are read."""
+    if target.exists() and any(file.exists() and target.samefile(file) for file in sources):
+        raise UserError("is the input itself", where=str(target), remedy="write to another file")
 
 
 def check_report(path: "str | PathLike[str]") -> Path:

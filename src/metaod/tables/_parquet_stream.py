@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 
 from metaod.errors import BadFile
@@ -29,11 +28,10 @@ class ParquetStream(TableStream):
         with library_errors(source.name, "Parquet"), source.open() as stream:
             file = pyarrow.parquet.ParquetFile(stream)
             self.schema = file.schema_arrow
-            groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             self.n_rows = file.metadata.num_rows
-            parts = (file.metadata.row_group(i) for i in range(file.num_row_groups))
-            n_bytes = sum(part.total_byte_size for part in parts)
-        self._starts = np.concatenate([[0], np.cumsum(groups)]).astype(np.int64)
+            groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+        n_bytes = sum(group.total_byte_size for group in groups)
+        self._starts = np.cumsum([0, *(group.num_rows for group in groups)], dtype=np.int64)
         check_width(source.name, (self.n_rows, len(self.schema.names)))
         check_unique(self.schema.names, source.name)
         super().__init__(source, options, self.schema.names)
@@ -52,7 +50,6 @@ class ParquetStream(TableStream):
             if on_rows is not None:
                 on_rows(first, self.n_rows)
         table = pa.concat_tables(parts)
-        table.validate(full=True)
         self.check_unchanged()
         with library_errors(self.source.name, "Parquet"):
             content = parquet.content_of_arrow(table, self.source.name)
@@ -64,23 +61,21 @@ class ParquetStream(TableStream):
         only = None if columns is None else [n for n in self.names if n in {*columns, *stored}]
         for first, part in self._batches(columns=only):
             yield self._typed(part, first)
-
-    def take(self, rows: npt.NDArray[Any]) -> Table:
-        order = np.argsort(rows, kind="stable")
-        parts = [part for _, part in self._picked(rows[order])]
-        table = self._typed(pa.concat_tables(parts), 0)
-        if isinstance(table.frame.index, pd.RangeIndex):
-            table.frame.index = rows[order]
-        return table.take(np.argsort(order, kind="stable"))
+        self.check_unchanged()
 
     def cells(self, rows: npt.NDArray[np.int64] | None = None) -> Iterator[tuple[int, Any]]:
         if rows is None:
             yield from self._batches()
             return
+        if len(rows) == 0:
+            yield 0, self.schema.empty_table()
         first = 0
         for _, part in self._picked(rows):
             yield first, part
             first += part.num_rows
+
+    def _rising_rows(self, rows: npt.NDArray[np.int64]) -> Table:
+        return self._typed(pa.concat_tables([part for _, part in self._picked(rows)]), 0)
 
     def _typed(self, part: Any, first: int) -> Table:
         with library_errors(self.source.name, "Parquet"):
@@ -110,5 +105,6 @@ class ParquetStream(TableStream):
             for run in runs:
                 first = int(self._starts[run[0]])
                 for batch in file.iter_batches(self.chunk_rows, run, columns):
+                    batch.validate(full=True)
                     yield first, pa.Table.from_batches([batch], batch.schema)
                     first += batch.num_rows

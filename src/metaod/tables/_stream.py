@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 
 from metaod.errors import BadFile
@@ -65,15 +66,28 @@ class TableStream(ABC):
         """Yield all rows, in chunks; all columns or those that are named."""
 
     @abstractmethod
-    def take(self, rows: npt.NDArray[Any]) -> Table:
-        """Read some rows, in the order given."""
-
-    @abstractmethod
     def cells(self, rows: npt.NDArray[np.int64] | None = None) -> Iterator[tuple[int, Any]]:
         """Yield the cells as the file has them, as Arrow tables, each with its first row.
 
-        With `rows`, rising, only these; then the first row is a place among them.
+        With `rows`, rising, only these; then the first row is a place among them. If there are
+        none, the only table is empty.
         """
+
+    @abstractmethod
+    def _rising_rows(self, rows: npt.NDArray[np.int64]) -> Table:
+        """Read some rows, at least one, in the file's order."""
+
+    def take(self, rows: npt.NDArray[Any]) -> Table:
+        """Read some rows, in the order given."""
+        if len(rows) == 0:
+            return self.sample.take(np.empty(0, dtype=np.intp))
+        self.check_unchanged()
+        order = np.argsort(rows, kind="stable")
+        table = self._rising_rows(rows[order])
+        self.check_unchanged()
+        if isinstance(table.frame.index, pd.RangeIndex):
+            table.frame.index = rows[order]
+        return table.take(np.argsort(order, kind="stable"))
 
     @property
     def covers_all(self) -> bool:
@@ -107,4 +121,7 @@ class TableStream(ABC):
         self.sample = replace(table, original=original)
 
     def _read_cells(self, rows: npt.NDArray[np.intp] | None = None) -> Any:
-        return pa.concat_tables([cells for _, cells in self.cells(rows)])
+        self.check_unchanged()
+        cells = pa.concat_tables([part for _, part in self.cells(rows)])
+        self.check_unchanged()
+        return cells

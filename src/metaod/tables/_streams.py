@@ -64,13 +64,13 @@ def is_large(source: "str | PathLike[Any]") -> bool:
         return False
     try:
         reader = choose_reader(opened)
+        if reader is parquet.READER:
+            n_rows, n_columns = _parquet_shape(opened)
+        elif reader is delimited.READER:
+            n_rows, n_columns = _text_shape(opened)
+        else:
+            return False
     except UserError:  # which reading it explains
-        return False
-    if reader is parquet.READER:
-        n_rows, n_columns = _parquet_shape(opened)
-    elif reader is delimited.READER:
-        n_rows, n_columns = _text_shape(opened)
-    else:
         return False
     return n_rows > MOST_ROWS or CELL_BYTES * n_rows * n_columns > _MOST_SHARE * _memory()
 
@@ -87,7 +87,7 @@ def _parquet_shape(source: Source) -> tuple[float, float]:
 
 def _text_shape(source: Source) -> tuple[float, float]:
     head = source.head(_HEAD_BYTES)
-    lines = head.splitlines()
+    lines = head.splitlines() or [b""]
     n_lines = max(1, len(lines) - 1)
     n_columns = max(lines[n_lines // 2].count(mark) for mark in (b",", b";", b"\t", b"|", b" ")) + 1
     n_bytes = float(_unpacked_size(source, len(head)))
@@ -99,7 +99,11 @@ def _unpacked_size(source: Source, n_head: int) -> float:
     if source.packed is None:
         return source.size
     size = source.packed.stat().st_size
-    with source.packed.open("rb") as packed, gzip.GzipFile(fileobj=packed) as stream:
+    with (
+        library_errors(source.name, "gzip"),
+        source.packed.open("rb") as packed,
+        gzip.GzipFile(fileobj=packed) as stream,
+    ):
         stream.read(n_head)
         return n_head * size / max(1, packed.tell())
 

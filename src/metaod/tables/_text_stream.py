@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 
 from metaod.errors import BadFile
@@ -89,24 +88,22 @@ class TextStream(TableStream):
         only = None if columns is None else [name for name in self.names if name in {*columns, ""}]
         for first, bodies in self._bodies():
             yield self._typed(bodies, first, only)
-
-    def take(self, rows: npt.NDArray[Any]) -> Table:
-        order = np.argsort(rows, kind="stable")
-        wanted = frozenset(rows.tolist())
-        bodies = {record.row: record.body for record in self.raw.picked(wanted)}
-        table = self._typed([bodies[row] for row in rows[order].tolist()], 0, None)
-        if isinstance(table.frame.index, pd.RangeIndex):
-            table.frame.index = rows[order]
-        return table.take(np.argsort(order, kind="stable"))
+        self.check_unchanged()
 
     def cells(self, rows: npt.NDArray[np.int64] | None = None) -> Iterator[tuple[int, Any]]:
         schema = pa.schema([(name, pa.string()) for name in self.names])
         wanted = None if rows is None else frozenset(rows.tolist())
         fields, first = self.raw.rows(wanted), 0
+        if wanted is not None and not wanted:
+            yield first, schema.empty_table()
         while batch := list(islice(fields, self.chunk_rows)):
             columns = [pa.array(column, pa.string()) for column in zip(*batch, strict=True)]
             yield first, pa.table(columns, schema=schema)
             first += len(batch)
+
+    def _rising_rows(self, rows: npt.NDArray[np.int64]) -> Table:
+        bodies = {record.row: record.body for record in self.raw.picked(frozenset(rows.tolist()))}
+        return self._typed([bodies[row] for row in rows.tolist()], 0, None)
 
     def _bodies(self) -> Iterator[tuple[int, list[bytes]]]:
         """Yield the rows' bytes in chunks, each with its first row."""

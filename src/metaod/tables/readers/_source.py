@@ -59,7 +59,8 @@ class Source:
             return io.BytesIO(self.data)
         try:
             if self.path is None:
-                return gzip.open(self.packed)  # type: ignore[arg-type,return-value]  # a binary file
+                packed = gzip.GzipFile(self.packed)
+                return io.BufferedReader(_Unpacked(packed, self.name), _SMALL_CHUNK)
             return self.path.open("rb")
         except OSError as error:
             raise _unreadable(self.name, error) from error
@@ -403,6 +404,31 @@ def _scan_utf8(source: Source) -> Utf8Text:
         n_lines += _count_lines(chunk)
     decode(b"", final=True)
     return Utf8Text(source, n_quotes, n_lines)
+
+
+class _Unpacked(io.RawIOBase):
+    """A gzipped file, unpacked as it is read; BadFile where it is damaged."""
+
+    def __init__(self, packed: gzip.GzipFile, name: str) -> None:
+        self._packed, self._name = packed, name
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with library_errors(self._name, "gzip"):
+            return self._packed.readinto(buffer)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with library_errors(self._name, "gzip"):
+            return self._packed.seek(offset, whence)
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
 
 
 class _Utf8Stream(io.RawIOBase):
