@@ -135,6 +135,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "metaod build --store my.db --data tables/ --only wine --family LOF --trials 1",
         "metaod build --store my.db --data tables/ --max-seconds 10 --max-memory 1",
         "metaod build --store my.db --data tables/ --retry failed --executor serial",
+        "metaod build --store my.db --data tables/ --scheduler tcp://host:8786",
         "metaod build --store my.db --data tables/ --mode exact --no-references",
         "metaod build --store my.db --data tables/ --schema paper --keep-scores 'LOF()'",
     ),
