@@ -71,6 +71,7 @@ CONTENTS = {
         "Reproduction <docs/reproduction>",
         "Testbeds <docs/testbeds>",
         "docs/speed",
+        "docs/scale",
         "The shipped matrix <docs/performance-matrix-summary>",
         "Files <results/README>",
     ],

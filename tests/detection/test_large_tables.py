@@ -14,7 +14,14 @@ from scipy.stats import spearmanr
 import metaod
 from metaod.detection import _large_tables
 from metaod.detection._fitting import fit_models, fit_selection
-from metaod.models import COMMITTEE, ModelSpec, _new_rows, register_family, unregister_family
+from metaod.models import (
+    COMMITTEE,
+    ModelSpec,
+    _new_rows,
+    average_of,
+    register_family,
+    unregister_family,
+)
 from metaod.tables import prepare
 
 RNG = np.random.default_rng(0)
@@ -46,7 +53,7 @@ def test_a_table_at_the_limit_is_learned_whole():
 
 def test_the_user_is_told():
     notes = fitted().notes_
-    assert any("learned from 320 of the 900 rows" in note for note in notes)
+    assert any("learned from 320 of 900 rows" in note for note in notes)
     assert not any("learned from" in note for note in fitted(X[:400]).notes_)
 
 
@@ -191,7 +198,7 @@ def test_reasons_and_report():
     model = fitted(pd.DataFrame(X, columns=list("pqrs")))
     found = model.explain_rows(top=2)
     assert all(row.reasons for row in found[:5])
-    assert "learned from 320 of the 900 rows" in model.report()
+    assert "learned from 320 of 900 rows" in model.report()
 
 
 class WithoutNewRows:
@@ -219,3 +226,24 @@ def test_models_fitted_to_the_first_rows():
     some = fit_models(models, X, n_reference=320)
     np.testing.assert_array_equal(some.scores[:320], some.detector.decision_scores_)
     assert len(some.detector.decision_scores_) == 320
+
+
+def test_members_that_become_the_same_model_keep_their_votes():
+    models = [ModelSpec("KNN", {"n_neighbors": k, "method": "largest"}) for k in (10, 12, 200)]
+    selection = MadeSelection(prepare(X), (average_of(*models).id,))
+    weights = fit_selection(selection).weights
+    assert weights["KNN(n_neighbors=10, method=largest)"] == pytest.approx(2 / 3)
+    assert sum(weights.values()) == pytest.approx(1.0)
+
+
+def test_marks_that_are_all_unsure_change_nothing():
+    plain, marked = fitted(space="PCA"), metaod.MetaOD(space="PCA").fit(X, marks={3: None})
+    np.testing.assert_array_equal(marked.score_samples(X[:50]), plain.score_samples(X[:50]))
+
+
+def test_a_saved_pick_gives_the_same_scores_bit_for_bit(tmp_path):
+    model = fitted()
+    model.save(tmp_path / "pick.mod")
+    again = metaod.load(tmp_path / "pick.mod")
+    np.testing.assert_array_equal(again.score_samples(X), model.score_samples(X))
+    np.testing.assert_array_equal(-again.score_samples(X[3:90]), model.decision_scores_[3:90])

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
-from metaod.models import ModelSpec, _new_rows
+from metaod.models import REPRESENTATIVES, ModelSpec, _new_rows
 from metaod.models._new_rows import TrainingRows
 
 RNG = np.random.default_rng(0)
@@ -83,3 +83,13 @@ def test_other_metrics_and_deep_trees_are_left_to_pyod(monkeypatch):
         detector = ModelSpec.parse(model).to_pyod(random_state=0).fit(TRAINING)
         plain = detector.detector_.decision_function(detector.scaling_.transform(NEW[:9]))
         np.testing.assert_allclose(detector.decision_function(NEW[:9]), plain)
+
+
+@pytest.mark.parametrize("spec", REPRESENTATIVES, ids=str)
+@pytest.mark.parametrize("n_columns", [2, 20])
+def test_the_score_of_a_row_does_not_depend_on_the_other_rows(spec, n_columns):
+    X, new = RNG.normal(size=(2_000, n_columns)), RNG.normal(size=(300, n_columns))
+    detector = spec.to_pyod(random_state=0).fit(X)
+    whole = detector.decision_function(new)
+    for some in (np.arange(101, 300), np.arange(0, 300, 7), np.array([5])):
+        np.testing.assert_array_equal(detector.decision_function(new[some]), whole[some])

@@ -1,6 +1,7 @@
 """Fit the pick to its table, replace models that fail, and score rows."""
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -202,8 +203,9 @@ def fit_selection(
         members = [member for member in members_of(spec) if member not in tried]
         tried.update(members)
         if places is not None:
-            scaled = (for_sample(member, len(places), len(X)) for member in members)
-            members = list(dict.fromkeys(scaled))
+            members = [for_sample(member, len(places), len(X)) for member in members]
+        votes = Counter(members)  # members may become the same model in a sample
+        members = list(votes)
         n_new, n_threads = len(X) - len(reference), effective_n_jobs(n_jobs)
         tracker.plan_fits(members, reference.shape, n_new, n_threads)
         detectors = _fit_those_that_work(
@@ -220,10 +222,12 @@ def fit_selection(
         notes.append(f"Used instead: {used}.")
     if places is not None:
         notes.append(
-            f"The models learned from {len(places):,} of the {len(X):,} rows, drawn at random, and "
-            "scored all of them."
+            f"The models learned from {len(places):,} of {len(X):,} rows, drawn at random; every "
+            "row is scored against these."
         )
-    fit = _Fit(detectors, None, X, places, random_state, n_jobs)
+    is_equal = len(set(votes.values())) == 1
+    weights = None if is_equal else [votes[detector.spec] for detector in detectors]
+    fit = _Fit(detectors, weights, X, places, random_state, n_jobs)
     return _finish(fit, share, notes, tracker)
 
 

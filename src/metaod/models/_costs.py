@@ -182,7 +182,7 @@ def expected_costs(
     >>> large.seconds > 10 * small.seconds
     True
     """
-    _check_shape(n_rows, n_columns)
+    _check_shape("expected_costs", n_rows, n_columns)
     n_fitted = n_rows if n_learned is None else n_learned
 
     @cache
@@ -214,7 +214,7 @@ def expected_scoring(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) ->
     >>> round(ten / one)
     10
     """
-    _check_shape(n_rows, n_columns)
+    _check_shape("expected_scoring", n_rows, n_columns)
     return [
         sum(_scoring_seconds(member, n_rows, n_columns) for member in spec.members)
         for spec in specs
@@ -233,10 +233,10 @@ def _scoring_seconds(spec: ModelSpec, n_rows: int, n_columns: int) -> float:
     return law.scoring.cost(spec, n_rows, n_columns, law.scoring.size(n_rows, n_columns)).seconds
 
 
-def _check_shape(n_rows: int, n_columns: int) -> None:
+def _check_shape(owner: str, n_rows: int, n_columns: int) -> None:
     for name, count in (("n_rows", n_rows), ("n_columns", n_columns)):
         if not count >= 1:
-            raise BadParameter("expected_costs", name, "a number of at least 1", count)
+            raise BadParameter(owner, name, "a number of at least 1", count)
 
 
 def why_too_costly(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 from scipy.stats import chi2, rankdata
 
-from metaod.models._arrays import Matrix
+from metaod.models._arrays import Matrix, product
 
 Rows = npt.NDArray[np.bool_]
 
@@ -38,7 +38,7 @@ class Gaussian(NamedTuple):
 
     def distances(self, X: Matrix) -> Matrix:
         """Return squared Mahalanobis distances of rows."""
-        squared: Matrix = (((X - self.centre) @ self.whitening) ** 2).sum(axis=1)
+        squared: Matrix = (product(X - self.centre, self.whitening) ** 2).sum(axis=1)
         return squared
 
 

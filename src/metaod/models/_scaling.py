@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
-from metaod.models._arrays import Matrix
+from metaod.models._arrays import Matrix, product
 
 SCALINGS = ("zscore", "robust", "signedlog", "whitened", "none")
 """Known scalings; every model of the paper uses the first."""
@@ -77,7 +77,7 @@ class FittedScaling:
         if self.name in {"robust", "whitened"}:
             np.clip(result, -CLIP, CLIP, out=result)
         if self.whitening is not None and self.white_center is not None:
-            result = np.clip((result - self.white_center) @ self.whitening, -CLIP, CLIP)
+            result = np.clip(product(result - self.white_center, self.whitening), -CLIP, CLIP)
         if self.log_center is not None and self.log_scale is not None:
             result = _signed_log(result)
             result -= self.log_center
