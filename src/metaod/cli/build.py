@@ -150,6 +150,9 @@ def build(
             on_others=progress.on_others,
         )
     states = ", ".join(f"{count} {state.value}" for state, count in report.states.items())
+    if not report.plan.tasks:
+        console().print("nothing to do: every dataset is finished")
+        return
     done = f"{counted(report.plan.n_unfinished, 'dataset')} done in {report.seconds:.0f} s"
     n_tasks = len(report.plan.tasks)
     if report.n_tasks < n_tasks:

@@ -136,6 +136,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "metaod build --store my.db --data tables/ --max-seconds 10 --max-memory 1",
         "metaod build --store my.db --data tables/ --retry failed --executor serial",
         "metaod build --store my.db --data tables/ --scheduler tcp://host:8786",
+        "metaod build --store postgresql://me@host/metaod --data tables/ --jobs -1",
         "metaod build --store my.db --data tables/ --mode exact --no-references",
         "metaod build --store my.db --data tables/ --schema paper --keep-scores 'LOF()'",
     ),
