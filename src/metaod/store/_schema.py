@@ -253,4 +253,6 @@ def check_tables(connection: sa.Connection, where: str, version: int) -> None:
 
 def not_a_store(where: str, why: str) -> BadFile:
     """Build the error for a database that holds no store."""
-    return BadFile(where, f"is not a store: {why}", remedy="name another, or make one with: metaod db init")
+    return BadFile(
+        where, f"is not a store: {why}", remedy="name another, or make one with: metaod db init"
+    )
