@@ -204,8 +204,8 @@ def fit_selection(
         tried.update(members)
         if places is not None:
             members = [for_sample(member, len(places), len(X)) for member in members]
-        votes = Counter(members)  # members may become the same model in a sample
-        members = list(votes)
+        votes = Counter(map(str, members))  # members may become the same model in a sample
+        members = list(dict.fromkeys(members))
         n_new, n_threads = len(X) - len(reference), effective_n_jobs(n_jobs)
         tracker.plan_fits(members, reference.shape, n_new, n_threads)
         detectors = _fit_those_that_work(
@@ -226,7 +226,7 @@ def fit_selection(
             "row is scored against these."
         )
     is_equal = len(set(votes.values())) == 1
-    weights = None if is_equal else [votes[detector.spec] for detector in detectors]
+    weights = None if is_equal else [votes[str(detector.spec)] for detector in detectors]
     fit = _Fit(detectors, weights, X, places, random_state, n_jobs)
     return _finish(fit, share, notes, tracker)
 
