@@ -2,16 +2,20 @@
 
 from dataclasses import replace
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 from made_builds import content, make_folder, run
 
+from metaod.errors import UserError
 from metaod.history import iter_folder
 from metaod.models import CellState
 from metaod.store import BuildOptions, Store, build
 from metaod.store import _slices as slices
 from metaod.store import _tasks as tasks
 from metaod.store._build import plan_build
+from metaod.store._sums import SlicedReferences, disjoint
 
 OPTIONS = BuildOptions(trials=2, schemas=("paper",))
 MEGA = "MegaEnsemble(space=paper)"
@@ -86,7 +90,7 @@ def test_a_build_that_ends_before_the_last_sum_is_evaluated(tmp_path, whole, cut
     assert content(tmp_path / "a.db") == expected
 
 
-def test_sums_of_no_use_are_dropped(tmp_path, whole, cut):
+def test_sums_of_fewer_trials_are_of_no_use(tmp_path, whole, cut):
     folder, expected = whole
 
     def stop(result):
@@ -158,3 +162,100 @@ def test_kept_scores_of_sliced_references(tmp_path, whole, cut):
         kept = tasks.ScoreCache.beside(tmp_path / "a.db").read(record.fingerprint)
         assert sorted(kept) == [("LOF()", 0), (MEGA, 0), (MEGA, 1)]
     assert run(tmp_path / "a.db", folder, options).plan.tasks == ()
+
+
+def stop(result):
+    raise KeyboardInterrupt
+
+
+def members_of_sums(path):
+    with Store(path) as store:
+        references = SlicedReferences(store, OPTIONS.reference_models(), 2, OPTIONS.mode)
+        [found] = [references.members(name) for name in store.datasets_with_sums()]
+        return found.get(MEGA, frozenset())
+
+
+def test_slices_of_one_name_with_other_members(tmp_path, whole, cut, monkeypatch):
+    """Two cuts into the same number of slices: each sum of the first is used by the second."""
+    folder, expected = whole
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "a.db", folder, OPTIONS, on_task=stop)
+    before = members_of_sums(tmp_path / "a.db")
+    real = slices.Slicer._of
+
+    def turned(self, *shape):
+        # the members of the first slice go to all others
+        names = [part.name for part in real(self, *shape)]
+        parts = [[] for _ in names]
+        for k, unit in enumerate(self._units):
+            parts[k % len(parts)] += unit
+        return tuple(self._slices(parts, *shape))
+
+    monkeypatch.setattr(slices.Slicer, "_of", turned)
+    with Store(tmp_path / "a.db") as store:
+        planned = plan_build(store, iter_folder(folder), OPTIONS).tasks
+    summed = [member for task in planned for item in task.summed for member in item.members]
+    assert before.isdisjoint(summed)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "a.db", folder, OPTIONS, on_task=stop)
+    assert before < members_of_sums(tmp_path / "a.db")
+    run(tmp_path / "a.db", folder, OPTIONS)
+    assert content(tmp_path / "a.db") == expected
+    with Store(tmp_path / "a.db") as store:
+        assert store.datasets_with_sums() == []
+
+
+@given(st.lists(st.frozensets(st.integers(0, 9), min_size=1)), st.permutations(range(10)))
+def test_disjoint_sums_stay_chosen_when_the_rest_is_added(sets, order):
+    sums = {str(k): members for k, members in enumerate(sets)}
+    chosen = disjoint(sums)
+    covered = set().union(*chosen.values())
+    assert sum(map(len, chosen.values())) == len(covered)
+    rest = [item for item in order if item not in covered]
+    added = {"x": frozenset(rest[::2]), "y": frozenset(rest[1::2])}
+    assert disjoint(sums | added) == chosen | added
+
+
+def test_kept_scores_of_a_build_that_ended_before_the_last_sum(tmp_path, whole, cut, monkeypatch):
+    folder, _ = whole
+    options = replace(OPTIONS, keep_scores=frozenset({MEGA}))
+    with monkeypatch.context() as patched:
+        patched.setattr("metaod.store._sums.SlicedReferences.finish", lambda *_: [])
+        run(tmp_path / "a.db", folder, options)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    # first the scores, then the cells: nothing is summed again if they cannot be kept
+    with monkeypatch.context() as patched:
+        patched.setattr(tasks.ScoreCache, "write", full)
+        with pytest.raises(UserError, match="scores cannot be kept"):
+            run(tmp_path / "a.db", folder, options)
+    assert run(tmp_path / "a.db", folder, options).plan.tasks == ()
+    [fingerprint] = [record.fingerprint for record, *_ in content(tmp_path / "a.db")]
+    kept = tasks.ScoreCache.beside(tmp_path / "a.db").read(fingerprint)
+    assert sorted(kept) == [(MEGA, 0), (MEGA, 1)]
+
+
+def test_a_builder_with_more_trials_leaves_the_sums_of_another(tmp_path, whole, cut, postgres):
+    folder, expected = whole
+    few, url, count = replace(OPTIONS, trials=1), postgres.new_url(), 0
+
+    def start_another(result):
+        nonlocal count
+        count += 1
+        if count == 3:
+            with pytest.raises(KeyboardInterrupt):
+                run(url, folder, OPTIONS, on_task=stop)
+
+    run(url, folder, few, on_task=start_another)
+    with Store(url) as store:
+        [record] = store.datasets()
+        cells = {cell.model: cell for cell in store.cells(record.fingerprint)}
+        assert cells[MEGA].n_trials == 1
+        # those of the other builder remain
+        assert {item.trials for item in store.sums(record.fingerprint)} == {2}
+    run(url, folder, OPTIONS)
+    assert content(url) == expected
+    with Store(url) as store:
+        assert store.datasets_with_sums() == []

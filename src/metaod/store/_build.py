@@ -34,7 +34,7 @@ from metaod.store._records import DatasetRecord
 from metaod.store._relatives import Placed, place, write_placed
 from metaod.store._slices import Slicer
 from metaod.store._store import First, Store
-from metaod.store._sums import SlicedReferences
+from metaod.store._sums import SlicedReferences, disjoint
 from metaod.store._tasks import BuildTask, KeptScores, ScoreCache, TaskResult, keep_scores
 
 
@@ -115,13 +115,13 @@ class Plan:
     `tasks` has one task for each dataset or slice that lacks anything, the most costly first;
     `duplicates` has the names of datasets that are left out, each with its equal; `placed` has
     all datasets with their origins, and notes about related ones; `stale` has datasets and
-    references whose sums over slices are of no use.
+    references with the names of sums over slices whose members are scored anew.
     """
 
     tasks: tuple[BuildTask, ...]
     placed: Placed
     duplicates: tuple[tuple[str, str], ...] = ()
-    stale: tuple[tuple[str, str], ...] = ()
+    stale: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
 
     @property
     def datasets(self) -> tuple[DatasetRecord, ...]:
@@ -180,7 +180,7 @@ def plan_build(
     lacking_trials = store.repeat(look)
     lacking_schemas = _lacking_schemas(store, found, options.schemas)
     tasks: list[BuildTask] = []
-    stale: list[tuple[str, str]] = []
+    stale: list[tuple[str, str, tuple[str, ...]]] = []
     slicer = Slicer(specs, references, options.trials, options.budget)
     for fingerprint, (record, entry) in found.items():
         models, schemas = dict(lacking_trials.get(fingerprint, {})), lacking_schemas[fingerprint]
@@ -204,16 +204,14 @@ def plan_build(
             _cost(record),
             frozenset(unkept),
         )
-        covered = summed.get(fingerprint, {})
         again = {spec for spec in whole.specs if spec.id in models}
-        is_cut = len(slicer.of(record.n_rows, record.n_columns)) > 1
-        usable = {
-            model: members
-            for model, members in covered.items()
-            if is_cut and members and members.isdisjoint(again)
-        }
-        stale += [(fingerprint, model) for model in covered if model not in usable]
-        tasks += slicer.cut(whole, record.n_rows, record.n_columns, usable)
+        covered: dict[str, frozenset[ModelSpec]] = {}
+        for model, sums in summed.get(fingerprint, {}).items():
+            usable = {name: part for name, part in sums.items() if part.isdisjoint(again)}
+            covered[model] = frozenset().union(*disjoint(usable).values())
+            if len(usable) < len(sums):
+                stale.append((fingerprint, model, tuple(sums.keys() - usable.keys())))
+        tasks += slicer.cut(whole, record.n_rows, record.n_columns, covered)
     tasks.sort(key=lambda task: (-task.cost, task.fingerprint))
     placed = place(store, list(found.values()))
     return Plan(tuple(tasks), placed, tuple(duplicates), tuple(stale))
@@ -262,7 +260,11 @@ def build(
     n_tasks = 0
     with builder_of(store) as builder:
         references = SlicedReferences(
-            store, options.reference_models(), options.trials, options.mode
+            store,
+            options.reference_models(),
+            options.trials,
+            options.mode,
+            partial(_keep, cache, options.keep_scores),
         )
         for fingerprint in store.datasets_with_sums():
             references.finish(fingerprint)
@@ -272,8 +274,8 @@ def build(
             store.add_models(options.specs())
             store.add_models([item.spec for item in options.reference_models()], is_reference=True)
             write_placed(store, plan.placed)
-        for fingerprint, model in plan.stale:
-            references.drop(fingerprint, model)
+        for fingerprint, model, names in plan.stale:
+            references.drop(fingerprint, model, names)
         record = partial(_record, store, references, cache)
         for result, written in builder.run(executor, plan.tasks, references, record, on_others):
             n_tasks += 1
@@ -302,16 +304,20 @@ def _record(
     )
     if not result.sums:
         return list(result.evaluations)
-    kept: KeptScores = {}
+    return [*result.evaluations, *store.repeat(partial(references.finish, fingerprint))]
 
-    def keep(scored: Scored) -> None:
-        if scored.spec.id in result.task.keep and scored.scores is not None:
-            kept[scored.spec.id, scored.trial] = scored.scores.astype(np.float32)
 
-    finished = store.repeat(partial(references.finish, fingerprint, keep))
+def _keep(
+    cache: ScoreCache | None, models: Collection[str], fingerprint: str, scored: Iterable[Scored]
+) -> None:
+    """Keep the scores of those of the models that are wanted."""
+    kept: KeptScores = {
+        (item.spec.id, item.trial): item.scores.astype(np.float32)
+        for item in scored
+        if item.spec.id in models and item.scores is not None
+    }
     if cache is not None and kept:
         keep_scores(cache.folder, fingerprint, kept)
-    return [*result.evaluations, *finished]
 
 
 def _lacking_schemas(

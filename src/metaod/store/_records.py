@@ -1,5 +1,6 @@
 """The records of a store; that of one trial is :class:`metaod.history.Evaluation`."""
 
+import hashlib
 import math
 import re
 import sys
@@ -230,7 +231,7 @@ class SumRecord:
     mode : Mode
         The mode of its members' scores.
     slice : str
-        The slice's name.
+        The name of the sum: a digest of its members, the trials and the version.
     n_members : int
         Number of members in the sum.
     trials : int
@@ -251,6 +252,19 @@ class SumRecord:
     labels: bytes = field(repr=False)
     content: bytes = field(repr=False)
     engine_version: str = ENGINE_VERSION
+
+    @staticmethod
+    def name_of(members: Iterable[str], trials: int) -> str:
+        """Return the name of a sum over some members, given by their ids.
+
+        The name of a slice would not do: another build may give it other members.
+        """
+        facts = "\n".join([ENGINE_VERSION, str(trials), *sorted(members)])
+        return hashlib.sha256(facts.encode()).hexdigest()
+
+    def is_of(self, trials: int) -> bool:
+        """Return whether it may be added to sums of this version with that many trials."""
+        return (self.trials, self.engine_version) == (trials, ENGINE_VERSION)
 
 
 @dataclass(frozen=True, eq=False)

@@ -254,7 +254,7 @@ class Store:
             They replace those of the same schema and version.
         sums : iterable of SumRecord
             References summed over one slice of their members. Those of a reference that is
-            evaluated are deleted.
+            evaluated are deleted, except for those of more trials.
         first : callable, optional
             Called in the transaction, when the dataset is locked, with the connection and the
             dataset's key; an error ends the transaction.
@@ -278,10 +278,7 @@ class Store:
                         raise UserError(what, where=str(self), remedy=remedy)
                 rows.replace_evaluations(connection, key, evaluations, models)
                 rows.replace_metafeatures(connection, key, metafeatures)
-                summed = rows.count_summed(connection, key)
-                finished = {(item.mode.value, item.model) for item in evaluations} & summed.keys()
-                ended = [(mode, models[model]) for mode, model in finished]
-                rows.delete_sums(connection, key, ended)
+                rows.delete_finished_sums(connection, key, evaluations)
                 rows.replace_sums(connection, key, sums, models)
 
         self.repeat(record)
@@ -333,10 +330,10 @@ class Store:
         with self.reading() as connection:
             return rows.read_sums(connection, self._key(connection, dataset))
 
-    def count_summed(self, dataset: str) -> dict[tuple[str, str], int]:
-        """Return how many members the sums of a dataset have, by mode and reference."""
+    def count_summed(self, dataset: str, mode: Mode, trials: int) -> dict[str, int]:
+        """Return how many members the sums of a dataset have, by reference."""
         with self.reading() as connection:
-            return rows.count_summed(connection, self._key(connection, dataset))
+            return rows.count_summed(connection, self._key(connection, dataset), mode, trials)
 
     def datasets_with_sums(self) -> list[str]:
         """Return the fingerprints of the datasets of which some slices are finished."""
@@ -345,14 +342,14 @@ class Store:
         with self.reading() as connection:
             return sorted(connection.scalars(query))
 
-    def drop_sums(self, dataset: str, mode: Mode, model: str) -> None:
-        """Delete the sums of one reference on one dataset."""
+    def drop_sums(self, dataset: str, mode: Mode, model: str, names: Iterable[str]) -> None:
+        """Delete sums of one reference on one dataset by their names."""
+        names = list(names)
 
         def drop() -> None:
             with self.writing(lock="shared") as connection:
                 key = self._key(connection, dataset, lock=True)
-                keys = [(mode.value, rows.model_keys(connection)[model])]
-                rows.delete_sums(connection, key, keys)
+                rows.delete_sums(connection, key, mode, model, names)
 
         self.repeat(drop)
 

@@ -254,9 +254,9 @@ def _sum_records(task: BuildTask, sums: ReferenceScores, labels: bytes) -> tuple
 
 
 def _sum_record(task: BuildTask, item: Reference, found: ReferenceSum, labels: bytes) -> SumRecord:
-    count = len(found.members)
-    name = item.spec.id
-    return SumRecord(name, task.mode, task.slice, count, task.trials, labels, found.to_bytes())
+    name = SumRecord.name_of((member.id for member in found.members), task.trials)
+    count, content = len(found.members), found.to_bytes()
+    return SumRecord(item.spec.id, task.mode, name, count, task.trials, labels, content)
 
 
 def keep_scores(folder: Path, fingerprint: str, kept: KeptScores) -> None:
