@@ -14,7 +14,7 @@ from distributed import Client, get_worker
 from made_store import content
 
 import metaod
-from metaod.store import Store
+from metaod.store import Store, _dask_worker
 from metaod.store._tasks import run_task
 
 
@@ -42,15 +42,15 @@ class Cluster:
             raise
 
     def _start(self, *arguments, cwd=None):
-        log = (self.folder / "cluster.log").open("ab")
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join([*filter(None, sys.path), str(Path(__file__).parent)]),
             "OMP_NUM_THREADS": "1",
         }
-        return subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]],
-            stdout=log, stderr=log, cwd=cwd, env=environment, start_new_session=True,
-        )  # fmt: skip
+        with (self.folder / "cluster.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]],
+                stdout=log, stderr=log, cwd=cwd, env=environment, start_new_session=True,
+            )  # fmt: skip
 
     def start_scheduler(self):
         self.scheduler = self._start(
@@ -155,6 +155,18 @@ def run_or_die_of_cof_15(task):
     if any(spec.id == "COF(n_neighbors=15)" for spec in task.specs):
         os.kill(os.getpid(), signal.SIGKILL)
     return run_task(task)
+
+
+def run_or_lack_memory_for_cof_15(task):
+    """Run a task of a build; fail as for lack of memory if one model is among those of it."""
+    if any(spec.id == "COF(n_neighbors=15)" for spec in task.specs):
+        raise MemoryError
+    return run_task(task)
+
+
+def forget_files():
+    """Let a worker forget its copies of files."""
+    _dask_worker._FILES._sizes.clear()
 
 
 def run_slowly(task):

@@ -18,6 +18,7 @@ from metaod.models import (
     members_of,
     model_space,
 )
+from metaod.store._memory import expected_bytes
 from metaod.store._slices import SLICE_SECONDS, Slicer
 
 
@@ -60,9 +61,20 @@ def test_only_costly_tables_are_cut_and_the_parts_are_alike():
 
 
 def test_memory_grows_with_the_table_and_stays_within_the_budget():
-    _, _, made = slicer()
-    small, large = (max(part.n_bytes for part in made.of(rows, 20)) for rows in (1_000, 20_000))
+    specs, references, _ = slicer()
+    small, large, other = (
+        expected_bytes(models, references, (), 5, Budget(), (rows, 20))
+        for rows, models in ((1_000, specs), (20_000, specs), (20_000, ()))
+    )
     assert small < 2**26 < large < 2**31 + 2**27
+    assert other == large, "the Mega Ensemble needs all models"
+    hbos, ocsvm = (
+        expected_bytes(
+            [spec for spec in specs if spec.detector == name], (), (), 5, Budget(), (3_000, 3)
+        )
+        for name in ("HBOS", "OCSVM")
+    )
+    assert hbos < 2e7 < 4 * 3_000**2 < ocsvm
 
 
 MEMBERS = model_space("paper")[::25]

@@ -10,15 +10,17 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from metaod.errors import MissingExtra, UserError
+from metaod.errors import BadFile, MissingExtra, UserError
 from metaod.models import CellState
-from metaod.store._dask_worker import FileNeeded, versions, work
+from metaod.store._dask_client import check_scheduler, connected, first_line
+from metaod.store._dask_worker import FileNeeded, MemoryNeeded, keep_file, versions, work
 from metaod.store._tasks import BuildTask, TaskResult
 
 Task = TypeVar("Task")
@@ -31,8 +33,11 @@ MOST_DEATHS = 3
 """Times that the worker of a task may end before the task is given up."""
 
 _PROCESS_BYTES = 400 * 2**20  # a worker without any task, once it has imported everything
-_SECONDS_TO_CONNECT = 10.0
+_PART_BYTES = 64 * 2**20  # of a file that is sent, in one message
 _SECONDS_BETWEEN_LOOKS = 1.0
+
+_ENDED = "the worker process ended {} on this task; probably memory ran out, or a library crashed"
+_NO_MEMORY = "the worker ran out of memory, {} on this task"
 
 _log = logging.getLogger("metaod.store")
 
@@ -58,46 +63,17 @@ class DaskExecutor:
             name = error.name or "distributed"
             raise MissingExtra(name, extra="cluster", needed_for="the executor dask") from error
         self.n_jobs = n_jobs
-        self.scheduler: str | None = scheduler or dask.config.get("scheduler-address", None)
-        if self.scheduler is not None:
+        if scheduler is None:
+            scheduler = dask.config.get("scheduler-address", None)
+        self.scheduler = scheduler
+        if scheduler is not None:
             # before the datasets are read, which takes long
-            with self._client():
-                pass
+            check_scheduler(scheduler)
 
     def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """Yield each result as soon as it is ready."""
-        with self._client() as client:
+        with connected(self.scheduler, self.n_jobs) as client:
             yield from _Run(client, function, iter(tasks)).results()
-
-    @contextmanager
-    def _client(self) -> Iterator[Any]:
-        from distributed import Client, LocalCluster  # noqa: PLC0415 - an extra
-        from distributed.utils import silence_logging_cmgr  # noqa: PLC0415 - as above
-
-        with silence_logging_cmgr(logging.CRITICAL):
-            if self.scheduler is None:
-                with (
-                    LocalCluster(
-                        n_workers=None if self.n_jobs == -1 else self.n_jobs,
-                        threads_per_worker=1,
-                        dashboard_address="127.0.0.1:0",
-                        silence_logs=logging.CRITICAL,
-                    ) as cluster,
-                    Client(cluster, set_as_default=False) as client,
-                ):
-                    yield client
-                return
-            try:
-                client = Client(self.scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
-            except (OSError, ValueError, TypeError) as error:
-                what = f"no Dask scheduler answers ({_first_line(error)})"
-                remedy = "check --scheduler, or start one with: dask scheduler"
-                raise UserError(what, where=self.scheduler, remedy=remedy) from error
-            try:
-                yield client
-            finally:
-                with suppress(Exception):  # the scheduler may be gone
-                    client.close(timeout=2)
 
 
 @dataclass(eq=False)
@@ -107,9 +83,11 @@ class _Job:
     task: Any
     number: int
     deaths: int = 0
+    most_deaths: int = MOST_DEATHS
     worker: "_Worker | None" = None
     future: Any = None
     submitted: int = 0
+    moment: int = 0
     whole: "_Halved | None" = None
 
     @property
@@ -118,12 +96,12 @@ class _Job:
 
     @property
     def alone(self) -> bool:
-        return self.deaths > 0
+        return self.deaths > 0 or self.most_deaths < MOST_DEATHS
 
 
 @dataclass(eq=False)
 class _Halved:
-    """A job that ended its workers, and the results of its halves so far."""
+    """A job that was too much for the workers, and the results of its halves so far."""
 
     job: _Job
     results: list[TaskResult] = field(default_factory=list)
@@ -131,7 +109,11 @@ class _Halved:
 
 @dataclass(eq=False)
 class _Worker:
-    """A worker, and the jobs that it holds; `reserved` is the one that waits for room."""
+    """A worker, and the jobs that it holds; `reserved` is the one that waits for room.
+
+    `sent` has the files that it was sent, and when; `is_missed` is true if the scheduler did not
+    know it at the last look.
+    """
 
     address: str
     n_threads: int
@@ -139,6 +121,8 @@ class _Worker:
     is_open: bool = True
     jobs: set[_Job] = field(default_factory=set)
     reserved: _Job | None = None
+    sent: dict[tuple[str, str], int] = field(default_factory=dict)
+    is_missed: bool = False
 
     def has_room(self, job: _Job) -> bool:
         if not self.is_open or not self.jobs:
@@ -159,7 +143,7 @@ class _Run:
     def __init__(self, client: Any, function: Callable[[Any], Any], tasks: Iterator[Any]) -> None:
         self._client, self._function, self._tasks = client, function, tasks
         self._address = client.scheduler.address
-        self._numbers = count()
+        self._numbers, self._moments = count(), count()
         self._name = f"metaod-{client.id}"
         self._workers: dict[str, _Worker] = {}
         self._running: dict[str, _Job] = {}
@@ -169,7 +153,7 @@ class _Run:
         self._is_exhausted = False
         self._is_without_workers = False
         self._looked = -math.inf
-        self._versions = _own_versions()
+        self._versions = versions()
 
     def results(self) -> Iterator[Any]:
         """Yield each result as soon as it is ready."""
@@ -207,13 +191,23 @@ class _Run:
             return
         if self._client.status != "running":
             raise self._connection_lost()
-        found = self._client.scheduler_info(n_workers=-1)["workers"]
+        try:
+            # not `scheduler_info`, which may return what another thread asked for: no workers
+            identity = self._client.sync(self._client.scheduler.identity, n_workers=-1)
+        except OSError as error:
+            raise self._connection_lost() from error
+        found = identity["workers"]
         if not found and not self._is_without_workers:
             _log.warning("the scheduler at %s has no worker; waiting for one", self._address)
         self._is_without_workers = not found
         self._looked = time.monotonic()
-        for address in [address for address in self._workers if address not in found]:
-            yield from self._lose(self._workers.pop(address))
+        for address, worker in list(self._workers.items()):
+            if address in found:
+                worker.is_missed = False
+            elif worker.is_missed:
+                yield from self._lose(self._workers.pop(address))
+            else:
+                worker.is_missed = True
         new = [address for address in found if address not in self._workers]
         for address in self._of_same_versions(new):
             facts = found[address]
@@ -223,17 +217,18 @@ class _Run:
             self._workers[address] = _Worker(address, facts["nthreads"], n_bytes)
         for address, worker in self._workers.items():
             # a worker that is about to close takes no more tasks
-            worker.is_open = found[address]["status"] in ("running", "paused")
+            status = None if worker.is_missed else found[address]["status"]
+            worker.is_open = status in ("running", "paused")
 
     def _of_same_versions(self, addresses: list[str]) -> Iterator[str]:
         if not addresses:
             return
-        answers = self._client.run(versions, workers=addresses, on_error="return")
+        answers = self._run(versions, addresses)
         for address, answer in answers.items():
             if isinstance(answer, OSError):
                 continue  # it ended meanwhile
             if isinstance(answer, BaseException):
-                what = f"the worker cannot run metaod ({_first_line(answer)})"
+                what = f"the worker cannot run metaod ({first_line(answer)})"
                 remedy = "install the same metaod-next[cluster] on every worker"
                 raise UserError(what, where=address, remedy=remedy)
             for name, here in self._versions.items():
@@ -243,6 +238,15 @@ class _Run:
                     raise UserError(what, where=address, remedy=remedy)
             yield address
 
+    def _run(
+        self, function: Callable[..., Any], addresses: list[str], *args: Any, **kw: Any
+    ) -> Any:
+        """Call a function on workers; return the answer or the exception of each."""
+        try:
+            return self._client.run(function, *args, workers=addresses, on_error="return", **kw)
+        except OSError as error:
+            raise self._connection_lost() from error
+
     def _lose(self, worker: _Worker) -> Iterator[Any]:
         if worker.reserved is not None:
             worker.reserved.worker = None
@@ -251,28 +255,35 @@ class _Run:
             with suppress(Exception):
                 job.future.cancel()
             job.worker = job.future = None
-            yield from self._died(job, job.deaths + 1)
+            yield from self._died(job, _ENDED)
 
-    def _died(self, job: _Job, deaths: int) -> Iterator[Any]:
-        job.deaths = deaths
-        if deaths < MOST_DEATHS:
+    def _died(self, job: _Job, what: str, times: int = 1) -> Iterator[Any]:
+        job.deaths += times
+        if job.deaths < job.most_deaths:
             self._waiting.append(job)
-            return
+        # which model is it? Each half is given up, or halved, at its first death
+        elif not self._halve(job, most_deaths=1):
+            often = "once" if job.deaths == 1 else f"{job.deaths} times"
+            yield from self._lost(job, what.format(often), CellState.FAILED)
+
+    def _halve(self, job: _Job, most_deaths: int) -> bool:
+        """Replace a job by its halves, if there are any."""
         halves = job.task.halves() if isinstance(job.task, BuildTask) else ()
-        if halves:
-            # which model is it? Each half is given up, or halved, at its first death
-            whole = _Halved(job)
-            for half in halves:
-                number = next(self._numbers)
-                self._waiting.append(_Job(half, number, deaths=MOST_DEATHS - 1, whole=whole))
-            return
-        reason = f"the worker process ended {deaths} times on this task; "
-        reason += "probably memory ran out, or a library crashed"
-        yield from self._lost(job, reason, CellState.FAILED)
+        whole = _Halved(job)
+        for half in halves:
+            number = next(self._numbers)
+            self._waiting.append(_Job(half, number, most_deaths=most_deaths, whole=whole))
+        return bool(halves)
 
     def _lost(self, job: _Job, reason: str, state: CellState) -> Iterator[Any]:
         if not isinstance(job.task, BuildTask):
             raise UserError(reason, where=self._address, remedy="check the workers' logs")
+        if job.task.schemas:
+            name, schemas = job.task.entry.full_name, ", ".join(job.task.schemas)
+            _log.warning(
+                "%s: no meta-features (%s), which the next build tries again: %s",
+                name, schemas, reason,
+            )  # fmt: skip
         yield from self._finished(job, job.task.lost(reason, state))
 
     def _finished(self, job: _Job, result: Any) -> Iterator[Any]:
@@ -338,14 +349,13 @@ class _Run:
             job.worker.reserved = job
         return False
 
-    def _submit(self, job: _Job, worker: _Worker, content: Any = None) -> None:
-        job.worker, job.submitted = worker, job.submitted + 1
+    def _submit(self, job: _Job, worker: _Worker) -> None:
+        job.worker, job.submitted, job.moment = worker, job.submitted + 1, next(self._moments)
         worker.jobs.add(job)
         job.future = self._client.submit(
             work,
             self._function,
             job.task,
-            content,
             key=f"{self._name}-{job.number}-{job.submitted}",
             workers=[worker.address],
             allow_other_workers=False,
@@ -361,9 +371,9 @@ class _Run:
             try:
                 outcome = job.future.result(timeout=5.0)
                 break
-            except KilledWorker:
+            except KilledWorker as error:
                 self._release(job)
-                yield from self._died(job, MOST_DEATHS)
+                yield from self._died(job, _ENDED, error.allowed_failures + 1)
                 return
             except TimeoutError:
                 if job.future.status == "error":  # it is the function's own
@@ -378,14 +388,38 @@ class _Run:
                 raise
         worker = self._release(job)
         if isinstance(outcome, FileNeeded):
-            content = self._client.scatter(
-                job.task.path.read_bytes(), workers=[worker.address], hash=False
-            )
-            self._submit(job, worker, content)
+            self._send(job, worker)
+            self._submit(job, worker)
+        elif isinstance(outcome, MemoryNeeded):
+            yield from self._died(job, _NO_MEMORY)
         elif isinstance(outcome, TaskResult):
             yield from self._finished(job, replace(outcome, task=job.task))
         else:
             yield outcome
+
+    def _send(self, job: _Job, worker: _Worker) -> None:
+        """Send a job's file to a worker, unless it was sent after the job was submitted."""
+        key = (job.task.fingerprint, str(job.task.path))
+        if worker.sent.get(key, -1) > job.moment:
+            return
+        sending = f"{self._client.id}-{next(self._moments)}"
+        try:
+            parts = _parts_of(job.task.path)
+            for part, is_last in parts:
+                facts = {"is_last": is_last, "sending": sending}
+                answers = self._run(keep_file, [worker.address], job.task, part, **facts)
+                answer = answers.get(worker.address)
+                if isinstance(answer, BaseException):
+                    return  # the worker ended, which the next look finds
+                if answer:
+                    what = f"the worker cannot keep a copy of {job.task.path.name} ({answer})"
+                    remedy = "free some space there, or let it see the tables by the same path"
+                    raise UserError(what, where=worker.address, remedy=remedy)
+        except OSError as error:
+            what = f"cannot be read ({error.strerror})"
+            remedy = "put it back, and start the build again"
+            raise BadFile(job.task.path, what, remedy=remedy) from error
+        worker.sent[key] = next(self._moments)
 
     def _release(self, job: _Job) -> _Worker:
         worker = job.worker
@@ -403,13 +437,20 @@ class _Run:
             if job.n_bytes <= largest or not self._workers:
                 self._waiting.append(job)  # a larger worker has joined
                 continue
+            if self._halve(job, most_deaths=job.most_deaths):
+                continue
             reason = f"would take about {job.n_bytes / 2**20:.3g} MiB of memory, "
             reason += f"the largest worker has {largest / 2**20:.3g} MiB"
             yield from self._lost(job, reason, CellState.OVER_BUDGET)
 
 
-_own_versions = versions
-
-
-def _first_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+def _parts_of(path: Path) -> Iterator[tuple[bytes, bool]]:
+    """Yield the parts of a file, and whether each is the last."""
+    with path.open("rb") as file:
+        part = file.read(_PART_BYTES)
+        while True:
+            following = file.read(_PART_BYTES)
+            yield part, not following
+            if not following:
+                return
+            part = following

@@ -30,17 +30,13 @@ from metaod.store._tasks import BuildTask
 SLICE_SECONDS = 120.0
 """Expected time above which a dataset is cut; the cost laws are the upper side of what it takes."""
 
-_KERNEL_BYTES = 4.0  # a pair of rows in the kernel matrix that serves all OCSVMs of a kernel
-_TABLE_COPIES = 6  # as read, as prepared, as scaled, and temporary ones
-
 
 @dataclass(frozen=True)
 class Slice:
     """Models and references that are evaluated together.
 
     `members` has the models whose scores are added to references summed over all slices. `seconds`
-    and `n_bytes` are the time and the memory beyond that of the process that it is expected to
-    take.
+    is the time that it is expected to take.
     """
 
     name: str
@@ -48,7 +44,6 @@ class Slice:
     references: frozenset[ModelSpec]
     members: frozenset[ModelSpec]
     seconds: float
-    n_bytes: int
 
 
 class Slicer:
@@ -148,7 +143,7 @@ class Slicer:
                 slice=part.name,
                 summed=tuple(item for item in sums if item.members),
                 cost=task.cost * (seconds[k] + 1.0) / (sum(seconds) + len(seconds)),
-                n_bytes=part.n_bytes,
+                shape=(n_rows, n_columns),
             )
             if own.lacking or own.schemas or own.keep or own.summed:
                 yield own
@@ -172,16 +167,9 @@ class Slicer:
         shape: tuple[int, int],
     ) -> Slice:
         specs, members = frozenset(specs), frozenset(members)
-        n_rows, n_columns = shape
         singles = tuple(filter(_is_single, specs | members))
-        seconds, largest = self.expected(singles, *shape)
-        kernel = _KERNEL_BYTES * n_rows**2
-        if kernel <= self._budget.bytes and any(spec.detector == "OCSVM" for spec in singles):
-            largest = max(largest, kernel)
-        averaged = {m for spec in filter(is_average, specs) for m in members_of(spec)}
-        kept = sum(map(self._times, averaged)) + (self._trials + 1) * (2 if members else 1)
-        n_bytes = int(8.0 * n_rows * (_TABLE_COPIES * n_columns + kept) + largest)
-        return Slice(name, specs, frozenset(references), members, seconds, n_bytes)
+        seconds = self.expected(singles, *shape).seconds
+        return Slice(name, specs, frozenset(references), members, seconds)
 
     def _of(self, n_rows: int, n_columns: int) -> tuple[Slice, ...]:
         """Return the slices for a table of that shape."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -27,6 +27,7 @@ from metaod.history import (
 )
 from metaod.metafeatures import extract, schema
 from metaod.models import Budget, CellState, Mode, ModelSpec, Scored
+from metaod.store._memory import expected_bytes
 from metaod.store._records import MetaFeatureRecord, SumRecord
 from metaod.tables import PreparedTable, prepare
 
@@ -56,8 +57,8 @@ class BuildTask:
     A task holds no table, so it can be pickled. `specs` and `references` are the models that lack
     trials, and `lacking` the (model id, trial) pairs that are written. `summed` has references
     that are summed over the slices, with their members in this one. `cost` is relative: it orders
-    tasks and estimates the remaining time. `n_bytes` is the expected memory beyond that of the
-    process. The result has the scores of the models in `keep`.
+    tasks and estimates the remaining time. `shape` is that of the table. The result has the
+    scores of the models in `keep`.
     """
 
     entry: FolderEntry
@@ -73,12 +74,19 @@ class BuildTask:
     keep: frozenset[str] = frozenset()
     slice: str = ""
     summed: tuple[Reference, ...] = ()
-    n_bytes: int = 0
+    shape: tuple[int, int] = (0, 0)
 
     @property
     def key(self) -> TaskKey:
         """What names the task: the dataset's fingerprint, and the slice or nothing."""
         return (self.fingerprint, self.slice)
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """The expected memory beyond that of the process."""
+        return expected_bytes(
+            self.specs, self.references, self.summed, self.trials, self.budget, self.shape
+        )
 
     @property
     def path(self) -> Path:
