@@ -176,7 +176,9 @@ def test_memory(tmp_path, serial):
         options = BuildOptions(detectors=("HBOS", "OCSVM"), trials=1, references=False, schemas=())
         with Store(tmp_path / "a.db", create=True) as store:
             with pytest.MonkeyPatch.context() as patched:
-                patched.setattr("metaod.store._memory._TABLE_COPIES", 330_000)  # 0.87 to 1.4 GB a table
+                patched.setattr(
+                    "metaod.store._memory._TABLE_COPIES", 330_000
+                )  # 0.87 to 1.4 GB a table
                 report = build(store, iter_folder(folder), options, executor=executor)
             assert report.states[CellState.OVER_BUDGET]
             assert report.states[CellState.OK]
