@@ -3,6 +3,7 @@
 Nothing is shown if standard error is a pipe or a file.
 """
 
+import math
 import sys
 import time
 from threading import Lock, Timer
@@ -163,9 +164,9 @@ class ProgressLine:
             most = 0.99 if self._next is None else self._next
             self._shown_fraction = max(self._shown_fraction, min(fraction, most))
             fraction = self._shown_fraction
-        if left is None:
+        if left is None or left <= since:
             return fraction, clock(elapsed)
-        return fraction, f"{clock(max(left - since, 0.0))} left"
+        return fraction, f"{clock(math.ceil(left - since))} left"
 
 
 def _compilation() -> "Compilation | None":
