@@ -1,5 +1,7 @@
 """Several builders on one store: each task has one owner, and is written once."""
 
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -11,7 +13,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from made_builds import content, make_folder, run
 from made_store import dataset, fingerprint, ok
-from sqlalchemy import delete, update
+from sqlalchemy import delete, func, select, update
 
 from metaod.errors import UserError
 from metaod.history import FolderEntry, iter_folder
@@ -21,6 +23,7 @@ from metaod.store import _claims as claiming
 from metaod.store._build import plan_build
 from metaod.store._claims import Others, SharedWork, still_lacking
 from metaod.store._executors import SerialExecutor
+from metaod.store._locking import Holder
 from metaod.store._schema import claims
 from metaod.store._server import Interrupted
 from metaod.store._sums import SlicedReferences
@@ -69,6 +72,12 @@ def run_all(work, store, executor, tasks, on_others=lambda others: None):
 def end_leases(store):
     with store.writing() as connection:
         connection.execute(update(claims).values(expires="2020-01-01T00:00:00Z"))
+
+
+def lasts(store):
+    """Return whether a lease has not ended."""
+    with store.reading() as connection:
+        return connection.scalar(select(claims.c.expires > func.clock_timestamp()))
 
 
 @pytest.fixture
@@ -136,18 +145,38 @@ def test_claims_of_an_ended_process_of_this_machine_are_released(store, monkeypa
     assert other._next() is not None
 
 
-@pytest.mark.parametrize("owner", ["1@elsewhere#a", "nonsense", "", "@", "x@y#z"])
+@pytest.mark.parametrize(
+    "owner", ["1@elsewhere#a", "1@elsewhere##1#a", "nonsense", "", "@", "x@y#z", "1@a#b#c"]
+)
 def test_owners_of_whom_nothing_is_known_have_not_ended(owner):
     assert not claiming._has_ended(owner)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="processes of others cannot be seen here")
+def test_only_builders_whose_process_can_be_seen_have_ended():
+    here = Holder.this_process()
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as process:
+        process.wait()
+    gone = replace(here, pid=process.pid)
+    assert not claiming._has_ended(claiming._name_of(here))
+    assert claiming._has_ended(claiming._name_of(gone))
+    # a container of the same name has other processes
+    assert not claiming._has_ended(claiming._name_of(replace(gone, system="another")))
+    assert not claiming._has_ended(claiming._name_of(replace(gone, host="elsewhere")))
+    if here.started:
+        # another process has got the number
+        assert claiming._has_ended(claiming._name_of(replace(here, started="1")))
+
+
 def test_a_lease_is_renewed_while_a_task_is_computed(store, monkeypatch):
-    monkeypatch.setattr(claiming, "LEASE", 0.5)
     monkeypatch.setattr(claiming, "RENEWAL", 0.05)
     one, other = builder(store, [task(1)]), builder(store, [task(1)])
     with one._renewed():
         mine = one._next()
-        time.sleep(1.0)
+        end_leases(store)
+        deadline = time.monotonic() + 60
+        while not lasts(store) and time.monotonic() < deadline:
+            time.sleep(0.02)
         assert other._next() is None
         assert one._finish(result(mine), record(store))
 
@@ -254,6 +283,26 @@ def test_what_remains_of_a_task(tmp_path, postgres):
             model for model, _ in rest.lacking
         } - {spec.id for spec in rest.specs}
         run(url, folder, more)
+        assert still_lacking(store, references, planned) is None
+
+
+def test_what_is_retried_remains_until_it_is_written_again(tmp_path, postgres):
+    folder, url = make_folder(tmp_path / "data", count=1), postgres.new_url()
+    failing = replace(TINY, budget=Budget(seconds=0.0))
+    run(url, folder, failing)
+    retry = replace(TINY, retry=frozenset({CellState.OVER_BUDGET}))
+
+    def start_another(_):
+        # the same claim, other models
+        run(url, folder, replace(TINY, detectors=("LODA",)))
+
+    with Store(url) as store:
+        (planned,) = plan_build(store, iter_folder(folder), retry).tasks
+        references = SlicedReferences(store, (), 5, Mode.FAST)
+        report = build(store, iter_folder(folder), retry, on_plan=start_another)
+        assert report.n_tasks == 1
+        cells = store.cells(planned.fingerprint)
+        assert {cell.state for cell in cells} == {CellState.OK}
         assert still_lacking(store, references, planned) is None
 
 

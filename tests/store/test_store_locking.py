@@ -11,6 +11,7 @@ import sys
 import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -222,7 +223,7 @@ def ended_process():
 
 def test_a_row_left_by_a_killed_process_is_taken_over():
     with new_store() as store:
-        gone = Holder(ended_process(), socket.gethostname(), "2020-01-01T00:00:00+00:00")
+        gone = replace(Holder.this_process(), pid=ended_process())
         with store.writing() as connection:
             connection.execute(insert(schema.meta).values(key="writer", value=gone.to_json()))
         if os.name != "posix":

@@ -451,3 +451,19 @@ def test_a_task_that_is_finished_when_the_connection_breaks_is_not_lost(own_serv
         assert failed == [True]
         assert len(store.evaluations(fingerprint(1))) == 1
         assert math.isclose(store.cells(fingerprint(1))[0].ap, 0.5)
+
+
+def test_the_lock_ends_if_its_row_cannot_be_deleted(postgres):
+    url = postgres.new_url()
+    with Store(url, create=True) as store, Store(url) as other:
+        with store.writer_lock():
+            postgres.execute(
+                "CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE 'no'; END $$"
+                " LANGUAGE plpgsql",
+                "CREATE TRIGGER refuse BEFORE DELETE ON meta EXECUTE FUNCTION refuse()",
+                url=url,
+            )
+        postgres.execute("DROP TRIGGER refuse ON meta", url=url)
+        # the connection of the first is still open
+        with other.writer_lock():
+            pass

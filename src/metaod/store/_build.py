@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -29,7 +29,7 @@ from metaod.models import (
 )
 from metaod.store._claims import Others, builder_of
 from metaod.store._executors import Executor, SerialExecutor
-from metaod.store._queries import missing, stored_schemas
+from metaod.store._queries import missing, stored_schemas, written_trials
 from metaod.store._records import DatasetRecord
 from metaod.store._relatives import Placed, place, write_placed
 from metaod.store._slices import Slicer
@@ -178,12 +178,14 @@ def plan_build(
     summed = sliced.stored()  # first: what is summed was written with what is evaluated
     look = partial(missing, store, found, wanted, options.mode, retry=options.retry)
     lacking_trials = store.repeat(look)
+    stored = {item.fingerprint for item in store.datasets()}
     lacking_schemas = _lacking_schemas(store, found, options.schemas)
     tasks: list[BuildTask] = []
     stale: list[tuple[str, str, tuple[str, ...]]] = []
     slicer = Slicer(specs, references, options.trials, options.budget)
     for fingerprint, (record, entry) in found.items():
-        models, schemas = dict(lacking_trials.get(fingerprint, {})), lacking_schemas[fingerprint]
+        lacking, schemas = lacking_trials.get(fingerprint, {}), lacking_schemas[fingerprint]
+        models = dict(lacking)
         for item in references:
             # an average of the available members changes when one of them becomes available
             if not item.all_needed and any(member.id in models for member in item.members):
@@ -204,6 +206,10 @@ def plan_build(
             _cost(record),
             frozenset(unkept),
         )
+        if fingerprint in stored and (options.retry or models != lacking):
+            written = written_trials(store, fingerprint, options.mode)
+            replaced = (trial for trial in written if trial[:2] in whole.lacking)
+            whole = replace(whole, replaced=frozenset(replaced))
         again = {spec for spec in whole.specs if spec.id in models}
         covered: dict[str, frozenset[ModelSpec]] = {}
         for model, sums in summed.get(fingerprint, {}).items():

@@ -25,7 +25,7 @@ from metaod.history import Evaluation
 from metaod.metafeatures import schema
 from metaod.store._executors import Executor
 from metaod.store._locking import Holder
-from metaod.store._queries import missing
+from metaod.store._queries import missing, written_trials
 from metaod.store._schema import claims
 from metaod.store._store import First, Store
 from metaod.store._sums import SlicedReferences
@@ -77,8 +77,7 @@ class SharedWork:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        process = Holder.this_process()
-        self._owner = f"{process.pid}@{process.host}#{uuid.uuid4().hex[:12]}"
+        self._owner = _name_of(Holder.this_process())
         self._lock = threading.Lock()  # executors take tasks from other threads
         self._pending: dict[TaskKey, BuildTask] = {}
         self._held: set[TaskKey] = set()
@@ -275,11 +274,20 @@ def _release(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
     connection.execute(sa.update(claims).where(which).values(owner=None, expires=None))
 
 
+def _name_of(process: Holder) -> str:
+    """Return a new name for a builder in a process."""
+    about = (process.host, process.system, process.started, uuid.uuid4().hex[:12])
+    return f"{process.pid}@{'#'.join(about)}"
+
+
 def _has_ended(owner: str) -> bool:
-    """Return whether a builder ran on this machine and has ended."""
+    """Return whether a builder is known to have ended."""
     pid, _, rest = owner.partition("@")
-    host = rest.rpartition("#")[0]
-    return pid.isdecimal() and Holder(int(pid), host, "").has_ended
+    about = rest.rsplit("#", 3)
+    if not pid.isdecimal() or len(about) != 4:
+        return False
+    host, system, started, _ = about
+    return Holder(int(pid), host, "", system, started).has_ended
 
 
 def still_lacking(store: Store, references: SlicedReferences, task: BuildTask) -> BuildTask | None:
@@ -292,7 +300,12 @@ def still_lacking(store: Store, references: SlicedReferences, task: BuildTask) -
     for item in task.summed:
         trials[item.spec.id] = task.trials if item.is_random else 1
     found = missing(store, [task.fingerprint], trials, task.mode).get(task.fingerprint, {})
-    lacking = {pair for pair in task.lacking if pair[1] in found.get(pair[0], ())}
+    # trials that are computed again, and that nobody has written since the plan
+    old = task.replaced and task.replaced & written_trials(store, task.fingerprint, task.mode)
+    unchanged = {(model, trial) for model, trial, _ in old}
+    lacking = {
+        pair for pair in task.lacking if pair[1] in found.get(pair[0], ()) or pair in unchanged
+    }
     models = {model for model, _ in lacking}
     for item in task.references:
         # as in the plan: an average of the available members changes with them
@@ -304,7 +317,7 @@ def still_lacking(store: Store, references: SlicedReferences, task: BuildTask) -
     sums = [
         replace(item, members=tuple(m for m in item.members if m not in done.get(item.spec.id, ())))
         for item in task.summed
-        if item.spec.id in found
+        if item.spec.id in found or any(model == item.spec.id for model, _ in unchanged)
     ]
     rest = replace(
         task,

@@ -32,11 +32,14 @@ class Holder:
     pid: int
     host: str
     since: str
+    system: str = ""
+    started: str = ""
 
     @classmethod
     def this_process(cls) -> "Holder":
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(os.getpid(), socket.gethostname(), now)
+        pid = os.getpid()
+        return cls(pid, socket.gethostname(), now, _system(), _started(pid))
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -51,15 +54,39 @@ class Holder:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process is known to have ended; False for one on another machine."""
+        """Whether the process is known to have ended; False for one that cannot be seen here."""
+        # containers may have one name, but each has its own processes
+        is_here = (self.host, self.system) == (socket.gethostname(), _system())
         # on Windows os.kill would end the process
-        if self.host != socket.gethostname() or sys.platform == "win32":
+        if not is_here or sys.platform == "win32":
             return False
         try:
             os.kill(self.pid, 0)
         except OSError as error:
             return isinstance(error, ProcessLookupError)
-        return False
+        # another process may have got the number
+        now = _started(self.pid)
+        return bool(self.started and now) and self.started != now
+
+
+def _system() -> str:
+    """Return what names the set of processes that are visible here; nothing if not on Linux."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> str:
+    """Return when a process started, in ticks since the system did; nothing if unknown."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return ""
+    # the second field is the program's name in parentheses, which may contain blanks
+    fields = text.rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 else ""
 
 
 def _locked_by(
@@ -137,15 +164,16 @@ def lock_server(engine: Engine, where: str) -> Iterator[None]:
             value = connection.scalar(select(meta.c.value).where(_IS_LOCK))
             raise _locked_by(None if value is None else Holder.from_json(value), where)
         value = Holder.this_process().to_json()
-        unlock_row(connection)
-        connection.execute(insert(meta).values(key="writer", value=value))
         try:
+            unlock_row(connection)
+            connection.execute(insert(meta).values(key="writer", value=value))
             yield
         finally:
-            # if the connection is lost, so is the lock
+            # if the connection is lost, so is the lock; the row only names its holder
             with suppress(DBAPIError):
-                unlock_row(connection)
                 release_writer_lock(connection)
+            with suppress(DBAPIError):
+                connection.execute(delete(meta).where(_IS_LOCK, meta.c.value == value))
 
 
 def lock_row(connection: Connection, where: str) -> None:

@@ -16,6 +16,9 @@ from metaod.errors import BadParameter
 from metaod.history import ENGINE_VERSION, FINGERPRINT_FORMAT, MEASURES, Evaluation, Sketch
 from metaod.models import CellState, Mode, ModelSpec
 
+WrittenTrial = tuple[str, int, str]
+"""A trial as it was written: the model's id, its number, and the server's transaction."""
+
 
 @dataclass(frozen=True, slots=True)
 class DatasetRecord:

@@ -28,7 +28,7 @@ from metaod.history import (
 from metaod.metafeatures import extract, schema
 from metaod.models import Budget, CellState, Mode, ModelSpec, Scored
 from metaod.store._memory import expected_bytes
-from metaod.store._records import MetaFeatureRecord, SumRecord
+from metaod.store._records import MetaFeatureRecord, SumRecord, WrittenTrial
 from metaod.tables import PreparedTable, prepare
 
 TaskKey = tuple[str, str]
@@ -58,7 +58,8 @@ class BuildTask:
     trials, and `lacking` the (model id, trial) pairs that are written. `summed` has references
     that are summed over the slices, with their members in this one. `cost` is relative: it orders
     tasks and estimates the remaining time. `shape` is that of the table. The result has the
-    scores of the models in `keep`.
+    scores of the models in `keep`. `replaced` has the trials of the dataset that a store on a
+    server has, but which are computed again.
     """
 
     entry: FolderEntry
@@ -75,6 +76,7 @@ class BuildTask:
     slice: str = ""
     summed: tuple[Reference, ...] = ()
     shape: tuple[int, int] = (0, 0)
+    replaced: frozenset[WrittenTrial] = frozenset()
 
     @property
     def key(self) -> TaskKey:
