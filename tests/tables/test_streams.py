@@ -171,6 +171,41 @@ def test_a_word_that_the_sample_did_not_show_is_missing_with_a_note(tmp_path):
     assert all(np.array_equal(values, found[0], equal_nan=True) for values in found)
 
 
+def test_what_to_do_with_a_word_that_the_sample_did_not_show(tmp_path):
+    path = tmp_path / "t.csv"
+    numbers_with_a_late_word(path)
+    for kind, remedy in (("error", "mend it, take such values"), ("text", "read the column as")):
+        stream = opened(path, 1000, size=50, bad_values=kind)
+        what = rf"column 'b': row 2,501: 'oops' is not a number, .*; {remedy}"
+        for columns in (None, ["a"]):
+            with pytest.raises(UserError, match=what):
+                list(stream.chunks(columns))
+    chunks = opened(path, 1000, size=50, bad_values="missing").chunks()
+    assert sum(chunk.frame["b"].isna().sum() for chunk in chunks) == 1
+
+
+def test_a_total_that_does_not_fit_is_an_error_wherever_the_sample_is(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"{value},{value * 1.5},{value % 7}" for value in range(400)]
+    path.write_text("\n".join(["a,b,c", *rows, "Total,12,13", ""]))
+    with pytest.raises(BadFile, match=r"line 402.*'Total'.*skip_footer=1"):
+        read_table(path)
+    with pytest.raises(BadFile, match=r"line 402.*'Total'.*skip_footer=1"):
+        opened(path, size=100)
+    assert opened(path, size=100, skip_footer=1).n_rows == 400
+
+
+def test_hexadecimal_numbers_are_read_in_columns_of_whole_numbers_alone(tmp_path):
+    rows = [f"{value},{value}.5" for value in range(1000)]
+    rows[700] = "0x10,0x10"
+    (tmp_path / "t.csv").write_text("\n".join(["whole,real", *rows, ""]))
+    stream = opened(tmp_path / "t.csv", 100, size=50)
+    assert 700 not in stream.rows
+    frame = pd.concat([chunk.frame for chunk in stream.chunks()])
+    assert frame["whole"].iloc[700] == 16
+    assert np.isnan(frame["real"].iloc[700])
+
+
 def test_a_word_in_the_sample_is_an_error_that_names_its_line(tmp_path):
     path = tmp_path / "t.csv"
     numbers_with_a_late_word(path, word='"two\nlines"')
@@ -256,6 +291,14 @@ def test_the_same_rows_are_drawn_from_text_and_parquet(tmp_path):
     assert text.rows.tolist() == parquet.rows.tolist()
     assert text.sample.frame["a"].tolist() == frame["a"].iloc[text.rows].tolist()
     assert not text.covers_all
+
+
+def test_the_start_of_a_stored_index_is_kept(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(50) * 1.5}, index=pd.RangeIndex(1000, 1100, 2))
+    frame.to_parquet(tmp_path / "t.parquet")
+    stream = opened(tmp_path / "t.parquet", 20, size=10)
+    assert np.concatenate([chunk.index for chunk in stream.chunks()]).tolist() == [*frame.index]
+    assert stream.take(np.array([7, 3])).index.tolist() == [1014, 1006]
 
 
 def test_bytes_that_are_no_text_are_refused_wherever_they_stand(tmp_path):

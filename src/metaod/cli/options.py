@@ -70,7 +70,8 @@ READING: Group = {  # of metaod.read_table
     "bad_values": _reading(
         str | None,
         "What to do with other values in a column of numbers or dates: error (the default), "
-        "missing, or text (the column is read as text).",
+        "missing, or text (the column is read as text). In chunks (--stream), a value outside the "
+        "sample is missing by default, and text refuses it.",
         metavar="KIND",
     ),
     "skip_rows": _reading(

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from metaod.errors import BadFile
+from metaod.tables._column_types import BadValues
 from metaod.tables._row_sample import draw_rows
 from metaod.tables._stream import OnRows, TableStream
 from metaod.tables._table import Table
@@ -22,7 +23,7 @@ _BUFFER, _CHUNK_BYTES = 2**20, 2**27
 class ParquetStream(TableStream):
     """A Parquet file in batches."""
 
-    def __init__(self, source: Source, options: ReadOptions) -> None:
+    def __init__(self, source: Source, options: ReadOptions, late: BadValues) -> None:
         import pyarrow.parquet  # noqa: PLC0415 - slow to import
 
         with library_errors(source.name, "Parquet"), source.open() as stream:
@@ -34,7 +35,7 @@ class ParquetStream(TableStream):
         self._starts = np.cumsum([0, *(group.num_rows for group in groups)], dtype=np.int64)
         check_width(source.name, (self.n_rows, len(self.schema.names)))
         check_unique(self.schema.names, source.name)
-        super().__init__(source, options, self.schema.names)
+        super().__init__(source, options, self.schema.names, late, self._stored_range())
         if self.n_rows == 0:
             raise BadFile(source.name, "holds no rows", remedy="check how it was made")
         # long texts: so many bytes may be in memory at a time
@@ -56,9 +57,10 @@ class ParquetStream(TableStream):
         self._set_sample(content, rows, self.n_rows)
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
-        index = (self.schema.pandas_metadata or {}).get("index_columns", [])
-        stored = [name for name in index if isinstance(name, str)]
-        only = None if columns is None else [n for n in self.names if n in {*columns, *stored}]
+        only = None
+        if columns is not None and self._late == "missing":
+            stored = [name for name in self._stored_index() if isinstance(name, str)]
+            only = [name for name in self.names if name in {*columns, *stored}]
         for first, part in self._batches(columns=only):
             yield self._typed(part, first)
         self.check_unchanged()
@@ -76,6 +78,16 @@ class ParquetStream(TableStream):
 
     def _rising_rows(self, rows: npt.NDArray[np.int64]) -> Table:
         return self._typed(pa.concat_tables([part for _, part in self._picked(rows)]), 0)
+
+    def _stored_index(self) -> Any:
+        """Return the columns, or the range, that pandas wrote as the index."""
+        return (self.schema.pandas_metadata or {}).get("index_columns", [])
+
+    def _stored_range(self) -> tuple[int, int]:
+        for own in self._stored_index():
+            if isinstance(own, dict) and own.get("kind") == "range":
+                return int(own["start"]), int(own["step"])
+        return 0, 1
 
     def _typed(self, part: Any, first: int) -> Table:
         with library_errors(self.source.name, "Parquet"):

@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from metaod.errors import BadFile
+from metaod.tables._column_types import BadValues
 from metaod.tables._footers import Footer
 from metaod.tables._original import Original
 from metaod.tables._reading import finish
@@ -41,6 +42,11 @@ class TableStream(ABC):
         How to read it.
     names : tuple of str
         All columns of the file.
+    late : {'error', 'missing', 'text'}
+        What to do with values outside the sample that do not fit their column: `error` and `text`
+        refuse the file, since no type can change any more.
+    index : tuple of int
+        The number of the first row in the table's index, and the step to the next.
     """
 
     raw: RawText | None = None
@@ -48,8 +54,16 @@ class TableStream(ABC):
     sample: Table
     rows: npt.NDArray[np.int64]
 
-    def __init__(self, source: Source, options: ReadOptions, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        options: ReadOptions,
+        names: Sequence[str],
+        late: BadValues,
+        index: tuple[int, int] = (0, 1),
+    ) -> None:
         self.source, self.options, self.names = source, options, tuple(names)
+        self._late, self._index = late, index
         self.stamp = source.stamp
         self.chunk_rows = int(np.clip(_CHUNK_CELLS // max(1, len(names)), 256, _CHUNK_ROWS))
 
@@ -86,7 +100,8 @@ class TableStream(ABC):
         table = self._rising_rows(rows[order])
         self.check_unchanged()
         if isinstance(table.frame.index, pd.RangeIndex):
-            table.frame.index = rows[order]
+            start, step = self._index
+            table.frame.index = start + step * rows[order]
         return table.take(np.argsort(order, kind="stable"))
 
     @property
@@ -113,7 +128,7 @@ class TableStream(ABC):
         footer: Footer | None = None,
     ) -> None:
         table = finish(content, self.options, self.source.name, self.source.name, footer)
-        self._typer = ChunkTyper(content, table, self.options)
+        self._typer = ChunkTyper(content, table, self.options, self._late, self._index)
         self.rows, self.n_rows = rows, n_rows
         original = Original(
             self.names, self.raw, self._read_cells, self.source, self.stamp, self._read_cells

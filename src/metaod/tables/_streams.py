@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaod.errors import UserError
+from metaod.tables._column_types import BadValues
 from metaod.tables._file_kinds import choose_reader
 from metaod.tables._parquet_stream import ParquetStream
 from metaod.tables._reading import check_options
@@ -38,7 +39,8 @@ def stream_table(source: "str | PathLike[Any]", **options: Any) -> TableStream |
     source : path-like
         A Parquet file, or delimited text, also gzipped.
     **options
-        Options of :func:`metaod.read_table`.
+        Options of :func:`metaod.read_table`. Of `bad_values`, the default differs: a value outside
+        the sample that does not fit its column is missing, with a note.
     """
     opened = open_unread(source)
     if opened is None:
@@ -48,9 +50,10 @@ def stream_table(source: "str | PathLike[Any]", **options: Any) -> TableStream |
     reader = choose_reader(opened)
     given = ReadOptions.of(**options)
     check_options(given, reader)
+    late: BadValues = options.get("bad_values", "missing")
     if reader is parquet.READER:
-        return None if opened.packed else ParquetStream(opened, given)
-    return TextStream(opened, given) if reader is delimited.READER else None
+        return None if opened.packed else ParquetStream(opened, given, late)
+    return TextStream(opened, given, late) if reader is delimited.READER else None
 
 
 def is_large(source: "str | PathLike[Any]") -> bool:

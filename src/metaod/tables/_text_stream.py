@@ -11,7 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from metaod.errors import BadFile
-from metaod.tables._footers import Footer, find_footer
+from metaod.tables._column_types import BadValues
+from metaod.tables._footers import find_footer
+from metaod.tables._reading import finish
 from metaod.tables._row_sample import RowSample
 from metaod.tables._stream import OnRows, TableStream
 from metaod.tables._table import Table
@@ -31,7 +33,7 @@ class TextStream(TableStream):
 
     raw: RawText
 
-    def __init__(self, source: Source, options: ReadOptions) -> None:
+    def __init__(self, source: Source, options: ReadOptions, late: BadValues) -> None:
         text = as_utf8(source, options.encoding, keep=False)
         self._text = text.source
         self._dialect = detect_dialect(self._text, options, MISSING_WORDS.union(options.na))
@@ -47,7 +49,7 @@ class TextStream(TableStream):
             self._dialect.skip_lines,
             n_rows=None,
         )
-        super().__init__(source, options, names)
+        super().__init__(source, options, names, late)
         self._warnings = (*text.warnings, *self._dialect.warnings)
 
     def draw(self, size: int, seed: int, on_rows: OnRows | None = None) -> None:
@@ -70,13 +72,16 @@ class TextStream(TableStream):
         footer = None
         if self.options.skip_footer != 0:
             end = list(last)[: len(last) - skipped]
-            footer = self._footer(content, rows, bodies, end, n_rows)
+            ending = self._with_end(content, rows, bodies, end, n_rows)
+            footer = find_footer(ending.frame, ending.decimal)
         if footer is not None and footer.is_sure and self.options.skip_footer is None:
             self.options = replace(self.options, skip_footer=footer.n_rows)
             n_rows -= footer.n_rows
             content = self._content(rows, bodies, n_rows)
             content = replace(content, warnings=(*content.warnings, footer.left_out()))
             footer = None
+        elif footer is not None:  # whose cells may not fit: an error, as of a table read at once
+            finish(ending, self.options, self.source.name, self.source.name, footer)
         self.raw = replace(self.raw, n_rows=n_rows)
         self._types = {
             name: pa.string() if pa.types.is_null(kind) else kind
@@ -85,7 +90,9 @@ class TextStream(TableStream):
         self._set_sample(content, rows[rows < n_rows], n_rows, footer)
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
-        only = None if columns is None else [name for name in self.names if name in {*columns, ""}]
+        only = None
+        if columns is not None and self._late == "missing":
+            only = [name for name in self.names if name in {*columns, ""}]
         for first, bodies in self._bodies():
             yield self._typed(bodies, first, only)
         self.check_unchanged()
@@ -166,21 +173,21 @@ class TextStream(TableStream):
         self._dialect = replace(self._dialect, code_columns=plain.code_columns)
         return replace(content, warnings=(*self._warnings, *content.warnings))
 
-    def _footer(
+    def _with_end(
         self,
         content: Content,
         rows: npt.NDArray[np.int64],
         bodies: Sequence[bytes],
         last: Sequence[bytes],
         n_rows: int,
-    ) -> Footer | None:
-        """Find a total and notes in the last rows of the file."""
-        if len(content.frame) < n_rows:
-            first = n_rows - len(last)
-            above = [body for body, row in zip(bodies, rows.tolist(), strict=True) if row < first]
-            places = np.arange(len(above) + len(last))
-            content = self._content(places, [*above, *last], len(places))
-        return find_footer(content.frame, content.decimal)
+    ) -> Content:
+        """Read the sample with the last rows of the file, which may be a total and notes."""
+        if len(content.frame) == n_rows:
+            return content
+        first = n_rows - len(last)
+        above = [body for body, row in zip(bodies, rows.tolist(), strict=True) if row < first]
+        places = np.concatenate([rows[rows < first], np.arange(first, n_rows)])
+        return self._content(places, [*above, *last], n_rows)
 
 
 class _SampleLines:

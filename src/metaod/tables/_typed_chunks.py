@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
-from metaod.tables._column_types import Written, in_seconds, mask_missing, may_be_text
+from metaod.errors import BadColumn
+from metaod.tables._column_types import BadValues, Written, in_seconds, mask_missing, may_be_text
 from metaod.tables._notations import Notation
 from metaod.tables._objects import Labels, series_of, spread
 from metaod.tables._table import Table
@@ -45,15 +48,16 @@ class Misfits:
         more = ", ..." if self.n_cells > len(self.texts) else ""
         return (
             f"Column {column!r}: {values} no {self.kind} {were} taken as missing, first in row "
-            f"{self.first_row + 1:,}: {shown}{more} (the sample held none; --text {column!r} reads "
-            "the column as text)."
+            f"{self.first_row + 1:,}: {shown}{more} (text= (--text) reads the column as text; "
+            "bad_values='error' (--bad-values error) refuses such a file)."
         )
 
 
 class ChunkTyper:
     """Turns chunks of a file into tables whose columns are typed as those of a sample.
 
-    Cells that do not fit the type of their column become missing, and are counted.
+    Cells that do not fit the type of their column become missing, and are counted; or they are
+    an error.
 
     Parameters
     ----------
@@ -63,17 +67,30 @@ class ChunkTyper:
         The sample, typed.
     options : ReadOptions
         The options of reading.
+    late : {'error', 'missing', 'text'}
+        What to do with cells that do not fit: `text` is an error too.
+    index : tuple of int
+        The number of the first row in the table's index, and the step to the next.
     """
 
-    def __init__(self, content: Content, sample: Table, options: ReadOptions) -> None:
-        self._options = options
+    def __init__(
+        self,
+        content: Content,
+        sample: Table,
+        options: ReadOptions,
+        late: BadValues = "missing",
+        index: tuple[int, int] = (0, 1),
+    ) -> None:
+        self._options, self._late, self._index = options, late, index
         self._sample = sample
         self._decimal = options.decimal or content.decimal
         words = () if content.declares_types else MISSING_WORDS
         self._missing = frozenset(options.na).union(words)
         self._missing_numbers = numbers_among(self._missing)
         self._has_unnamed_index = content.may_hold_index
-        self._reads_hexadecimal = not content.declares_types
+        self._whole = {  # pyarrow reads hexadecimal numbers in these columns
+            name for name, kind in content.types.items() if pa.types.is_integer(kind)
+        }
         frame = sample.frame
         self._dtypes: dict[str, Any] = dict(zip(map(str, frame.columns), frame.dtypes, strict=True))
         if content.may_hold_index and content.frame.columns[0] == "":
@@ -99,7 +116,9 @@ class ChunkTyper:
                 column = typed[name]
                 typed = typed.assign(**{name: column.astype(str).where(column.notna())})
         if isinstance(typed.index, pd.RangeIndex):
-            typed.index = pd.RangeIndex(first_row, first_row + len(typed))
+            start, step = self._index
+            stop = first_row + len(typed)
+            typed.index = pd.RangeIndex(start + step * first_row, start + step * stop, step)
         own = {name: item for name, item in written.items() if name in typed.columns}
         return Table(typed, None, self._sample.source, typed=True, written=own)
 
@@ -122,7 +141,7 @@ class ChunkTyper:
             return in_seconds(series_of(labels, values)).set_axis(column.index)
         if may_be_text(dtype) or (dtype.kind == "f" and self._sample_is_empty(name)):
             return labels.to_series().set_axis(column.index)
-        kind, parse, stored = self._parser(dtype)
+        kind, parse, stored = self._parser(name, dtype)
         parsed = [parse(text) for text in labels.texts]
         fits = np.array([value is not None for value in parsed], dtype=np.bool_)
         values = np.array([0 if value is None else value for value in parsed], dtype=stored)
@@ -137,20 +156,20 @@ class ChunkTyper:
         frame = self._sample.frame
         return name in frame.columns and bool(frame[name].isna().all())
 
-    def _parser(self, dtype: Any) -> tuple[str, Callable[[str], Any], str]:
+    def _parser(self, name: str, dtype: Any) -> tuple[str, Callable[[str], Any], str]:
         """Return what a column holds, what reads a text as that, and the type of the values."""
         if pd.api.types.is_bool_dtype(dtype):
             return "truth value", parse_truth, "bool"
         if dtype.kind == "M":
             return "date", parse_date, "M8[us]"
-        return "number", self._number, "float64"
+        return "number", partial(self._number, is_whole=name in self._whole), "float64"
 
-    def _number(self, text: str) -> float | None:
+    def _number(self, text: str, is_whole: bool) -> float | None:
         value = parse_number(text, self._decimal)
         if value is None:
             value = parse_time(text)
-        if value is None and self._reads_hexadecimal and _HEXADECIMAL in text.lower():
-            try:  # pyarrow reads these in columns of whole numbers
+        if value is None and is_whole and _HEXADECIMAL in text.lower():
+            try:
                 return float(int(text.strip(), 16))
             except (ValueError, OverflowError):
                 return None
@@ -170,6 +189,9 @@ class ChunkTyper:
         bad = spread(~fits, False, labels.codes)
         found = self.misfits.setdefault(name, Misfits(kind.removesuffix("s")))
         rows = np.flatnonzero(bad)
+        if self._late != "missing":
+            value = labels.texts[labels.codes[rows[0]]]
+            raise self._refused(name, value, first_row + int(rows[0]), found.kind)
         if found.n_cells == 0:
             found.first_row = first_row + int(rows[0])
         found.n_cells += len(rows)
@@ -181,3 +203,11 @@ class ChunkTyper:
         codes = spread(np.where(fits, places, -1), -1, labels.codes).astype(np.intp)
         texts = [text for text, fit in zip(labels.texts, fits.tolist(), strict=True) if fit]
         return Labels(codes, texts), values[fits]
+
+    def _refused(self, name: str, value: str, row: int, kind: str) -> BadColumn:
+        """Return the error for a value that does not fit the type that the sample has."""
+        what = f"row {row + 1:,}: {shorten(value)!r} is not a {kind}, as the sample's values are"
+        as_text = f"read the column as text: text= (--text {name!r})"
+        as_missing = "take such values as missing: bad_values='missing' (--bad-values missing)"
+        remedy = as_text if self._late == "text" else f"mend it, {as_missing}, or {as_text}"
+        return BadColumn(name, what, path=self._sample.source, remedy=remedy)
