@@ -219,6 +219,25 @@ def test_a_word_among_the_numbers_is_noted(tmp_path):
     assert found.record.columns[2].n_missing == 1
 
 
+@pytest.mark.parametrize("why", [False, True])
+@pytest.mark.parametrize("output", [None, "s.csv"])
+def test_the_fraction_never_falls_and_ends_at_1(files, tmp_path, output, why):
+    reports = []
+    target = None if output is None else tmp_path / output
+    detect_file(files / "t.csv", target, sample_rows=100, why=why, progress=reports.append)
+    fractions = [report.fraction for report in reports if report.fraction is not None]
+    assert [report.fraction for report in reports][-len(fractions) :] == fractions
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1
+    assert fractions.index(1) >= len(fractions) - 2
+    assert reports[-1].stage == ("score" if output is None else "write")
+    assert reports[-1].seconds_left == 0
+    if output is not None:
+        assert [report.detail for report in reports if report.stage == "write"][-2] == "400 of 400"
+        scoring = [report for report in reports if report.stage == "score"]
+        assert all(report.seconds_left is None for report in scoring)
+
+
 def test_top_rows_are_read_again(files):
     found = streamed(files / "t.csv", 50, sample_rows=100)
     places = found.top(3)
@@ -257,6 +276,8 @@ def test_what_cannot_be_written(files, tmp_path):
     np.save(tmp_path / "t.npy", np.zeros((3, 2)))
     with pytest.raises(UserError, match="cannot be read in chunks"):
         open_stream(tmp_path / "t.npy")
+    with pytest.raises(BadParameter, match="of detect_file must be at most half of the rows"):
+        detect_file(files / "t.csv", top_n=300)
     with pytest.raises(BadParameter, match="output"):
         detect_file(files / "t.csv", tmp_path / "s.json")
     assert [path.name for path in tmp_path.iterdir()] == ["t.npy"]

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from metaod.detection import check_contamination
-from metaod.detection._threshold import USUAL_SHARE, clear_gap, estimated_share, threshold_of
+from metaod.detection._threshold import (
+    USUAL_SHARE,
+    clear_gap,
+    estimated_share,
+    threshold_of,
+    ties_note,
+)
 from metaod.errors import BadParameter
 
 RNG = np.random.default_rng(0)
@@ -93,3 +99,9 @@ def test_a_gap_is_found_or_not_for_all_scores(scores):
 def test_numpy_numbers_are_shares():
     assert check_contamination(np.float16(0.25)) == 0.25
     assert type(check_contamination(np.float32(0.25))) is float
+
+
+def test_a_note_if_far_fewer_rows_are_flagged_than_meant():
+    assert ties_note(5, 100, 0.1) is None
+    note = "4 of 100 rows are flagged instead of 10 (10.0%): too many rows share the score"
+    assert ties_note(4, 100, 0.1).startswith(note)

@@ -382,6 +382,17 @@ def test_a_file_that_changes_is_refused(tmp_path):
         stream.check_unchanged()
 
 
+def test_the_memory_of_a_container(tmp_path, monkeypatch):
+    limits = (tmp_path / "memory.max", tmp_path / "memory.limit_in_bytes")
+    monkeypatch.setattr(streams, "_CONTAINER_LIMITS", limits)
+    total = streams._memory()
+    limits[1].write_text("123000000\n")
+    assert streams._memory() == 123e6
+    limits[1].write_text(f"{2**63 - 4096}\n")
+    limits[0].write_text("max\n")
+    assert streams._memory() == total
+
+
 def test_which_files_are_large(tmp_path, monkeypatch):
     frame = pd.DataFrame({"a": np.arange(5000) * 1.5, "b": np.arange(5000) % 7})
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -401,3 +412,11 @@ def test_which_files_are_large(tmp_path, monkeypatch):
     assert stream_table("-") is None
     with pytest.raises(BadFile, match="does not exist"):
         stream_table(tmp_path / "absent.csv")
+
+
+def test_rows_of_an_unread_text_cannot_be_chosen(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    raw = stream_table(tmp_path / "t.csv").raw
+    for order in ([0, 1], [1, 0]):
+        with pytest.raises(ValueError, match="before their number is known"):
+            raw.write(io.BytesIO(), [], lambda _: [], np.array(order))

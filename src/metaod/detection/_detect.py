@@ -145,9 +145,9 @@ def _with_ties(found: Detection, top_n: int) -> tuple[str, ...]:
     return (*notes, f"{tied} of them in the table are flagged.")
 
 
-def share_of(top_n: int, n_rows: int) -> float:
+def share_of(top_n: int, n_rows: int, *, owner: str = "detect_table") -> float:
     """Return the share whose threshold lies between the n-th and the next score."""
     if 2 * top_n > n_rows:
         legal = f"at most half of the rows, {n_rows // 2} of {n_rows}"
-        raise BadParameter("detect_table", "top_n", legal, top_n)
+        raise BadParameter(owner, "top_n", legal, top_n)
     return top_n / n_rows

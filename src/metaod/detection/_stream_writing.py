@@ -33,23 +33,28 @@ _BLOCK = 2**14
 _Places = npt.NDArray[np.intp]
 
 
-def check_stream_target(target: Target, found_raw: bool, choice: Choice) -> None:
+def check_stream_target(target: Target, is_text: bool, choice: Choice) -> None:
     """Refuse, before anything is read, what a file read in chunks cannot be written as."""
     where = str(target)
     if choice.sort:
         what = "--sort needs all rows in memory, and the file is read in chunks"
-        remedy = "leave it out and sort the output by rank, or use --flagged-only or --no-stream"
+        remedy = (
+            "sort the output by rank, write --flagged-only, or read the table at once: --no-stream"
+        )
         raise UserError(what, where=where, remedy=remedy)
     if target is None:
         return
     ending = _ending(target)
     legal: tuple[str, ...] = (".parquet", ".csv", ".tsv")
-    if found_raw:
+    if is_text:
         legal = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".psv")
     if ending not in legal:
-        kind = "text" if found_raw else "Parquet file"
+        kind = "text" if is_text else "Parquet file"
         what = f"a {kind} that is read in chunks cannot be written as {ending}"
-        remedy = f"name a file that ends in {', '.join(legal[:3])}, or use --no-stream"
+        remedy = (
+            f"name a file that ends in {', '.join(legal[:3])}, or read the table at once: "
+            "read_table (--no-stream)"
+        )
         raise UserError(what, where=where, remedy=remedy)
 
 
@@ -69,7 +74,8 @@ def write_streamed(
         return names
     found.stream.check_unchanged()
     rows = np.flatnonzero(found.flags) if choice.flagged_only else None
-    added = _Added(found, rows, Tracker(progress), why=choice.why)
+    tracker = Tracker(progress)
+    added = _Added(found, rows, tracker, why=choice.why)
     ending = _ending(target)
     write: Callable[[BinaryIO], None]
     is_copied = raw is not None and not choice.no_formulas
@@ -90,6 +96,7 @@ def write_streamed(
         sys.stdout.buffer.flush()
     else:
         replace_file(Path(target), write_unchanged)
+    tracker.finish("write")
     return names
 
 
@@ -111,15 +118,14 @@ class _Added:
         found = self._found
         places = np.arange(first, stop) if self._rows is None else self._rows[first:stop]
         scores, flags = found.scores[places], found.flags[places].astype(np.int64)
-        own = (scores, found.ranks_of_scores(scores), flags)
-        left = (time.monotonic() - self._started) / max(1, first) * (self._n_rows - first)
-        self._tracker.stage(
-            "write",
-            f"{first:,} of {self._n_rows:,}",
-            fraction=first / max(1, self._n_rows),
-            seconds_left=left if first else None,
-        )
-        return (*own, self._reasons(places, flags)) if self._why else own
+        own: tuple[Any, ...] = (scores, found.ranks_of_scores(scores), flags)
+        if self._why:
+            own = (*own, self._reasons(places, flags))
+        if stop > first:
+            left = (time.monotonic() - self._started) / stop * (self._n_rows - stop)
+            text, fraction = f"{stop:,} of {self._n_rows:,}", stop / self._n_rows
+            self._tracker.stage("write", text, fraction=fraction, seconds_left=left)
+        return own
 
     def texts(self, row: int, decimal: str) -> Sequence[str]:
         """Return the cells of a row as text; rows are asked for in rising order."""

@@ -18,18 +18,19 @@ from metaod.detection._detection import Detection, detection_of
 from metaod.detection._estimator import MetaOD
 from metaod.detection._inputs import seed_of
 from metaod.detection._reasons import RowReasons
-from metaod.detection._stream_writing import write_streamed
+from metaod.detection._stream_writing import check_stream_target, write_streamed
 from metaod.detection._threshold import (
     TOO_MANY_TIES,
     Contamination,
     check_contamination,
     estimated_share,
     threshold_of,
+    ties_note,
 )
 from metaod.detection._writing import Choice, check_output
 from metaod.errors import BadParameter, UserError
 from metaod.models import Scores
-from metaod.selection import OnProgress, Tracker, table_notes
+from metaod.selection import OnProgress, Tracker, part_of, table_notes
 from metaod.tables import (
     ROLE_NAMES,
     PreparationRecord,
@@ -44,6 +45,7 @@ SAMPLE_ROWS = 100_000
 """Rows of the sample from which types, preparation and pick are learned."""
 
 _MOST_LISTED = 10_000  # flagged rows in a document
+_SCORE_SHARE = 0.7  # of the work, if the rows are written too
 _MAPPED_TOP, _MAPPED_SAMPLE = 1_000, 4_000
 
 
@@ -174,12 +176,16 @@ def detect_file(
     roles = options if model is None else model.get_params(deep=False)
     unused = Roles.of({name: roles.get(name) for name in ROLE_NAMES}, owner="detect_file").is_unused
     stream = open_stream(path, unused=unused, **(reading or {}))
+    choice = Choice(flagged_only=flagged_only, why=why)
+    scoring = progress
+    if target is not None:
+        check_stream_target(target, stream.raw is not None, choice)
+        scoring = part_of(_without_time(progress), 0.0, _SCORE_SHARE)
     found = detect_stream(
-        stream, model=model, top_n=top_n, sample_rows=sample_rows, progress=progress, **options
+        stream, model=model, top_n=top_n, sample_rows=sample_rows, progress=scoring, **options
     )
     if target is not None:
-        choice = Choice(flagged_only=flagged_only, why=why)
-        write_streamed(found, target, choice, progress=progress)
+        write_streamed(found, target, choice, progress=part_of(progress, _SCORE_SHARE, 1.0))
     return found
 
 
@@ -187,12 +193,16 @@ def open_stream(path: "str | PathLike[str]", **reading: Any) -> TableStream:
     """Open a file to score it in chunks; an error if that cannot be done."""
     if reading.get("label") is not None:
         what = "the label measures tables that are read at once, not in chunks"
-        remedy = "leave the label out and ignore its column (--ignore), or use --no-stream"
+        remedy = (
+            "leave the label out and ignore its column: ignore= (--ignore), or read the table at "
+            "once: read_table (--no-stream)"
+        )
         raise UserError(what, where=fspath(path), remedy=remedy)
     stream = stream_table(path, **reading)
     if stream is None:
         what = "cannot be read in chunks; only Parquet and delimited text in a file can"
-        raise UserError(what, where=fspath(path), remedy="leave out --stream, or convert it")
+        remedy = "read it at once: read_table (--no-stream), or convert it"
+        raise UserError(what, where=fspath(path), remedy=remedy)
     return stream
 
 
@@ -217,7 +227,7 @@ def detect_stream(
     )
     table = stream.sample
     if top_n is not None:
-        contamination = share_of(top_n, stream.n_rows)
+        contamination = share_of(top_n, stream.n_rows, owner="detect_file")
     if model is None:
         own = MetaOD(contamination=contamination, **{**options, "random_state": seed})
         own.fit(table, progress=None if progress is None else _without_fraction(progress))
@@ -240,12 +250,8 @@ def _fitted(model: MetaOD, stream: TableStream, tracker: Tracker) -> StreamedDet
     found = estimated_share(scores) if share == "auto" else share
     threshold = threshold_of(scores, found)
     notes = [note for note in model.fitted_.notes if TOO_MANY_TIES not in note]
-    n_flagged, n_meant = int(np.count_nonzero(scores > threshold)), round(found * len(scores))
-    if 2 * n_flagged < n_meant:
-        notes.append(
-            f"{n_flagged} of {len(scores)} rows are flagged instead of {n_meant} ({found:.1%}): "
-            f"{TOO_MANY_TIES}."
-        )
+    ties = ties_note(int(np.count_nonzero(scores > threshold)), len(scores), found)
+    notes += [] if ties is None else [ties]
     # a saved pick flags as the stream does
     model._set_scores(replace(model.fitted_, threshold=threshold))  # noqa: SLF001 - one room
     return _detection(model, stream, scores, threshold, record, notes)
@@ -342,6 +348,13 @@ def _score_rows(
 
 def _rows_text(n_rows: int, total: int | None) -> str:
     return f"{n_rows:,} rows" if total is None else f"{n_rows:,} of {total:,}"
+
+
+def _without_time(progress: OnProgress | None) -> OnProgress | None:
+    """Report a part of the work, whose time left is not that of the work."""
+    if progress is None:
+        return None
+    return lambda report: progress(replace(report, seconds_left=None))
 
 
 def _without_fraction(progress: OnProgress) -> OnProgress:

@@ -81,6 +81,15 @@ def clear_gap(scores: Scores) -> int | None:
     return int(np.where(is_clear, falls, 0.0).argmax()) + 1 if is_clear.any() else None
 
 
+def ties_note(n_flagged: int, n_rows: int, share: float) -> str | None:
+    """Say that far fewer rows are flagged than meant, because many share a score; or None."""
+    n_meant = round(share * n_rows)
+    if 2 * n_flagged >= n_meant:
+        return None
+    rows = f"{n_flagged} of {n_rows} rows are flagged instead of {n_meant} ({share:.1%})"
+    return f"{rows}: {TOO_MANY_TIES}."
+
+
 def threshold_of(scores: Scores, share: float) -> float:
     """Return the score above which rows are flagged: as in PyOD, a quantile of the scores."""
     return float(np.quantile(scores, 1 - share))

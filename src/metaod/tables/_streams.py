@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,10 @@ MOST_ROWS = 2_000_000
 
 _MOST_SHARE = 0.5  # of the memory that the machine or the container has
 _HEAD_BYTES = 2**20
-_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+_CONTAINER_LIMITS = (  # of control groups, version 2 and 1
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 
 
 def stream_table(source: "str | PathLike[Any]", **options: Any) -> TableStream | None:
@@ -116,7 +120,7 @@ def _memory() -> float:
     total = float("inf")
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         total = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    try:
-        return min(total, float(_CONTAINER_LIMIT.read_text()))
-    except (OSError, ValueError):  # no container, or no limit
-        return total
+    for limit in _CONTAINER_LIMITS:
+        with suppress(OSError, ValueError):  # no container, or no limit
+            total = min(total, float(limit.read_text()))
+    return total

@@ -207,7 +207,7 @@ class ChunkTyper:
     def _refused(self, name: str, value: str, row: int, kind: str) -> BadColumn:
         """Return the error for a value that does not fit the type that the sample has."""
         what = f"row {row + 1:,}: {shorten(value)!r} is not a {kind}, as the sample's values are"
-        as_text = f"read the column as text: text= (--text {name!r})"
+        as_text = "read the column as text: text= (--text)"
         as_missing = "take such values as missing: bad_values='missing' (--bad-values missing)"
         remedy = as_text if self._late == "text" else f"mend it, {as_missing}, or {as_text}"
         return BadColumn(name, what, path=self._sample.source, remedy=remedy)

@@ -105,8 +105,9 @@ class RawText:
         if order is not None and np.any(np.diff(order) <= 0):
             self._write_in_order(stream, names, cells, order)
             return
-        wanted = None if order is None else np.zeros(self.n_rows or 0, dtype=np.bool_)
-        if wanted is not None:
+        wanted = None
+        if order is not None:
+            wanted = np.zeros(self._known_rows, dtype=np.bool_)
             wanted[order] = True
         has_rows = False
         for row, body, end in self.records():
@@ -127,8 +128,7 @@ class RawText:
         order: Order,
     ) -> None:
         """Copy the rows to a temporary file and write them from there: they may exceed memory."""
-        starts = np.zeros(self.n_rows or 0, dtype=np.int64)
-        sizes = np.zeros(self.n_rows or 0, dtype=np.int64)
+        starts, sizes = np.zeros((2, self._known_rows), dtype=np.int64)
         usual_end = b""
         with tempfile.TemporaryFile() as rows:
             place = 0
@@ -146,6 +146,12 @@ class RawText:
                 rows.seek(starts[row])
                 body = rows.read(sizes[row])
                 stream.write(self._encoded(body + self._further(cells(row)) + end))
+
+    @property
+    def _known_rows(self) -> int:
+        if self.n_rows is None:
+            raise ValueError("rows cannot be chosen before their number is known")
+        return self.n_rows
 
     def _further(self, cells: Sequence[str]) -> bytes:
         special = (self.delimiter, '"', "\n", "\r")
