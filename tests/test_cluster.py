@@ -1,5 +1,7 @@
 """metaod.cluster.score: the scores of the whole table, whatever the partitions."""
 
+import warnings
+
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -71,3 +73,19 @@ def test_mistakes_are_told_before_anything_is_computed(frame, model, tmp_path):
         score(table, tmp_path / "x.txt")
     with pytest.raises(BadParameter, match="fitted MetaOD"):
         score(table, 3)
+
+
+def test_a_partition_gives_no_warning_of_drift_and_leaves_the_filters(frame, model, monkeypatch):
+    shifted = frame.assign(a=frame["a"] + 100, kind="violet")
+    changes = []
+    real = warnings.simplefilter
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning):
+            model.score_samples(shifted)
+        # filters are those of the process: a thread that sets them sets them for all
+        monkeypatch.setattr(
+            warnings, "simplefilter", lambda *a, **k: changes.append(a) or real(*a, **k)
+        )
+        metaod.cluster._score(shifted, model)
+    assert ("ignore",) not in changes

@@ -3,7 +3,6 @@
 import hashlib
 import tempfile
 import threading
-import warnings
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,10 +118,8 @@ def _score_partition(rows: pd.DataFrame, content: bytes, digest: str) -> pd.Data
 
 
 def _score(rows: pd.DataFrame, model: "MetaOD") -> pd.DataFrame:
-    with warnings.catch_warnings():
-        # drift is of a table, not of a partition
-        warnings.simplefilter("ignore")
-        scores = -model.score_samples(rows)
+    # not `score_samples`, which warns of drift: that is of a table, not of a partition
+    scores = model.fitted_.score(model._prepared(rows).X)  # noqa: SLF001 - as above
     flags = (scores > model.threshold_).astype(np.int64)
     return pd.DataFrame({"score": scores, "flag": flags}, index=rows.index)
 

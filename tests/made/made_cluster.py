@@ -13,8 +13,7 @@ from pathlib import Path
 from distributed import Client, get_worker
 from made_store import content
 
-import metaod
-from metaod.store import Store, _dask_worker
+from metaod.store import Store, _dask, _dask_worker
 from metaod.store._tasks import run_task
 
 
@@ -100,6 +99,19 @@ def content_of(path):
         return content(store, seconds=False)
 
 
+def count_sent(monkeypatch):
+    """Return a list that gets the path of each file that is sent to a worker."""
+    paths = []
+    real = _dask._parts_of
+
+    def parts_of(path):
+        paths.append(str(path))
+        return real(path)
+
+    monkeypatch.setattr(_dask, "_parts_of", parts_of)
+    return paths
+
+
 class Running:
     """An executor that runs another function than the build's."""
 
@@ -138,9 +150,10 @@ def busy_keys(dask_worker):
     return [str(task.key) for task in dask_worker.state.executing]
 
 
-def n_picks():
-    """Return how many picks a worker has loaded."""
-    return len(metaod.cluster._picks)
+def n_picks_received(dask_worker):
+    """Return how many times a worker has received a pick from another."""
+    received = dask_worker.transfer_incoming_log
+    return sum("metaod-pick" in str(key) for item in received for key in item["keys"])
 
 
 def run_or_kill_worker(task):

@@ -15,6 +15,7 @@ from made_cluster import (
     Cluster,
     Running,
     content_of,
+    count_sent,
     forget_files,
     nothing,
     run_or_kill_worker,
@@ -179,26 +180,13 @@ def test_a_model_without_enough_memory_fails_alone(tmp_path, cluster):
     assert "the worker ran out of memory, once on this task" in failed[0].reason
 
 
-@pytest.fixture
-def sent(monkeypatch):
-    """The paths of the files that are sent to workers."""
-    paths = []
-    real = _dask._parts_of
-
-    def count(path):
-        paths.append(str(path))
-        return real(path)
-
-    monkeypatch.setattr(_dask, "_parts_of", count)
-    return paths
-
-
-def test_threads_of_a_worker_share_one_copy(tmp_path, serial, cut, sent, monkeypatch):
+def test_threads_of_a_worker_share_one_copy(tmp_path, serial, cut, monkeypatch):
     original, expected = serial
     folder = shutil.copytree(original, tmp_path / "data")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_dask, "_PART_BYTES", 1000)
+    sent = count_sent(monkeypatch)
     with Cluster(tmp_path, n_workers=1, threads=4, cwd=tmp_path / "elsewhere") as cluster:
         executor = make_executor(scheduler=cluster.address)
         run(tmp_path / "a.db", folder.name, executor=executor)

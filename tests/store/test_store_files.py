@@ -163,7 +163,7 @@ def test_the_driver_of_a_server_is_named_and_its_password_is_not():
     try:
         place.engine(read_only=False, timeout=1.0)
     except UserError as error:
-        assert "'pg8000' is not installed; install it with: pip install pg8000" in str(error)
+        assert "'pg8000' is not installed; install the package with this module" in str(error)
         assert "secret" not in str(error)
 
 

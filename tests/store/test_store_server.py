@@ -174,6 +174,11 @@ def test_commands_show_no_password(postgres, tmp_path):
             assert PASSWORD not in str(connection.execute(table.select()).all())
 
 
+def test_an_option_that_the_driver_does_not_know():
+    with pytest.raises(UserError, match=r"the address is not understood: .*nonsense.*; check"):
+        Store("postgresql://me:secret@127.0.0.1:9/db?nonsense=1")
+
+
 def test_other_databases_of_the_server_are_refused(postgres):
     postgres.execute("CREATE SCHEMA other", "CREATE TABLE other.meta (key text, value text)")
     with pytest.raises(UserError, match="is not a store: its table 'meta' is another program's"):

@@ -113,7 +113,7 @@ class StoreLocation:
             raise BadParameter("Store", "url_or_path", legal, str(self)) from error
         except ModuleNotFoundError as error:
             what = f"the database's driver {error.name!r} is not installed"
-            remedy = f"install it with: pip install {error.name}"
+            remedy = "install the package with this module, or use PostgreSQL or a file"
             raise UserError(what, where=str(self), remedy=remedy) from error
 
     @contextmanager

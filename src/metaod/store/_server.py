@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sqlalchemy import URL, Connection, Engine, Function, create_engine, func, select
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, ProgrammingError
 
 from metaod.errors import MissingExtra, UserError
 
@@ -176,6 +176,9 @@ def explain(error: DBAPIError, url: URL) -> UserError | None:
             "a text with the character NUL cannot be stored", where=where, remedy=remedy
         )
     known = _ANSWERS.get(state or "")
+    if isinstance(error, ProgrammingError) and state is None and error.statement is None:
+        # the driver refuses to connect
+        known = ("the address is not understood: {}", "check what follows its ?")
     if known is not None:
         return UserError(known[0].format(text), where=where, remedy=known[1])
     if is_about_server:
