@@ -61,8 +61,8 @@ class Server:
     def __init__(self):
         self._process = None
         self._count = itertools.count()
-        self.folder = Path(tempfile.mkdtemp(prefix="metaod-pg-"))
         self._user = _user()
+        self.folder = Path(tempfile.mkdtemp(prefix="metaod-pg-"))
         if self._user:
             os.chown(self.folder, self._user["user"], self._user["group"])
         reasons = []
@@ -106,7 +106,9 @@ class Server:
         deadline = time.monotonic() + 60
         while not (self.folder / ".s.PGSQL.5432").exists() or not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
-                pytest.fail("the server does not start: " + (self.folder / "log").read_text())
+                log = (self.folder / "log").read_text()
+                self.stop()
+                pytest.fail(f"the server does not start: {log}")
             time.sleep(0.02)
 
     @property

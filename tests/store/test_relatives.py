@@ -179,3 +179,21 @@ def test_a_store_without_sketches_gets_them(tmp_path):
         assert datasets_without_sketch(store) == ["one"]
         assert add_datasets(store, [(record, entry)]) == (0, ())
         assert datasets_without_sketch(store) == []
+
+
+def test_relatives_that_two_builders_add_at_once(tmp_path, postgres):
+    X = table(1)
+    one, two = write(tmp_path / "one", one=X), write(tmp_path / "two", two=X[:250])
+    options = BuildOptions(detectors=("HBOS",), trials=1, references=False, schemas=())
+    url = postgres.new_url()
+
+    def start_another(_):
+        with Store(url) as other:
+            build(other, iter_folder(two), options)
+
+    with Store(url, create=True) as store:
+        build(store, iter_folder(one), options, on_plan=start_another)
+        # as if the second had been built first
+        assert {item.name: item.origin for item in store.datasets()} == {"one": "two", "two": "two"}
+        [joined] = store.joined_origins().values()
+        assert joined.catalogue_origin == "one"

@@ -4,6 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from sqlalchemy import Connection
+
 from metaod.errors import UserError
 from metaod.history import FolderEntry, Relation, find_relatives, join_origins
 from metaod.store import _rows as rows
@@ -91,11 +93,16 @@ def join_relatives(
 
 @dataclass(frozen=True)
 class Placed:
-    """New datasets with their origins, which may be those of relatives, and what to tell."""
+    """New datasets with their origins, which may be those of relatives, and what to tell.
+
+    `new` has them as they were before; `origins` those of the datasets that the store had.
+    """
 
     records: tuple[DatasetRecord, ...]
     joined: tuple[JoinedOrigin, ...]
     notes: tuple[str, ...]
+    new: tuple[tuple[DatasetRecord, FolderEntry], ...]
+    origins: dict[str, str]
 
 
 def place(store: Store, new: Sequence[tuple[DatasetRecord, FolderEntry]]) -> Placed:
@@ -103,8 +110,13 @@ def place(store: Store, new: Sequence[tuple[DatasetRecord, FolderEntry]]) -> Pla
 
     A dataset gets the origin of its closest relative unless its list names an origin.
     """
-    stored = {record.fingerprint: record for record in store.datasets()}
-    sketches = store.sketches()
+    with store.reading() as connection:
+        return _place(connection, new)
+
+
+def _place(connection: Connection, new: Sequence[tuple[DatasetRecord, FolderEntry]]) -> Placed:
+    stored = {record.fingerprint: record for record in rows.read_datasets(connection)}
+    sketches = rows.read_sketches(connection)
     known = {key: record for key, record in stored.items() if key in sketches}
     records, joined, notes = [], [], []
     for record, _ in new:
@@ -126,7 +138,8 @@ def place(store: Store, new: Sequence[tuple[DatasetRecord, FolderEntry]]) -> Pla
                 notes.append(f"{_named(relation, record, relative)}; {remedy}")
         records.append(record)
         known.setdefault(key, record)
-    return Placed(tuple(records), tuple(joined), tuple(notes))
+    origins = {key: record.origin for key, record in stored.items()}
+    return Placed(tuple(records), tuple(joined), tuple(notes), tuple(new), origins)
 
 
 def _closest(
@@ -155,17 +168,19 @@ def add_datasets(
 
 
 def write_placed(store: Store, placed: Placed) -> int:
-    """Write new datasets and what is known of their origins; return how many are new."""
-    origins = {record.fingerprint: record.origin for record in placed.records}
+    """Write new datasets and what is known of their origins; return how many are new.
+
+    If another builder has added datasets or joined origins meanwhile, they are placed again.
+    """
 
     def write() -> int:
         with store.writing() as connection:
-            # another builder may have added a dataset since it was placed: its record stays
-            known = rows.dataset_keys(connection)
-            count = rows.insert_datasets(connection, placed.records)
-            for note in placed.joined:
-                if note.dataset not in known:
-                    rows.replace_origin(connection, note.dataset, origins[note.dataset], note)
+            now = {item.fingerprint: item.origin for item in rows.read_datasets(connection)}
+            final = placed if now == placed.origins else _place(connection, placed.new)
+            origins = {record.fingerprint: record.origin for record in final.records}
+            count = rows.insert_datasets(connection, final.records)
+            for note in final.joined:
+                rows.replace_origin(connection, note.dataset, origins[note.dataset], note)
             return count
 
     return store.repeat(write)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
+from operator import attrgetter
 
 from metaod.history import Reference
 from metaod.models import (
@@ -73,7 +74,7 @@ class Slicer:
         self._summed = tuple(item for item in references if not item.all_needed)
         members = chain.from_iterable(item.members for item in references)
         models = [*filter(_is_single, specs), *filter(_is_single, members)]
-        self._unit = cache(_unit_of)
+        self._unit = cache(attrgetter("work_unit"))
         by_unit: dict[tuple[object, ...], list[ModelSpec]] = defaultdict(list)
         for spec in dict.fromkeys(models):
             by_unit[self._unit(spec)].append(spec)
@@ -192,8 +193,7 @@ class Slicer:
         for item in self._whole:
             members = list(chain.from_iterable(map(members_of, item.members)))
             costs = expected_costs(members, n_rows, n_columns)
-            seconds, first = max((cost.seconds, k) for k, cost in enumerate(costs))
-            del seconds
+            first = max(range(len(costs)), key=lambda k: (costs[k].seconds, k))
             # where its most costly member is computed anyway
             homes[item.spec] = where[members[first]]
         shape = (n_rows, n_columns)
@@ -210,7 +210,3 @@ class Slicer:
 
 def _is_single(spec: ModelSpec) -> bool:
     return not is_average(spec)
-
-
-def _unit_of(spec: ModelSpec) -> tuple[object, ...]:
-    return spec.work_unit
