@@ -1,5 +1,6 @@
 """metaod.cluster.score: the scores of the whole table, whatever the partitions."""
 
+import pickle
 import warnings
 
 import dask.dataframe as dd
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 
 import metaod
-from metaod.cluster import _picks, score
+from metaod.cluster import _content_of, _picks, score
 from metaod.errors import BadColumn, BadParameter, UserError
 
 
@@ -89,3 +90,10 @@ def test_a_partition_gives_no_warning_of_drift_and_leaves_the_filters(frame, mod
         )
         metaod.cluster._score(shifted, model)
     assert ("ignore",) not in changes
+
+
+def test_the_graph_has_the_pick_once(frame, model):
+    lazy = score(dd.from_pandas(frame, npartitions=6), model)
+    sizes = [len(pickle.dumps(node)) for node in dict(lazy.optimize().__dask_graph__()).values()]
+    size = len(_content_of(model))
+    assert sum(one >= size for one in sizes) == 1
