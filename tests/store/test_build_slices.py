@@ -259,3 +259,24 @@ def test_a_builder_with_more_trials_leaves_the_sums_of_another(tmp_path, whole, 
     assert content(url) == expected
     with Store(url) as store:
         assert store.datasets_with_sums() == []
+
+
+def test_only_one_builder_evaluates_complete_sums(tmp_path, whole, cut, monkeypatch):
+    folder, _ = whole
+    with monkeypatch.context() as patched:
+        patched.setattr("metaod.store._sums.SlicedReferences.finish", lambda *_: [])
+        run(tmp_path / "a.db", folder, OPTIONS)
+    with Store(tmp_path / "a.db") as store:
+        [name] = store.datasets_with_sums()
+        sums = SlicedReferences(store, OPTIONS.reference_models(), 2, OPTIONS.mode)
+        first, real = store.sums(name)[0], store.record_task
+
+        def record_later(*arguments, **keywords):
+            monkeypatch.setattr(store, "record_task", real)
+            assert len(sums.finish(name)) == 2  # another builder, in between
+            real(name, sums=[replace(first, trials=3, slice="another")])
+            real(*arguments, **keywords)
+
+        monkeypatch.setattr(store, "record_task", record_later)
+        assert sums.finish(name) == []
+        assert [item.slice for item in store.sums(name)] == ["another"]

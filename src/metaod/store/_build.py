@@ -241,7 +241,8 @@ def build(
 
     Several builders may work on a store on PostgreSQL at the same time: each computes tasks that
     no other has claimed, and then waits until the others have finished theirs. It takes over the
-    tasks of a builder that was killed, at once on the same machine, else after ten minutes.
+    tasks of a builder that was killed: at once if it sees that the process has ended (on the same
+    machine, not in another container), else after ten minutes.
 
     Parameters
     ----------
