@@ -354,14 +354,15 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
     block = pd.DataFrame(np.random.default_rng(0).normal(size=(2_500, 20))).add_prefix("c")
     text, cells = block.round(4).to_csv(index=False, header=False), pa.Table.from_pandas(block)
     paths = []
-    for n_blocks in (4, 24):
+    for n_blocks in (20, 40):
         paths += [tmp_path / f"{n_blocks}.csv", tmp_path / f"{n_blocks}.parquet"]
         paths[-2].write_text(",".join(block.columns) + "\n" + n_blocks * text)
         with pq.ParquetWriter(paths[-1], cells.schema) as writer:
             for _ in range(n_blocks):
                 writer.write_table(cells)
     done = subprocess.run(
-        [sys.executable, "-c", _PEAKS, *map(str, paths)],
+        # the small ones twice: first runs also fill the allocators' caches
+        [sys.executable, "-c", _PEAKS, *map(str, [*paths[:2], *paths])],
         check=True,
         capture_output=True,
         text=True,
@@ -369,4 +370,4 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
     )
     peaks = [1024 * int(line) for line in done.stdout.split()]
     table_bytes = 20 * 2_500 * 20 * 8
-    assert peaks[3] - peaks[1] < table_bytes / 2
+    assert peaks[5] - peaks[3] < table_bytes / 2
