@@ -19,11 +19,11 @@ from metaod.detection._large_tables import (
     reference_rows,
 )
 from metaod.detection._threshold import (
-    TOO_MANY_TIES,
     Contamination,
     check_contamination,
     estimated_share,
     threshold_of,
+    ties_note,
 )
 from metaod.errors import UserError
 from metaod.models import (
@@ -353,12 +353,9 @@ def _finish(fit: _Fit, share: Contamination, notes: list[str], tracker: Tracker)
     detector.threshold_ = threshold
     reference = flagged if fit.places is None else flagged[fit.places]
     detector.labels_ = reference.astype(np.int64)
-    n_flagged, n_meant = int(flagged.sum()), round(found * len(scores))
-    if 2 * n_flagged < n_meant:
-        notes.append(
-            f"{n_flagged} of {len(scores)} rows are flagged instead of {n_meant} ({found:.1%}): "
-            f"{TOO_MANY_TIES}."
-        )
+    ties = ties_note(int(flagged.sum()), len(scores), found)
+    if ties is not None:
+        notes.append(ties)
     more: dict[str, Any] = {"members": members, "reference": fit.places, "n_jobs": fit.n_jobs}
     return Fitted(detector, fit.X, scores, threshold, fit.seed, tuple(notes), **more)
 
