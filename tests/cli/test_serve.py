@@ -26,7 +26,11 @@ def started(tmp_path, *arguments):
     """Run the command; yield the process and the link that it prints."""
     command = [sys.executable, "-m", "metaod", "serve", "--port", "0", *arguments]
     process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        preexec_fn=_hear_a_closed_terminal,  # noqa: PLW1509 - the tests have one thread
     )
     try:
         link = re.fullmatch(r"MetaOD is at (\S+)\n", process.stderr.readline())[1]
@@ -34,6 +38,10 @@ def started(tmp_path, *arguments):
     finally:
         process.kill()
         process.communicate()
+
+
+def _hear_a_closed_terminal():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
 
 
 def stored(tmp_path):

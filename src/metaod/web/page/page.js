@@ -275,6 +275,7 @@ const reread = task(async (event) => {
 async function showResult() {
   $("main").setAttribute("aria-busy", "true");
   try {
+    await flagged;
     state.result = await ask("GET", own("/result"));
   } finally {
     $("main").removeAttribute("aria-busy");
@@ -341,8 +342,13 @@ function listRows(most) {
   $("more-rows").hidden = rows.length <= most;
 }
 
+let flagged = Promise.resolve(); // when the server knows the threshold that is shown
+
+/** Send a threshold after those that were sent before. */
 const flag = task(async (n) => {
-  await ask("PUT", own("/flags"), { n_flagged: n });
+  const sent = flagged.then(() => ask("PUT", own("/flags"), { n_flagged: n }));
+  flagged = sent.catch(() => {});
+  await sent;
   if (n === null) {
     await showResult();
     $("threshold").focus();
@@ -350,6 +356,7 @@ const flag = task(async (n) => {
 });
 
 const download = task(async (what) => {
+  await flagged;
   let path = own(`/${what}`);
   if (what.startsWith("scored") && $("why").checked) path += `${what.includes("?") ? "&" : "?"}why=true`;
   const answer = await send("GET", path);
@@ -363,6 +370,7 @@ const download = task(async (what) => {
 // review
 
 const startReview = task(async () => {
+  await flagged;
   await showQuestion(await ask("GET", own("/review")));
   show("review");
 });
