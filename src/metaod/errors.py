@@ -37,9 +37,9 @@ def counted(number: int, thing: str) -> str:
     Examples
     --------
     >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1200 rows')
+    ('1 row', '1,200 rows')
     """
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 class MetaODError(Exception):

@@ -12,7 +12,7 @@ from made_selection import MODELS, MadeSelection
 from scipy.stats import spearmanr
 
 import metaod
-from metaod.detection import _large_tables
+from metaod.detection import _large_tables, apply_saved
 from metaod.detection._fitting import fit_models, fit_selection
 from metaod.models import (
     COMMITTEE,
@@ -22,7 +22,7 @@ from metaod.models import (
     register_family,
     unregister_family,
 )
-from metaod.tables import prepare
+from metaod.tables import prepare, read_table
 
 RNG = np.random.default_rng(0)
 N = 900
@@ -55,6 +55,11 @@ def test_the_user_is_told():
     notes = fitted().notes_
     assert any("learned from 320 of 900 rows" in note for note in notes)
     assert not any("learned from" in note for note in fitted(X[:400]).notes_)
+
+
+def test_a_saved_pick_tells_that_its_own_table_was_large():
+    found = apply_saved(fitted(), read_table(X[:50]))
+    assert any(note.startswith("When the pick was fitted: The models") for note in found.notes)
 
 
 def test_the_sample_is_drawn_by_the_seed_and_in_order():

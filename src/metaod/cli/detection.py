@@ -41,7 +41,7 @@ def print_detection(
     if found.top_n is not None:
         limit = f"score {found.score_at(found.top_n):.4g} or more"
     out.print(
-        f"flagged: {n_flagged} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%}), {limit}"
+        f"flagged: {n_flagged:,} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%}), {limit}"
     )
     if found.selection is not None and found.marks is None:
         out.print(_about_gap(found))

@@ -70,7 +70,8 @@ def apply_saved(
     tracker.stage("prepare")
     prepared = model.preparation_.transform(table)
     scores = model.fitted_.score(prepared.X, tracker.scoring(len(prepared.X)))
-    notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.notes)
+    of_pick = (f"When the pick was fitted: {note}" for note in model.fitted_.notes)
+    notes = (*table_notes(prepared.record, fitted=False), *of_pick)
     if top_n is not None:
         share_of(top_n, table.n_rows)
 

@@ -86,7 +86,7 @@ def ties_note(n_flagged: int, n_rows: int, share: float) -> str | None:
     n_meant = round(share * n_rows)
     if 2 * n_flagged >= n_meant:
         return None
-    rows = f"{n_flagged} of {n_rows} rows are flagged instead of {n_meant} ({share:.1%})"
+    rows = f"{n_flagged:,} of {n_rows:,} rows are flagged instead of {n_meant:,} ({share:.1%})"
     return f"{rows}: {TOO_MANY_TIES}."
 
 

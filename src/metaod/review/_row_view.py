@@ -322,7 +322,7 @@ def _share(count: int, n_rows: int) -> str:
     if count <= 1:
         return "in no other row"
     share = 100 * count / n_rows
-    return f"in {share:.1f}% of the rows" if share >= 0.1 else f"in {count} of {n_rows} rows"
+    return f"in {share:.1f}% of the rows" if share >= 0.1 else f"in {count:,} of {n_rows:,} rows"
 
 
 def _range_end(number: float, spread: float) -> str:

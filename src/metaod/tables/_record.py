@@ -319,7 +319,7 @@ class PreparedTable:
 
     def __repr__(self) -> str:
         n_rows, n_columns = self.X.shape
-        return f"PreparedTable({self.source!r}: {n_rows} rows × {n_columns} columns)"
+        return f"PreparedTable({self.source!r}: {n_rows:,} rows × {n_columns:,} columns)"
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
