@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
+_COMPUTED, _RUN, _LIMITS = "What is computed", "How it is computed", "Limits of a cell"
+
 StoreOption = Annotated[
     str, typer.Option("--store", help="The store: a file, or a database URL.", metavar="PATH")
 ]
@@ -32,15 +34,25 @@ LabelOption = Annotated[
     str, typer.Option(help="Label column (or array) of the datasets.", metavar="NAME")
 ]
 ModeOption = Annotated[
-    str, typer.Option(help="fast, or exact: PyOD's scores bit for bit.", metavar="MODE")
+    str,
+    typer.Option(
+        help="fast, or exact: PyOD's scores bit for bit.", metavar="MODE", rich_help_panel=_COMPUTED
+    ),
 ]
 MaxSeconds = Annotated[
-    float, typer.Option(help="Seconds that one cell may take.", metavar="S", min=0, max=1e9)
+    float,
+    typer.Option(
+        help="Seconds that one cell may take.", metavar="S", min=0, max=1e9, rich_help_panel=_LIMITS
+    ),
 ]
 MaxMemory = Annotated[
     float,
     typer.Option(
-        help="Memory that one cell may take beside the table, in GiB.", metavar="G", min=0, max=1e6
+        help="Memory that one cell may take beside the table, in GiB.",
+        metavar="G",
+        min=0,
+        max=1e6,
+        rich_help_panel=_LIMITS,
     ),
 ]
 
@@ -55,48 +67,77 @@ def build(
         typer.Option(help="Only datasets whose name contains this; repeatable.", metavar="TEXT"),
     ] = None,
     space: Annotated[
-        str, typer.Option(help="Model space: paper, extended, or all.", metavar="NAME")
+        str,
+        typer.Option(
+            help="Model space: paper, extended, or all.", metavar="NAME", rich_help_panel=_COMPUTED
+        ),
     ] = "paper",
     family: Annotated[
-        list[str] | None, typer.Option(help="Only this family; repeatable.", metavar="NAME")
+        list[str] | None,
+        typer.Option(
+            help="Only this family; repeatable.", metavar="NAME", rich_help_panel=_COMPUTED
+        ),
     ] = None,
     averages: Annotated[
         bool,
-        typer.Option("--averages", help="Also evaluate the averages of models that may be picked."),
+        typer.Option(
+            "--averages",
+            help="Also evaluate the averages of models that may be picked.",
+            rich_help_panel=_COMPUTED,
+        ),
     ] = False,
-    trials: Annotated[int, typer.Option(help="Trials of a random model.", min=1)] = 5,
+    trials: Annotated[
+        int,
+        typer.Option(
+            help="Trials of a random model.", metavar="N", min=1, rich_help_panel=_COMPUTED
+        ),
+    ] = 5,
     mode: ModeOption = "fast",
     jobs: Annotated[
         int,
-        typer.Option("--jobs", "-j", help="Number of processes; -1 for one per core.", metavar="N"),
+        typer.Option(
+            "--jobs",
+            "-j",
+            help="Number of processes; -1 for one per core.",
+            metavar="N",
+            rich_help_panel=_RUN,
+        ),
     ] = 1,
     executor: Annotated[
         str | None,
         typer.Option(
             help="What runs the tasks: serial, joblib for several processes, or dask.",
             metavar="NAME",
+            rich_help_panel=_RUN,
         ),
     ] = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
-            help="Address of a Dask scheduler, such as tcp://host:8786.", metavar="ADDRESS"
+            help="Address of a Dask scheduler, such as tcp://host:8786.",
+            metavar="ADDRESS",
+            rich_help_panel=_RUN,
         ),
     ] = None,
     max_seconds: MaxSeconds = 60.0,
     max_memory: MaxMemory = 2.0,
-    references: Annotated[bool, typer.Option(help="Evaluate the reference models too.")] = True,
+    references: Annotated[
+        bool, typer.Option(help="Evaluate the reference models too.", rich_help_panel=_COMPUTED)
+    ] = True,
     schema: Annotated[
         list[str] | None,
         typer.Option(
             help="Meta-features to extract: paper, scores, none; repeatable, both by default.",
             metavar="NAME",
+            rich_help_panel=_COMPUTED,
         ),
     ] = None,
     retry: Annotated[
         list[str] | None,
         typer.Option(
-            help="Repeat trials in this state: failed, 'over budget'; repeatable.", metavar="STATE"
+            help="Repeat trials in this state: failed, 'over budget'; repeatable.",
+            metavar="STATE",
+            rich_help_panel=_RUN,
         ),
     ] = None,
     keep_scores: Annotated[
@@ -104,6 +145,7 @@ def build(
         typer.Option(
             help="Keep this model's scores in a folder beside the store; repeatable.",
             metavar="MODEL",
+            rich_help_panel=_RUN,
         ),
     ] = None,
 ) -> None:
