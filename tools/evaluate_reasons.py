@@ -28,6 +28,7 @@ COUNTRIES = ["DE", "FR", "IT", "ES", "PL", "NL", "AT", "CH"]
 SHARES = [0.3, 0.2, 0.15, 0.1, 0.1, 0.07, 0.05, 0.03]
 PRODUCTS = ["lamp", "chair", "table", "sofa", "bed"]
 COMBINED = (("country", "price"), ("product", "weight"))
+PLANTED = {"one": "one cell", "together": "two, odd together", "apart": "two, odd alone"}
 PICKS = ("committee", "single", "reviewed")
 
 
@@ -52,6 +53,10 @@ class MadeTable:
         gappy = self._make_gaps(order[2 * n_each :]) if mixed else ""
         for row in order[n_each : 2 * n_each]:
             self._plant_one(row, [name for name in self.names if name != gappy])
+        self.apart = set(order[2 * n_each : 3 * n_each])
+        more = np.random.default_rng([seed, mixed, 1])  # the draws above stay the same
+        for row in sorted(self.apart):
+            self._plant_apart(row, more)
         self._change_units()
         if mixed:
             self._add_unused()
@@ -125,6 +130,15 @@ class MadeTable:
         self.frame.loc[row, name] = value
         self.planted[row] = (name,)
 
+    def _plant_apart(self, row: int, rng: np.random.Generator) -> None:
+        """Plant two numbers of different pairs, each of which is odd alone."""
+        pairs = rng.choice(self._n_pairs, 2, replace=False)
+        names = tuple(f"m{pair}{rng.choice(['a', 'b'])}" for pair in pairs)
+        for name in names:
+            value = rng.choice([-1, 1]) * rng.uniform(6, 10)
+            self.frame.loc[row, name] = rng.choice([-1, 3]) * CLUSTER if self.clustered else value
+        self.planted[row] = names
+
     def _change_units(self) -> None:
         skewed = self._rng.choice(self._n_pairs, max(1, self._n_pairs // 3), replace=False)
         for name in self.names:
@@ -184,7 +198,8 @@ def measured(table: MadeTable, pick: str) -> list[dict[str, Any]]:
         ours = [reason.column for reason in explained.reasons[:FIRST]]
         theirs = z.iloc[row].sort_values(ascending=False, kind="stable").index[:FIRST]
         outcome = {"ours": planted.issubset(ours), "z": planted.issubset(theirs)}
-        found.append({"planted": len(planted), "before": bool(before), **outcome})
+        kind = "apart" if row in table.apart else "one" if len(planted) == 1 else "together"
+        found.append({"planted": kind, "before": bool(before), **outcome})
     return found
 
 
@@ -206,7 +221,7 @@ def printed(results: Mapping[str, Any]) -> str:
     for pick in PICKS:
         for kind in ("numbers", "mixed"):
             own = [rows for name, rows in results.items() if name.startswith(f"{pick} {kind} ")]
-            for planted, title in ((1, "one cell"), (2, "two cells")):
+            for planted, title in PLANTED.items():
                 rows = [[row for row in found if row["planted"] == planted] for found in own]
                 caused = [[row for row in found if not row["before"]] for found in rows]
                 cells = [pick, kind, title, str(sum(map(len, rows)))]

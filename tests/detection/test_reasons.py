@@ -75,6 +75,17 @@ def test_two_numbers_that_contradict_each_other_are_both_named(model):
     assert by_name["width (cm)"].together == ("length (cm)=113",)
 
 
+@pytest.mark.parametrize("size", [8, 50, 1e5])
+@pytest.mark.parametrize("names", [["b", "f"], ["a", "b", "f"]])
+def test_odd_values_of_several_columns_are_all_named(names, size):
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.normal(size=(500, 8)) @ rng.normal(size=(8, 8)), columns=[*"abcdefgh"])
+    table.loc[5, names] = size * table[names].std()
+    [explained] = MetaOD(exclude=["SCiForest", "MCD"]).fit(table).explain_rows([5])
+    assert {reason.column for reason in explained.main_reasons()} == set(names)
+    assert all(reason.share > 0.3 for reason in explained.main_reasons())
+
+
 def test_a_number_that_is_rare_in_its_category_is_compared_with_the_category(model):
     reasons = {reason.column: reason for reason in model.explain_rows(COMBINED)[0].reasons[:2]}
     assert set(reasons) == {"country", "price"}

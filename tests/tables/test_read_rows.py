@@ -69,6 +69,26 @@ def test_cells_are_replaced_one_in_each_row(frame):
         np.testing.assert_allclose(found[[row]], preparation.transform(changed).X, atol=1e-9)
 
 
+def test_several_cells_are_changed_one_after_another(frame):
+    preparation = Preparation(time="made").fit(frame)
+    rows = np.array([2, 4, 7])
+    read = ReadRows.of(preparation, frame.iloc[:9]).take(rows)
+    first = read.changed(np.array([0, 1, 2]), [1.0, "FR", 2.0])
+    found = first.changed(np.array([1, 2, 0]), ["new", 0.5, 7.0])
+    changed = frame.iloc[rows].copy()
+    for row, name, value in zip(
+        [2, 4, 7, 2, 4, 7],
+        ["price", "country", "weight", "country", "weight", "price"],
+        [1.0, "FR", 2.0, "new", 0.5, 7.0],
+        strict=True,
+    ):
+        changed.loc[row, name] = value
+    np.testing.assert_allclose(found.X, preparation.transform(changed).X, atol=1e-9)
+    assert [found.value(row, 1) for row in range(2)] == ["new", "FR"]
+    assert [found.value(row, 2) for row in (1, 2)] == [0.5, 2.0]
+    assert read.value(0, 1) == "XX"
+
+
 def test_the_rows_stay_as_they_are(frame):
     preparation = Preparation().fit(frame)
     read = ReadRows.of(preparation, frame.iloc[:4])

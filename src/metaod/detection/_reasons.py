@@ -1,7 +1,8 @@
 """Why a row has its score: the columns that would lower it if their cells were usual.
 
 One cell of a row at a time is replaced by a usual value, the row is prepared and scored again by
-the fitted pick, and the fall of its score is what the column explains. See docs/reasons.md.
+the fitted pick, and the fall of its score is what the column explains. If no cell explains half of
+the score, several are replaced together. See docs/reasons.md.
 """
 
 import time
@@ -27,6 +28,9 @@ _MOST_ROWS = 100  # that are explained if none are named
 _BLOCK = 100  # rows that are explained at once
 _LEAST_SHARE = 0.02  # a column that explains less is no reason
 _LEAST_SHOWN = 0.1
+_ENOUGH = 0.5  # of the score, explained by one column: no other is looked for
+_MOST_CELLS = 3  # that are replaced together
+_TIE = 0.01  # how much a cell's distance from a usual value counts, beside what it explains
 _LEAST_TOGETHER = 0.2  # a column that explains less is not called rare with another
 _LONGEST_TEXT = 40  # characters of a category
 
@@ -197,38 +201,85 @@ class Explainer:
         found = []
         for start in range(0, len(read.X), _BLOCK):
             stop = min(start + _BLOCK, len(read.X))
-            block = self._usual.fill_in(read, start, stop)
-            shares = self._shares(read.X[start:stop], block.X, block.rows - start, block.places)
-            for row in range(start, stop):
-                reasons = self._reasons(read, row, shares[row - start], block, top)
-                found.append(RowReasons(int(rows[row]), float(scores[row]), reasons))
+            block = read.take(np.arange(start, stop))
+            changed = self._usual.fill_in(block)
+            shares = self._shares(block, changed)
+            for row in range(stop - start):
+                reasons = self._reasons(block, row, shares[row], changed, top)
+                place = start + row
+                found.append(RowReasons(int(rows[place]), float(scores[place]), reasons))
             left = (time.monotonic() - started) / stop * (len(read.X) - stop)
             detail = f"{stop:,} of {len(read.X):,}"
             tracker.stage("explain", detail, fraction=stop / len(read.X), seconds_left=left)
         return found
 
-    def _shares(
-        self,
-        X: Matrix,
-        changed: Matrix,
-        rows: npt.NDArray[np.intp],
-        places: npt.NDArray[np.intp],
-    ) -> Matrix:
+    def _shares(self, read: ReadRows, changed: ChangedRows) -> Matrix:
         """Return the share of each row's score that each column explains."""
+        X = read.X
         # a training row is scored as a new one too: in every changed row's neighbourhood it is
         # itself, and a mark moves its training score
         before = self._fitted.score_as_new(X)
-        lowest = np.full((len(X), len(self._preparation.columns_)), np.inf)
-        if len(changed):
-            np.minimum.at(lowest, (rows, places), self._fitted.score(changed))
         excess = before - self._typical
         known = self._fitted.score(X) - self._typical
         # some models give a row that is its own neighbour the lowest score
         before = np.where(excess > 0, before, known + self._typical)
         excess = np.where(excess > 0, excess, known)
+        first = self._effects(read, changed)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares = (before[:, None] - lowest) / excess[:, None]
-        return np.where(np.isfinite(shares) & (excess[:, None] > 0), np.clip(shares, 0, 1), 0.0)
+            shares = _bounded((before[:, None] - first.lowest) / excess[:, None])
+        shares[~(excess > 0)] = 0.0
+        is_high = (excess > 0) & (shares.max(axis=1, initial=0.0) < _ENOUGH)
+        rest = np.flatnonzero(is_high & (first.n_cells > 1))
+        if len(rest):
+            own = read.take(rest), excess[rest], shares[rest], first.take(rest)
+            shares[rest] = self._further_shares(*own)
+        return shares
+
+    def _further_shares(
+        self, read: ReadRows, excess: Scores, shares: Matrix, effects: "_Effects"
+    ) -> Matrix:
+        """Return the shares of rows whose score stays high whichever cell is replaced.
+
+        Several cells may be odd, each enough for a high score. The cell that explains most stays
+        replaced while the others are tried again; each explains what it adds to the others then.
+        """
+        shares, falls = shares.copy(), shares
+        rows, usual = np.arange(len(shares)), read
+        replaced: list[tuple[npt.NDArray[np.intp], list[Any]]] = []
+        for _ in range(min(_MOST_CELLS, int(effects.n_cells.min()))):
+            worth = np.where(np.isfinite(effects.lowest), falls + _TIE * effects.distances, -np.inf)
+            for places, _ in replaced:
+                worth[rows, places] = -np.inf
+            best = worth.argmax(axis=1)
+            replaced.append((best, effects.values_at(best)))
+            before = effects.lowest[rows, best]
+            usual = usual.changed(*replaced[-1])
+            effects = self._effects(usual, self._usual.fill_in(usual))
+            falls = _bounded((before[:, None] - effects.lowest) / excess[:, None])
+            for places, _ in replaced:
+                falls[rows, places] = 0.0
+            shares = np.maximum(shares, falls)
+        for own in replaced:
+            others = read
+            for cells in replaced:
+                if cells is not own:
+                    others = others.changed(*cells)
+            adds = _bounded((self._fitted.score(others.X) - before) / excess)
+            shares[rows, own[0]] = np.maximum(shares[rows, own[0]], adds)
+        return shares
+
+    def _effects(self, read: ReadRows, changed: ChangedRows) -> "_Effects":
+        """Score changed rows."""
+        shape = len(read.X), len(self._preparation.columns_)
+        found = _Effects(
+            np.full(shape, np.inf), np.zeros(shape), np.zeros(shape, np.intp), changed.values
+        )
+        scores = self._fitted.score(changed.X) if len(changed.X) else np.empty(0)
+        distances = self._usual.distances(read.X[changed.rows], changed.X)
+        for i in np.argsort(-scores, kind="stable").tolist():  # the lowest comes last
+            at = changed.rows[i], changed.places[i]
+            found.lowest[at], found.distances[at], found.cells[at] = scores[i], distances[i], i
+        return found
 
     def _reasons(
         self, read: ReadRows, row: int, shares: Scores, changed: ChangedRows, top: int
@@ -274,6 +325,47 @@ class Explainer:
             return ""
         record = self._preparation.columns_[place].record
         return self._view.usual_among(record.name, pd.Series(in_own_units(record, values)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Effects:
+    """What usual values do to rows, by row and column of the table.
+
+    Parameters
+    ----------
+    lowest : ndarray of float
+        The lowest score with a usual value in that cell; infinite if none was tried.
+    distances : ndarray of float
+        How far that value is from the cell's own.
+    cells : ndarray of int
+        Its place in ``values``.
+    values : list
+        Usual values.
+    """
+
+    lowest: Matrix
+    distances: Matrix
+    cells: npt.NDArray[np.intp]
+    values: list[Any]
+
+    @property
+    def n_cells(self) -> npt.NDArray[np.intp]:
+        """The number of cells of each row that were tried."""
+        return np.asarray(np.isfinite(self.lowest).sum(axis=1))
+
+    def take(self, rows: npt.NDArray[np.intp]) -> "_Effects":
+        """Return some of the rows."""
+        return _Effects(self.lowest[rows], self.distances[rows], self.cells[rows], self.values)
+
+    def values_at(self, places: npt.NDArray[np.intp]) -> list[Any]:
+        """Return the usual value of one cell of each row."""
+        chosen = self.cells[np.arange(len(places)), places]
+        return [self.values[i] for i in chosen.tolist()]
+
+
+def _bounded(shares: Matrix) -> Matrix:
+    """Return shares from 0 to 1; 0 where there is none."""
+    return np.where(np.isfinite(shares), np.clip(shares, 0.0, 1.0), 0.0)
 
 
 def _equation(cell: Cell) -> str:

@@ -35,6 +35,8 @@ class ChangedRows:
         The prepared changed rows.
     rows, places : ndarray of int
         The row and the column of the table of each replaced cell.
+    values : list of float, str or None
+        Its new value.
     nearby : dict of (int, int) to ndarray
         The numbers that similar rows have, by row and column of the table.
     oddest : dict of int to (int, int)
@@ -44,6 +46,7 @@ class ChangedRows:
     X: Matrix
     rows: _Rows
     places: _Rows
+    values: list[Any]
     nearby: dict[_Cell, _Values]
     oddest: dict[int, tuple[int, int]]
 
@@ -91,18 +94,24 @@ class UsualCells:
             scaled = np.nan_to_num((X - self._centre) / self._unit)
         return np.asarray(np.copysign(np.log1p(np.abs(scaled)), scaled))
 
-    def fill_in(self, read: ReadRows, start: int, stop: int) -> ChangedRows:
-        """Replace the cells of some of the rows, one at a time, by usual values."""
+    def distances(self, X: Matrix, changed: Matrix) -> _Values:
+        """Return how far rows are from others, in their farthest column and a common unit."""
+        n_own = self._X.shape[1]
+        apart = np.abs(self._scaled(X[:, :n_own]) - self._scaled(changed[:, :n_own]))
+        return np.asarray(apart.max(axis=1, initial=0.0))
+
+    def fill_in(self, read: ReadRows) -> ChangedRows:
+        """Replace the cells of the rows, one at a time, by usual values."""
         rows: list[int] = []
         places: list[int] = []
         values: list[Any] = []
         nearby = {}
-        fitting, oddest, in_category = self._fitting_pairs(read, start, stop)
-        Z = self._scaled(read.X[start:stop, : self._X.shape[1]])
-        for row in range(start, stop):
-            parts = np.square(Z[row - start] - self._Z)
+        fitting, oddest, in_category = self._fitting_pairs(read)
+        Z = self._scaled(read.X[:, : self._X.shape[1]])
+        for row in range(len(Z)):
+            parts = np.square(Z[row] - self._Z)
             distances = parts.sum(axis=1)
-            chosen = self._chosen(read, row, Z[row - start], distances, oddest.get(row, ()))
+            chosen = self._chosen(read, row, Z[row], distances, oddest.get(row, ()))
             for place in chosen:
                 plan = self._preparation.columns_[place]
                 found: list[Any] = [fitting[row, place]] if (row, place) in fitting else []
@@ -119,7 +128,7 @@ class UsualCells:
                 places += [place] * len(found)
                 values += found
         at = np.array(rows, dtype=np.intp), np.array(places, dtype=np.intp)
-        return ChangedRows(read.replaced(*at, values), *at, nearby, oddest)
+        return ChangedRows(read.replaced(*at, values), *at, values, nearby, oddest)
 
     def _chosen(
         self,
@@ -145,7 +154,7 @@ class UsualCells:
         return used + [place for place in gaps if not plans[place].record.is_used][:_MOST_COLUMNS]
 
     def _fitting_pairs(
-        self, read: ReadRows, start: int, stop: int
+        self, read: ReadRows
     ) -> tuple[dict[_Cell, Any], dict[int, _Cell], dict[_Cell, _Values]]:
         """Return values that fit the other column of a pair, and the oddest pair of each row.
 
@@ -154,35 +163,34 @@ class UsualCells:
         A number's value is the middle of the row's category, in the pair where it is farthest from
         it; a category's is the most frequent of those that fit all numbers best.
         """
-        rows = np.arange(start, stop)
         fitting: dict[_Cell, Any] = {}
         farthest: dict[_Cell, float] = {}
         excesses: dict[int, list[Matrix]] = {}
         oddest: dict[int, _Cell] = {}
         in_category: dict[_Cell, _Values] = {}
-        largest = np.zeros(len(rows))
+        largest = np.zeros(len(read.X))
         for pair in self._preparation.pairs_:
             category, number = self._names[pair.category], self._names[pair.number]
-            values = np.where(read.gaps[rows, number], np.nan, read.X[rows, read.starts[number]])
+            values = np.where(read.gaps[:, number], np.nan, read.X[:, read.starts[number]])
             levels = np.arange(len(pair.levels))
-            by_level = pair.excess(np.tile(levels, (len(rows), 1)), values[:, None])
+            by_level = pair.excess(np.tile(levels, (len(values), 1)), values[:, None])
             excesses.setdefault(category, []).append(by_level)
-            own = pair.places(read.labels[category])[rows]
+            own = pair.places(read.labels[category])
             for i in np.flatnonzero(own >= 0).tolist():
                 level = own[i]
                 far = abs(values[i] - pair.middles[level]) / pair.spreads[level]
-                key = start + i, number
+                key = i, number
                 if not far < farthest.get(key, -1.0):  # a gap is NaN
                     farthest[key], fitting[key] = far, pair.middles[level]
                 if by_level[i, level] > largest[i]:
-                    largest[i], oddest[start + i] = by_level[i, level], (category, number)
+                    largest[i], oddest[i] = by_level[i, level], (category, number)
                     ends = np.array([-_CENTRAL, _CENTRAL]) * pair.spreads[level]
                     in_category[key] = pair.middles[level] + ends
         for category, found in excesses.items():
             texts = self._levels_by_count(category)
             for i, excess in enumerate(np.max(found, axis=0).tolist()):
                 best = min(range(len(texts)), key=lambda j: excess[texts[j][0]])
-                fitting[start + i, category] = texts[best][1]
+                fitting[i, category] = texts[best][1]
         return fitting, oddest, in_category
 
     def _levels_by_count(self, place: int) -> list[tuple[int, str]]:

@@ -86,6 +86,23 @@ class ReadRows:
         n_rows = self.preparation.record_.n_rows
         return self.gaps * [gap_surprisal(plan, n_rows) for plan in self.preparation.columns_]
 
+    def take(self, rows: _Rows) -> "ReadRows":
+        """Return some of the rows."""
+        labels = {
+            place: Labels(known.codes[rows], known.texts) for place, known in self.labels.items()
+        }
+        return ReadRows(self.preparation, self.X[rows], self.gaps[rows], labels)
+
+    def changed(self, places: _Rows, values: Sequence[Any]) -> "ReadRows":
+        """Return the rows with another value in one cell of each, in the column of that place."""
+        rows = np.arange(len(self.X))
+        gaps, labels = self.gaps.copy(), dict(self.labels)
+        gaps[rows, places] = False
+        for place in labels.keys() & set(places.tolist()):
+            own = np.flatnonzero(places == place)
+            labels[place] = _relabelled(labels[place], own, [values[i] for i in own.tolist()])
+        return ReadRows(self.preparation, self.replaced(rows, places, values), gaps, labels)
+
     def replaced(self, rows: _Rows, places: _Rows, values: Sequence[Any]) -> _Matrix:
         """Return the matrix of rows in each of which one cell has another value.
 
