@@ -197,7 +197,9 @@ def measured(table: MadeTable, pick: str) -> list[dict[str, Any]]:
         planted = set(table.planted[row])
         ours = [reason.column for reason in explained.reasons[:FIRST]]
         theirs = z.iloc[row].sort_values(ascending=False, kind="stable").index[:FIRST]
-        outcome = {"ours": planted.issubset(ours), "z": planted.issubset(theirs)}
+        shown = [reason.column for reason in explained.main_reasons(FIRST)]
+        named = {"ours": ours, "z": theirs, "shown": shown}
+        outcome = {name: planted.issubset(columns) for name, columns in named.items()}
         kind = "apart" if row in table.apart else "one" if len(planted) == 1 else "together"
         found.append({"planted": kind, "before": bool(before), **outcome})
     return found
@@ -215,8 +217,8 @@ def interval(tables: Sequence[Sequence[bool]]) -> str:
 def printed(results: Mapping[str, Any]) -> str:
     """Return the table of docs/reasons.md; the last two columns leave out rows flagged before."""
     lines = [
-        "| pick | tables | planted | found | reasons | z-scores | found by it | reasons |",
-        "|---|---|---|---|---|---|---|---|",
+        "| pick | tables | planted | found | reasons | z-scores | shown | found by it | reasons |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for pick in PICKS:
         for kind in ("numbers", "mixed"):
@@ -225,7 +227,9 @@ def printed(results: Mapping[str, Any]) -> str:
                 rows = [[row for row in found if row["planted"] == planted] for found in own]
                 caused = [[row for row in found if not row["before"]] for found in rows]
                 cells = [pick, kind, title, str(sum(map(len, rows)))]
-                cells += [interval([[r[key] for r in f] for f in rows]) for key in ("ours", "z")]
+                cells += [
+                    interval([[r[key] for r in f] for f in rows]) for key in ("ours", "z", "shown")
+                ]
                 cells += [str(sum(map(len, caused)))]
                 cells += [interval([[r["ours"] for r in f] for f in caused])]
                 lines.append(f"| {' | '.join(cells)} |")

@@ -1,8 +1,8 @@
 """Why a row has its score: the columns that would lower it if their cells were usual.
 
 One cell of a row at a time is replaced by a usual value, the row is prepared and scored again by
-the fitted pick, and the fall of its score is what the column explains. If no cell explains half of
-the score, several are replaced together. See docs/reasons.md.
+the fitted pick, and the fall of its score is what the column explains. If no cell explains nearly
+all of it, several are replaced together. See docs/reasons.md.
 """
 
 import time
@@ -28,8 +28,9 @@ _MOST_ROWS = 100  # that are explained if none are named
 _BLOCK = 100  # rows that are explained at once
 _LEAST_SHARE = 0.02  # a column that explains less is no reason
 _LEAST_SHOWN = 0.1
-_ENOUGH = 0.5  # of the score, explained by one column: no other is looked for
+_ENOUGH = 0.9  # of the score, explained by one column: several are not tried together
 _MOST_CELLS = 3  # that are replaced together
+_MOST_TRIED = 5  # cells of a row that are tried after the first one
 _TIE = 0.01  # how much a cell's distance from a usual value counts, beside what it explains
 _LEAST_TOGETHER = 0.2  # a column that explains less is not called rare with another
 _LONGEST_TEXT = 40  # characters of a category
@@ -246,18 +247,18 @@ class Explainer:
         shares, falls = shares.copy(), shares
         rows, usual = np.arange(len(shares)), read
         replaced: list[tuple[npt.NDArray[np.intp], list[Any]]] = []
-        for _ in range(min(_MOST_CELLS, int(effects.n_cells.min()))):
+        while True:
             worth = np.where(np.isfinite(effects.lowest), falls + _TIE * effects.distances, -np.inf)
-            for places, _ in replaced:
-                worth[rows, places] = -np.inf
             best = worth.argmax(axis=1)
             replaced.append((best, effects.values_at(best)))
             before = effects.lowest[rows, best]
+            worth[rows, best] = -np.inf
+            among = worth >= np.maximum(np.sort(worth)[:, -_MOST_TRIED:][:, :1], -1.0)
+            if len(replaced) == _MOST_CELLS or not among.any(axis=1).all():
+                break
             usual = usual.changed(*replaced[-1])
-            effects = self._effects(usual, self._usual.fill_in(usual))
+            effects = self._effects(usual, self._usual.fill_in(usual, among))
             falls = _bounded((before[:, None] - effects.lowest) / excess[:, None])
-            for places, _ in replaced:
-                falls[rows, places] = 0.0
             shares = np.maximum(shares, falls)
         for own in replaced:
             others = read

@@ -100,8 +100,11 @@ class UsualCells:
         apart = np.abs(self._scaled(X[:, :n_own]) - self._scaled(changed[:, :n_own]))
         return np.asarray(apart.max(axis=1, initial=0.0))
 
-    def fill_in(self, read: ReadRows) -> ChangedRows:
-        """Replace the cells of the rows, one at a time, by usual values."""
+    def fill_in(self, read: ReadRows, among: npt.NDArray[np.bool_] | None = None) -> ChangedRows:
+        """Replace the cells of the rows, one at a time, by usual values.
+
+        ``among`` tells which cells may be replaced, by row and column of the table; by default any.
+        """
         rows: list[int] = []
         places: list[int] = []
         values: list[Any] = []
@@ -113,6 +116,8 @@ class UsualCells:
             distances = parts.sum(axis=1)
             chosen = self._chosen(read, row, Z[row], distances, oddest.get(row, ()))
             for place in chosen:
+                if among is not None and not among[row, place]:
+                    continue
                 plan = self._preparation.columns_[place]
                 found: list[Any] = [fitting[row, place]] if (row, place) in fitting else []
                 if not plan.record.is_used:
