@@ -45,9 +45,9 @@ def test_the_screen_shows_the_pick_the_count_and_the_top_rows(call, table):
     assert "warning: the table is made up" in out
     assert "flagged: 1 of 41 rows (2.4%)" in out
     assert re.search(r"clear gap: rank 1 scores [\d.]+, rank 2 [\d.]+$", out, re.MULTILINE)
-    first = next(line.split() for line in out.splitlines() if line.split()[:1] == ["1"])
-    assert first[1] == "41"
-    assert " ".join(first[3:]) == "yes height 900.0 (usually 152.1 to 189)"
+    first = " ".join(re.split(r"^ +[12] ", out, flags=re.MULTILINE)[1].split())
+    assert first.startswith("41 ")
+    assert "yes height 900.0 (usually 152.1 to 189); colour black" in first
 
 
 def test_verbose_shows_full_ids(call, table, monkeypatch):
