@@ -118,11 +118,11 @@ def run_step(name: str, folder: Path, n_rows: int, jobs: int) -> None:
 
 
 def expected_seconds(model: Any) -> float:
-    from metaod.models import expected_costs, learned_rows
+    from metaod.models import expected_costs
 
     selection = model.selection_
     shape = selection.prepared.X.shape
-    [cost] = expected_costs([selection.best], *shape, n_learned=learned_rows(shape[0]))
+    [cost] = expected_costs([selection.best], *shape, is_sampled=True)
     return cost.seconds
 
 

@@ -12,7 +12,7 @@ from made_selection import MODELS, MadeSelection
 from scipy.stats import spearmanr
 
 import metaod
-from metaod.detection import _large_tables, apply_saved
+from metaod.detection import _fitting, _large_tables, apply_saved
 from metaod.detection._fitting import fit_models, fit_selection
 from metaod.models import (
     COMMITTEE,
@@ -33,10 +33,15 @@ FAST = {"exclude": ["IForest", "SCiForest"]}
 
 @pytest.fixture(autouse=True)
 def _small_limits(monkeypatch):
-    monkeypatch.setattr(_large_tables, "ALL_ROWS_UP_TO", 400)
-    monkeypatch.setattr(_large_tables, "REFERENCE_ROWS", 320)
+    learn(monkeypatch, 320, of_more_than=400)
     monkeypatch.setattr(_large_tables, "BLOCK", 128)
     monkeypatch.setattr(_new_rows, "LEAST_ROWS", 100)
+
+
+def learn(monkeypatch, n_rows, *, of_more_than):
+    """Set the sample of every model."""
+    rule = lambda _, n: n if n <= of_more_than else n_rows  # noqa: E731 - one line
+    monkeypatch.setattr(_fitting, "learned_rows", rule)
 
 
 def fitted(table=X, **options):
@@ -63,7 +68,7 @@ def test_a_saved_pick_tells_that_its_own_table_was_large():
 
 
 def test_the_sample_is_drawn_by_the_seed_and_in_order():
-    first, again, other = (_large_tables.reference_rows(X, seed) for seed in (0, 0, 1))
+    first, again, other = (_large_tables.reference_rows(X, 320, seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert (np.diff(first) > 0).all()
     assert not np.array_equal(first, other)
@@ -93,7 +98,7 @@ def test_equal_rows_have_equal_scores():
 
 def test_ranks_are_those_of_the_whole_table(monkeypatch):
     sampled = fitted(exclude=None).decision_scores_
-    monkeypatch.setattr(_large_tables, "ALL_ROWS_UP_TO", N)
+    learn(monkeypatch, 320, of_more_than=N)
     whole = fitted(exclude=None).decision_scores_
     assert spearmanr(sampled, whole).statistic > 0.9
     assert set(np.argsort(-sampled)[:20]) == set(np.argsort(-whole)[:20])
@@ -134,7 +139,7 @@ def test_every_member_scores_row_by_row(spec):
 
 def test_a_column_that_is_constant_in_the_sample_is_not_lost():
     rare = np.zeros(N)
-    drawn = _large_tables.reference_rows(X, 0)
+    drawn = _large_tables.reference_rows(X, 320, 0)
     odd = np.setdiff1d(np.arange(N), drawn)[:3]
     rare[odd] = 1.0
     table = np.column_stack([X, rare])
@@ -146,7 +151,7 @@ def test_a_column_that_is_constant_in_the_sample_is_not_lost():
 
 def test_rare_categories_need_not_be_in_the_sample():
     names = pd.cut(X[:, 0], 8, labels=list("abcdefgh")).astype(object)
-    odd = np.setdiff1d(np.arange(N), _large_tables.reference_rows(X, 0))[:3]
+    odd = np.setdiff1d(np.arange(N), _large_tables.reference_rows(X, 320, 0))[:3]
     names[odd] = "rare"
     frame = pd.DataFrame(X, columns=list("pqrs")).assign(name=names)
     model = fitted(frame)

@@ -15,12 +15,16 @@ from made_costs import expected_cost
 
 from metaod.errors import BadParameter
 from metaod.models import (
-    REFERENCE_ROWS,
+    ALL_ROWS_UP_TO,
+    FEW_ROWS,
+    MANY_ROWS,
     Cost,
     ModelSpec,
+    average_of,
     candidate_averages,
     expected_costs,
     expected_scoring,
+    learned_rows,
     members_of,
     model_space,
     registered_families,
@@ -58,9 +62,10 @@ def test_every_model_of_the_paper_has_a_positive_finite_cost(n_rows, n_columns):
     is_sampled=st.booleans(),
 )
 def test_a_larger_table_never_costs_less(n_rows, n_columns, more_rows, more_columns, is_sampled):
-    n_learned = min(n_rows, REFERENCE_ROWS) if is_sampled else None
-    small = expected_costs(ALL, n_rows, n_columns, n_learned)
-    large = expected_costs(ALL, n_rows + more_rows, n_columns + more_columns, n_learned)
+    if is_sampled:  # a sample is smaller than the largest table that is learned whole
+        n_rows += ALL_ROWS_UP_TO
+    small = expected_costs(ALL, n_rows, n_columns, is_sampled=is_sampled)
+    large = expected_costs(ALL, n_rows + more_rows, n_columns + more_columns, is_sampled=is_sampled)
     for one, other in zip(small, large, strict=True):
         assert 0 < one.seconds < other.seconds < math.inf
         assert 0 <= one.n_bytes <= other.n_bytes < math.inf
@@ -74,22 +79,39 @@ def test_time_grows_at_least_as_fast_as_a_large_table(name):
 
 
 def test_rows_that_are_not_learned_from_are_scored_as_new_rows():
-    n_new = 10**8
+    n_rows = 10**8
     for spec in ALL:
-        learned = expected_cost(spec, REFERENCE_ROWS, 10)
-        [scoring, more] = (expected_scoring([spec], n, 10)[0] for n in (n_new, 10 * n_new))
-        [both] = expected_costs([spec], n_new + REFERENCE_ROWS, 10, REFERENCE_ROWS)
+        n_learned = learned_rows(spec, n_rows)
+        learned, n_new = expected_cost(spec, n_learned, 10), n_rows - n_learned
+        [scoring, more] = (
+            expected_scoring([spec], n, 10, n_learned)[0] for n in (n_new, 10 * n_new)
+        )
+        [both] = expected_costs([spec], n_rows, 10, is_sampled=True)
         assert both.seconds == pytest.approx(learned.seconds + scoring)
         assert both.n_bytes == learned.n_bytes + 8 * n_new
         assert more == pytest.approx(10 * scoring, rel=0.01)
+
+
+def test_averages_learn_from_as_few_rows_as_the_slowest_families():
+    lof, ecod, kde = (ModelSpec(name) for name in ("LOF", "ECOD", "KDE"))
+    numbers = [learned_rows(spec, 10**6) for spec in (kde, lof, ecod, average_of(lof, ecod))]
+    assert numbers == [FEW_ROWS, 4 * FEW_ROWS, MANY_ROWS, FEW_ROWS]
+    for spec in (lof, ecod, kde):
+        assert learned_rows(spec, ALL_ROWS_UP_TO) == ALL_ROWS_UP_TO
+        assert learned_rows(spec, ALL_ROWS_UP_TO + 1) <= ALL_ROWS_UP_TO + 1
+
+
+def test_scoring_against_more_neighbours_takes_longer():
+    [few, more] = (expected_scoring([ModelSpec("KNN")], 10**6, 20, n)[0] for n in (5_000, 20_000))
+    assert 1.5 < more / few < 6
 
 
 def test_a_new_row_without_a_law_costs_as_much_as_a_row_of_a_fit(monkeypatch):
     spec = ModelSpec("KNN")
     law = replace(costs._law_of("KNN"), scoring=None)
     monkeypatch.setattr(costs, "_law_of", lambda _: law)
-    [scoring] = expected_scoring([spec], 2 * REFERENCE_ROWS, 10)
-    assert scoring == pytest.approx(2 * expected_cost(spec, REFERENCE_ROWS, 10).seconds)
+    [scoring] = expected_scoring([spec], 2 * FEW_ROWS, 10)
+    assert scoring == pytest.approx(2 * expected_cost(spec, FEW_ROWS, 10).seconds)
 
 
 @pytest.mark.parametrize("n_rows", [6_000, 100_000])

@@ -34,6 +34,7 @@ from metaod.models import (
     ScoreScale,
     SpecDetector,
     family,
+    learned_rows,
     members_of,
 )
 from metaod.selection import Selection, Tracker
@@ -193,8 +194,6 @@ def fit_selection(
     """
     share = check_contamination(contamination)
     X, fixed = selection.prepared.X, selection.prepared.fixed
-    places = reference_rows(X, random_state)
-    reference = X if places is None else X[places]
     notes: list[str] = []
     tried: set[ModelSpec] = set()
     detectors: list[SpecDetector] = []
@@ -202,6 +201,8 @@ def fit_selection(
     for spec in selection.specs():
         members = [member for member in members_of(spec) if member not in tried]
         tried.update(members)
+        places = reference_rows(X, learned_rows(spec, len(X)), random_state)
+        reference = X if places is None else X[places]
         if places is not None:
             members = [for_sample(member, len(places), len(X)) for member in members]
         votes = Counter(map(str, members))  # members may become the same model in a sample

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from metaod.models import ALL_ROWS_UP_TO, REFERENCE_ROWS, Matrix, ModelSpec
+from metaod.models import Matrix, ModelSpec
 
 LEAST_NEIGHBOURS = 10
 """Neighbours that a model keeps in a sample, if it has as many in the table."""
@@ -24,21 +24,20 @@ BLOCK = 4_096
 Places = npt.NDArray[np.intp]
 
 
-def reference_rows(X: Matrix, seed: int) -> Places | None:
-    """Return the places of the rows to learn from, in order; None for all rows.
+def reference_rows(X: Matrix, n_rows: int, seed: int) -> Places | None:
+    """Return the places of so many rows to learn from, in order; None for all rows.
 
     The rows are drawn without replacement. A column that is the same in all of them but not in the
     table would be lost, so the rows with its smallest and its largest value are added.
 
     Examples
     --------
-    >>> reference_rows(np.zeros((100, 2)), seed=0) is None
+    >>> reference_rows(np.zeros((100, 2)), 100, seed=0) is None
     True
     """
-    n_rows = len(X)
-    if n_rows <= ALL_ROWS_UP_TO:
+    if n_rows >= len(X):
         return None
-    drawn = np.random.default_rng(seed).choice(n_rows, REFERENCE_ROWS, replace=False)
+    drawn = np.random.default_rng(seed).choice(len(X), n_rows, replace=False)
     sample = X[drawn]
     same = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
     added = [place(X[:, column]) for column in same for place in (np.argmin, np.argmax)]

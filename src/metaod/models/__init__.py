@@ -15,8 +15,6 @@ from metaod.models._averages import (
 )
 from metaod.models._compiled import Compilation, compilation, njit
 from metaod.models._costs import (
-    ALL_ROWS_UP_TO,
-    REFERENCE_ROWS,
     Cost,
     CostLaw,
     expected_costs,
@@ -26,6 +24,9 @@ from metaod.models._costs import (
     why_too_costly,
 )
 from metaod.models._family import (
+    ALL_ROWS_UP_TO,
+    FEW_ROWS,
+    MANY_ROWS,
     Family,
     Settings,
     family,
@@ -55,18 +56,18 @@ if TYPE_CHECKING:
     from metaod.models._detector import AverageDetector, SpecDetector, UndefinedScores
 
 __all__ = [
-    "ALL_ROWS_UP_TO", "COMMITTEE", "DEFAULT_SCALING", "N_BINS", "N_COMPONENTS", "N_CUTS",
-    "REFERENCE_ROWS", "REPAIRABLE", "REPRESENTATIVES", "SPACES", "AverageDetector", "Budget",
-    "CellState", "Compilation", "Cost", "CostLaw", "ECODRun", "Family", "HBOSRun", "IForestRun",
-    "LODARun", "Matrix", "Mode", "ModelSpec", "NeighbourRun", "NeighbourScores", "Neighbours",
-    "PCARun", "ScoreScale", "Scored", "Scores", "Settings", "SharedScorer", "SpecDetector",
-    "UndefinedScores", "Value", "average_of", "candidate_averages", "check_contamination",
-    "check_n_jobs", "compilation", "expected_costs", "expected_scoring", "family", "fit_scaling",
-    "grow_trees", "is_average", "leading_components", "leaf_numbers", "learned_rows", "lof_scores",
-    "member_ids", "members_of", "model_space", "njit", "register_family", "registered_families",
-    "run_ecod", "run_hbos", "run_iforest", "run_knn", "run_loda", "run_lof", "run_neighbours",
-    "run_pca", "score_models", "specs_of", "title_of", "total_cost", "unregister_family",
-    "why_too_costly",
+    "ALL_ROWS_UP_TO", "COMMITTEE", "DEFAULT_SCALING", "FEW_ROWS", "MANY_ROWS", "N_BINS",
+    "N_COMPONENTS", "N_CUTS", "REPAIRABLE", "REPRESENTATIVES", "SPACES", "AverageDetector",
+    "Budget", "CellState", "Compilation", "Cost", "CostLaw", "ECODRun", "Family", "HBOSRun",
+    "IForestRun", "LODARun", "Matrix", "Mode", "ModelSpec", "NeighbourRun", "NeighbourScores",
+    "Neighbours", "PCARun", "ScoreScale", "Scored", "Scores", "Settings", "SharedScorer",
+    "SpecDetector", "UndefinedScores", "Value", "average_of", "candidate_averages",
+    "check_contamination", "check_n_jobs", "compilation", "expected_costs", "expected_scoring",
+    "family", "fit_scaling", "grow_trees", "is_average", "leading_components", "leaf_numbers",
+    "learned_rows", "lof_scores", "member_ids", "members_of", "model_space", "njit",
+    "register_family", "registered_families", "run_ecod", "run_hbos", "run_iforest", "run_knn",
+    "run_loda", "run_lof", "run_neighbours", "run_pca", "score_models", "specs_of", "title_of",
+    "total_cost", "unregister_family", "why_too_costly",
 ]  # fmt: skip
 
 

@@ -13,25 +13,22 @@ from importlib.resources import files
 from typing import Any, NamedTuple, Self
 
 from metaod.errors import BadParameter
-from metaod.models._family import registered_families
+from metaod.models._averages import is_average
+from metaod.models._family import ALL_ROWS_UP_TO, FEW_ROWS, family, registered_families
 from metaod.models._spec import ModelSpec
 
-ALL_ROWS_UP_TO = 20_000
-"""Most rows of a table from which all rows are learned."""
 
-REFERENCE_ROWS = 5_000
-"""Rows of the sample that models learn from in a larger table, before they score all of it."""
-
-
-def learned_rows(n_rows: int) -> int:
-    """Return from how many rows of a table models learn.
+def learned_rows(spec: ModelSpec, n_rows: int) -> int:
+    """Return from how many rows of a table a model learns, or each member of an average.
 
     Examples
     --------
-    >>> learned_rows(20_000), learned_rows(1_000_000)
-    (20000, 5000)
+    >>> [learned_rows(ModelSpec(name), 1_000_000) for name in ("KDE", "ECOD")]
+    [5000, 100000]
     """
-    return n_rows if n_rows <= ALL_ROWS_UP_TO else REFERENCE_ROWS
+    if n_rows <= ALL_ROWS_UP_TO:
+        return n_rows
+    return FEW_ROWS if is_average(spec) else min(n_rows, family(spec.detector).sample_rows)
 
 
 class Cost(NamedTuple):
@@ -81,8 +78,10 @@ class CostLaw:
     pairs_at_most : float or None
         Limit of the memory for pairs.
     scoring : CostLaw or None
-        Time to score new rows against ``REFERENCE_ROWS`` rows. If there is none, a new row takes
-        as long as a row of a fit to so many.
+        Time to score new rows. If there is none, a new row takes as long as a row of a fit.
+    learned : float
+        For the scoring of new rows: the power of the rows that were learned from, in units of
+        :data:`FEW_ROWS`.
     """
 
     offset: float
@@ -101,6 +100,7 @@ class CostLaw:
     per_pair: float = 0.0
     pairs_at_most: float | None = None
     scoring: "CostLaw | None" = None
+    learned: float = 0.0
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -116,6 +116,7 @@ class CostLaw:
             **seconds,
             **data.get("bytes", {}),
             scoring=None if scoring is None else cls.from_json({**scoring, **shared}),
+            learned=data.get("learned", 0.0),
         )
 
     def size(self, n_rows: int, n_columns: int) -> float:
@@ -167,13 +168,14 @@ def total_cost(costs: Iterable[Cost]) -> Cost:
 
 
 def expected_costs(
-    specs: Iterable[ModelSpec], n_rows: int, n_columns: int, n_learned: int | None = None
+    specs: Iterable[ModelSpec], n_rows: int, n_columns: int, *, is_sampled: bool = False
 ) -> list[Cost]:
     """Return the expected cost of fitting each model to a prepared table and scoring its rows.
 
-    A model is fitted to ``n_learned`` of the rows, or to all, and scores the others as new rows. A
-    model outside the spaces follows its family's law with the family's median offset; its cost is
-    unknown if the family has no law. An average costs as much as its members together.
+    If ``is_sampled``, a model is fitted to :func:`learned_rows` of the rows and scores the others
+    as new rows. A model outside the spaces follows its family's law with the family's median
+    offset; its cost is unknown if the family has no law. An average costs as much as its members
+    together.
 
     Examples
     --------
@@ -183,30 +185,36 @@ def expected_costs(
     True
     """
     _check_shape("expected_costs", n_rows, n_columns)
-    n_fitted = n_rows if n_learned is None else n_learned
 
     @cache
-    def law_and_size(detector: str) -> tuple[CostLaw | None, float]:
+    def law_and_size(detector: str, n_learned: int) -> tuple[CostLaw | None, float]:
         law = _law_of(detector)
-        return law, math.nan if law is None else law.size(n_fitted, n_columns)
+        return law, math.nan if law is None else law.size(n_learned, n_columns)
 
     @cache  # averages have members in common
-    def of_model(spec: ModelSpec) -> Cost:
-        law, size = law_and_size(spec.detector)
+    def of_model(spec: ModelSpec, n_learned: int) -> Cost:
+        law, size = law_and_size(spec.detector, n_learned)
         if law is None:
             return UNKNOWN
-        fit = law.cost(spec, n_fitted, n_columns, size)
-        n_new = n_rows - n_fitted
+        fit = law.cost(spec, n_learned, n_columns, size)
+        n_new = n_rows - n_learned
+        scoring = _scoring_seconds(spec, n_new, n_columns, n_learned)
         # in blocks: what stays is a score of every row
-        return Cost(fit.seconds + _scoring_seconds(spec, n_new, n_columns), fit.n_bytes + 8 * n_new)
+        return Cost(fit.seconds + scoring, fit.n_bytes + 8 * n_new)
 
-    return [total_cost(map(of_model, spec.members)) for spec in specs]
+    def of_pick(spec: ModelSpec) -> Cost:
+        n_learned = learned_rows(spec, n_rows) if is_sampled else n_rows
+        return total_cost(of_model(member, n_learned) for member in spec.members)
+
+    return [of_pick(spec) for spec in specs]
 
 
-def expected_scoring(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) -> list[float]:
+def expected_scoring(
+    specs: Iterable[ModelSpec], n_rows: int, n_columns: int, n_learned: int = FEW_ROWS
+) -> list[float]:
     """Return the seconds that each model is expected to take to score new rows.
 
-    The models are fitted to ``REFERENCE_ROWS`` rows. NaN if the cost is unknown.
+    The models are fitted to ``n_learned`` rows. NaN if the cost is unknown.
 
     Examples
     --------
@@ -216,21 +224,22 @@ def expected_scoring(specs: Iterable[ModelSpec], n_rows: int, n_columns: int) ->
     """
     _check_shape("expected_scoring", n_rows, n_columns)
     return [
-        sum(_scoring_seconds(member, n_rows, n_columns) for member in spec.members)
+        sum(_scoring_seconds(member, n_rows, n_columns, n_learned) for member in spec.members)
         for spec in specs
     ]
 
 
-def _scoring_seconds(spec: ModelSpec, n_rows: int, n_columns: int) -> float:
+def _scoring_seconds(spec: ModelSpec, n_rows: int, n_columns: int, n_learned: int) -> float:
     law = _law_of(spec.detector)
     if law is None:
         return math.nan
     if n_rows == 0:
         return 0.0
     if law.scoring is None:
-        size = law.size(REFERENCE_ROWS, n_columns)
-        return n_rows / REFERENCE_ROWS * law.cost(spec, REFERENCE_ROWS, n_columns, size).seconds
-    return law.scoring.cost(spec, n_rows, n_columns, law.scoring.size(n_rows, n_columns)).seconds
+        size = law.size(n_learned, n_columns)
+        return n_rows / n_learned * law.cost(spec, n_learned, n_columns, size).seconds
+    by_law = law.scoring.cost(spec, n_rows, n_columns, law.scoring.size(n_rows, n_columns))
+    return float(by_law.seconds * (n_learned / FEW_ROWS) ** law.scoring.learned)
 
 
 def _check_shape(owner: str, n_rows: int, n_columns: int) -> None:

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "metaod.families"
 """Group of entry points through which an installed package offers its own families."""
 
+ALL_ROWS_UP_TO = 20_000
+"""Most rows of a table from which models learn all; of a larger one they learn from a sample."""
+
+FEW_ROWS, MORE_ROWS, MANY_ROWS = 5_000, 20_000, 100_000
+"""Sizes of the sample: of averages and most families, of those that search neighbours fast, and of
+those whose time grows with the rows alone."""
+
 Params = dict[str, Any]
 Grid = Mapping[str, Sequence[Any]]
 Rule = Callable[[Params, int, int], str | None]
@@ -80,6 +87,8 @@ class Family:
         Hyperparameters by whose values the shared scorer's work falls into parts of its own.
     cost : CostLaw or None
         Time and memory of a fit; not needed if ``costs.json`` has a law for the name.
+    sample_rows : int
+        Rows that its models learn from in a table of more than :data:`ALL_ROWS_UP_TO`.
     new_rows : callable or None
         Takes a fitted detector of the class and returns a function that scores new rows faster, or
         None if there is none.
@@ -96,6 +105,7 @@ class Family:
     shared_scorer: "SharedScorer | None" = field(default=None, repr=False)
     separable: tuple[str, ...] = ()
     cost: "CostLaw | None" = field(default=None, repr=False)
+    sample_rows: int = FEW_ROWS
     new_rows: Callable[[Any], NewRows | None] | None = field(default=None, repr=False)
 
     @property

@@ -15,7 +15,6 @@ from metaod.models import (
     ModelSpec,
     expected_costs,
     is_average,
-    learned_rows,
     members_of,
     model_space,
     registered_families,
@@ -90,7 +89,7 @@ class Candidates:
         costs: dict[ModelSpec, Cost] = {}
         passed_over: dict[ModelSpec, str] = {}
         too_costly: dict[ModelSpec, Cost] = {}
-        expected = expected_costs(models, *shape, n_learned=learned_rows(shape[0]))
+        expected = expected_costs(models, *shape, is_sampled=True)
         for spec, cost in zip(models, expected, strict=True):
             reason = spec.why_not(*shape)
             if constraints.pick == "single" and is_average(spec):

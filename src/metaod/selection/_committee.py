@@ -1,9 +1,9 @@
 """The fixed pick: the average of a committee of models, the same for every table."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from metaod.models import COMMITTEE, Cost, ModelSpec, average_of, total_cost
+from metaod.models import COMMITTEE, Cost, ModelSpec, average_of, expected_costs
 from metaod.selection._candidates import Candidates, Constraints
 from metaod.selection._explanation import family_names
 
@@ -29,15 +29,21 @@ class CommitteePick:
 
         If all others together exceed ``max_seconds``, the slowest of them are left out too.
         """
-        found = Candidates.among(COMMITTEE, shape, constraints, owner=owner)
-        costs, left_out = dict(found.costs), dict(found.passed_over)
         limit = constraints.max_seconds
-        while limit is not None and total_cost(costs.values()).seconds > limit:
-            slowest = max(costs, key=lambda spec: (costs[spec].seconds, spec.id))
-            del costs[slowest]
-            left_out[slowest] = f"all members together would take more than {limit:.3g} s"
-        best = average_of(*costs) if len(costs) > 1 else next(iter(costs))
-        return cls(best, total_cost(costs.values()), left_out)
+        found = Candidates.among(
+            COMMITTEE, shape, replace(constraints, max_seconds=None), owner=owner
+        )
+        members, left_out = list(found.costs), dict(found.passed_over)
+        members.sort(key=lambda spec: (found.costs[spec].seconds, spec.id))
+        while True:
+            best = average_of(*members) if len(members) > 1 else members[0]
+            [cost] = expected_costs([best], *shape, is_sampled=True)
+            if limit is None or cost.seconds <= limit:
+                return cls(best, cost, left_out)
+            if len(members) == 1:  # tells that no model is left
+                Candidates.among(members, shape, constraints, owner=owner)
+            reason = f"all members together would take more than {limit:.3g} s"
+            left_out[members.pop()] = reason
 
     @property
     def warnings(self) -> list[str]:

@@ -94,7 +94,8 @@ class Tracker:
             return
         self._expected += _known([cost.seconds for cost in expected_costs(models, *shape)])
         if n_new:
-            self._scoring = sum(_known(expected_scoring(models, n_new, shape[1]))) / n_threads
+            expected = expected_scoring(models, n_new, shape[1], n_learned=shape[0])
+            self._scoring = sum(_known(expected)) / n_threads
 
     def fit(self, model: ModelSpec) -> None:
         """Report that the next of the announced models is fitted."""

@@ -7,7 +7,7 @@ import scipy
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
 
 _SHARE_OF_LARGE = 0.9  # alpha in PyOD: the large clusters have at least this share of the rows
 _DROP = 5  # beta in PyOD: ratio of sizes at which small clusters begin
@@ -76,5 +76,6 @@ add_builtin(
         random=True,
         rule=_more_rows_than_clusters,
         extended=(Settings({"n_clusters": (8,)}),),
+        sample_rows=MANY_ROWS,
     )
 )

@@ -1,6 +1,6 @@
 """COPOD: outliers by empirical copulas."""
 
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
 from metaod.models.families.ecod import TailEstimator
 
 
@@ -10,4 +10,4 @@ class COPOD(TailEstimator):
     mean_of_tails = True
 
 
-add_builtin(Family("COPOD", COPOD, {}, extended=(Settings({}),)))
+add_builtin(Family("COPOD", COPOD, {}, extended=(Settings({}),), sample_rows=MANY_ROWS))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._compiled import njit
 from metaod.models._estimator import Estimator
-from metaod.models._family import Family, add_builtin
+from metaod.models._family import MANY_ROWS, Family, add_builtin
 
 _BLOCK = 2**18  # values sorted at a time: 2 MiB, and as much for their order
 
@@ -91,7 +91,7 @@ def _add_tails(
                 scores[row] += max(left, right, tail)
 
 
-add_builtin(Family("ECOD", ECOD, {}))
+add_builtin(Family("ECOD", ECOD, {}, sample_rows=MANY_ROWS))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._binning import bin_of, edge_of, has_bins, no_bins
 from metaod.models._compiled import njit
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
 from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
 from metaod.models._spec import ModelSpec
 
@@ -114,6 +114,7 @@ add_builtin(
         {"n_bins": (5, 10, 20, 30, 40, 50, 75, 100), "alpha": (0.1, 0.2, 0.3, 0.4, 0.5)},
         extended=(Settings({"n_bins": (10,), "alpha": (0.1,)}),),
         shared_scorer=HBOSScorer(),
+        sample_rows=MANY_ROWS,
     )
 )
 

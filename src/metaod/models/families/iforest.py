@@ -17,7 +17,7 @@ import numpy.typing as npt
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._compiled import njit
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
 from metaod.models._isolation_trees import (
     MAX_SAMPLES,
     Trees,
@@ -204,6 +204,7 @@ add_builtin(
         ),
         shared_scorer=IForestScorer(),
         separable=("max_features",),
+        sample_rows=MANY_ROWS,
         new_rows=_NewRows.of,
     )
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import MORE_ROWS, Family, Settings, add_builtin
 from metaod.models._neighbours import (
     NEIGHBOURS,
     PAPER_SIZES,
@@ -84,6 +84,7 @@ add_builtin(
         shared_scorer=NEIGHBOURS.serving(
             "KNN", NeighbourMethod({"n_neighbors": 5, "method": "largest"}, _scores)
         ),
+        sample_rows=MORE_ROWS,
         new_rows=_NewRows.of,
     )
 )

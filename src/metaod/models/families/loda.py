@@ -21,7 +21,7 @@ from metaod.models._arrays import Matrix, Scores
 from metaod.models._binning import bin_of, edge_of, has_bins, no_bins
 from metaod.models._compiled import njit
 from metaod.models._estimator import Estimator
-from metaod.models._family import Family, add_builtin
+from metaod.models._family import MANY_ROWS, Family, add_builtin
 from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
 from metaod.models._spec import ModelSpec
 
@@ -207,6 +207,7 @@ add_builtin(
         },
         random=True,
         shared_scorer=LODAScorer(),
+        sample_rows=MANY_ROWS,
     )
 )
 

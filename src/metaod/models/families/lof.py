@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._compiled import njit
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import MORE_ROWS, Family, Settings, add_builtin
 from metaod.models._neighbours import (
     NEIGHBOURS,
     PAPER_SIZES,
@@ -78,6 +78,7 @@ add_builtin(
             "LOF", NeighbourMethod({"n_neighbors": 20, "metric": "minkowski", "p": 2}, _scores)
         ),
         separable=("metric",),
+        sample_rows=MORE_ROWS,
     )
 )
 

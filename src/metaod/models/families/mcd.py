@@ -8,7 +8,7 @@ import numpy as np
 from metaod.errors import BadParameter
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
 
 
 class MCD(Estimator):
@@ -80,5 +80,6 @@ add_builtin(
         {"core": (0.75,)},
         rule=_enough_rows,
         extended=(Settings({}, ("robust", "signedlog")), Settings({"core": (0.75,)}, ("robust",))),
+        sample_rows=MANY_ROWS,
     )
 )

@@ -15,7 +15,7 @@ import numpy as np
 from metaod.errors import BadParameter
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
 from metaod.models._isolation_trees import average_path_length
 from metaod.models._oblique_trees import ObliqueTrees, add_path_lengths, grow_trees, n_bytes
 from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
@@ -234,6 +234,7 @@ add_builtin(
             Settings({"n_dims": (2,), **_SCIFOREST}, ("signedlog",)),
         ),
         shared_scorer=_SCORER,
+        sample_rows=MANY_ROWS,
     )
 )
 add_builtin(
@@ -244,5 +245,6 @@ add_builtin(
         random=True,
         extended=(Settings({"n_dims": (2,), "n_estimators": (200,)}, ("signedlog",)),),
         shared_scorer=_SCORER,
+        sample_rows=MANY_ROWS,
     )
 )

@@ -8,7 +8,7 @@ import scipy
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
 
 _NEGLIGIBLE = 1e-12  # a smaller share of the variance, or of the largest one, is rounding
 
@@ -49,6 +49,7 @@ add_builtin(
             Settings({"weighted": (True,)}),
             Settings({"weighted": (False,)}, ("signedlog",)),
         ),
+        sample_rows=MANY_ROWS,
     )
 )
 
