@@ -15,10 +15,12 @@ import metaod
 from metaod.detection import _fitting, _large_tables, apply_saved
 from metaod.detection._fitting import fit_models, fit_selection
 from metaod.models import (
+    ALL_ROWS_UP_TO,
     COMMITTEE,
     ModelSpec,
     _new_rows,
     average_of,
+    learned_rows,
     register_family,
     unregister_family,
 )
@@ -60,6 +62,15 @@ def test_the_user_is_told():
     notes = fitted().notes_
     assert any("learned from 320 of 900 rows" in note for note in notes)
     assert not any("learned from" in note for note in fitted(X[:400]).notes_)
+
+
+def test_a_single_model_of_a_fast_family_learns_from_more_rows(monkeypatch):
+    monkeypatch.setattr(_fitting, "learned_rows", learned_rows)
+    table = np.random.default_rng(1).normal(size=(ALL_ROWS_UP_TO + 1, 3))
+    model = metaod.MetaOD(space=["COPOD"], pick="single").fit(table)
+    whole = ModelSpec("COPOD").to_pyod().fit(model.fitted_.X)
+    np.testing.assert_array_equal(model.decision_scores_, whole.decision_scores_)
+    assert not any("learned from" in note for note in model.notes_)
 
 
 def test_a_saved_pick_tells_that_its_own_table_was_large():
