@@ -103,6 +103,8 @@ def main() -> None:
     given, options = parser.parse_known_args()
     print("| rows | format | file (GiB) | way | wall (s) | processor (s) | µs/row | memory (GiB) |")
     print("|---|---|---|---|---|---|---|---|")
+    if given.folder is not None:
+        Path(given.folder).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         for ending in given.format:
             for n_rows in given.rows:
