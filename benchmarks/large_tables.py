@@ -31,7 +31,7 @@ Protocol, written before any size was tried:
   chosen; one size for all models, unless a family needs another.
 - Intervals: bootstrap over origins, 90 %; each generated kind is an origin.
 - Families: single models, which may learn from more rows than averages. Written before these were
-  computed: each is fitted to as many rows as its family says (`sample_rows`) and to all, one
+  computed: each is fitted to as many rows as its family says (`learned_rows`) and to all, one
   sample. Neighbours and densities: tables of more than 20,000 rows, as above. COF, ABOD and OCSVM,
   whose full computation takes minutes: at most 12,000 rows of each table, by 5,000. Models whose
   time grows with the rows: the tables of more than 100,000 rows, all of their rows, and generated
@@ -222,7 +222,7 @@ def _compute_families(tables: list[Labelled], folder: Path) -> None:
     largest = [table for table in tables if len(table.y) > MANY_ROWS]
     largest += generated(300_000)
     for spec in SINGLE:
-        size = family(spec.detector).sample_rows
+        size = family(spec.detector).learned_rows
         chosen = largest if size == MANY_ROWS else small if spec.detector in SLOW else large
         for table in chosen:
             for n_learned in dict.fromkeys((None, size, FEW_ROWS)):

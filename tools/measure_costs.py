@@ -214,7 +214,7 @@ def measure_new_rows(name: str, known: set[tuple[Any, ...]]) -> list[tuple[Any, 
 
 def learned_exponent(name: str) -> float:
     """The power of the rows learned from in the time of scoring new rows; 0 if they are few."""
-    n_many = family(name).sample_rows
+    n_many = family(name).learned_rows
     if n_many <= FEW_ROWS:
         return 0.0
     new = make_table(4096, 20, seed=3)

@@ -14,6 +14,7 @@ from scipy.stats import spearmanr
 import metaod
 from metaod.detection import _fitting, _large_tables, apply_saved
 from metaod.detection._fitting import fit_models, fit_selection
+from metaod.errors import UserError
 from metaod.models import (
     ALL_ROWS_UP_TO,
     COMMITTEE,
@@ -71,6 +72,47 @@ def test_a_single_model_of_a_fast_family_learns_from_more_rows(monkeypatch):
     whole = ModelSpec("COPOD").to_pyod().fit(model.fitted_.X)
     np.testing.assert_array_equal(model.decision_scores_, whole.decision_scores_)
     assert not any("learned from" in note for note in model.notes_)
+
+
+@pytest.fixture(scope="module")
+def long_table():
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(ALL_ROWS_UP_TO + 500, 3))
+
+
+def test_a_sampled_single_model_is_the_same_after_a_reload(monkeypatch, long_table, tmp_path):
+    monkeypatch.setattr(_fitting, "learned_rows", learned_rows)
+    model = metaod.MetaOD(space=["KNN"], pick="single").fit(long_table)
+    assert len(model.fitted_.reference) == ALL_ROWS_UP_TO
+    assert any("learned from 20,000 of 20,500 rows" in note for note in model.notes_)
+    model.save(tmp_path / "pick.mod")
+    again = metaod.load(tmp_path / "pick.mod")
+    new = long_table[:50] + 0.01
+    np.testing.assert_allclose(again.score_samples(new), model.score_samples(new), rtol=1e-9)
+    np.testing.assert_array_equal(-again.score_samples(long_table), model.decision_scores_)
+
+
+def test_an_average_that_falls_back_to_a_single_model_draws_its_own_sample(monkeypatch, long_table):
+    monkeypatch.setattr(_fitting, "learned_rows", learned_rows)
+    unfit = ModelSpec.parse("LOF(n_neighbors=20, metric=euclidean)")
+    alone = ModelSpec.parse("COPOD()")
+    average = average_of(unfit, ModelSpec.parse("KNN(n_neighbors=5, method=largest)"))
+    selection = MadeSelection(prepare(long_table), (average.id, alone.id))
+    monkeypatch.setattr(_fitting, "_fit", failing_for("LOF", "KNN"))
+    fitted_to = fit_selection(selection)
+    assert fitted_to.reference is None
+    assert list(fitted_to.weights) == [alone.id]
+
+
+def failing_for(*detectors):
+    real = _fitting._fit
+
+    def fit(spec, *args):
+        if spec.detector in detectors:
+            raise UserError("it fails")
+        return real(spec, *args)
+
+    return fit
 
 
 def test_a_saved_pick_tells_that_its_own_table_was_large():

@@ -86,6 +86,34 @@ def test_odd_values_of_several_columns_are_all_named(names, size):
     assert all(reason.share > 0.3 for reason in explained.main_reasons())
 
 
+def two_clusters(n_columns):
+    """A wide table with rows that are half in each cluster, odd cells, categories and gaps."""
+    rng = np.random.default_rng(3)
+    cluster = rng.integers(2, size=300)[:, None] * 8.0
+    values = cluster + rng.normal(size=(300, n_columns))
+    values[7, : n_columns // 2] = 0.0
+    values[7, n_columns // 2 :] = 8.0
+    values[[7, 11], 1] = [60.0, -50.0]
+    values[11, 2] = 70.0
+    table = pd.DataFrame(values, columns=[f"c{i}" for i in range(n_columns)])
+    table["kind"] = np.where(cluster[:, 0] > 0, "a", "b")
+    table.loc[[7, 20], "kind"] = ["rare", "b"]
+    table["id"] = [f"R{i}" for i in range(300)]
+    table.loc[[11, 30], "id"] = None
+    table.loc[[12, 13], "c3"] = np.nan
+    return table
+
+
+@pytest.mark.parametrize("n_columns", [2, 4, 30])
+def test_the_reasons_of_a_row_do_not_depend_on_other_rows(n_columns):
+    table = two_clusters(max(n_columns, 4)).drop(columns=["c2", "c3"][: 4 - n_columns])
+    model = MetaOD(exclude=["SCiForest", "MCD", "IForest"]).fit(table)
+    rows = [7, 11, 12, 13, 20, 30, 40]
+    together = model.explain_rows(rows)
+    assert together == [model.explain_rows([row])[0] for row in rows]
+    assert {reason.column for reason in together[0].reasons} & {"c1", "kind"}
+
+
 def test_a_number_that_is_rare_in_its_category_is_compared_with_the_category(model):
     reasons = {reason.column: reason for reason in model.explain_rows(COMBINED)[0].reasons[:2]}
     assert set(reasons) == {"country", "price"}

@@ -15,6 +15,7 @@ from metaod.models import (
     COMMITTEE,
     average_of,
     expected_costs,
+    learned_rows,
     members_of,
 )
 from metaod.selection import select
@@ -99,7 +100,7 @@ def test_excluded_members_are_left_out():
 
 @settings(deadline=None, max_examples=50)
 @given(
-    n_rows=st.integers(5, 50_000),
+    n_rows=st.one_of(st.integers(5, 50_000), st.integers(50_000, 2_000_000)),
     n_columns=st.integers(1, 200),
     limit=st.one_of(st.none(), st.floats(0.05, 100)),
 )
@@ -114,12 +115,31 @@ def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
     assert {*members, *found.left_out} == set(COMMITTEE)
     assert not {*members} & {*found.left_out}
     assert all(member.why_not(*shape) is None for member in members)
-    best = average_of(*members) if len(members) > 1 else members[0]
-    [cost] = expected_costs([best], *shape, is_sampled=True)
+    [cost] = expected_costs([found.best], *shape, is_sampled=True)
     assert found.cost.seconds == pytest.approx(cost.seconds)
     if limit is not None:
         assert cost.seconds <= limit
+    if len(members) > 1:
+        n_learned = learned_rows(found.best, n_rows)
+        seconds = [cost.seconds for cost in expected_costs(COMMITTEE, *shape, n_learned=n_learned)]
+        by_member = dict(zip(COMMITTEE, seconds, strict=True))
+        slow = [spec for spec, why in found.left_out.items() if "together" in why]
+        assert all(by_member[spec] >= max(map(by_member.get, members)) for spec in slow)
     assert bool(found.warnings) == bool(found.left_out)
+
+
+def test_members_are_judged_by_the_rows_that_members_learn_from():
+    found = CommitteePick.for_table((100_000, 250), Constraints(max_bytes=2 * 2**30))
+    assert not found.left_out
+    limited = CommitteePick.for_table((200_000, 20), Constraints(max_seconds=5))
+    assert {"IForest", "MCD"} <= {spec.detector for spec in members_of(limited.best)}
+
+
+def test_a_limit_that_no_member_keeps_is_told_with_all_members():
+    excluded = COMMITTEE[0].id
+    with pytest.raises(UserError, match="no model is left") as raised:
+        CommitteePick.for_table((1_000, 5), Constraints(max_seconds=1e-5, exclude=[excluded]))
+    assert not isinstance(raised.value, BadParameter)
 
 
 def test_it_is_the_default_unless_a_learner_or_a_space_is_named():

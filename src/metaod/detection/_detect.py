@@ -70,8 +70,7 @@ def apply_saved(
     tracker.stage("prepare")
     prepared = model.preparation_.transform(table)
     scores = model.fitted_.score(prepared.X, tracker.scoring(len(prepared.X)))
-    of_pick = (f"When the pick was fitted: {note}" for note in model.fitted_.notes)
-    notes = (*table_notes(prepared.record, fitted=False), *of_pick)
+    notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.earlier_notes())
     if top_n is not None:
         share_of(top_n, table.n_rows)
 
@@ -142,7 +141,7 @@ def _with_ties(found: Detection, top_n: int) -> tuple[str, ...]:
     n_above = int((found.scores > last).sum())
     if n_above + n_tied == top_n:
         return notes
-    tied = f"{n_tied} rows share the score of rank {n_above + 1}; the first {top_n - n_above}"
+    tied = f"{n_tied:,} rows share the score of rank {n_above + 1:,}; the first {top_n - n_above:,}"
     return (*notes, f"{tied} of them in the table are flagged.")
 
 

@@ -91,6 +91,10 @@ class Fitted:
         """The marked rows that it has learned from; True for an outlier."""
         return {}
 
+    def earlier_notes(self) -> tuple[str, ...]:
+        """Return the notes as they are for another table."""
+        return tuple(f"When the pick was fitted: {note}" for note in self.notes)
+
     @property
     def labels(self) -> npt.NDArray[np.int64]:
         """1 for the rows of the training table that are flagged, 0 for the others."""
@@ -344,7 +348,7 @@ def _finish(fit: _Fit, share: Contamination, notes: list[str], tracker: Tracker)
     n_undefined = len(own) - int(np.count_nonzero(np.isfinite(own)))
     if n_undefined:
         name = " + ".join(str(member.spec) for member in fit.detectors)
-        undefined = f"{n_undefined} of {len(own)} rows"
+        undefined = f"{n_undefined:,} of {len(own):,} rows"
         notes.append(f"{name} has no score for {undefined}; they got the median.")
     scores, members = fit.score(_Scorer(detector), tracker)
     found = estimated_share(scores) if share == "auto" else share

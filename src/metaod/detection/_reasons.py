@@ -31,7 +31,7 @@ _LEAST_SHOWN = 0.1
 _ENOUGH = 0.9  # of the score, explained by one column: several are not tried together
 _MOST_CELLS = 3  # that are replaced together
 _MOST_TRIED = 5  # cells of a row that are tried after the first one
-_TIE = 0.01  # how much a cell's distance from a usual value counts, beside what it explains
+_TIE = 0.05  # how much a cell's distance from a usual value counts at most
 _LEAST_TOGETHER = 0.2  # a column that explains less is not called rare with another
 _LONGEST_TEXT = 40  # characters of a category
 
@@ -48,8 +48,9 @@ class Reason:
         The row's value in the user's units; None if it is missing.
     share : float
         The part of the score above the table's median score that is lost with a usual value
-        in its place, from 0 to 1. Shares need not add up to 1: of two values that are rare
-        together, either explains the score.
+        in its place, from 0 to 1; if several values are odd, the most that is lost when some
+        of the others have usual values already. Shares need not add up to 1: of two values that
+        are rare together, either explains the score.
     usual : str
         What other rows have: a range, or how many have the same value. If ``together`` is not
         empty, the range of similar rows; of a category nothing.
@@ -110,7 +111,7 @@ class RowReasons:
     score : float
         Its score; higher is more outlying.
     reasons : tuple of Reason
-        The columns that set it apart, the most important first; none if no single column does.
+        The columns that set it apart, the most important first; may be empty.
     """
 
     row: int
@@ -144,7 +145,7 @@ def row_places(rows: Any, fitted: Fitted) -> npt.NDArray[np.intp] | None:
     n_rows = len(fitted.scores)
     outside = places[(places < 0) | (places >= n_rows)]
     if len(outside):
-        legal = f"positions of training rows, from 0 to {n_rows - 1}, or a table"
+        legal = f"positions of training rows, from 0 to {n_rows - 1:,}, or a table"
         raise BadParameter(_OWNER, "rows", legal, int(outside[0]))
     return places.astype(np.intp)
 
@@ -226,11 +227,9 @@ class Explainer:
         before = np.where(excess > 0, before, known + self._typical)
         excess = np.where(excess > 0, excess, known)
         first = self._effects(read, changed)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = _bounded((before[:, None] - first.lowest) / excess[:, None])
-        shares[~(excess > 0)] = 0.0
+        shares = self._falls(before, first.lowest, excess)
         is_high = (excess > 0) & (shares.max(axis=1, initial=0.0) < _ENOUGH)
-        rest = np.flatnonzero(is_high & (first.n_cells > 1))
+        rest = np.flatnonzero(is_high & np.isfinite(first.lowest).any(axis=1))
         if len(rest):
             own = read.take(rest), excess[rest], shares[rest], first.take(rest)
             shares[rest] = self._further_shares(*own)
@@ -242,32 +241,54 @@ class Explainer:
         """Return the shares of rows whose score stays high whichever cell is replaced.
 
         Several cells may be odd, each enough for a high score. The cell that explains most stays
-        replaced while the others are tried again; each explains what it adds to the others then.
+        replaced while the next ones are tried again, until the score is usual. At last each of the
+        replaced cells gets its own value back.
         """
+        n_rows = len(shares)
         shares, falls = shares.copy(), shares
-        rows, usual = np.arange(len(shares)), read
-        replaced: list[tuple[npt.NDArray[np.intp], list[Any]]] = []
-        while True:
-            worth = np.where(np.isfinite(effects.lowest), falls + _TIE * effects.distances, -np.inf)
-            best = worth.argmax(axis=1)
-            replaced.append((best, effects.values_at(best)))
-            before = effects.lowest[rows, best]
-            worth[rows, best] = -np.inf
-            among = worth >= np.maximum(np.sort(worth)[:, -_MOST_TRIED:][:, :1], -1.0)
-            if len(replaced) == _MOST_CELLS or not among.any(axis=1).all():
+        places = np.full((n_rows, _MOST_CELLS), -1)
+        values: list[list[Any]] = [[] for _ in range(n_rows)]
+        after = np.empty(n_rows)  # the score with all chosen cells replaced
+        rows, usual = np.arange(n_rows), read
+        for turn in range(_MOST_CELLS):
+            best, among = _best_and_next(effects, falls)
+            found = effects.values_at(best)
+            places[rows, turn], after[rows] = best, effects.lowest[np.arange(len(rows)), best]
+            for row, value in zip(rows.tolist(), found, strict=True):
+                values[row].append(value)
+            going_on = np.flatnonzero(among.any(axis=1) & (after[rows] > self._typical))
+            if turn == _MOST_CELLS - 1 or not len(going_on):
                 break
-            usual = usual.changed(*replaced[-1])
-            effects = self._effects(usual, self._usual.fill_in(usual, among))
-            falls = _bounded((before[:, None] - effects.lowest) / excess[:, None])
-            shares = np.maximum(shares, falls)
-        for own in replaced:
-            others = read
-            for cells in replaced:
-                if cells is not own:
-                    others = others.changed(*cells)
-            adds = _bounded((self._fitted.score(others.X) - before) / excess)
-            shares[rows, own[0]] = np.maximum(shares[rows, own[0]], adds)
+            usual = usual.changed(best, found).take(going_on)
+            rows = rows[going_on]
+            effects = self._effects(usual, self._usual.fill_in(usual, among[going_on]))
+            falls = self._falls(after[rows], effects.lowest, excess[rows])
+            shares[rows] = np.maximum(shares[rows], falls)
+        counts = np.array(list(map(len, values)))
+        for count in range(2, _MOST_CELLS + 1):
+            rows = np.flatnonzero(counts == count)
+            for turn in range(count if len(rows) else 0):
+                others = read.take(rows)
+                for other in range(count):
+                    if other != turn:
+                        usual_values = [values[row][other] for row in rows.tolist()]
+                        others = others.changed(places[rows, other], usual_values)
+                with_own = self._fitted.score(others.X)[:, None]
+                at = rows, places[rows, turn]
+                adds = self._falls(after[rows], with_own, excess[rows], rises=True)[:, 0]
+                shares[at] = np.maximum(shares[at], adds)
         return shares
+
+    def _falls(
+        self, before: Scores, after: Matrix, excess: Scores, *, rises: bool = False
+    ) -> Matrix:
+        """Return by which share of the excess scores fall, or rise, above the table's median."""
+        typical = self._typical
+        change = np.maximum(before, typical)[:, None] - np.maximum(after, typical)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = (-change if rises else change) / excess[:, None]
+        is_known = np.isfinite(shares) & (excess[:, None] > 0)
+        return np.where(is_known, np.clip(shares, 0.0, 1.0), 0.0)
 
     def _effects(self, read: ReadRows, changed: ChangedRows) -> "_Effects":
         """Score changed rows."""
@@ -349,11 +370,6 @@ class _Effects:
     cells: npt.NDArray[np.intp]
     values: list[Any]
 
-    @property
-    def n_cells(self) -> npt.NDArray[np.intp]:
-        """The number of cells of each row that were tried."""
-        return np.asarray(np.isfinite(self.lowest).sum(axis=1))
-
     def take(self, rows: npt.NDArray[np.intp]) -> "_Effects":
         """Return some of the rows."""
         return _Effects(self.lowest[rows], self.distances[rows], self.cells[rows], self.values)
@@ -364,9 +380,17 @@ class _Effects:
         return [self.values[i] for i in chosen.tolist()]
 
 
-def _bounded(shares: Matrix) -> Matrix:
-    """Return shares from 0 to 1; 0 where there is none."""
-    return np.where(np.isfinite(shares), np.clip(shares, 0.0, 1.0), 0.0)
+def _best_and_next(
+    effects: _Effects, falls: Matrix
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Return the cell of each row that explains most, and which to try after it."""
+    # far cells first if none explains anything, as where a score cannot grow any more
+    worth = falls + _TIE * effects.distances / (1.0 + effects.distances)
+    worth[~np.isfinite(effects.lowest)] = -np.inf
+    order = np.argsort(-worth, axis=1, kind="stable")
+    among = np.zeros(worth.shape, dtype=np.bool_)
+    np.put_along_axis(among, order[:, 1 : 1 + _MOST_TRIED], values=True, axis=1)
+    return order[:, 0], among & np.isfinite(worth)
 
 
 def _equation(cell: Cell) -> str:

@@ -260,7 +260,8 @@ def _fitted(model: MetaOD, stream: TableStream, tracker: Tracker) -> StreamedDet
 def _applied(model: MetaOD, stream: TableStream, tracker: Tracker) -> StreamedDetection:
     record = model.preparation_.transform(stream.sample).record
     scores, record = _score_rows(model, stream, None, record, tracker)
-    found = _detection(model, stream, scores, model.threshold_, record, model.fitted_.notes)
+    notes = model.fitted_.earlier_notes()
+    found = _detection(model, stream, scores, model.threshold_, record, notes)
     return replace(found, selection=None)
 
 

@@ -103,7 +103,8 @@ class UsualCells:
     def fill_in(self, read: ReadRows, among: npt.NDArray[np.bool_] | None = None) -> ChangedRows:
         """Replace the cells of the rows, one at a time, by usual values.
 
-        ``among`` tells which cells may be replaced, by row and column of the table; by default any.
+        ``among`` tells which cells to replace, by row and column of the table; by default all, or
+        the oddest of a wide table.
         """
         rows: list[int] = []
         places: list[int] = []
@@ -114,10 +115,11 @@ class UsualCells:
         for row in range(len(Z)):
             parts = np.square(Z[row] - self._Z)
             distances = parts.sum(axis=1)
-            chosen = self._chosen(read, row, Z[row], distances, oddest.get(row, ()))
+            if among is None:
+                chosen = self._chosen(read, row, Z[row], distances, oddest.get(row, ()))
+            else:
+                chosen = np.flatnonzero(among[row]).tolist()
             for place in chosen:
-                if among is not None and not among[row, place]:
-                    continue
                 plan = self._preparation.columns_[place]
                 found: list[Any] = [fitting[row, place]] if (row, place) in fitting else []
                 if not plan.record.is_used:

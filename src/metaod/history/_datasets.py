@@ -66,7 +66,7 @@ class LabelledDataset:
     def __repr__(self) -> str:
         n_rows, n_columns = self.X.shape
         return (
-            f"LabelledDataset({self.name!r}: {n_rows} rows × {n_columns} columns, "
+            f"LabelledDataset({self.name!r}: {n_rows:,} rows × {n_columns:,} columns, "
             f"{int(self.y.sum())} outliers)"
         )
 

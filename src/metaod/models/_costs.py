@@ -28,7 +28,7 @@ def learned_rows(spec: ModelSpec, n_rows: int) -> int:
     """
     if n_rows <= ALL_ROWS_UP_TO:
         return n_rows
-    return FEW_ROWS if is_average(spec) else min(n_rows, family(spec.detector).sample_rows)
+    return FEW_ROWS if is_average(spec) else min(n_rows, family(spec.detector).learned_rows)
 
 
 class Cost(NamedTuple):
@@ -168,14 +168,19 @@ def total_cost(costs: Iterable[Cost]) -> Cost:
 
 
 def expected_costs(
-    specs: Iterable[ModelSpec], n_rows: int, n_columns: int, *, is_sampled: bool = False
+    specs: Iterable[ModelSpec],
+    n_rows: int,
+    n_columns: int,
+    *,
+    is_sampled: bool = False,
+    n_learned: int | None = None,
 ) -> list[Cost]:
     """Return the expected cost of fitting each model to a prepared table and scoring its rows.
 
-    If ``is_sampled``, a model is fitted to :func:`learned_rows` of the rows and scores the others
-    as new rows. A model outside the spaces follows its family's law with the family's median
-    offset; its cost is unknown if the family has no law. An average costs as much as its members
-    together.
+    A model is fitted to all rows; if ``is_sampled``, to :func:`learned_rows` of them, or else to
+    ``n_learned``, and it scores the others as new rows. A model outside the spaces follows its
+    family's law with the family's median offset; its cost is unknown if the family has no law. An
+    average costs as much as its members together.
 
     Examples
     --------
@@ -187,24 +192,24 @@ def expected_costs(
     _check_shape("expected_costs", n_rows, n_columns)
 
     @cache
-    def law_and_size(detector: str, n_learned: int) -> tuple[CostLaw | None, float]:
+    def law_and_size(detector: str, n_fitted: int) -> tuple[CostLaw | None, float]:
         law = _law_of(detector)
-        return law, math.nan if law is None else law.size(n_learned, n_columns)
+        return law, math.nan if law is None else law.size(n_fitted, n_columns)
 
     @cache  # averages have members in common
-    def of_model(spec: ModelSpec, n_learned: int) -> Cost:
-        law, size = law_and_size(spec.detector, n_learned)
+    def of_model(spec: ModelSpec, n_fitted: int) -> Cost:
+        law, size = law_and_size(spec.detector, n_fitted)
         if law is None:
             return UNKNOWN
-        fit = law.cost(spec, n_learned, n_columns, size)
-        n_new = n_rows - n_learned
-        scoring = _scoring_seconds(spec, n_new, n_columns, n_learned)
+        fit = law.cost(spec, n_fitted, n_columns, size)
+        n_new = n_rows - n_fitted
+        scoring = _scoring_seconds(spec, n_new, n_columns, n_fitted)
         # in blocks: what stays is a score of every row
         return Cost(fit.seconds + scoring, fit.n_bytes + 8 * n_new)
 
     def of_pick(spec: ModelSpec) -> Cost:
-        n_learned = learned_rows(spec, n_rows) if is_sampled else n_rows
-        return total_cost(of_model(member, n_learned) for member in spec.members)
+        n_fitted = learned_rows(spec, n_rows) if is_sampled else n_learned or n_rows
+        return total_cost(of_model(member, n_fitted) for member in spec.members)
 
     return [of_pick(spec) for spec in specs]
 

@@ -87,7 +87,7 @@ class Family:
         Hyperparameters by whose values the shared scorer's work falls into parts of its own.
     cost : CostLaw or None
         Time and memory of a fit; not needed if ``costs.json`` has a law for the name.
-    sample_rows : int
+    learned_rows : int
         Rows that its models learn from in a table of more than :data:`ALL_ROWS_UP_TO`.
     new_rows : callable or None
         Takes a fitted detector of the class and returns a function that scores new rows faster, or
@@ -105,7 +105,7 @@ class Family:
     shared_scorer: "SharedScorer | None" = field(default=None, repr=False)
     separable: tuple[str, ...] = ()
     cost: "CostLaw | None" = field(default=None, repr=False)
-    sample_rows: int = FEW_ROWS
+    learned_rows: int = FEW_ROWS
     new_rows: Callable[[Any], NewRows | None] | None = field(default=None, repr=False)
 
     @property
@@ -202,6 +202,7 @@ def register_family(
     random: bool = False,
     rule: Rule | None = None,
     canonical: Callable[[Params], Params] | None = None,
+    learned_rows: int = FEW_ROWS,
     replace: bool = False,
 ) -> Family:
     """Add your own detector family; it is then used like a built-in one.
@@ -220,6 +221,9 @@ def register_family(
         ``rule(params, n_rows, n_columns)`` returns why a model does not apply, or None.
     canonical : callable, optional
         Maps hyperparameters to those that represent all with the same scores.
+    learned_rows : int, default=5000
+        Rows that a single model learns from in a table of more than 20,000; the other rows are
+        scored as new ones.
     replace : bool, default=False
         Whether a family that was registered under this name before may be replaced.
 
@@ -245,7 +249,15 @@ def register_family(
     grid = {} if grid is None else grid
     rule = _always_applies if rule is None else rule
     _REGISTRY[name] = _checked(
-        Family(name, detector, grid, random=random, rule=rule, canonical=canonical)
+        Family(
+            name,
+            detector,
+            grid,
+            random=random,
+            rule=rule,
+            canonical=canonical,
+            learned_rows=learned_rows,
+        )
     )
     return _REGISTRY[name]
 
@@ -267,6 +279,9 @@ def _checked(added: Family) -> Family:
         raise _bad("rule", "callable or None", added.rule)
     if added.canonical is not None and not callable(added.canonical):
         raise _bad("canonical", "callable or None", added.canonical)
+    rows = added.learned_rows
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 2:
+        raise _bad("learned_rows", "an int in the range [2, inf)", rows)
     added = replace(added, grid=_checked_grid(added.grid), builtin=False)
     added.check_params(dict(added.grid))
     if added.random and not added.takes("random_state"):

@@ -57,7 +57,7 @@ class ReviewLoop:
         open_rows = self._askable.copy()
         open_rows[list(self._table.marks)] = False
         if not open_rows.any():
-            what = f"all {int(self._askable.sum())} rows that may be asked about have an answer"
+            what = f"all {int(self._askable.sum()):,} rows that may be asked about have an answer"
             raise UserError(what, where=_OWNER, remedy="use the scores, or allow more rows")
         table = self._table
         worth = table.questions if self._strategy == "found" else table.doubts

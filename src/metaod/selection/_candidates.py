@@ -80,8 +80,12 @@ class Candidates:
         constraints: Constraints,
         *,
         owner: str = "select",
+        n_learned: int | None = None,
     ) -> "Candidates":
-        """Sort models into candidates and others, for a prepared table of that shape."""
+        """Sort models into candidates and others, for a prepared table of that shape.
+
+        Each is fitted to as many rows as its family learns from, or to ``n_learned``.
+        """
         known = set().union(*(_names_of(spec) for spec in models))
         space = _named(constraints.space, "space", known, owner)
         excluded = _named(constraints.exclude, "exclude", known, owner) or set()
@@ -89,7 +93,8 @@ class Candidates:
         costs: dict[ModelSpec, Cost] = {}
         passed_over: dict[ModelSpec, str] = {}
         too_costly: dict[ModelSpec, Cost] = {}
-        expected = expected_costs(models, *shape, is_sampled=True)
+        is_sampled = n_learned is None
+        expected = expected_costs(models, *shape, is_sampled=is_sampled, n_learned=n_learned)
         for spec, cost in zip(models, expected, strict=True):
             reason = spec.why_not(*shape)
             if constraints.pick == "single" and is_average(spec):

@@ -1,14 +1,16 @@
 """The fixed pick: the average of a committee of models, the same for every table."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from metaod.models import COMMITTEE, Cost, ModelSpec, average_of, expected_costs
+from metaod.models import COMMITTEE, Cost, ModelSpec, average_of, learned_rows, total_cost
 from metaod.selection._candidates import Candidates, Constraints
 from metaod.selection._explanation import family_names
 
 COMMITTEE_ID = average_of(*COMMITTEE).id
 """Id of the average of the whole committee."""
+
+_SLOWER = "another one takes less time"
 
 _PARAMETER = re.compile(r"^[a-z_]+=\S+ ")  # at the beginning of a reason
 
@@ -27,23 +29,27 @@ class CommitteePick:
     ) -> "CommitteePick":
         """Leave out members that do not apply to a prepared table of that shape or are too costly.
 
-        If all others together exceed ``max_seconds``, the slowest of them are left out too.
+        If all others together exceed ``max_seconds``, the slowest of them are left out too. The
+        last one may be replaced by another: alone, a model may learn from more rows.
         """
+        n_learned = learned_rows(average_of(*COMMITTEE), shape[0])
+        found = Candidates.among(COMMITTEE, shape, constraints, owner=owner, n_learned=n_learned)
+        costs, left_out = dict(found.costs), dict(found.passed_over)
         limit = constraints.max_seconds
-        found = Candidates.among(
-            COMMITTEE, shape, replace(constraints, max_seconds=None), owner=owner
+        while limit is not None and len(costs) > 1 and total_cost(costs.values()).seconds > limit:
+            slowest = max(costs, key=lambda spec: (costs[spec].seconds, spec.id))
+            del costs[slowest]
+            left_out[slowest] = f"all members together would take more than {limit:.3g} s"
+        if len(costs) > 1:
+            return cls(average_of(*costs), total_cost(costs.values()), left_out)
+        alone = Candidates.among(COMMITTEE, shape, constraints, owner=owner)
+        best = min(alone.costs, key=lambda spec: (spec not in costs, alone.costs[spec].seconds))
+        reasons = {**alone.passed_over, **left_out}
+        return cls(
+            best,
+            alone.costs[best],
+            {spec: reasons.get(spec, _SLOWER) for spec in COMMITTEE if spec != best},
         )
-        members, left_out = list(found.costs), dict(found.passed_over)
-        members.sort(key=lambda spec: (found.costs[spec].seconds, spec.id))
-        while True:
-            best = average_of(*members) if len(members) > 1 else members[0]
-            [cost] = expected_costs([best], *shape, is_sampled=True)
-            if limit is None or cost.seconds <= limit:
-                return cls(best, cost, left_out)
-            if len(members) == 1:  # tells that no model is left
-                Candidates.among(members, shape, constraints, owner=owner)
-            reason = f"all members together would take more than {limit:.3g} s"
-            left_out[members.pop()] = reason
 
     @property
     def warnings(self) -> list[str]:

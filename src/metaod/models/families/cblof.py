@@ -76,6 +76,6 @@ add_builtin(
         random=True,
         rule=_more_rows_than_clusters,
         extended=(Settings({"n_clusters": (8,)}),),
-        sample_rows=MANY_ROWS,
+        learned_rows=MANY_ROWS,
     )
 )

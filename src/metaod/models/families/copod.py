@@ -10,4 +10,4 @@ class COPOD(TailEstimator):
     mean_of_tails = True
 
 
-add_builtin(Family("COPOD", COPOD, {}, extended=(Settings({}),), sample_rows=MANY_ROWS))
+add_builtin(Family("COPOD", COPOD, {}, extended=(Settings({}),), learned_rows=MANY_ROWS))

@@ -91,7 +91,7 @@ def _add_tails(
                 scores[row] += max(left, right, tail)
 
 
-add_builtin(Family("ECOD", ECOD, {}, sample_rows=MANY_ROWS))
+add_builtin(Family("ECOD", ECOD, {}, learned_rows=MANY_ROWS))
 
 
 @dataclass(frozen=True)

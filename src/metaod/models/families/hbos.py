@@ -114,7 +114,7 @@ add_builtin(
         {"n_bins": (5, 10, 20, 30, 40, 50, 75, 100), "alpha": (0.1, 0.2, 0.3, 0.4, 0.5)},
         extended=(Settings({"n_bins": (10,), "alpha": (0.1,)}),),
         shared_scorer=HBOSScorer(),
-        sample_rows=MANY_ROWS,
+        learned_rows=MANY_ROWS,
     )
 )
 

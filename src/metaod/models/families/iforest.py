@@ -204,7 +204,7 @@ add_builtin(
         ),
         shared_scorer=IForestScorer(),
         separable=("max_features",),
-        sample_rows=MANY_ROWS,
+        learned_rows=MANY_ROWS,
         new_rows=_NewRows.of,
     )
 )

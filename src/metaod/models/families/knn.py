@@ -84,7 +84,7 @@ add_builtin(
         shared_scorer=NEIGHBOURS.serving(
             "KNN", NeighbourMethod({"n_neighbors": 5, "method": "largest"}, _scores)
         ),
-        sample_rows=MORE_ROWS,
+        learned_rows=MORE_ROWS,
         new_rows=_NewRows.of,
     )
 )

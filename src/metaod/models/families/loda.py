@@ -207,7 +207,7 @@ add_builtin(
         },
         random=True,
         shared_scorer=LODAScorer(),
-        sample_rows=MANY_ROWS,
+        learned_rows=MANY_ROWS,
     )
 )
 

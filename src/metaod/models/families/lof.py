@@ -78,7 +78,7 @@ add_builtin(
             "LOF", NeighbourMethod({"n_neighbors": 20, "metric": "minkowski", "p": 2}, _scores)
         ),
         separable=("metric",),
-        sample_rows=MORE_ROWS,
+        learned_rows=MORE_ROWS,
     )
 )
 

@@ -80,6 +80,6 @@ add_builtin(
         {"core": (0.75,)},
         rule=_enough_rows,
         extended=(Settings({}, ("robust", "signedlog")), Settings({"core": (0.75,)}, ("robust",))),
-        sample_rows=MANY_ROWS,
+        learned_rows=MANY_ROWS,
     )
 )

@@ -234,7 +234,7 @@ add_builtin(
             Settings({"n_dims": (2,), **_SCIFOREST}, ("signedlog",)),
         ),
         shared_scorer=_SCORER,
-        sample_rows=MANY_ROWS,
+        learned_rows=MANY_ROWS,
     )
 )
 add_builtin(
@@ -245,6 +245,6 @@ add_builtin(
         random=True,
         extended=(Settings({"n_dims": (2,), "n_estimators": (200,)}, ("signedlog",)),),
         shared_scorer=_SCORER,
-        sample_rows=MANY_ROWS,
+        learned_rows=MANY_ROWS,
     )
 )

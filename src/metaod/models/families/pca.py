@@ -49,7 +49,7 @@ add_builtin(
             Settings({"weighted": (True,)}),
             Settings({"weighted": (False,)}, ("signedlog",)),
         ),
-        sample_rows=MANY_ROWS,
+        learned_rows=MANY_ROWS,
     )
 )
 

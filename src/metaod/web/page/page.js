@@ -108,6 +108,9 @@ async function open(table) {
 /** Delete the table that was open before. */
 async function leave() {
   const old = state.table;
+  newest = null;
+  await flagged.catch(() => {});
+  flagged = Promise.resolve();
   Object.assign(state, { table: null, inspection: null, result: null, review: null });
   if (old) await send("DELETE", `/api/tables/${old.id}`).catch(() => {});
 }
@@ -342,14 +345,17 @@ function listRows(most) {
   $("more-rows").hidden = rows.length <= most;
 }
 
-let flagged = Promise.resolve(); // when the server knows the threshold that is shown
+let flagged = Promise.resolve(); // ends when the server knows the threshold that is shown
+let newest = null;
 
-/** Send a threshold after those that were sent before. */
+/** Send a threshold after those that were sent before, unless there is a newer one by then. */
 const flag = task(async (n) => {
-  const sent = flagged.then(() => ask("PUT", own("/flags"), { n_flagged: n }));
-  flagged = sent.catch(() => {});
+  const wish = { path: own("/flags"), n };
+  newest = wish;
+  const sent = flagged.catch(() => {}).then(() => wish === newest && ask("PUT", wish.path, { n_flagged: n }));
+  flagged = sent;
   await sent;
-  if (n === null) {
+  if (n === null && wish === newest) {
     await showResult();
     $("threshold").focus();
   }
