@@ -102,7 +102,7 @@ def large_frames():
     """Return frames that are too large to be drawn, by name."""
     rng = np.random.default_rng(0)
     levels = [f"level {i}" for i in rng.integers(0, 10_000, 20_000)]
-    old = pd.to_datetime(["1066-10-14", "1492-10-12", "1789-07-14"] * 10)
+    old = pd.Index(np.array(["1066-10-14", "1492-10-12", "1789-07-14"] * 10, dtype="M8[s]"))
     return {
         "10,000 levels": pd.DataFrame({"a": levels, "b": rng.normal(size=20_000)}),
         "dates before 1900": pd.DataFrame({"a": old, "b": range(30)}),
