@@ -273,20 +273,18 @@ class Explainer:
                     if other != turn:
                         usual_values = [values[row][other] for row in rows.tolist()]
                         others = others.changed(places[rows, other], usual_values)
-                with_own = self._fitted.score(others.X)[:, None]
+                with_own = self._fitted.score(others.X)
                 at = rows, places[rows, turn]
-                adds = self._falls(after[rows], with_own, excess[rows], rises=True)[:, 0]
+                adds = self._falls(with_own, after[rows, None], excess[rows])[:, 0]
                 shares[at] = np.maximum(shares[at], adds)
         return shares
 
-    def _falls(
-        self, before: Scores, after: Matrix, excess: Scores, *, rises: bool = False
-    ) -> Matrix:
-        """Return by which share of the excess scores fall, or rise, above the table's median."""
+    def _falls(self, before: Scores, after: Matrix, excess: Scores) -> Matrix:
+        """Return by which share of the excess scores fall, above the table's median."""
         typical = self._typical
-        change = np.maximum(before, typical)[:, None] - np.maximum(after, typical)
+        falls = np.maximum(before, typical)[:, None] - np.maximum(after, typical)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares = (-change if rises else change) / excess[:, None]
+            shares = falls / excess[:, None]
         is_known = np.isfinite(shares) & (excess[:, None] > 0)
         return np.where(is_known, np.clip(shares, 0.0, 1.0), 0.0)
 
