@@ -1,11 +1,15 @@
-"""What can go wrong, in one small tree.
+"""Errors and messages.
 
-A :class:`UserError` is something that the person who called us can mend: its message names what
-was wrong, where, and what to do next, in one line. Everything else that escapes is a defect of
-ours. The command line prints the first kind without a traceback and exits with code 2.
+A :class:`UserError` is an error that the caller can fix: it says what is wrong, where, and what to
+do, in one line. Any other exception is a defect of MetaOD. The command line prints a `UserError`
+without a traceback and exits with code 2.
+
+Errors and notes are data: a code, values and a place. The text comes last: a front end words the
+options that a message names, as ``na='x'`` in Python or ``--na x`` on the command line.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
@@ -21,8 +25,10 @@ __all__ = [
     "BadColumn",
     "BadFile",
     "BadParameter",
+    "Message",
     "MetaODError",
     "MissingExtra",
+    "Setting",
     "UnavailableDataset",
     "UserError",
 ]
@@ -42,21 +48,98 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+@dataclass(frozen=True)
+class Setting:
+    """An option that a message names, with or without a value; front ends word it.
+
+    Examples
+    --------
+    >>> str(Setting("decimal", ",")), str(Setting("skip_rows"))
+    ("decimal=','", "'skip_rows'")
+    """
+
+    name: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return repr(self.name) if self.value is None else f"{self.name}={self.value!r}"
+
+
+Word = Callable[[Setting], str]
+"""How a front end writes a setting."""
+
+
+class Message:
+    """A sentence as data: a code that programs compare, a template and its values.
+
+    Parameters
+    ----------
+    code : str
+        What the message is about, such as ``"ambiguous-decimal"``.
+    template : str
+        The sentence, with ``{name}`` for each value.
+    **values
+        Numbers, texts and :class:`Setting` objects.
+
+    Examples
+    --------
+    >>> note = Message("decimal", "if the comma is a decimal mark, set {set}",
+    ...                set=Setting("decimal", ","))
+    >>> str(note)
+    "if the comma is a decimal mark, set decimal=','"
+    >>> note.worded(lambda setting: f"--{setting.name} {setting.value}")
+    'if the comma is a decimal mark, set --decimal ,'
+    """
+
+    def __init__(self, code: str, template: str, **values: object) -> None:
+        self.code = code
+        self.template = template
+        self.values = values
+
+    def worded(self, word: Word = str) -> str:
+        """Return the sentence, with settings as a front end writes them."""
+        texts = {
+            name: word(value) if isinstance(value, Setting) else value
+            for name, value in self.values.items()
+        }
+        return self.template.format_map(texts)
+
+    def __str__(self) -> str:
+        return self.worded()
+
+    def __repr__(self) -> str:
+        return f"Message({self.code!r}, {str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Message) and self.code == other.code
+        return same and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash((self.code, str(self)))
+
+
+def worded(text: str | Message, word: Word = str) -> str:
+    """Return the text of a message, or a text as it is."""
+    return text.worded(word) if isinstance(text, Message) else text
+
+
 class MetaODError(Exception):
     """Base of every exception that MetaOD raises on purpose."""
 
 
 class UserError(MetaODError):
-    """Something the caller can mend: the message says what, where and how.
+    """An error that the caller can fix: the message says what is wrong, where, and what to do.
 
     Parameters
     ----------
-    what : str
-        What was wrong.
+    what : str or Message
+        What is wrong.
     where : str, optional
-        The file, line, column or parameter it concerns.
-    remedy : str, optional
+        The file, line, column or parameter.
+    remedy : str or Message, optional
         What to do next.
+    code : str, optional
+        For programs and tests; by default the code of `what`, or that of the class.
 
     Examples
     --------
@@ -64,17 +147,33 @@ class UserError(MetaODError):
     empty.csv: no rows; check the export
     """
 
-    def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None) -> None:
+    code = "user-error"
+
+    def __init__(
+        self,
+        what: str | Message,
+        *,
+        where: str | None = None,
+        remedy: str | Message | None = None,
+        code: str | None = None,
+    ) -> None:
         self.what = what
         self.where = where
         self.remedy = remedy
-        super().__init__(what)
+        if code is not None or isinstance(what, Message):
+            self.code = code or what.code  # type: ignore[union-attr]  # a Message if code is None
+        super().__init__(str(what))
+
+    def worded(self, word: Word = str) -> str:
+        """Return the error in one line, with settings as a front end writes them."""
+        what = worded(self.what, word)
+        text = f"{self.where}: {what}" if self.where else what
+        if self.remedy:
+            text = f"{text}; {worded(self.remedy, word)}"
+        return " ".join(text.split())
 
     def __str__(self) -> str:
-        text = f"{self.where}: {self.what}" if self.where else self.what
-        if self.remedy:
-            text = f"{text}; {self.remedy}"
-        return " ".join(text.split())
+        return self.worded()
 
     def __reduce__(self) -> tuple[object, ...]:
         # exceptions cross process boundaries when a build runs in parallel
@@ -106,18 +205,21 @@ class BadFile(UserError):
 
     Examples
     --------
-    >>> print(BadFile("t.csv", "3 fields where the header has 2", line=7, remedy="mend the line"))
-    t.csv, line 7: 3 fields where the header has 2; mend the line
+    >>> print(BadFile("t.csv", "3 fields where the header has 2", line=7, remedy="fix the line"))
+    t.csv, line 7: 3 fields where the header has 2; fix the line
     """
+
+    code = "bad-file"
 
     def __init__(
         self,
         path: "str | PathLike[str]",
-        what: str,
+        what: str | Message,
         *,
         line: int | None = None,
         column: int | str | None = None,
-        remedy: str | None = None,
+        remedy: str | Message | None = None,
+        code: str | None = None,
     ) -> None:
         self.path = str(path)
         self.line = line
@@ -127,7 +229,7 @@ class BadFile(UserError):
             where += f", line {line}"
         if column is not None:
             where += f", column {column!r}" if isinstance(column, str) else f", column {column}"
-        super().__init__(what, where=where, remedy=remedy)
+        super().__init__(what, where=where, remedy=remedy, code=code)
 
 
 class BadColumn(UserError):
@@ -139,19 +241,22 @@ class BadColumn(UserError):
     column 'age': is not in the table; columns are: height, weight
     """
 
+    code = "bad-column"
+
     def __init__(
         self,
         column: object,
-        what: str,
+        what: str | Message,
         *,
-        remedy: str | None = None,
+        remedy: str | Message | None = None,
         path: "str | PathLike[str] | None" = None,
+        code: str | None = None,
     ) -> None:
         self.column = column
         where = f"column {column!r}"
         if path is not None:
             where = f"{path}, {where}"
-        super().__init__(what, where=where, remedy=remedy)
+        super().__init__(what, where=where, remedy=remedy, code=code)
 
 
 class BadParameter(UserError, ValueError):
@@ -176,6 +281,8 @@ class BadParameter(UserError, ValueError):
     The 'n_bins' parameter of HBOS must be an int in the range [2, inf). Got 1 instead.
     """
 
+    code = "bad-parameter"
+
     def __init__(
         self,
         owner: str,
@@ -183,7 +290,8 @@ class BadParameter(UserError, ValueError):
         legal: "str | Iterable[object]",
         got: object,
         *,
-        remedy: str | None = None,
+        remedy: str | Message | None = None,
+        code: str | None = None,
     ) -> None:
         self.owner = owner
         self.name = name
@@ -198,10 +306,13 @@ class BadParameter(UserError, ValueError):
         super().__init__(
             f"The {name!r} {kind} of {owner} must be {legal}. Got {shown} instead.",
             remedy=remedy,
+            code=code,
         )
 
-    def __str__(self) -> str:
-        text = f"{self.what} {self.remedy}." if self.remedy else self.what
+    def worded(self, word: Word = str) -> str:
+        """Return the error as scikit-learn words it, with the remedy as a sentence."""
+        what = worded(self.what, word)
+        text = f"{what} {worded(self.remedy, word)}." if self.remedy else what
         return " ".join(text.split())
 
 
@@ -223,6 +334,8 @@ class MissingExtra(UserError, ImportError):
     reading XLSX workbooks needs openpyxl; install it with: pip install "metaod-next[excel]"
     """
 
+    code = "missing-extra"
+
     def __init__(self, package: str, *, extra: str, needed_for: str) -> None:
         self.package = package
         self.extra = extra
@@ -234,3 +347,5 @@ class MissingExtra(UserError, ImportError):
 
 class UnavailableDataset(UserError):
     """A catalogued dataset can neither be found in the given folder nor downloaded."""
+
+    code = "unavailable-dataset"

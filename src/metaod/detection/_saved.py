@@ -104,8 +104,10 @@ class SavedPick:
         except NewerArtifact:
             raise
         except BadArtifact as error:
-            what = error.what.replace("an artifact", "a saved pick").replace(
-                "artifact", "saved pick"
+            what = (
+                str(error.what)
+                .replace("an artifact", "a saved pick")
+                .replace("artifact", "saved pick")
             )
             raise BadArtifact(path, what, remedy=_WHAT_A_PICK_IS) from error
         if document.get("kind") != _KIND:

@@ -90,5 +90,5 @@ def naming_file(table: object) -> Iterator[None]:
     except BadColumn as error:
         if not isinstance(table, Table) or table.original is None:
             raise
-        what = _ROW.sub(lambda found: f"row {int(found[1]) + 1}", error.what)
+        what = _ROW.sub(lambda found: f"row {int(found[1]) + 1}", str(error.what))
         raise BadColumn(error.column, what, remedy=error.remedy, path=table.source) from error

@@ -81,11 +81,11 @@ def problem_of(error: Exception, file: str, name: str) -> dict[str, Any]:
     """Describe an error: the file has the name that the user knows, and no path is shown."""
     if isinstance(error, UserError):
         status = 501 if isinstance(error, MissingExtra) else getattr(error, "status", 422)
-        what = error.what
+        what = str(error.what)
         if isinstance(error, BadParameter):  # the page knows no functions
             what = f"the {error.name.replace('_', ' ')} must be {error.legal}"
         found = {"what": what, "where": error.where, "remedy": error.remedy}
-        texts = {key: text.replace(file, name) for key, text in found.items() if text}
+        texts = {key: str(text).replace(file, name) for key, text in found.items() if text}
         return {"status": status, **texts}
     if isinstance(error, MemoryError):
         remedy = "give fewer rows or columns"
