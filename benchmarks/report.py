@@ -19,7 +19,7 @@ from metaod.report import render
 from metaod.tables import Table, load_example, read_table
 
 SHAPES = ((2_000, 20), (10_000, 20), (2_000, 200))
-QUICK = {"space": "HBOS", "pick": "single"}
+QUICK = {"space": "HBOS", "pick": "learned-single"}
 
 
 def made_table(n_rows: int, n_columns: int) -> Table:

@@ -8,8 +8,8 @@ Files of 20 columns are made block by block in a temporary folder, with 1 % of o
 scored and written by a process of its own with the default pick (``--stream``); its processor time,
 wall time and largest memory (as the kernel counts it) are printed. ``--beside`` adds the obvious
 way: pandas reads the whole file, scikit-learn's IsolationForest scores it, pandas writes it.
-Further options go to the command: ``--space HBOS --pick single`` leaves out nearly all of the
-models' time. The command must be installed and have run once, because the first run compiles.
+Further options go to the command: ``--space HBOS --pick learned-single`` leaves out nearly all of
+the models' time. The command must be installed and have run once, because the first run compiles.
 """
 
 import argparse

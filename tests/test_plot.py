@@ -19,7 +19,7 @@ from metaod import plot
 def detector():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 3)), columns=["a", "b", "c$d"])
     frame.loc[7, "c$d"] = 30.0
-    return metaod.MetaOD(space="HBOS", pick="single").fit(frame)
+    return metaod.MetaOD(space="HBOS", pick="learned-single").fit(frame)
 
 
 @pytest.fixture

@@ -192,7 +192,7 @@ def scores_of(frame: pd.DataFrame) -> dict[str, Scores]:
     """Scores of the learner's pick, the committee and isolation forest."""
     prepared = prepare(frame)
     return {
-        "pick='ensemble'": MetaOD(pick="ensemble").fit(frame).decision_scores_,
+        "pick='learned'": MetaOD(pick="learned").fit(frame).decision_scores_,
         "pick='committee'": MetaOD(pick="committee").fit(frame).decision_scores_,
         "IForest()": iforest_scores(prepared.X, 0, prepared.fixed),
     }
@@ -231,7 +231,7 @@ def irrelevant_text(folder: Path) -> None:
         "| | alone | with two irrelevant text columns | difference [95 %] |",
         "|---|---|---|---|",
     ]
-    for name in ("pick='ensemble'", "pick='committee'", "IForest()"):
+    for name in ("pick='learned'", "pick='committee'", "IForest()"):
         change = table[f"{name}, with text"] - table[f"{name}, alone"]
         low, high = bootstrap_intervals(change.to_frame(), table["origin"])[0]
         lines.append(

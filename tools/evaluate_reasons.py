@@ -29,7 +29,7 @@ SHARES = [0.3, 0.2, 0.15, 0.1, 0.1, 0.07, 0.05, 0.03]
 PRODUCTS = ["lamp", "chair", "table", "sofa", "bed"]
 COMBINED = (("country", "price"), ("product", "weight"))
 PLANTED = {"one": "one cell", "together": "two, odd together", "apart": "two, odd alone"}
-PICKS = ("committee", "single", "reviewed")
+PICKS = ("committee", "learned-single", "reviewed")
 
 
 class MadeTable:

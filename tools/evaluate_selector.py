@@ -66,8 +66,8 @@ FINAL_ONLY = {
 """Not run in ten folds: tools/compare_learners.py or the log of the search has the result."""
 
 DESIGNS = {
-    "gain forest: pick='ensemble'": CHOSEN,
-    "gain forest: pick='single'": replace(CHOSEN, most=1),
+    "gain forest: pick='learned'": CHOSEN,
+    "gain forest: pick='learned-single'": replace(CHOSEN, most=1),
     "previous default: SS, the paper's 302 models": Design(
         "supervised_surrogates", BOTH, "paper", seeds=1
     ),

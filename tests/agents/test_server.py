@@ -56,7 +56,7 @@ def test_a_table_is_inspected(client):
 
 
 def test_a_model_is_selected(client):
-    found = client.good("select_model", path="orders.csv", pick="single", show=3)
+    found = client.good("select_model", path="orders.csv", pick="learned-single", show=3)
     assert len(found["pick"]) == 1
     assert len(found["ranking"]) == 3
     assert found["n_ranking_left_out"] > 0

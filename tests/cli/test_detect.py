@@ -169,7 +169,7 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
     [
         (["--apply", "p.mod", "--save", "q.mod"], "left out with --apply"),
         (["--apply", "p.mod", "--exclude", "LOF"], "left out with --apply"),
-        (["--apply", "p.mod", "--pick", "single"], "left out with --apply"),
+        (["--apply", "p.mod", "--pick", "learned-single"], "left out with --apply"),
         (
             ["--apply", "p.mod", "--contamination", "0.2"],
             r"left out with --apply.* Got 0\.2 instead",

@@ -185,7 +185,7 @@ def run_main(*arguments):
 COMMANDS = {
     "inspect": ("inspect",),
     "describe": ("describe",),
-    "select": ("select", "--pick", "single"),
+    "select": ("select", "--pick", "learned-single"),
     "detect": ("detect", "--json"),
     "compare": ("compare",),
     "review": ("review", "--answers", "2"),

@@ -74,11 +74,11 @@ def test_several_tables_one_after_another(call, table):
 
 def test_constraints_reach_the_selection(call, table):
     call(table, "--exclude", "LOF", "--exclude", "ABOD", "--space", "paper", "--max-seconds", "2.5",
-         "--learner", "metaod", "--pick", "single", "--seed", "4")  # fmt: skip
+         "--learner", "metaod", "--pick", "learned-single", "--seed", "4")  # fmt: skip
     assert call.asked == [
         {
             "learner": "metaod",
-            "pick": "single",
+            "pick": "learned-single",
             "exclude": ["LOF", "ABOD"],
             "space": "paper",
             "max_seconds": 2.5,
@@ -90,7 +90,7 @@ def test_constraints_reach_the_selection(call, table):
 def test_an_illegal_pick_is_refused(capsys, table):
     app = typer.Typer(pretty_exceptions_enable=False)
     app.command()(select)
-    with pytest.raises(BadParameter, match="'ensemble', 'single', 'committee'"):
+    with pytest.raises(BadParameter, match="'committee', 'learned', 'learned-single'"):
         app(args=[table, "--pick", "both"], standalone_mode=False)
 
 

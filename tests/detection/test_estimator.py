@@ -83,8 +83,8 @@ def test_notes_name_models_that_failed(monkeypatch):
 
 
 def test_parameters_reach_the_selection():
-    model = MetaOD(pick="single", exclude=["LOF"], space="paper", max_seconds=3.0).fit(X)
-    expected = Constraints(space="paper", exclude=["LOF"], max_seconds=3.0, pick="single")
+    model = MetaOD(pick="learned-single", exclude=["LOF"], space="paper", max_seconds=3.0).fit(X)
+    expected = Constraints(space="paper", exclude=["LOF"], max_seconds=3.0, pick="learned-single")
     assert model.selection_.constraints == expected
 
 
@@ -275,7 +275,7 @@ def test_scores_of_new_rows_do_not_depend_on_the_rows_beside_them():
             "ward": rng.choice([*"123456789", "A", "B", "C"], 200),
         }
     )
-    model = MetaOD(space=["PCA"], pick="single").fit(frame)
+    model = MetaOD(space=["PCA"], pick="learned-single").fit(frame)
     digits = frame[frame["ward"].str.isdigit()].head(19)
     batch = pd.concat([digits, frame[frame["ward"] == "A"].head(1)]).assign(a=lambda t: t.a + 0.1)
     alone = [float(model.score_samples(batch.iloc[[row]])[0]) for row in range(len(batch))]

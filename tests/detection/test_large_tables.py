@@ -68,7 +68,7 @@ def test_the_user_is_told():
 def test_a_single_model_of_a_fast_family_learns_from_more_rows(monkeypatch):
     monkeypatch.setattr(_fitting, "learned_rows", learned_rows)
     table = np.random.default_rng(1).normal(size=(ALL_ROWS_UP_TO + 1, 3))
-    model = metaod.MetaOD(space=["COPOD"], pick="single").fit(table)
+    model = metaod.MetaOD(space=["COPOD"], pick="learned-single").fit(table)
     whole = ModelSpec("COPOD").to_pyod().fit(model.fitted_.X)
     np.testing.assert_array_equal(model.decision_scores_, whole.decision_scores_)
     assert not any("learned from" in note for note in model.notes_)
@@ -82,7 +82,7 @@ def long_table():
 
 def test_a_sampled_single_model_is_the_same_after_a_reload(monkeypatch, long_table, tmp_path):
     monkeypatch.setattr(_fitting, "learned_rows", learned_rows)
-    model = metaod.MetaOD(space=["KNN"], pick="single").fit(long_table)
+    model = metaod.MetaOD(space=["KNN"], pick="learned-single").fit(long_table)
     assert len(model.fitted_.reference) == ALL_ROWS_UP_TO
     assert any("learned from 20,000 of 20,500 rows" in note for note in model.notes_)
     model.save(tmp_path / "pick.mod")

@@ -161,7 +161,7 @@ def test_a_saved_pick_has_a_report_without_a_selection(found, tmp_path):
 
 
 def test_a_learned_pick_says_why(found):
-    learned = detect_table(found.table, pick="single", learner="global_best")
+    learned = detect_table(found.table, pick="learned-single", learner="global_best")
     pick = summarise(learned).pick
     assert pick.sentence.startswith("The model that the learner picked scored the rows")
 
@@ -193,7 +193,7 @@ def test_rows_that_share_a_score_are_divided_as_in_the_detection():
 def test_the_names_of_a_frames_rows_come_first():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
     frame.index = pd.Index([f"r{29 - place:02d}" for place in range(30)], name="key")
-    top = summarise(detect_table(read_table(frame), space="HBOS", pick="single")).top
+    top = summarise(detect_table(read_table(frame), space="HBOS", pick="learned-single")).top
     assert (top.columns[0], top.n_naming) == ("key", 1)
     assert top.rows[0].cells[0] == f"r{30 - top.rows[0].row:02d}"
     assert [top.rows[place].cells[0] for place in top.orders[0]] == sorted(frame.index)

@@ -145,7 +145,7 @@ def test_a_limit_that_no_member_keeps_is_told_with_all_members():
 def test_it_is_the_default_unless_a_learner_or_a_space_is_named():
     assert select(X).best.id == select(X, pick="committee").best.id == COMMITTEE_ID
     assert select(X).features is None
-    assert select(X, pick="ensemble").features is not None
+    assert select(X, pick="learned").features is not None
     assert select(X, space="extended").features is not None
     assert select(X, learner="metaod").features is not None
 

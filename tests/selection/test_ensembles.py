@@ -74,7 +74,7 @@ def test_representations_show_members():
     assert " + ".join(member_ids(BEST)) in selection._repr_html_()
 
 
-@pytest.mark.parametrize("pick", ["ensemble", None])
+@pytest.mark.parametrize("pick", ["learned", None])
 def test_an_average_may_be_picked_by_default(pick):
     assert select(X, learner=averages_artifact(), pick=pick).best.id == BEST
 
@@ -82,7 +82,7 @@ def test_an_average_may_be_picked_by_default(pick):
 @pytest.mark.parametrize("name", [name for name in learner_names() if name != "fixed"])
 def test_pick_single_gives_a_single_model(name):
     made = averages_artifact(name, calibrate=0)
-    selection = select(X, learner=made, pick="single")
+    selection = select(X, learner=made, pick="learned-single")
     assert set(selection.ranking["model"]) == set(MODELS)
     assert selection.best.id == selection.ranking["model"][0]
     assert selection.members == (selection.best.id,)
@@ -95,7 +95,7 @@ def test_pick_single_gives_a_single_model(name):
     assert kept["score"].tolist() == selection.ranking["score"].tolist()
 
 
-@pytest.mark.parametrize("value", ["both", "", 1, True, ["single"]], ids=str)
+@pytest.mark.parametrize("value", ["both", "ensemble", "", 1, True, ["learned"]], ids=str)
 def test_unknown_kinds_of_pick_are_refused(value):
     with pytest.raises(BadParameter, match="'pick' parameter of select"):
         select(X, learner=averages_artifact(), pick=value)
@@ -197,7 +197,7 @@ def test_memory_is_the_largest_of_its_members():
 
 def test_when_nothing_is_left():
     with pytest.raises(UserError, match="5 × an average, and you asked for a single model") as one:
-        select(X, learner=averages_artifact(), pick="single", exclude=list(MODELS))
+        select(X, learner=averages_artifact(), pick="learned-single", exclude=list(MODELS))
     assert "pick" in one.value.remedy
 
 
@@ -217,14 +217,14 @@ def test_what_is_fitted_is_the_average():
     )
 
 
-@pytest.mark.parametrize("pick", ["ensemble", "single", None])
+@pytest.mark.parametrize("pick", ["learned", "learned-single", None])
 def test_a_saved_pick_scores_as_before(tmp_path, pick):
     model = MetaOD(averages_artifact(), pick=pick).fit(X)
     model.save(tmp_path / "pick.mod")
     again = load(tmp_path / "pick.mod")
     assert again.get_params()["pick"] == pick
     assert again.fitted_.weights == model.fitted_.weights
-    assert len(again.fitted_.weights) == (1 if pick == "single" else 3)
+    assert len(again.fitted_.weights) == (1 if pick == "learned-single" else 3)
     np.testing.assert_array_equal(again.score_samples(NEW), model.score_samples(NEW))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 

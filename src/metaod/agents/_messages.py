@@ -80,10 +80,10 @@ class SelectModel(InspectTable):
     Nothing is fitted; detect_outliers does that.
     """
 
-    pick: Literal["committee", "ensemble", "single"] | None = Field(
+    pick: Literal["committee", "learned", "learned-single"] | None = Field(
         default=None,
-        description="committee: a fixed average of seven models, the default; ensemble or single: "
-        "a learner picks an average or one model for this table.",
+        description="committee: a fixed average of seven models, the default; learned or "
+        "learned-single: a learner picks an average or one model for this table.",
     )
     exclude: Names | None = Field(
         default=None, description="Families or models that are not picked."

@@ -21,7 +21,7 @@ _COLUMNS = (
 )
 _PICKING = (
     "metaod {} table.csv --exclude KNN --exclude PCA --max-seconds 10",
-    "metaod {} table.csv --space extended --pick single --seed 1",
+    "metaod {} table.csv --space extended --pick learned-single --seed 1",
     "metaod {} table.csv --learner mine.metaod",
 )
 

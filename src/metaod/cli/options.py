@@ -116,8 +116,8 @@ PICKING: Group = {  # of metaod.select
     "learner": _picking(str, _LEARNER, default="default", metavar="NAME"),
     "pick": _picking(
         str | None,
-        "committee: a fixed average of seven models (the default); ensemble: the learner picks a "
-        "model or an average of a few; single: it picks one model.",
+        "committee: a fixed average of seven models (the default); learned: the learner picks a "
+        "model or an average of a few; learned-single: it picks one model.",
         metavar="KIND",
     ),
     "exclude": _picking(

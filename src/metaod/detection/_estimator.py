@@ -58,10 +58,10 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     ----------
     learner : str, path or Artifact, default="default"
         The learner that picks: the shipped default, a name, or an artifact of ``metaod train``.
-    pick : {"committee", "ensemble", "single"}, optional
-        ``committee`` is a fixed average of seven models, the same for every table. ``ensemble``
-        lets the learner pick a model or an average of a few, ``single`` only one model. By default
-        the committee; if a learner or a space is named, ``ensemble``.
+    pick : {"committee", "learned", "learned-single"}, optional
+        ``committee`` is a fixed average of seven models, the same for every table. With ``learned``
+        the learner picks a model or an average of a few, with ``learned-single`` only one model. By
+        default the committee; if a learner or a space is named, ``learned``.
     contamination : "auto" or float in (0, 0.5], default="auto"
         Share of outliers; with "auto" it is estimated from the scores.
     exclude : str or iterable of str or ModelSpec, optional

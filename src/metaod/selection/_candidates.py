@@ -22,7 +22,7 @@ from metaod.models import (
 )
 
 Models = str | ModelSpec | Iterable[str | ModelSpec]
-Pick = Literal["ensemble", "single", "committee"]
+Pick = Literal["committee", "learned", "learned-single"]
 PICKS: tuple[Pick, ...] = get_args(Pick)
 
 # default limit of a pick's expected memory beyond the table: the larger of a number of bytes and a
@@ -97,7 +97,7 @@ class Candidates:
         expected = expected_costs(models, *shape, is_sampled=is_sampled, n_learned=n_learned)
         for spec, cost in zip(models, expected, strict=True):
             reason = spec.why_not(*shape)
-            if constraints.pick == "single" and is_average(spec):
+            if constraints.pick == "learned-single" and is_average(spec):
                 reason = _NOT_SINGLE
             elif space is not None and not _is_in(spec, space):
                 reason = _NOT_IN_SPACE

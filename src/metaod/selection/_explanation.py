@@ -19,9 +19,9 @@ _FAMILY_NAMES = {  # of families that are not known by their abbreviation
     "OCSVM": "One-class SVM",
 }
 _WHY_FIXED = (
-    "It is fixed: the committee is the same for every table. No learner was asked.\nOn historical "
+    "It is fixed: the committee is the same for every table. No learner was used.\nOn historical "
     "tables of other origins no learner picked clearly better. To let the learner pick: --pick "
-    "ensemble (pick='ensemble')."
+    "learned (pick='learned')."
 )
 MEASURE_TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
 

@@ -194,10 +194,10 @@ def select(
         The table. Text, dates and missing values are prepared.
     learner : str, path or Artifact, default="default"
         The learner that picks: the shipped default, a name, or an artifact of ``metaod train``.
-    pick : {"committee", "ensemble", "single"}, optional
-        ``committee`` is a fixed average of seven models, the same for every table. ``ensemble``
-        lets the learner pick a model or an average of a few, ``single`` only one model. By default
-        the committee; if a learner or a space is named, ``ensemble``.
+    pick : {"committee", "learned", "learned-single"}, optional
+        ``committee`` is a fixed average of seven models, the same for every table. With ``learned``
+        the learner picks a model or an average of a few, with ``learned-single`` only one model. By
+        default the committee; if a learner or a space is named, ``learned``.
     space : str or iterable of str or ModelSpec, optional
         The models that may be picked: the name of a space, ids, or names of families.
     exclude : str or iterable of str or ModelSpec, optional
