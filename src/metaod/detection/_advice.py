@@ -10,11 +10,11 @@ from typing import Any
 
 from metaod._version import __version__
 from metaod.detection._detection import Detection
+from metaod.options import command_words
 from metaod.report import Recipe, Step, shown
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyod", "pandas")
 _LONGEST = 600  # characters of a command
-_SWITCHES = {"header": ("--header", "--no-header"), "dayfirst": ("--dayfirst", "--monthfirst")}
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _command(
     """Return the command that made the result; without the number of flags if so asked."""
     words = ["metaod", verb, request.file]
     for name, value in request.reading.items():
-        words += _option(name, value)
+        words += [] if value is None else command_words(name, value)
     flags = [] if found.top_n is None else ["--top-n", str(found.top_n)]
     if request.apply is not None:
         words += ["--apply", request.apply]
@@ -118,23 +118,13 @@ def _command(
         given = _given(found)
         share = given.pop("contamination", None)
         for name, value in given.items():
-            words += _option("seed" if name == "random_state" else name, value)
+            words += command_words(name, value)
         if share is not None and not flags:
             flags = ["--contamination", f"{share:g}"]
     if verb == "detect":
         words += flags if number else []
         words += [] if request.marks is None else ["--marks", request.marks]
     return shlex.join(words)
-
-
-def _option(name: str, value: Any) -> list[str]:
-    if value is None:
-        return []
-    if name in _SWITCHES:
-        return [_SWITCHES[name][0 if value else 1]]
-    flag = f"--{name.replace('_', '-')}"
-    many = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
-    return [word for one in many for word in (flag, str(one))]
 
 
 def _given(found: Detection) -> dict[str, Any]:

@@ -18,12 +18,13 @@ from metaod.detection._fitting import Fitted, fit_selection
 from metaod.detection._inputs import checked_table, seed_of
 from metaod.detection._marked import MarkedFit, learn_marks, marked_table
 from metaod.detection._reasons import RowReasons, explain, row_places
-from metaod.detection._saved import KEPT_READING, SavedPick, plain_parameters
+from metaod.detection._saved import SavedPick, plain_parameters
 from metaod.detection._summary import summarise
 from metaod.detection._threshold import Contamination, check_contamination
 from metaod.detection._writing import check_report, write_report
 from metaod.errors import BadParameter, UserError
 from metaod.models import Scores, check_n_jobs
+from metaod.options import Names, Reading
 from metaod.report import render
 from metaod.review import ReviewLoop, checked_marks
 from metaod.selection import (
@@ -39,7 +40,6 @@ from metaod.selection import (
 from metaod.tables import (
     ROLE_NAMES,
     Drift,
-    Names,
     Preparation,
     PreparedTable,
     is_file,
@@ -363,7 +363,11 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         check_is_fitted(self)
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
         given = reading or getattr(self, "reading_", {})
-        kept = {name: given[name] for name in KEPT_READING if given.get(name) is not None}
+        kept = {
+            name: given[name]
+            for name, option in Reading.declared().items()
+            if option.is_kept and given.get(name) is not None
+        }
         parameters = plain_parameters(self)
         SavedPick(self.fitted_, self.preparation_, names, parameters, kept).write(path)
 

@@ -25,12 +25,10 @@ from metaod.detection._marked import MarkedFit, learn_marks
 from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
 from metaod.models import ModelSpec, Scores, expected_costs, total_cost, why_too_costly
+from metaod.options import Reading
 from metaod.review import Ranker
 from metaod.selection import Models, Tracker, check_pick, check_seed
 from metaod.tables import Preparation
-
-KEPT_READING = ("na", "text", "decimal", "dayfirst", "bad_values")
-"""Options of read_table that say what values mean: later rows are read with them, too."""
 
 _KIND = "pick"
 # 2 has marks, 3 has marked rows that the models did not learn from; a pick without them is written
@@ -183,13 +181,8 @@ def _n_reference(document: Mapping[str, Any], n_rows: int) -> int | None:
 
 def checked_reading(options: Any) -> dict[str, Any]:
     """Return the options of read_table that a pick keeps; ValueError if one is not legal."""
-    found = dict(options)
-    for name, value in found.items():
-        is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
-        is_legal = is_words if name in ("na", "text") else isinstance(value, str | bool)
-        if name not in KEPT_READING or not is_legal:
-            raise ValueError(f"an option of reading {name}={value!r}")
-    return found
+    kept = {name: option for name, option in Reading.declared().items() if option.is_kept}
+    return {name: kept[name].checked(value, "the pick") for name, value in dict(options).items()}
 
 
 def plain_parameters(model: Any) -> dict[str, Any]:

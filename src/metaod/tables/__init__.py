@@ -15,7 +15,7 @@ from metaod.tables._record import (
     listed,
     number_text,
 )
-from metaod.tables._roles import ROLE_NAMES, Names, Roles
+from metaod.tables._roles import ROLE_NAMES, Roles
 from metaod.tables._stream import OnRows, TableStream
 from metaod.tables._streams import MOST_ROWS, is_large, stream_table
 from metaod.tables._table import Table
@@ -30,7 +30,6 @@ __all__ = [
     "SURPRISAL_UNIT",
     "ColumnRecord",
     "Drift",
-    "Names",
     "NothingToScore",
     "OnRows",
     "Original",

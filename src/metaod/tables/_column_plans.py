@@ -185,11 +185,11 @@ def _plan_numbers(name: str, column: Numbers, roles: Roles, reason: str) -> Colu
     )
     if shown.size == 0:
         return _unused(record, "empty", "no finite value in any row")
-    if column.note and name not in roles.only and np.abs(shown).min() > _LARGEST_EXACT:
+    if column.note and name not in roles.named("only") and np.abs(shown).min() > _LARGEST_EXACT:
         return _unused(record, "identifier", "whole numbers of so many digits name things")
     if shown.min() == shown.max():
         return _unused(record, "constant", _same_value(record))
-    if column.whole and name not in roles.only:
+    if column.whole and name not in roles.named("only"):
         why = ""
         if names_identifier(name) and pd.unique(shown).size == shown.size:
             why = "its name says so and all its values are distinct"
@@ -198,7 +198,7 @@ def _plan_numbers(name: str, column: Numbers, roles: Roles, reason: str) -> Colu
         if why:
             return _unused(record, "identifier", why)
     surely_dates = column.whole and roles.may_leave_out(name) and are_dates(name, shown)
-    if surely_dates or (column.kind == "date" and name not in roles.time):
+    if surely_dates or (column.kind == "date" and name not in roles.named("time")):
         why = f"dates are not used unless named in 'time' (--time {name!r})"
         return _unused(record, "date", why)
     fill = float(shown.mean() > 0.5) if column.kind == "boolean" else _median(shown)

@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.options import BadValues
 from metaod.tables._mistakes import Mistake, mistakes_error
 from metaod.tables._notations import Found, Hints, Notation, find_notation
 from metaod.tables._number_notation import NumberNotation
@@ -48,7 +49,6 @@ from metaod.tables._text_values import (
 )
 from metaod.tables._time_notations import DateNotation
 
-BadValues = Literal["error", "missing", "text"]
 _Typed: TypeAlias = "tuple[pd.Series[Any] | None, str]"
 
 _NEARLY_ALL = 0.9

@@ -31,7 +31,7 @@ def find_evidence(
         sample, written_in_sample = frame.iloc[np.sort(drawn)], {}
     labels, numbers = _labels_and_numbers(plans, sample, written_in_sample, missing)
     relations = Relations.among(labels, numbers)
-    kept = {*relations.related, *roles.only, *roles.category}
+    kept = {*relations.related, *roles.named("only"), *roles.named("category")}
     if not numbers and not kept.intersection(labels):
         return plans, ()  # there is nothing else to score by
     pairs = tuple(pair for pair in relations.pairs if pair.category in kept)

@@ -8,13 +8,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from metaod.errors import BadFile
-from metaod.tables._column_types import BadValues
+from metaod.options import BadValues, Reading
 from metaod.tables._row_sample import draw_rows
 from metaod.tables._stream import OnRows, TableStream
 from metaod.tables._table import Table
 from metaod.tables.readers import parquet
 from metaod.tables.readers._names import check_unique
-from metaod.tables.readers._reader import ReadOptions
 from metaod.tables.readers._source import Source, check_width, library_errors
 
 _BUFFER, _CHUNK_BYTES = 2**20, 2**27
@@ -23,7 +22,7 @@ _BUFFER, _CHUNK_BYTES = 2**20, 2**27
 class ParquetStream(TableStream):
     """A Parquet file in batches."""
 
-    def __init__(self, source: Source, options: ReadOptions, late: BadValues) -> None:
+    def __init__(self, source: Source, options: Reading, late: BadValues) -> None:
         import pyarrow.parquet  # noqa: PLC0415 - slow to import
 
         with library_errors(source.name, "Parquet"), source.open() as stream:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadParameter, UserError
+from metaod.options import Names
 from metaod.tables._column_plans import (
     ColumnPlan,
     PlanRules,
@@ -28,7 +29,7 @@ from metaod.tables._frames import as_frame, missing_words, naming_file, written_
 from metaod.tables._objects import row_name
 from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
 from metaod.tables._relations import Pair, combinations
-from metaod.tables._roles import ROLE_NAMES, Names, Roles, earlier_output
+from metaod.tables._roles import ROLE_NAMES, Roles, earlier_output
 from metaod.tables._saved_plans import (
     pair_from_dict,
     plan_from_dict,

@@ -1,6 +1,6 @@
 """Read a table: choose the reader of its format, convert its options, separate the label."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -11,42 +11,23 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, BadParameter
-from metaod.tables._column_types import BadValues, ColumnTyper, mask_missing
+from metaod.options import Reading, takes
+from metaod.tables._column_types import ColumnTyper, mask_missing
 from metaod.tables._file_kinds import choose_reader
 from metaod.tables._footers import Footer, find_footer
 from metaod.tables._notations import Hints
 from metaod.tables._original import Original
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
+from metaod.tables.readers import READERS
 from metaod.tables.readers._names import index_by_unnamed
-from metaod.tables.readers._reader import Content, Reader, ReadOptions
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import open_path, open_stream
 from metaod.tables.readers.memory import is_in_memory, read_memory
 
-_COMMON_OPTIONS = frozenset(
-    {"unused", "label", "na", "text", "dayfirst", "bad_values", "max_bytes"}
-)
 
-
-def read_table(
-    source: object,
-    *,
-    label: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    na: str | float | Iterable[str | float] = (),
-    header: bool | None = None,
-    text: Iterable[str] = (),
-    dayfirst: bool | None = None,
-    bad_values: BadValues = "error",
-    skip_rows: int | None = None,
-    skip_footer: int | None = None,
-    sheet: str | int | None = None,
-    variable: str | None = None,
-    unused: Callable[[str], bool] | None = None,
-    max_bytes: int = 8 * 2**30,
-) -> Table:
+@takes(Reading)
+def read_table(source: object, options: Reading) -> Table:
     r"""Read a table from a file, a pipe or memory.
 
     Parameters
@@ -55,44 +36,7 @@ def read_table(
         A file: delimited text (CSV, TSV, ...), Parquet, ARFF, MATLAB, HDF5, NPY, NPZ or XLSX,
         the text ones also gzipped; ``'-'`` for standard input; or a numpy array, a pandas,
         polars or pyarrow table, a scipy sparse matrix, a list of rows or a dict of columns.
-    label : str, optional
-        The column that marks outliers, for evaluation only; it is removed from the table. In
-        MATLAB, HDF5 and NPZ files also another array. It holds two values: 0/1, -1/1 (-1 is the
-        outlier, as in scikit-learn), false/true, no/yes, n/y, n/o, inlier/outlier,
-        normal/anomaly, normal/outlier or normal/abnormal.
-    delimiter, encoding, decimal : str, optional
-        Of delimited text; detected by default. A delimiter of ``" "`` is any run of blanks. The
-        decimal mark also counts in the text of sheets and of tables in memory.
-    na : str, number or iterable of them
-        Missing values, beside the usual words in text (empty, NA, NaN, null, None, ?, - and
-        similar). Numbers are compared by value: ``"-999"`` is also -999.0.
-    header : bool, optional
-        Whether the first line holds names; by default, if it has a word above a column of values
-        or only words. Columns without names are ``x1``, ``x2``, ...
-    text : str or iterable of str
-        Columns to read as text.
-    dayfirst : bool, optional
-        Whether dates such as 03/04/2024 begin with the day, if their column does not tell: True
-        for 3 April, False for March 4.
-    bad_values : {'error', 'missing', 'text'}
-        What to do where nearly all values of a column are numbers or dates and some are not: an
-        error names these values of all columns (the default), they are taken as missing, or their
-        columns as text.
-    skip_rows : int, optional
-        Lines above the table, of delimited text and sheets. By default, lines of a title are
-        detected and passed over, with a warning.
-    skip_footer : int, optional
-        Rows below the table, of delimited text and sheets. By default, a last row that begins
-        with a word such as Total and holds sums of the rows above is left out, with a warning.
-    sheet : str or int, optional
-        Sheet of a workbook, by name or counted from 0; by default the first with a table.
-    variable : str, optional
-        Array of a MATLAB, HDF5 or NPZ file; by default ``X`` or the only matrix of numbers.
-    unused : callable, optional
-        Tells by the name whether a column will not be used: its text then stays as it is, and no
-        value of it is a mistake.
-    max_bytes : int
-        The most memory that a file may take; 8 GiB by default.
+    options : Reading
 
     Returns
     -------
@@ -108,32 +52,15 @@ def read_table(
     0    1.80      75
     1    1.75      70
     """
-    options = ReadOptions.of(
-        label=label,
-        delimiter=delimiter,
-        encoding=encoding,
-        decimal=decimal,
-        na=na,
-        header=header,
-        text=text,
-        dayfirst=dayfirst,
-        bad_values=bad_values,
-        skip_rows=skip_rows,
-        skip_footer=skip_footer,
-        sheet=sheet,
-        variable=variable,
-        unused=unused,
-        max_bytes=max_bytes,
-    )
     if isinstance(source, str | PathLike):
-        opened = open_path(source, max_bytes)
+        opened = open_path(source, options.max_bytes)
     elif is_file(source):
-        opened = open_stream(source, max_bytes)
+        opened = open_stream(source, options.max_bytes)
     else:
-        _check_options(options, "a table in memory", frozenset({"decimal"}))
+        check_options(options, "a table in memory", frozenset({"decimal"}))
         return finish(read_memory(source, options), options, type(source).__name__, path=None)
     reader = choose_reader(opened)
-    check_options(options, reader)
+    check_options(options, reader.kind, reader.options)
     content = reader.read(opened, options)
     footer = None
     if "skip_footer" in reader.options and options.skip_footer != 0:
@@ -157,23 +84,20 @@ def is_file(source: object) -> bool:
 
 def untyped_table(source: Any) -> Table:
     """Return a table in memory without deciding the types of its columns: a plan decides them."""
-    return Table(read_memory(source, ReadOptions()).frame, source=type(source).__name__)
+    return Table(read_memory(source, Reading()).frame, source=type(source).__name__)
 
 
-def check_options(options: ReadOptions, reader: Reader) -> None:
+def check_options(options: Reading, kind: str, takes: frozenset[str]) -> None:
     """Refuse options that a format does not take."""
-    _check_options(options, reader.kind, reader.options)
-
-
-def _check_options(options: ReadOptions, kind: str, takes: frozenset[str]) -> None:
-    for name in options.given():
-        if name not in takes | _COMMON_OPTIONS:
-            raise BadParameter("read_table", name, f"left out for {kind}", getattr(options, name))
+    special = frozenset().union(*(reader.options for reader in READERS))
+    for name, value in options.given().items():
+        if name in special - takes:
+            raise BadParameter("read_table", name, f"left out for {kind}", value)
 
 
 def finish(
     content: Content,
-    options: ReadOptions,
+    options: Reading,
     source: str,
     path: str | None,
     footer: Footer | None = None,
@@ -183,7 +107,9 @@ def finish(
     if path is None and (found := find_footer(content.frame, content.decimal)):
         offered = found.noted()
     typer = ColumnTyper(
-        missing=frozenset(options.na).union(() if content.declares_types else MISSING_WORDS),
+        missing=frozenset(options.missing_words).union(
+            () if content.declares_types else MISSING_WORDS
+        ),
         hints=Hints(
             options.decimal or content.decimal, options.decimal is not None, options.dayfirst
         ),
@@ -197,13 +123,13 @@ def finish(
         words=content.missing,
     )
     kept = {name for name in content.frame.columns if options.unused and options.unused(str(name))}
-    frame = typer.type_frame(content.frame, {*options.text, *kept, options.label})
+    frame = typer.type_frame(content.frame, {*options.text_columns, *kept, options.label})
     warnings = typer.warnings
     if content.may_hold_index:
         frame = index_by_unnamed(frame, warnings)
-    if options.na:
-        frame = mask_missing(frame, options.na, warnings)
-    for name in options.text:
+    if options.missing_words:
+        frame = mask_missing(frame, options.missing_words, warnings)
+    for name in options.text_columns:
         if name not in frame.columns:
             raise _no_column(name, frame, path)
         column = frame[name]

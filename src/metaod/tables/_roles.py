@@ -1,8 +1,8 @@
 """The roles that a user gives to columns, and the columns of an earlier output of ours."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import product
 from typing import Any, Literal
@@ -11,53 +11,51 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadColumn, BadParameter, UserError
+from metaod.errors import BadColumn, UserError
+from metaod.options import Columns, Names
 from metaod.tables._record import NAMED_ID
 
 Role = Literal["ignore", "id", "category", "date", "time"]
-Names = str | Iterable[str] | None
 
 _EARLIER = re.compile(r"(score|rank|flag)(?:_+|[_.]?\d+)?", re.IGNORECASE)
 _WHY = re.compile(r"why_*")
 _MOST_EARLIER = 8  # columns of each name that are compared
 
 
-@dataclass(frozen=True)
-class Roles:
-    """The columns that a user named, by role; `Preparation` documents the roles."""
-
-    ignore: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
-    id: tuple[str, ...] = ()
-    category: tuple[str, ...] = ()
-    date: tuple[str, ...] = ()
-    time: tuple[str, ...] = ()
+@dataclass(frozen=True, kw_only=True)
+class Roles(Columns):
+    """The columns that a user named, by role."""
 
     @classmethod
     def of(cls, given: Mapping[str, Names], *, owner: str = "Preparation") -> "Roles":
         """Check names as a user gives them: one, several or None."""
-        roles = cls(**{name: _names(owner, name, value) for name, value in given.items()})
+        roles = cls(**given).checked(owner)
         taken: dict[str, str] = {}
         for role in ("ignore", "id", "category", "date", "time"):
-            for column in dict.fromkeys(getattr(roles, role)):
+            for column in dict.fromkeys(roles.named(role)):
                 other = taken.setdefault(column, role)
                 if other != role and {other, role} != {"date", "time"}:
                     raise _conflict(column, other, role)
-        for column in roles.only:
+        for column in roles.named("only"):
             if taken.get(column) in ("ignore", "id"):
                 raise _conflict(column, taken[column], "only")
         return roles
+
+    def named(self, role: str) -> tuple[str, ...]:
+        """Return the columns of a role, or those in `only`."""
+        found: tuple[str, ...] = getattr(self, role) or ()
+        return found
 
     def role_of(self, column: str) -> Role | None:
         """Return the role of a column; if some are named in `only`, the others are ignored."""
         found: Role
         for found in ("ignore", "id"):
-            if column in getattr(self, found):
+            if column in self.named(found):
                 return found
-        if self.only and column not in self.only:
+        if self.only and column not in self.named("only"):
             return "ignore"
         for found in ("category", "time", "date"):
-            if column in getattr(self, found):
+            if column in self.named(found):
                 return found
         return None
 
@@ -67,18 +65,18 @@ class Roles:
 
     def may_leave_out(self, column: str) -> bool:
         """Whether the user has not said what the column is for."""
-        return self.role_of(column) is None and column not in self.only
+        return self.role_of(column) is None and column not in self.named("only")
 
     def reason(self, column: str) -> str:
         """Say which of the user's names leaves a column out."""
-        if column in self.ignore:
+        if column in self.named("ignore"):
             return "named in 'ignore'"
-        return NAMED_ID if column in self.id else "not named in 'only'"
+        return NAMED_ID if column in self.named("id") else "not named in 'only'"
 
     def check_names(self, columns: Sequence[str], source: str) -> None:
         """Refuse names that no column has, all of them in one error."""
         known = set(columns)
-        named = dict.fromkeys(name for role in fields(self) for name in getattr(self, role.name))
+        named = dict.fromkeys(name for role in ROLE_NAMES for name in self.named(role))
         unknown = [name for name in named if name not in known]
         if not unknown:
             return
@@ -99,16 +97,7 @@ class Roles:
         raise UserError(f"there are no columns {names}", where=source, remedy=remedy)
 
 
-ROLE_NAMES = tuple(role.name for role in fields(Roles))
-
-
-def _names(owner: str, role: str, given: Any) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    names = (given,) if isinstance(given, str) else given
-    if not isinstance(names, Iterable) or isinstance(names, bytes | Mapping):
-        raise BadParameter(owner, role, "a column's name, an iterable of names or None", given)
-    return tuple(str(name) for name in names)
+ROLE_NAMES = tuple(Columns.declared())
 
 
 def _conflict(column: str, first: str, second: str) -> BadColumn:

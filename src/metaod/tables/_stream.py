@@ -15,14 +15,14 @@ import pandas as pd
 import pyarrow as pa
 
 from metaod.errors import BadFile
-from metaod.tables._column_types import BadValues
+from metaod.options import BadValues, Reading
 from metaod.tables._footers import Footer
 from metaod.tables._original import Original
 from metaod.tables._reading import finish
 from metaod.tables._table import Table
 from metaod.tables._typed_chunks import ChunkTyper
 from metaod.tables.readers._raw_text import RawText
-from metaod.tables.readers._reader import Content, ReadOptions
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import Source
 
 OnRows = Callable[[int, int | None], None]
@@ -38,7 +38,7 @@ class TableStream(ABC):
     ----------
     source : Source
         The file.
-    options : ReadOptions
+    options : Reading
         How to read it.
     names : tuple of str
         All columns of the file.
@@ -57,7 +57,7 @@ class TableStream(ABC):
     def __init__(
         self,
         source: Source,
-        options: ReadOptions,
+        options: Reading,
         names: Sequence[str],
         late: BadValues,
         index: tuple[int, int] = (0, 1),

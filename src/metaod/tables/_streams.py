@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from metaod.errors import UserError
-from metaod.tables._column_types import BadValues
+from metaod.options import BadValues, Reading
 from metaod.tables._file_kinds import choose_reader
 from metaod.tables._parquet_stream import ParquetStream
 from metaod.tables._reading import check_options
 from metaod.tables._stream import TableStream
 from metaod.tables._text_stream import TextStream
 from metaod.tables.readers import delimited, parquet
-from metaod.tables.readers._reader import ReadOptions
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
@@ -52,8 +51,8 @@ def stream_table(source: "str | PathLike[Any]", **options: Any) -> TableStream |
             check_exists(source)
         return None
     reader = choose_reader(opened)
-    given = ReadOptions.of(**options)
-    check_options(given, reader)
+    given = Reading(**options).checked("read_table")
+    check_options(given, reader.kind, reader.options)
     late: BadValues = options.get("bad_values", "missing")
     if reader is parquet.READER:
         return None if opened.packed else ParquetStream(opened, given, late)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from metaod.errors import BadFile
-from metaod.tables._column_types import BadValues
+from metaod.options import BadValues, Reading
 from metaod.tables._footers import find_footer
 from metaod.tables._reading import finish
 from metaod.tables._row_sample import RowSample
@@ -21,7 +21,7 @@ from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers import delimited, parquet
 from metaod.tables.readers._dialect import collapse_blanks, detect_dialect, repeat_code_columns
 from metaod.tables.readers._raw_text import RawText
-from metaod.tables.readers._reader import Content, ReadOptions
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import Source, as_utf8, check_width, library_errors
 
 _CHUNK_BYTES = 2**25
@@ -33,10 +33,12 @@ class TextStream(TableStream):
 
     raw: RawText
 
-    def __init__(self, source: Source, options: ReadOptions, late: BadValues) -> None:
+    def __init__(self, source: Source, options: Reading, late: BadValues) -> None:
         text = as_utf8(source, options.encoding, keep=False)
         self._text = text.source
-        self._dialect = detect_dialect(self._text, options, MISSING_WORDS.union(options.na))
+        self._dialect = detect_dialect(
+            self._text, options, MISSING_WORDS.union(options.missing_words)
+        )
         names = self._dialect.names
         check_width(source.name, (1, len(names)))
         self.raw = RawText(
@@ -134,7 +136,7 @@ class TextStream(TableStream):
         return collapse_blanks(data) if self._dialect.delimiter == " " else data
 
     def _typed(self, bodies: Sequence[bytes], first: int, only: list[str] | None) -> Table:
-        missing = MISSING_WORDS.union(self.options.na)
+        missing = MISSING_WORDS.union(self.options.missing_words)
         try:
             table = delimited.read_typed(
                 self._joined(bodies), self._dialect, missing, self._types, only
@@ -159,7 +161,9 @@ class TextStream(TableStream):
         plain = replace(self._dialect, header=False, skip_lines=0)
         plain = repeat_code_columns(plain, data)
         lines = _SampleLines(self.raw, rows)
-        as_text = {name for name in (*self.options.text, self.options.label) if name is not None}
+        as_text = {
+            name for name in (*self.options.text_columns, self.options.label) if name is not None
+        }
         source = Source(self.source.name, data=data)
         try:
             content = delimited.read_records(

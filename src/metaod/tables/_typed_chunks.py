@@ -11,7 +11,8 @@ import pandas as pd
 import pyarrow as pa
 
 from metaod.errors import BadColumn
-from metaod.tables._column_types import BadValues, Written, in_seconds, mask_missing, may_be_text
+from metaod.options import BadValues, Reading
+from metaod.tables._column_types import Written, in_seconds, mask_missing, may_be_text
 from metaod.tables._notations import Notation
 from metaod.tables._objects import Labels, series_of, spread
 from metaod.tables._table import Table
@@ -25,7 +26,7 @@ from metaod.tables._text_values import (
     shorten,
 )
 from metaod.tables.readers._names import index_by_unnamed
-from metaod.tables.readers._reader import Content, ReadOptions
+from metaod.tables.readers._reader import Content
 
 _MOST_VALUES = 3
 _HEXADECIMAL = "0x"
@@ -65,7 +66,7 @@ class ChunkTyper:
         The sample as the reader of the format returned it.
     sample : Table
         The sample, typed.
-    options : ReadOptions
+    options : Reading
         The options of reading.
     late : {'error', 'missing', 'text'}
         What to do with cells that do not fit: `text` is an error too.
@@ -77,7 +78,7 @@ class ChunkTyper:
         self,
         content: Content,
         sample: Table,
-        options: ReadOptions,
+        options: Reading,
         late: BadValues = "missing",
         index: tuple[int, int] = (0, 1),
     ) -> None:
@@ -85,7 +86,7 @@ class ChunkTyper:
         self._sample = sample
         self._decimal = options.decimal or content.decimal
         words = () if content.declares_types else MISSING_WORDS
-        self._missing = frozenset(options.na).union(words)
+        self._missing = frozenset(options.missing_words).union(words)
         self._missing_numbers = numbers_among(self._missing)
         self._has_unnamed_index = content.may_hold_index
         self._whole = {  # pyarrow reads hexadecimal numbers in these columns
@@ -109,9 +110,9 @@ class ChunkTyper:
                 typed[name] = self._typed(str(name), frame[name], first_row, written)
         if self._has_unnamed_index and len(typed.columns) > 1:
             typed = index_by_unnamed(typed, [])
-        if self._options.na:
-            typed = mask_missing(typed, self._options.na, [])
-        for name in self._options.text:
+        if self._options.missing_words:
+            typed = mask_missing(typed, self._options.missing_words, [])
+        for name in self._options.text_columns:
             if name in typed and not may_be_text(typed[name].dtype):
                 column = typed[name]
                 typed = typed.assign(**{name: column.astype(str).where(column.notna())})

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile
+from metaod.options import Reading
 from metaod.tables.readers._names import default_names, unreadable_type
-from metaod.tables.readers._reader import Content, ReadOptions
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import (
     CELL_BYTES,
     check_bytes,
@@ -42,7 +43,7 @@ def read_chosen(
     arrays: Mapping[str, ArrayInfo],
     load: Callable[[str], npt.NDArray[Any]],
     source: str,
-    options: ReadOptions,
+    options: Reading,
 ) -> Content:
     """Read the table, and the label if it is another array, from a file of arrays."""
     chosen = _choose(arrays, source, options)
@@ -67,7 +68,7 @@ def read_chosen(
     return replace(content, label_values=load(label).ravel())
 
 
-def _choose(arrays: Mapping[str, ArrayInfo], source: str, options: ReadOptions) -> str:
+def _choose(arrays: Mapping[str, ArrayInfo], source: str, options: Reading) -> str:
     """Choose the array that is the table: the one named, 'X', or the only matrix of numbers."""
     if not arrays:
         raise BadFile(source, "holds no arrays", remedy="check how it was written")

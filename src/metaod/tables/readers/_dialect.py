@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from metaod.errors import BadFile
+from metaod.options import Reading, is_delimiter
 from metaod.tables._text_values import CODE, NUMBER, shorten
 from metaod.tables.readers._names import check_names, default_names, has_header
-from metaod.tables.readers._reader import ReadOptions, is_delimiter
 from metaod.tables.readers._source import Source
 from metaod.tables.readers._titles import count_titles, title_warning
 
@@ -53,7 +53,7 @@ class Dialect:
     warnings: tuple[str, ...]
 
 
-def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str]) -> Dialect:
+def detect_dialect(source: Source, options: Reading, missing: Collection[str]) -> Dialect:
     """Detect from its beginning how a UTF-8 text is written; options take precedence.
 
     The delimiter is the first of tab, semicolon, bar and comma that splits most records into the
@@ -103,9 +103,9 @@ def detect_dialect(source: Source, options: ReadOptions, missing: Collection[str
         remedy = "check the export, or set header=False (--no-header) if the line is data"
         raise BadFile(source.name, "holds a header but no rows", remedy=remedy)
     data = records[1:] if header else records
-    decimal, decimal_warning = options.decimal, None
-    if decimal is None:
-        decimal, decimal_warning = _detect_decimal(data, delimiter)
+    decimal, decimal_warning = (
+        (options.decimal, None) if options.decimal else _detect_decimal(data, delimiter)
+    )
     names = default_names(len(records[0]))
     if header:
         names = check_names(_with_names(records[0], data), source.name, skip_lines + 1)

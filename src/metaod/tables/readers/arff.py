@@ -15,8 +15,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadFile
+from metaod.options import Reading
 from metaod.tables._text_values import shorten
-from metaod.tables.readers._reader import Content, Reader, ReadOptions
+from metaod.tables.readers._reader import Content, Reader
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
@@ -32,20 +33,20 @@ _VALUES_PER_CHUNK = 200_000
 _Row = tuple[int, list[str | None]]  # its line, and a value an attribute, None where missing
 
 
-def _read(source: Source, options: ReadOptions) -> Content:
+def _read(source: Source, options: Reading) -> Content:
     text = as_utf8(source, source.encoding or options.encoding)
     line_of = array("q")
     with text.source.open() as stream, io.TextIOWrapper(stream, "utf-8-sig") as lines:
         numbered = enumerate(lines, start=1)
         attributes = [
-            replace(declared, kind="string") if declared.name in options.text else declared
+            replace(declared, kind="string") if declared.name in options.text_columns else declared
             for declared in _read_header(numbered, source.name)
         ]
         # sparse rows may be short; a line is a row, an attribute or a comment
         n_cells = max(0, text.n_lines - len(attributes)) * len(attributes)
         check_expansion(source.name, source.size, 8 * n_cells, "give fewer rows or attributes")
         columns = [_Column(attribute, source.name) for attribute in attributes]
-        rows = _RowReader(attributes, {"?", *options.na}, source.name).rows(numbered)
+        rows = _RowReader(attributes, {"?", *options.missing_words}, source.name).rows(numbered)
         n_rows = max(1, _VALUES_PER_CHUNK // len(columns))
         while chunk := list(islice(rows, n_rows)):
             chunk_lines = [line for line, _ in chunk]

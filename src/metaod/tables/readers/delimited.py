@@ -21,12 +21,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from metaod.errors import BadFile, UserError
+from metaod.options import Reading
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._footers import is_total
 from metaod.tables._text_values import MISSING_WORDS, OBVIOUS_WORDS
 from metaod.tables.readers._dialect import Dialect, collapse_blanks, detect_dialect, long_fields
 from metaod.tables.readers._raw_text import RawText
-from metaod.tables.readers._reader import Content, Reader, ReadOptions
+from metaod.tables.readers._reader import Content, Reader
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
@@ -49,18 +50,18 @@ _MOST_FOOTERS = 10
 _FAILED_COLUMN = re.compile(r"In CSV column #([0-9]+):")
 
 
-def _read(source: Source, options: ReadOptions) -> Content:
+def _read(source: Source, options: Reading) -> Content:
     raw = source
     text = as_utf8(raw, raw.encoding or options.encoding)
     source = text.source
-    dialect = detect_dialect(source, options, MISSING_WORDS.union(options.na))
+    dialect = detect_dialect(source, options, MISSING_WORDS.union(options.missing_words))
     _check_memory(source, len(dialect.names), text.n_lines, options.max_bytes)
     if dialect.delimiter == " ":
         with source.open() as stream:
             source = replace(source, path=None, data=collapse_blanks(stream.read()))
     if options.skip_footer:
         source = _without_last_lines(source, options.skip_footer)
-    as_text = {name for name in (*options.text, options.label) if name is not None}
+    as_text = {name for name in (*options.text_columns, options.label) if name is not None}
     line_of = _Lines(source, dialect).line_of
     content = read_records(source, dialect, options, line_of, as_text=as_text)
     if text.n_quotes % 2 or _last_field_has_line_end(content.frame):
@@ -84,19 +85,19 @@ def _read(source: Source, options: ReadOptions) -> Content:
 def read_records(
     source: Source,
     dialect: Dialect,
-    options: ReadOptions,
+    options: Reading,
     line_of: Callable[[int], int],
     *,
     as_text: Collection[str] = (),
 ) -> Content:
     """Read the records of a UTF-8 text whose dialect is known; pyarrow decides types."""
-    missing = MISSING_WORDS.union(options.na)
+    missing = MISSING_WORDS.union(options.missing_words)
     types = {name: pa.string() for name in (*as_text, *dialect.code_columns)}
     if len(dialect.names) > _MANY_COLUMNS:
         table = _parse_wide(source, dialect, missing, types)
     else:
         table = _parse(source, dialect, missing, types)
-    words = _missing_words(table, source, dialect, missing.difference(options.na))
+    words = _missing_words(table, source, dialect, missing.difference(options.missing_words))
     warnings = [
         rounding_warning(name, "beyond 64 bits")
         for name, column in zip(dialect.names, table.columns, strict=True)

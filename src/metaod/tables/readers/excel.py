@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 
 from metaod.errors import BadFile, BadParameter, MissingExtra
+from metaod.options import Reading
 from metaod.tables._record import listed
 from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._names import check_names, default_names, has_header
-from metaod.tables.readers._reader import Content, Reader, ReadOptions
+from metaod.tables.readers._reader import Content, Reader
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
@@ -33,10 +34,10 @@ _FULL_ROWS = 5  # of text make a table
 _Row = tuple[int, tuple[Any, ...]]  # its number in the sheet, and its cells
 
 
-def _read(source: Source, options: ReadOptions) -> Content:
+def _read(source: Source, options: Reading) -> Content:
     """Read the rows and columns of a sheet that are not blank; formulas as their saved values."""
     rows, messages = _read_rows(source, options)
-    missing = MISSING_WORDS.union(options.na)
+    missing = MISSING_WORDS.union(options.missing_words)
     rows = [(number, cells) for number, cells in rows if number > (options.skip_rows or 0)]
     rows = rows[: max(0, len(rows) - (options.skip_footer or 0))]
     if not rows:
@@ -73,7 +74,7 @@ def _read(source: Source, options: ReadOptions) -> Content:
     )
 
 
-def _read_rows(source: Source, options: ReadOptions) -> tuple[list[_Row], list[str]]:
+def _read_rows(source: Source, options: Reading) -> tuple[list[_Row], list[str]]:
     try:
         import openpyxl  # noqa: PLC0415 - an extra
     except ImportError as error:

@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadFile, MissingExtra
+from metaod.options import Reading
 from metaod.tables.readers._arrays import ArrayInfo, densify, read_chosen
-from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
+from metaod.tables.readers._reader import Content, Reader, begins_with
 from metaod.tables.readers._source import (
     DEFLATE_RATIO,
     Source,
@@ -20,7 +21,7 @@ from metaod.tables.readers._source import (
 )
 
 
-def _read(source: Source, options: ReadOptions) -> Content:
+def _read(source: Source, options: Reading) -> Content:
     try:
         import h5py  # noqa: PLC0415 - an extra
     except ImportError as error:

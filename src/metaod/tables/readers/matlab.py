@@ -14,8 +14,9 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
+from metaod.options import Reading
 from metaod.tables.readers._arrays import ArrayInfo, densify, read_chosen
-from metaod.tables.readers._reader import Content, Reader, ReadOptions
+from metaod.tables.readers._reader import Content, Reader
 from metaod.tables.readers._source import (
     DEFLATE_RATIO,
     Source,
@@ -29,7 +30,7 @@ _NUMERIC = ("sparse", "double", "single", *_INTEGERS, "logical")
 _CLASSES = dict(enumerate((*_OTHER_CLASSES, *_NUMERIC[:-1]), start=1))
 
 
-def _read(source: Source, options: ReadOptions) -> Content:
+def _read(source: Source, options: Reading) -> Content:
     read = _read5 if _parse_header4(source.head(_HEADER4_BYTES)) is None else _read4
     with library_errors(source.name, "MATLAB"), source.open() as stream:
         return read(stream, source, options)
@@ -50,7 +51,7 @@ _ENOUGH_FOR_HEADER = 4096
 _LESS = "save it with less compression"
 
 
-def _read5(stream: BinaryIO, source: Source, options: ReadOptions) -> Content:
+def _read5(stream: BinaryIO, source: Source, options: Reading) -> Content:
     variables = {variable.name: variable for variable in _variables(stream, source.size)}
     arrays = {
         # a matrix of characters is one text a row
@@ -246,7 +247,7 @@ def _check_headers4(stream: BinaryIO, size: int) -> None:
             raise ValueError(f"a matrix of {rows:,} × {columns:,} is promised, but the file ends")
 
 
-def _read4(stream: BinaryIO, source: Source, options: ReadOptions) -> Content:
+def _read4(stream: BinaryIO, source: Source, options: Reading) -> Content:
     import scipy.io  # noqa: PLC0415 - slow to import
 
     _check_headers4(stream, source.size)

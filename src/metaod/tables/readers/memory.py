@@ -9,9 +9,10 @@ import pandas as pd
 import pyarrow as pa
 
 from metaod.errors import BadColumn, BadParameter
+from metaod.options import Reading
 from metaod.tables.readers._arrays import content_from_array, densify
 from metaod.tables.readers._names import check_unique, default_names
-from metaod.tables.readers._reader import Content, ReadOptions
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers.parquet import frame_from_arrow
 
 _ROW = (list, tuple, np.ndarray)
@@ -34,7 +35,7 @@ def is_in_memory(source: object) -> bool:
     return any(hasattr(type(source), name) for name in protocols)
 
 
-def read_memory(source: object, options: ReadOptions) -> Content:
+def read_memory(source: object, options: Reading) -> Content:
     """Convert an object to a table; the index and row order of a frame are kept."""
     import scipy.sparse  # noqa: PLC0415 - slow to import
 

@@ -12,6 +12,7 @@ import numpy.lib.format as npy_format
 import numpy.typing as npt
 
 from metaod.errors import BadFile
+from metaod.options import Reading
 from metaod.tables.readers._arrays import (
     ArrayInfo,
     check_size,
@@ -19,7 +20,7 @@ from metaod.tables.readers._arrays import (
     format_shape,
     read_chosen,
 )
-from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
+from metaod.tables.readers._reader import Content, Reader, begins_with
 from metaod.tables.readers._source import (
     Source,
     check_width,
@@ -34,7 +35,7 @@ _LONGEST_HEADER = 2**16
 _PYTHON2_LONG = re.compile(r"(?<=[0-9])L")
 
 
-def _read_npy(source: Source, options: ReadOptions) -> Content:
+def _read_npy(source: Source, options: Reading) -> Content:
     with library_errors(source.name, "NPY"), source.open() as stream:
         shape, dtype = _read_header(stream)
         _check_stored(source.name, "the array", shape, dtype, source.size - stream.tell())
@@ -45,7 +46,7 @@ def _read_npy(source: Source, options: ReadOptions) -> Content:
         return content_from_array(array, source.name)
 
 
-def _read_npz(source: Source, options: ReadOptions) -> Content:
+def _read_npz(source: Source, options: Reading) -> Content:
     arrays: dict[str, ArrayInfo] = {}
     with (
         library_errors(source.name, "NPZ"),

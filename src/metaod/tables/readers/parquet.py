@@ -8,10 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metaod.options import Reading
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._objects import rounding_of
 from metaod.tables.readers._names import check_unique, unreadable_type
-from metaod.tables.readers._reader import Content, Reader, ReadOptions, begins_with
+from metaod.tables.readers._reader import Content, Reader, begins_with
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
@@ -25,7 +26,7 @@ _MOST_EXPANSION = 1000  # rare values, as of one-hot columns, take less than a t
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def _read(source: Source, options: ReadOptions) -> Content:
+def _read(source: Source, options: Reading) -> Content:
     import pyarrow.parquet  # noqa: PLC0415 - slow to import
 
     with library_errors(source.name, "Parquet"), source.open() as stream:

@@ -1,0 +1,342 @@
+"""The options of reading, of columns and of picking: each is declared here, and nowhere else.
+
+To add one, add a field here and use it where tables are read, prepared or scored. The command
+line, the page, the tools for agents, the checks and the documentation follow: see CONTRIBUTING.md.
+"""
+
+import codecs
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from metaod._option import Option, Options, document, option, takes
+from metaod.errors import BadParameter
+
+if TYPE_CHECKING:
+    from metaod.artifacts import Artifact
+    from metaod.models import ModelSpec
+
+__all__ = [
+    "BadValues",
+    "Columns",
+    "Fitting",
+    "Names",
+    "Option",
+    "Options",
+    "Pick",
+    "Picking",
+    "Reading",
+    "command_words",
+    "document",
+    "takes",
+]
+
+BadValues = Literal["error", "missing", "text"]
+Names = str | Iterable[str] | None
+Pick = Literal["committee", "learned", "learned-single"]
+Words = str | float | Iterable[str | float]
+
+
+# conversions: ValueError or TypeError for what is not legal
+
+
+def _words(given: Any) -> tuple[str, ...]:
+    """Convert one or several words or numbers to words."""
+    values = given if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    words = []
+    for value in values:
+        plain = value.item() if hasattr(value, "item") else value  # a number of numpy
+        if isinstance(plain, bool) or not isinstance(plain, str | int | float):
+            raise TypeError
+        whole = isinstance(plain, float) and plain.is_integer()
+        words.append(str(int(plain) if whole else plain))
+    return tuple(words)
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    """Convert one, several or no names to a tuple."""
+    if given is None:
+        return ()
+    if isinstance(given, bytes | Mapping):
+        raise TypeError
+    return (given,) if isinstance(given, str) else tuple(map(str, given))
+
+
+def _delimiter(given: Any) -> str:
+    if given == "\\t":  # as shells pass it
+        return "\t"
+    if not is_delimiter(given):
+        raise ValueError
+    return str(given)
+
+
+def is_delimiter(text: str) -> bool:
+    """Whether a text can separate fields."""
+    return len(text) == 1 and text.isascii() and not text.isalnum() and text not in '"\r\n\0'
+
+
+def _encoding(given: Any) -> str:
+    codecs.lookup(given)
+    b" ".decode(given, errors="ignore")  # refuses what encodes no text, such as 'hex'
+    return str(given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Options):
+    """How a table is read; what is left at its default is decided from the content."""
+
+    label: str | None = option(
+        None,
+        "Column (or array) that marks outliers; it only measures the result.",
+        details="It is removed from the table. It holds two values: 0/1, -1/1 (-1 is the outlier, "
+        "as in scikit-learn), false/true, no/yes, n/y, n/o, inlier/outlier, normal/anomaly, "
+        "normal/outlier or normal/abnormal.",
+        metavar="NAME",
+    )
+    delimiter: str | None = option(
+        None,
+        "Field delimiter of text files; detected by default.",
+        details='A delimiter of ``" "`` is any run of blanks.',
+        metavar="C",
+        legal="one ASCII character that is no letter, digit, quote or line end",
+        convert=_delimiter,
+    )
+    encoding: str | None = option(
+        None,
+        "Text encoding; detected by default.",
+        metavar="NAME",
+        legal="the name of a text encoding, such as 'utf-8', 'cp1252' or 'utf-16'",
+        convert=_encoding,
+    )
+    decimal: Literal[".", ","] | None = option(
+        None,
+        "Decimal mark, '.' or ','; detected by default.",
+        details="It also counts in the text of sheets and of tables in memory.",
+        metavar="C",
+        is_kept=True,
+    )
+    na: Words = option(
+        (),
+        "A further word for a missing value.",
+        details="The usual words in text are known (empty, NA, NaN, null, None, ?, - and similar). "
+        'Numbers are compared by value: ``"-999"`` is also -999.0.',
+        metavar="WORD",
+        legal="a str, a number or an iterable of them",
+        convert=_words,
+        is_kept=True,
+    )
+    header: bool | None = option(
+        None,
+        "Whether the first line names the columns; detected by default.",
+        details="By default it does if it has a word above a column of values, or only words. "
+        "Columns without names are ``x1``, ``x2``, ...",
+        flags=("--header", "--no-header"),
+    )
+    text: Names = option(
+        (),
+        "A column to read as text.",
+        metavar="COLUMN",
+        legal="a column's name or an iterable of names",
+        convert=_names,
+        is_kept=True,
+    )
+    dayfirst: bool | None = option(
+        None,
+        "Whether dates such as 03/04/2024 begin with the day, if their column does not tell.",
+        flags=("--dayfirst", "--monthfirst"),
+        is_kept=True,
+    )
+    bad_values: BadValues = option(
+        "error",
+        "What to do with other values in a column of numbers or dates: error (the default), "
+        "missing, or text (the column is read as text). In chunks, a value outside the sample is "
+        "missing by default, and text refuses it.",
+        metavar="KIND",
+        is_kept=True,
+    )
+    skip_rows: int | None = option(
+        None,
+        "Lines to skip above the table; titles are detected by default.",
+        details="Of delimited text and sheets.",
+        metavar="N",
+        minimum=0,
+    )
+    skip_footer: int | None = option(
+        None,
+        "Rows to skip below the table, such as totals.",
+        details="Of delimited text and sheets. By default, a last row that begins with a word such "
+        "as Total and holds sums of the rows above is left out, with a warning.",
+        metavar="N",
+        minimum=0,
+    )
+    sheet: str | int | None = option(
+        None,
+        "Sheet of a workbook: its name, or its number from 0.",
+        details="By default the first with a table.",
+        metavar="NAME",
+    )
+    variable: str | None = option(
+        None,
+        "Array to take from a .mat, .h5 or .npz file.",
+        details="By default ``X`` or the only matrix of numbers.",
+        metavar="NAME",
+    )
+    unused: Callable[[str], bool] | None = option(
+        None,
+        "Tells by the name whether a column will not be used: its text then stays as it is, and no "
+        "value of it is a mistake.",
+        only_python=True,
+    )
+    max_bytes: int = option(
+        8 * 2**30,
+        "Most memory that the file may take, in bytes; 8 GiB by default.",
+        metavar="N",
+        minimum=1,
+    )
+
+    @property
+    def missing_words(self) -> tuple[str, ...]:
+        """The option `na`, once it is checked."""
+        return self.na if isinstance(self.na, tuple) else _words(self.na)
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The option `text`, once it is checked."""
+        return self.text if isinstance(self.text, tuple) else _names(self.text)
+
+    def checked(self, owner: str) -> Self:
+        """Return them as the code uses them; errors name the owner."""
+        found = super().checked(owner)
+        if found.decimal is not None and found.decimal == found.delimiter:
+            raise BadParameter(
+                owner, "decimal", "another character than the delimiter", self.decimal
+            )
+        return found
+
+
+_ROLE = {
+    "metavar": "COLUMN",
+    "legal": "a column's name, an iterable of names or None",
+    "convert": _names,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns(Options):
+    """The roles of columns."""
+
+    ignore: Names = option(None, "A column that is not used.", **_ROLE)
+    only: Names = option(None, "A column that is used; all that are not named are not.", **_ROLE)
+    id: Names = option(None, "A column that names the rows: shown first and not used.", **_ROLE)
+    category: Names = option(
+        None,
+        "A column whose numbers are names, as codes are.",
+        details="It is used even if it is unrelated to every other column.",
+        **_ROLE,
+    )
+    date: Names = option(
+        None,
+        "A column that holds dates, also as 20240131 or seconds since 1970; dates are not used.",
+        details="Years, days of Excel and milliseconds since 1970 are dates, too. Those named in "
+        "`time` are used.",
+        **_ROLE,
+    )
+    time: Names = option(
+        None,
+        "A date column whose time is used: rows of a later time are then unusual.",
+        details="It is used as days since 1970-01-01 (UTC if no zone is given).",
+        **_ROLE,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picking(Options):
+    """How a model is picked."""
+
+    learner: "str | PathLike[str] | Artifact" = option(
+        "default",
+        "The learner that picks: default, a name that 'metaod learners' lists, or a file that "
+        "'metaod train' wrote.",
+        metavar="NAME",
+    )
+    pick: Pick | None = option(
+        None,
+        "committee: a fixed average of seven models (the default); learned: the learner picks a "
+        "model or an average of a few; learned-single: it picks one model.",
+        details="If a learner or a space is named, the default is ``learned``.",
+        metavar="KIND",
+    )
+    exclude: "str | ModelSpec | Iterable[str | ModelSpec] | None" = option(
+        None,
+        "A family or model that is not picked, nor in an average.",
+        metavar="MODEL",
+    )
+    space: "str | ModelSpec | Iterable[str | ModelSpec] | None" = option(
+        None,
+        "Pick only from this space, family or model.",
+        metavar="MODEL",
+    )
+    max_seconds: float | None = option(
+        None,
+        "Pick only models expected to fit in this time, with all members of an average.",
+        metavar="S",
+        above=0,
+        legal="a number above 0",
+    )
+    max_bytes: float | Literal["auto"] | None = option(
+        "auto",
+        "The most expected memory beyond the table.",
+        details="None for no limit, ``auto`` for the larger of 2 GiB and four times the table.",
+        above=0,
+        legal="a number above 0",
+        only_python=True,
+    )
+    random_state: int = option(
+        0,
+        "Seed of all random parts.",
+        metavar="N",
+        flags=("--seed",),
+        minimum=0,
+        maximum=2**32 - 1,
+        legal="an int in the range [0, 2**32)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitting(Options):
+    """How a pick is fitted, and how many rows it flags."""
+
+    contamination: float | Literal["auto"] = option(
+        "auto",
+        "Share of outliers to flag, as 5% or 0.05; auto estimates it from the scores.",
+        metavar="SHARE",
+        legal="'auto' or a number in the range (0, 0.5]",
+    )
+    n_jobs: int | None = option(
+        None,
+        "Threads that score the rows; -1 for one per core. The scores do not depend on it.",
+        metavar="N",
+        flags=("--jobs", "-j"),
+        legal="an int other than 0, or None",
+    )
+
+
+_ALL = {
+    name: item
+    for kind in (Fitting, Picking, Columns, Reading)
+    for name, item in kind.declared().items()
+}
+
+
+def command_words(name: str, value: Any = None) -> list[str]:
+    """Return an option with its value as the words of a command.
+
+    Examples
+    --------
+    >>> command_words("na", ["-999", "unknown"]), command_words("dayfirst", False)
+    (['--na', '-999', '--na', 'unknown'], ['--monthfirst'])
+    >>> command_words("random_state", 1), command_words("bad_values")
+    (['--seed', '1'], ['--bad-values'])
+    """
+    return _ALL.get(name, Option("", name=name)).words(value)
