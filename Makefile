@@ -16,7 +16,7 @@ TESTBEDS ?= reproduction
 RESULTS ?= results
 STARTED := $(shell date +%s)
 
-.PHONY: help demo docs test test-cluster coverage lint types layers format clean test-oldest golden constraints reproduce
+.PHONY: help demo docs test test-research test-cluster coverage lint types layers format clean test-oldest golden constraints reproduce
 help:
 	@sed -n '2,4s/^# \{0,1\}//p' Makefile
 
@@ -33,22 +33,22 @@ $(STAMPS)/run: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 
 $(STAMPS)/dev: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[dev]"
-	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run $(STAMPS)/lab
+	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run $(STAMPS)/research
 
-$(STAMPS)/lab: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[lab]"
+$(STAMPS)/research: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[research]"
 	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run
 
 $(STAMPS)/docs: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[docs]"
-	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run $(STAMPS)/lab
+	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run $(STAMPS)/research
 
 demo: $(STAMPS)/run
 	@mkdir -p demo-output
 	$(BIN)/metaod detect --example -o demo-output/scored.csv --report demo-output/report.html
 	$(BIN)/metaod review --example --answers 40
 	$(BIN)/metaod select --example --pick learned --top 5
-	$(BIN)/python tools/demo.py demo-output/own
+	$(BIN)/python -m research demo demo-output/own
 
 # the site, from scratch: its pages of commands and functions change with the code
 docs: $(STAMPS)/docs
@@ -57,10 +57,14 @@ docs: $(STAMPS)/docs
 	@echo "the documentation is in site/index.html"
 
 # one thread a process: workers whose threads compete for the cores take several times as long
-test test-cluster coverage: export OMP_NUM_THREADS = 1
+test test-research test-cluster coverage: export OMP_NUM_THREADS = 1
 
 test: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+# testbeds, evaluations and measurements behind the product
+test-research: $(STAMPS)/dev
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal research
 
 # faults of clusters and database servers, with real processes: one test at a time
 test-cluster: $(STAMPS)/dev
@@ -92,28 +96,28 @@ test-oldest:
 #   make reproduce DATA=datasets MOTHERSETS=mothersets
 # DATA holds the sets of ODDS and DAMI, MOTHERSETS the tables that childsets are drawn from, each
 # with a catalog.csv (docs/testbeds.md). A run that was stopped goes on where it was.
-reproduce: $(STAMPS)/lab
+reproduce: $(STAMPS)/research
 	@test -n "$(DATA)" && test -n "$(MOTHERSETS)" || \
 	  { echo "name two folders: make reproduce DATA=datasets MOTHERSETS=mothersets" >&2; exit 2; }
-	$(BIN)/metaod testbed poc --mothersets "$(MOTHERSETS)" --out "$(TESTBEDS)/poc"
-	$(BIN)/metaod testbed st --mothersets "$(MOTHERSETS)" --data "$(DATA)" --out "$(TESTBEDS)/st"
+	$(BIN)/python -m research testbed poc --mothersets "$(MOTHERSETS)" --out "$(TESTBEDS)/poc"
+	$(BIN)/python -m research testbed st --mothersets "$(MOTHERSETS)" --data "$(DATA)" --out "$(TESTBEDS)/st"
 	test -e "$(TESTBEDS)/testbeds.db" || $(BIN)/metaod db init --store "$(TESTBEDS)/testbeds.db" --shipped
 	$(BIN)/metaod build --store "$(TESTBEDS)/testbeds.db" --data "$(TESTBEDS)/poc" --data "$(TESTBEDS)/st" --jobs $(PROCESSES)
-	$(BIN)/metaod evaluate poc --store "$(TESTBEDS)/testbeds.db" --testbed "$(TESTBEDS)/poc" --out "$(RESULTS)/poc" --jobs $(PROCESSES)
-	$(BIN)/metaod evaluate st --store "$(TESTBEDS)/testbeds.db" --testbed "$(TESTBEDS)/st" --out "$(RESULTS)/st" --jobs $(PROCESSES)
-	$(BIN)/python tools/draw_results.py --results "$(RESULTS)"
-	$(BIN)/python tools/compare_with_paper.py --results "$(RESULTS)"
+	$(BIN)/python -m research evaluate poc --store "$(TESTBEDS)/testbeds.db" --testbed "$(TESTBEDS)/poc" --out "$(RESULTS)/poc" --jobs $(PROCESSES)
+	$(BIN)/python -m research evaluate st --store "$(TESTBEDS)/testbeds.db" --testbed "$(TESTBEDS)/st" --out "$(RESULTS)/st" --jobs $(PROCESSES)
+	$(BIN)/python -m research draw-results --results "$(RESULTS)"
+	$(BIN)/python -m research compare-with-paper --results "$(RESULTS)"
 	@echo "reproduced in $$(( ($$(date +%s) - $(STARTED)) / 60 )) minutes; results are in $(RESULTS)"
 
 # artifacts made with the oldest versions, which `make test` reads with the newest
 golden:
 	$(MAKE) .venv-oldest/.stamps/dev VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
-	.venv-oldest/bin/python tools/make_golden_artifact.py tests/artifacts/golden
+	.venv-oldest/bin/python -m research make-golden-artifact tests/artifacts/golden
 
 # renews the versions that CI installs, from what is newest today
 constraints:
 	rm -rf .venv-newest && $(PYTHON) -m venv .venv-newest
-	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,docs,rivals]"
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,docs]"
 	{ sed -n '/^#/p' constraints.txt; .venv-newest/bin/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt && rm -rf .venv-newest
 

@@ -31,6 +31,7 @@ include_patterns = [
     "docs/*.md",
     "docs/*/*.md",
     "results/**.md",
+    "research/README.md",
 ]
 
 CONTENTS = {
@@ -75,7 +76,7 @@ CONTENTS = {
         "The shipped matrix <docs/performance-matrix-summary>",
         "Files <results/README>",
     ],
-    "Project": ["CONTRIBUTING", "CHANGELOG"],
+    "Project": ["CONTRIBUTING", "Research <research/README>", "CHANGELOG"],
 }
 """Pages by the captions of the sidebar, some with a shorter title."""
 

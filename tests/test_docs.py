@@ -10,7 +10,8 @@ from made_commands import problem_with, words_of
 from metaod.testing.learners import check_learner
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("results/*.md")])
+PLACES = ("*.md", "docs/**/*.md", "results/*.md", "research/*.md")
+PAGES = sorted(path for place in PLACES for path in ROOT.glob(place))
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -41,27 +42,37 @@ def test_pages_are_whole(page):
 
 
 def commands(text):
-    """Lines of code blocks, and code within lines, that call metaod or a tool."""
+    """Lines of code blocks, and code within lines, that call metaod or research."""
     code, rest = [], re.sub(r"\\\n\s*", " ", text)
     for block in re.findall(r"^```(?:console|sh|bash)?\n(.*?)^```", rest, re.DOTALL | re.MULTILINE):
         code += block.splitlines()
     code += re.findall(r"^ {4,}(\S.*)$", rest, re.MULTILINE)
     code = [line for line in code if COMMAND.match(line.strip())]
-    code += re.findall(r"`((?:metaod |python tools/)[^`]+)`", rest)
+    code += re.findall(r"`((?:metaod |python -m research )[^`]+)`", rest)
     return [line.strip().replace(".venv/bin/", "") for line in code]
 
 
-COMMAND = re.compile(r"(\$ )?(cat \S+ \| )?(\.venv/bin/)?(metaod|python3? tools/\S+)( |$)")
+COMMAND = re.compile(r"(\$ )?(cat \S+ \| )?(\.venv/bin/)?(metaod|python3? -m research)( |$)")
 
 
-def problem_with_tool(line):
-    """What is wrong with a line that runs a tool: the tool and its options exist."""
-    tool, *words = shlex.split(line, comments=True)[1:]
-    if not (ROOT / tool).is_file():
-        return f"there is no {tool}"
-    source = (ROOT / tool).read_text("utf-8")
-    lacking = [word for word in words if word.startswith("--") and f'"{word}"' not in source]
-    return f"{tool} has no option {lacking[0]}" if lacking else None
+def problem_with_research(line):
+    """What is wrong with a line that runs research: the command and its options exist."""
+    name, *words = shlex.split(line, comments=True)[3:]
+    file = ROOT / "research" / "commands" / f"{name.replace('-', '_')}.py"
+    if name == "--help":
+        return None
+    if not file.is_file():
+        return f"there is no command {name!r}"
+    source = file.read_text("utf-8")
+    flags = [word for word in words if word.startswith("--")]
+    lacking = [flag for flag in flags if not takes(source, flag)]
+    return f"{name} has no option {lacking[0]}" if lacking else None
+
+
+def takes(source, flag):
+    """Whether a command names the option, or has a parameter for it."""
+    name = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
+    return f'"{flag}"' in source or re.search(rf"^    {name}: ", source, re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -69,19 +80,19 @@ def test_commands_in_pages_exist_and_have_their_options(page):
     if page.name == "CHANGELOG.md":
         return
     for line in commands(page.read_text("utf-8")):
-        is_tool = line.startswith("python")
-        found = problem_with_tool(line) if is_tool else problem_with(words_of(line))
+        is_research = line.startswith("python")
+        found = problem_with_research(line) if is_research else problem_with(words_of(line))
         assert found is None, f"{line}: {found}"
 
 
 def test_wrong_commands_in_pages_are_found():
     page = "Text\n\n    metaod detect t.csv --contaminatoin 1   # share\n\nand `metaod detct` or\n"
-    lines = commands(page + "`python tools/demo.py --nothing`, `python tools/none.py`.")
+    lines = commands(page + "`python -m research demo --nothing`, `python -m research none`.")
     assert len(lines) == 4
     assert problem_with(words_of(lines[0])) == "detect has no option --contaminatoin"
     assert problem_with(words_of(lines[1])) == "there is no command 'detct'"
-    assert problem_with_tool(lines[2]) == "tools/demo.py has no option --nothing"
-    assert problem_with_tool(lines[3]) == "there is no tools/none.py"
+    assert problem_with_research(lines[2]) == "demo has no option --nothing"
+    assert problem_with_research(lines[3]) == "there is no command 'none'"
 
 
 @pytest.mark.filterwarnings("ignore:All-NaN slice")

@@ -1,4 +1,4 @@
-"""Libraries that only some formats, the store, the lab or the page need."""
+"""Libraries that only some formats, the store or the page need."""
 
 import subprocess
 import sys

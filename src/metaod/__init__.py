@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from metaod import cluster, plot
     from metaod.detection import MetaOD, Review, compare, detect_file, load
     from metaod.history import fingerprint
-    from metaod.lab import catalogue, load_dataset
     from metaod.metafeatures import extract
     from metaod.models import ModelSpec, model_space, register_family
     from metaod.selection import Selection, select
@@ -26,13 +25,11 @@ _HOMES = {
     "Review": "metaod.detection",
     "Selection": "metaod.selection",
     "Table": "metaod.tables",
-    "catalogue": "metaod.lab",
     "compare": "metaod.detection",
     "detect_file": "metaod.detection",
     "extract": "metaod.metafeatures",
     "fingerprint": "metaod.history",
     "load": "metaod.detection",
-    "load_dataset": "metaod.lab",
     "load_example": "metaod.tables",
     "model_space": "metaod.models",
     "prepare": "metaod.tables",
@@ -49,14 +46,12 @@ __all__ = [
     "Selection",
     "Table",
     "__version__",
-    "catalogue",
     "cluster",
     "compare",
     "detect_file",
     "extract",
     "fingerprint",
     "load",
-    "load_dataset",
     "load_example",
     "model_space",
     "plot",

@@ -25,7 +25,7 @@ def test_version(capsys):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["inspect", "--help"],
-                                       ["datasets", "fetch", "-h"], ["models", "-h"]])  # fmt: skip
+                                       ["models", "-h"]])  # fmt: skip
 def test_help_has_examples(capsys, arguments):
     code, out, err = called(capsys, *arguments)
     text = out + err
@@ -34,7 +34,7 @@ def test_help_has_examples(capsys, arguments):
     assert "Example" in text
 
 
-@pytest.mark.parametrize("arguments", [[], ["datasets"], ["db"]])
+@pytest.mark.parametrize("arguments", [[], ["db"]])
 def test_a_group_without_a_command_prints_its_help_alone(capsys, arguments):
     code, out, err = called(capsys, *arguments)
     assert code == 2
@@ -92,7 +92,6 @@ def test_a_command_imports_only_what_it_needs(arguments, heavy):
         (["models", "--limit", "none"], "--limit"),
         (["inspect"], "--example"),
         (["inspect", "no-such-file.csv"], "no-such-file.csv"),
-        (["datasets", "show", "odds/wne"], "odds/wine"),
     ],
 )
 def test_a_user_error_is_one_line_and_code_2(capsys, arguments, says):
@@ -199,7 +198,6 @@ def test_standard_streams(line, code, says):
         ("db init --store pipe", "exists already"),
         ("db relatives --store my.db --also pipe", "is a named pipe"),
         ("train --store my.db --out pipe", "is a named pipe"),
-        ("evaluate poc --testbed pipe --store my.db --out out", "pipe: is a named pipe"),
         ("build --store new.db --data pipe", "pipe"),
     ],
 )

@@ -21,7 +21,6 @@ from metaod.history import (
     shipped_metafeatures,
 )
 from metaod.history import _shipped_matrix as matrix
-from metaod.lab import catalogue
 from metaod.metafeatures import schema
 from metaod.models import ModelSpec, candidate_averages, model_space
 from metaod.store import (
@@ -59,12 +58,6 @@ def test_references_are_columns_only_when_asked_for():
     extra = set(shipped_matrix(references=True).columns) - set(shipped_matrix().columns)
     assert {"IForest()", "LOF()", "IForest(n_estimators=200)", "MegaEnsemble(space=paper)"} < extra
     assert len(extra) == 6
-
-
-def test_every_catalogued_set_is_there():
-    known = set(shipped_datasets().index)
-    for entry in catalogue():
-        assert entry.fingerprint is None or entry.fingerprint in known, entry.name
 
 
 def test_files_are_small_enough_to_ship():
@@ -137,13 +130,6 @@ def test_related_datasets_have_one_origin(tmp_path):
         ("oddbench/HurricaneTracks", "oddbench/StormBehavior"),
     ):
         assert origins[one] == origins[other]
-
-
-def test_the_catalogue_has_the_joined_origins():
-    origins = shipped_datasets()["origin"]
-    known = [entry for entry in catalogue() if entry.fingerprint in origins.index]
-    assert len(known) > 50
-    assert [entry.name for entry in known if entry.origin != origins[entry.fingerprint]] == []
 
 
 def test_the_manifest_describes_the_files():

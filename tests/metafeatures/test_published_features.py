@@ -1,6 +1,6 @@
 """The published extractor's 200 features against ours: literal formulas of theirs, on a few tables.
 
-``tools/published_metafeatures.csv`` says for each whether ours is the same. Formulas are written
+``research/published_metafeatures.csv`` says for each whether ours is the same. Formulas are written
 from its definitions with NumPy, SciPy, scikit-learn and PyOD.
 """
 
@@ -18,7 +18,7 @@ from scipy import stats
 
 from metaod.metafeatures import extract, schema
 
-LIST = Path(__file__).parents[2] / "tools/published_metafeatures.csv"
+LIST = Path(__file__).parents[2] / "research/published_metafeatures.csv"
 with LIST.open(encoding="utf-8", newline="") as file:
     PUBLISHED = list(csv.DictReader(file))
 SAME = {row["published"]: row["ours"] for row in PUBLISHED if row["status"] == "same"}

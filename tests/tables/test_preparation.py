@@ -10,7 +10,6 @@ import pytest
 
 from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.history import fingerprint
-from metaod.lab import load_dataset
 from metaod.tables import SURPRISAL_UNIT, Preparation, Table, prepare, read_table
 
 N = 100
@@ -439,10 +438,6 @@ def test_a_structured_array_is_sent_to_read_table():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: load_dataset(5),
-        lambda: load_dataset("odds/pima", timeout="x"),
-        lambda: load_dataset("odds/pima", data_dir=5),
-        lambda: load_dataset("odds/pima", cache_dir=5),
         lambda: fingerprint([[1, 2], [3]]),
         lambda: fingerprint([[1, 2], [3, 4]], [[1], [2, 3]]),
         lambda: prepare(np.eye(3), bogus=1),

@@ -140,18 +140,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "metaod build --store my.db --data tables/ --mode exact --no-references",
         "metaod build --store my.db --data tables/ --schema paper --keep-scores 'LOF()'",
     ),
-    "datasets list": (
-        "metaod datasets list --st",
-        "metaod datasets list --collection dami --json",
-    ),
-    "datasets show": (
-        "metaod datasets show odds/wine",
-        "metaod datasets show odds/wine odds/glass --json",
-    ),
-    "datasets fetch": (
-        "metaod datasets fetch odds/wine --cache-dir downloads/",
-        "metaod datasets fetch odds/wine --data-dir ~/odds",
-    ),
     "db init": (
         "metaod db init --store my.db",
         "metaod db init --store my.db --shipped",
@@ -180,33 +168,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         (
             "metaod db verify --store my.db --data tables/ --mode exact --max-seconds 10 \\\n"
             "    --max-memory 1"
-        ),
-    ),
-    "testbed poc": (
-        "metaod testbed poc --mothersets mothersets/ --out poc/ --seed 1",
-        "metaod testbed poc --archive emmott/ --data datasets/ --out poc/",
-    ),
-    "testbed st": (
-        "metaod testbed st --mothersets mothersets/ --data datasets/ --out st/ --seed 1",
-        "metaod testbed st --archive emmott/ --extra speech=speech.mat --out st/",
-    ),
-    "testbed childsets": (
-        "metaod testbed childsets wine.csv --target quality --out wine/",
-        (
-            "metaod testbed childsets wine.csv --task regression --normal-at-least 5 \\\n"
-            "    --frequency 0.05 --difficulty hard --clusteredness clustered --out wine/"
-        ),
-        (
-            "metaod testbed childsets mothersets/ --only wine --irrelevance 1.5 \\\n"
-            "    --replicates 3 --seed 1 --out wine/"
-        ),
-    ),
-    "evaluate": (
-        "metaod evaluate poc --store t.db --testbed poc/ --out results/poc --jobs 2",
-        "metaod evaluate poc --store t.db --testbed poc/ --out results/poc --no-times",
-        (
-            "metaod evaluate st --store t.db --testbed st/ --out results/st --seeds 3 \\\n"
-            "    --protocol leave-one-out --no-sensitivity"
         ),
     ),
 }

@@ -12,11 +12,9 @@ import typer
 from metaod._version import __version__
 from metaod.cli.build import build
 from metaod.cli.compare import compare
-from metaod.cli.datasets import app as datasets_app
 from metaod.cli.db import app as db_app
 from metaod.cli.describe import describe
 from metaod.cli.detect import detect
-from metaod.cli.evaluate import evaluate
 from metaod.cli.examples import add_examples
 from metaod.cli.info import info
 from metaod.cli.inspect import inspect
@@ -27,7 +25,6 @@ from metaod.cli.review import review
 from metaod.cli.screen import message, prepare_streams, visible
 from metaod.cli.select import select
 from metaod.cli.serve import serve
-from metaod.cli.testbed import app as testbed_app
 from metaod.cli.train import learners, train
 from metaod.errors import BadParameter, UserError
 
@@ -52,15 +49,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_ONLINE, _OFFLINE, _RESEARCH = "Find outliers", "Train on your own tables", "Evaluate"
+_ONLINE, _OFFLINE = "Find outliers", "Train on your own tables"
 for command in (detect, review, serve, select, compare, inspect, describe, models, info, mcp):
     app.command(rich_help_panel=_ONLINE)(command)
-app.add_typer(datasets_app, name="datasets", rich_help_panel=_OFFLINE)
 for command in (build, learners, train):
     app.command(rich_help_panel=_OFFLINE)(command)
 app.add_typer(db_app, name="db", rich_help_panel=_OFFLINE)
-app.add_typer(testbed_app, name="testbed", rich_help_panel=_RESEARCH)
-app.command(rich_help_panel=_RESEARCH)(evaluate)
 add_examples(app)
 
 
@@ -85,14 +79,19 @@ def options(
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
-    """Run the command; exit with 0, 1 (a defect), 2 (an error of the user), 130 or 143."""
+    """Run the command ``metaod``."""
+    run(app, "metaod", argv)
+
+
+def run(app: typer.Typer, name: str, argv: list[str] | None = None) -> NoReturn:
+    """Run a command; exit with 0, 1 (a defect), 2 (an error of the user), 130 or 143."""
     prepare_streams()
     signal.signal(signal.SIGTERM, _stop)  # as for Ctrl-C, unfinished files are removed
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments  # accepted anywhere, also after the sub-command
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
-        code = app(args=arguments, prog_name="metaod", standalone_mode=False)
+        code = app(args=arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except _UsageError as error:
         if not str(error):  # a group without a command has printed its help

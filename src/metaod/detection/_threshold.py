@@ -38,7 +38,7 @@ def estimated_share(scores: Scores) -> float:
     The outliers of a detector that works are few and score far above the rest, beyond the mean
     plus one standard deviation. That share, between 0.5 and 50 %, is averaged (geometrically) with
     :data:`USUAL_SHARE`, because scores alone say little about how many outliers a table has.
-    Measured by ``tools/measure_threshold.py`` on 642 labelled datasets of 589 origins (no final
+    Measured by ``research measure-threshold`` on 642 labelled datasets of 589 origins (no final
     ones) with three averages as the default picks them: mean F1 .234 (with 10 %: .226; interval of
     the difference +.006 to +.010), and .55 (.53) if the AP is over .5; the shares were wrong by a
     factor of 2.22 on average (2.21). With single detectors it is no better than 10 %.

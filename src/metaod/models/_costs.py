@@ -1,6 +1,6 @@
 """Expected time and memory of fitting a model to a table and scoring its rows, as ``MetaOD`` does.
 
-``costs.json``, written by ``tools/measure_costs.py``, has measured laws for each built-in family
+``costs.json``, written by ``research measure-costs``, has measured laws for each built-in family
 that does not declare its own.
 """
 

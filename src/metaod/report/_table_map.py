@@ -64,7 +64,7 @@ def map_table(
     a few extreme values do not decide the view. Each is multiplied by how much farther from the
     median the most outlying tenth of the rows lies than the others; then the principal components
     are taken, and far values compressed once more. The map holds the most outlying rows and an
-    even sample of the others by their scores. ``tools/measure_map.py`` measures how well it
+    even sample of the others by their scores. ``research measure-map`` measures how well it
     separates flagged rows.
 
     Parameters

@@ -85,7 +85,7 @@ class Ranker:
         """Read a file; BadArtifact if it is damaged or of another version."""
         document, arrays = read_container(path)
         if document.get("kind") != _KIND:
-            remedy = "train it with tools/train_review.py"
+            remedy = "train it with: python -m research train-review"
             raise BadArtifact(path, "does not hold what was learned of reviews", remedy=remedy)
         return cls.from_parts(document["review"], arrays, where=str(path))
 

@@ -1,0 +1,1 @@
+"""Research: benchmark catalogue, childsets, testbeds, evaluation protocols, tables, figures."""
