@@ -14,7 +14,8 @@ from made_agents import HOSTILE, frame
 from mcp import Client
 
 from metaod.agents import Access, make_server
-from metaod.detection import detect_table, read_used_marks
+from metaod.detection import detect_table
+from metaod.review import read_marks
 from metaod.tables import read_table
 
 READING = ["list_files", "inspect_table", "select_model", "detect_outliers", "list_rows",
@@ -112,7 +113,7 @@ def test_a_review(client, session):
     wrong = client.bad("review_forget", session=session, rows=[answers[0]["row"], 60])
     assert "row 60 has no answer" in wrong
     assert client.good("review_list", session=session)["state"]["n_answers"] == 2
-    assert "is now" in client.bad(
+    assert "already marked" in client.bad(
         "review_tell", session=session, answers=[{"row": answers[0]["row"], "answer": "no"}]
     )
     twice = [{"row": 1, "answer": "no"}, {"row": 1, "answer": "yes"}]
@@ -133,7 +134,7 @@ def test_answers_and_scores_are_written(client, session, places):
     client.good("review_tell", session=session, answers=[{"row": 9, "answer": "yes"}])
     marks = client.good("save_marks", session=session, path="orders.marks.csv")
     table = read_table(places / "tables" / "orders.csv")
-    assert read_used_marks(marks["path"], table).answers == {8: True}
+    assert read_marks(marks["path"], table).answers == {8: True}
     scored = client.good("write_scored", session=session, path="scored.csv", sort=True, why=True)
     written = pd.read_csv(scored["path"])
     assert list(written.columns) == [*frame().columns, "score", "rank", "flag", "why"]

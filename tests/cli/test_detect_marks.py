@@ -8,7 +8,7 @@ import pytest
 
 from metaod.detection import _estimator as estimator
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
-from metaod.review import Mark, MarksFile, RowContents
+from metaod.review import TableMarks
 from metaod.tables import read_table
 
 RNG = np.random.default_rng(0)
@@ -32,12 +32,8 @@ def table(tmp_path):
 @pytest.fixture
 def marks(tmp_path, table):
     """Rows 11 and 31 are outliers, 21 is not, 42 is unsure."""
-    of = RowContents.of(read_table(table), ["order"])
-    answers = {10: True, 30: True, 20: False, 41: None}
-    with MarksFile(tmp_path / "t.marks.csv") as file:
-        file.add(
-            [Mark(row + 1, answer, of.key(row), of.hashes[row]) for row, answer in answers.items()]
-        )
+    with TableMarks(tmp_path / "t.marks.csv", read_table(table), "order") as file:
+        file.add({10: True, 30: True, 20: False, 41: None})
     return tmp_path / "t.marks.csv"
 
 

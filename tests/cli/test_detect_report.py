@@ -9,7 +9,7 @@ from made_commands import parse, words_of
 from made_summary import Page
 
 from metaod.errors import BadParameter, UserError
-from metaod.review import Mark, MarksFile, RowContents
+from metaod.review import TableMarks
 from metaod.tables import read_table
 
 
@@ -75,11 +75,8 @@ def test_a_saved_pick_and_marks_have_reports(call, tmp_path):
     call(table, "--save", pick)
     call(write(tmp_path / "new.csv", 1), "--apply", pick, "--report", target)
     assert "A saved pick scored the rows" in texts(target)
-    contents = RowContents.of(read_table(table), None)
-    with MarksFile(tmp_path / "t.marks.csv") as marks:
-        rows = ((3, True), (0, False))
-        hashes = contents.hashes
-        marks.add([Mark(row + 1, answer, contents.key(row), hashes[row]) for row, answer in rows])
+    with TableMarks(tmp_path / "t.marks.csv", read_table(table)) as marks:
+        marks.add({3: True, 0: False})
     call(table, "--marks", tmp_path / "t.marks.csv", "--report", target)
     assert "learned from 2 marks" in texts(target)
 

@@ -26,7 +26,8 @@ from metaod.cli.review_session import read_answers
 from metaod.detection import Reason
 from metaod.detection import _estimator as estimator
 from metaod.errors import UserError
-from metaod.review import MarksFile, read_marks
+from metaod.review import TableMarks
+from metaod.tables import read_table
 
 QUESTION = "outlier? y yes, n no, ? unsure, b back, q quit: "
 
@@ -59,7 +60,7 @@ def marks(tmp_path):
 
 @pytest.fixture
 def call(capsys, monkeypatch):
-    monkeypatch.setattr(command, "_fitted", made_review.made_model)
+    monkeypatch.setattr(command, "_fitted", made_review.made_result)
 
     def run(answers, *arguments, code=0):
         monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
@@ -78,7 +79,14 @@ def widest(out):
 
 
 def answers_in(path):
-    return [(mark.row, mark.word) for mark in read_marks(path).marks]
+    marks = {}
+    for line in pd.read_csv(path).to_dict("records"):
+        row = line["row"], line.get("content")
+        if line["answer"] == "withdrawn":
+            del marks[row]
+        else:
+            marks[row] = line["answer"]
+    return [(row, answer) for (row, _), answer in marks.items()]
 
 
 # screens
@@ -353,14 +361,14 @@ def test_a_killed_review_keeps_every_answer_and_lets_the_next_one_start(
         screen.read_until(QUESTION)
         screen.press("y")
     screen.read_until("row 4")  # the question comes after the answer is on disk
-    assert "is open in another review; end that one first" in call("y\n", table, code=2)
+    assert "is open in another review; end that review first" in call("y\n", table, code=2)
     screen.process.send_signal(signal.SIGKILL)
     screen.process.wait()
     assert answers_in(marks) == [(1, "yes"), (2, "yes"), (3, "yes")]
     with marks.open("a") as file:
         file.write("4,,h0123")  # as if it was killed while it wrote
     out = call("n\n", table)
-    assert "was cut off and does not count: '4,,h0123'" in out.replace("\n", " ")
+    assert "was cut off and is not used: '4,,h0123'" in out.replace("\n", " ")
     assert answers_in(marks) == [(1, "yes"), (2, "yes"), (3, "yes"), (4, "no")]
 
 
@@ -379,7 +387,7 @@ def test_the_marks_file_is_beside_the_table_or_named(call, table, tmp_path):
 
 def test_the_key_is_written_and_finds_changed_rows(call, table, marks):
     call("y\nn\n", table, "--id", "order")
-    assert [mark.key for mark in read_marks(marks).marks] == ["A-0", "A-1"]
+    assert pd.read_csv(marks)["id"].tolist() == ["A-0", "A-1"]
     before = marks.read_bytes()
     changed = made_table().drop(index=1).iloc[::-1].assign(price=7.0)
     changed.to_csv(table, index=False)
@@ -430,7 +438,7 @@ def test_a_marks_file_that_cannot_be_one(call, table, tmp_path):
 
 def test_nothing_is_fitted_before_the_marks_file_is_open(call, table, marks, monkeypatch):
     monkeypatch.setattr(command, "_fitted", lambda *_: pytest.fail("fitted"))
-    with MarksFile(marks):
+    with TableMarks(marks, read_table(table)):
         assert "is open in another review" in call("y\n", table, code=2)
 
 
@@ -477,7 +485,8 @@ def test_the_label_answers_about_half_of_the_rows_and_the_others_are_measured(
 
     def fitted(table, options):
         seen.append(table)
-        model = made_review.made_model(table, options)
+        found = made_review.made_result(table, options)
+        model = found.model
         start = model.review
         monkeypatch.setattr(
             model,
@@ -485,7 +494,7 @@ def test_the_label_answers_about_half_of_the_rows_and_the_others_are_measured(
             lambda askable, **rest: (asked.append(askable), start(askable, **rest))[1],
             raising=False,
         )
-        return model
+        return found
 
     monkeypatch.setattr(command, "_fitted", fitted)
     out = call("", labelled, "--label", "fault", "--answers", 12)

@@ -10,7 +10,6 @@ from mixed_frames import mixed_frames
 from metaod.detection import (
     Detection,
     Request,
-    UsedMarks,
     apply_saved,
     detect_table,
     load,
@@ -18,6 +17,7 @@ from metaod.detection import (
 )
 from metaod.errors import UserError
 from metaod.report import render
+from metaod.review import UsedMarks
 from metaod.tables import load_example, prepare, read_table
 
 
@@ -142,7 +142,7 @@ def test_marked_rows_say_so_and_a_gap_is_not_looked_for(found):
     assert summary.scores.gap is None
     assert "--marks a.marks.csv" in summary.recipe.command
     assert "learned from 2 marks" in dict(summary.facts)["marks"]
-    assert "marks = read_used_marks('a.marks.csv', table)" in summary.recipe.python
+    assert "marks = read_marks('a.marks.csv', table)" in summary.recipe.python
 
 
 def test_a_saved_pick_has_a_report_without_a_selection(found, tmp_path):

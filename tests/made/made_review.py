@@ -23,7 +23,7 @@ class MadeModel:
     def __init__(self, table, options):
         self.table = table
         roles = {name: options[name] for name in ("id", "ignore", "category")}
-        self.preparation_ = SimpleNamespace(record_=prepare(table, **roles).record)
+        self.record = prepare(table, **roles).record
 
     def explain_rows(self, rows):
         return [RowReasons(row, 1.0, tuple(self.reasons.get(row, ()))) for row in rows]
@@ -44,6 +44,9 @@ class MadeReview:
 
     def ask(self, n):
         return [row for row in self.rows if row not in self.marks][:n]
+
+    def check(self, marks):
+        assert not self.marks.keys() & marks.keys()
 
     def tell_many(self, marks):
         assert not self.marks.keys() & marks.keys()
@@ -67,10 +70,13 @@ class MadeReview:
         return scores
 
 
-def made_model(table, options):
-    return MadeModel(table, options)
+def made_result(table, options):
+    model = MadeModel(table, options)
+    return SimpleNamespace(
+        model=model, table=table, record=model.record, explain=model.explain_rows
+    )
 
 
 if __name__ == "__main__":
-    command._fitted = made_model
+    command._fitted = made_result
     main.main(sys.argv[1:])

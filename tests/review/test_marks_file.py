@@ -1,5 +1,6 @@
-"""The marks file: what is written, read, repaired and refused."""
+"""The marks file of a table: what is written, read, repaired and refused."""
 
+import io
 import os
 import subprocess
 import sys
@@ -11,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaod.errors import BadFile
-from metaod.review import Mark, MarksFile, read_marks
+from metaod.errors import BadFile, Setting
+from metaod.review import TableMarks, read_marks
+from metaod.tables import read_table
 
 HEADER = "row,id,content,answer,time,version\n"
-A = Mark(417, True, "A-7", "h1")
-B = Mark(3, False, "", "h2")
-C = Mark(9, None, "", "h3")
+TABLE = read_table(io.BytesIO(b"order,n\n" + b"".join(b"A-%d,%d\n" % (i, i) for i in range(12))))
+MARKS = [(7, True), (2, False), (9, None)]
 
 
 @pytest.fixture
@@ -25,10 +26,14 @@ def path(tmp_path):
     return tmp_path / "table.marks.csv"
 
 
-def write(path, *marks):
-    with MarksFile(path) as file:
-        for mark in marks:
-            file.add([mark])
+def write(path, *marks, key="order"):
+    with TableMarks(path, TABLE, key) as file:
+        for row, answer in marks:
+            file.add({row: answer})
+
+
+def answers(path, key="order"):
+    return list(read_marks(path, TABLE, key).answers.items())
 
 
 def hand_written(path, text):
@@ -37,53 +42,54 @@ def hand_written(path, text):
 
 
 def test_a_mark_has_row_key_content_answer_time_and_version(path):
-    write(path, A, B, C)
+    write(path, *MARKS)
     lines = path.read_text("utf-8").splitlines()
     assert lines[0] + "\n" == HEADER
-    assert lines[1].startswith("417,A-7,h1,yes,2")
+    assert lines[1].startswith("8,A-7,h")
     assert lines[1].endswith("Z,1")
     assert [line.split(",")[3] for line in lines[1:]] == ["yes", "no", "unsure"]
 
 
-def test_marks_come_back_in_their_order(path):
-    write(path, A)
-    write(path, C, B)
-    assert read_marks(path).marks == (A, C, B)
+def test_marks_are_read_in_their_order(path):
+    write(path, MARKS[0])
+    write(path, MARKS[2], MARKS[1])
+    assert answers(path) == [MARKS[0], MARKS[2], MARKS[1]]
 
 
 def test_an_answer_is_on_disk_when_add_returns(path, monkeypatch):
     synced = []
     real = os.fsync
     monkeypatch.setattr(os, "fsync", lambda file: (synced.append(path.stat().st_size), real(file)))
-    with MarksFile(path) as file:
-        file.add([A])
-        assert synced[0] == path.stat().st_size
-        assert read_marks(path).marks == (A,)
-        file.add([B, C])
-        assert synced[-1] == path.stat().st_size
-        assert read_marks(path).marks == (A, B, C)
+    with TableMarks(path, TABLE) as file:
+        for n_marks in (1, 2):
+            file.add(dict([MARKS[n_marks]]))
+            assert len(synced) == n_marks
+            assert synced[-1] == path.stat().st_size
+            assert len(answers(path)) == n_marks
 
 
 def test_a_mark_can_be_taken_back_and_given_again(path):
-    write(path, A, B)
+    write(path, *MARKS[:2])
     before = path.read_bytes()
-    with MarksFile(path) as file:
-        file.withdraw([A])
-        assert read_marks(path).marks == (B,)
-        file.add([Mark(417, False, "A-7", "h1")])
+    with TableMarks(path, TABLE, "order") as file:
+        file.withdraw([7])
+        assert answers(path) == [MARKS[1]]
+        file.add({7: False})
     assert path.read_bytes().startswith(before)  # lines are only added
-    assert read_marks(path).marks == (B, Mark(417, False, "A-7", "h1"))
+    assert answers(path) == [MARKS[1], (7, False)]
 
 
 def test_a_key_with_delimiters_quotes_and_other_letters(path):
-    mark = Mark(1, True, 'a,"b";\tŁódź 東', "h1")
-    write(path, mark)
-    assert read_marks(path).marks == (mark,)
+    table = read_table({"k": ['a,"b";\tŁódź 東', "b"], "n": [1, 2]})
+    with TableMarks(path, table, "k") as file:
+        file.add({0: True})
+    changed = read_table({"k": ["c", 'a,"b";\tŁódź 東'], "n": [3, 4]})
+    assert read_marks(path, changed, "k").answers == {1: True}
 
 
 def test_a_review_without_an_answer_leaves_no_file(path):
-    MarksFile(path).close()
-    assert not path.exists()
+    TableMarks(path, TABLE).close()
+    assert list(path.parent.iterdir()) == []
 
 
 # interrupted
@@ -93,39 +99,39 @@ def test_a_review_without_an_answer_leaves_no_file(path):
 @given(data=st.data())
 def test_a_file_cut_anywhere_keeps_every_whole_line(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("cut") / "t.marks.csv"
-    write(path, A, Mark(5, False, "Łódź", "h5"), C)
+    write(path, *MARKS)
     whole = path.read_bytes()
     cut = data.draw(st.integers(0, len(whole)))
     path.write_bytes(whole[:cut])
     # a line is whole without its line end, too
     n_whole = sum(len(b"\n".join(whole.split(b"\n")[: n + 2])) <= cut for n in range(3))
-    with MarksFile(path) as file:
-        assert len(file.found.marks) == n_whole
-        file.add([B])
-    marks = read_marks(path)
-    assert marks.marks == (*(A, Mark(5, False, "Łódź", "h5"), C)[:n_whole], B)
-    assert marks.notes == ()
+    with TableMarks(path, TABLE) as file:
+        assert len(file.used.answers) == n_whole
+        file.add({4: False})
+    assert answers(path) == [*MARKS[:n_whole], (4, False)]
+    assert read_marks(path, TABLE).notes == ()
 
 
-def test_a_line_that_was_cut_off_is_said_and_removed(path):
-    write(path, A, B)
+def test_a_line_that_was_cut_off_is_named_and_removed(path):
+    write(path, *MARKS[:2])
     whole = path.read_bytes()
     path.write_bytes(whole + b"9,,h3,uns")
-    assert read_marks(path).marks == (A, B)
+    assert answers(path) == MARKS[:2]
     assert path.read_bytes() != whole  # reading changes nothing
-    with MarksFile(path) as file:
-        (note,) = file.found.notes
-    assert "line, 4, was cut off" in note
+    with TableMarks(path, TABLE) as file:
+        (note,) = file.used.notes
     assert "9,,h3,uns" in note
     assert path.read_bytes() == whole
 
 
 KILLED = """
-import sys, time
-from metaod.review import Mark, MarksFile
-file = MarksFile(sys.argv[1])
-for row in range(1, 10**6):
-    file.add([Mark(row, row % 2 == 0, "", f"h{row}")])
+import sys
+import pandas as pd
+from metaod.review import TableMarks
+from metaod.tables import read_table
+file = TableMarks(sys.argv[1], read_table(pd.DataFrame({"n": range(100_000)})))
+for row in range(10**5):
+    file.add({row: row % 2 == 0})
     print(row, flush=True)
 """
 
@@ -138,28 +144,27 @@ def test_a_killed_process_loses_no_answer_and_no_lock(path):
     process.kill()
     said += [int(line) for line in process.stdout.read().split()]
     process.wait()
-    with MarksFile(path) as file:  # its lock has ended with it
-        rows = [mark.row for mark in file.found.marks]
+    table = read_table({"n": list(range(100_000))})
+    with TableMarks(path, table) as file:  # its lock has ended with it
+        rows = list(file.used.answers)
     assert rows[: len(said)] == said
     assert len(rows) - len(said) <= 1  # an answer that was not said to be on disk may be
 
 
-def test_a_full_disk_loses_the_last_answer_alone(path, monkeypatch):
-    real = os.write
-
-    def full(file, data):
-        real(file, data[:7])
+def test_a_full_disk_loses_only_the_last_answer(path, monkeypatch):
+    def full(file):
+        os.truncate(file, path.stat().st_size - 3)
         raise OSError(28, "No space left on device")
 
-    with MarksFile(path) as file:
-        file.add([A])
-        monkeypatch.setattr(os, "write", full)
+    with TableMarks(path, TABLE) as file:
+        file.add(dict(MARKS[:1]))
+        monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(BadFile, match="No space left on device"):
-            file.add([B])
+            file.add(dict(MARKS[1:2]))
         monkeypatch.undo()
-        assert read_marks(path).marks == (A,)
-        file.add([C])
-    assert read_marks(path).marks == (A, C)
+        assert answers(path) == MARKS[:1]
+        file.add(dict(MARKS[2:]))
+    assert answers(path) == [MARKS[0], MARKS[2]]
 
 
 # written by hand
@@ -168,130 +173,123 @@ def test_a_full_disk_loses_the_last_answer_alone(path, monkeypatch):
 @pytest.mark.parametrize(
     "text",
     [
-        "row,answer\n417,yes\n3,no\n9,unsure\n",
-        "row,answer\r\n417,y\r\n3,N\r\n9,?",
-        "\ufeffRow;Answer;Comment\n417;YES;a fraud\n\n3;no\n9;unsure;\n",
-        "answer\trow\nyes\t417.0\nno\t3\nunsure\t9\n",
+        "row,answer\n8,yes\n3,no\n10,unsure\n",
+        "row,answer\r\n8,y\r\n3,N\r\n10,?",
+        "\ufeffRow;Answer;Comment\n8;YES;a fraud\n\n3;no\n10;unsure;\n",
+        "answer\trow\nyes\t8.0\nno\t3\nunsure\t10\n",
     ],
 )
 def test_a_file_written_by_hand(path, text):
-    marks = read_marks(hand_written(path, text)).marks
-    assert [(mark.row, mark.answer) for mark in marks] == [(417, True), (3, False), (9, None)]
+    assert answers(hand_written(path, text)) == MARKS
 
 
 def test_a_file_written_by_hand_can_be_continued(path):
     hand_written(path, "answer;row;why\nyes;4;late")
-    write(path, A)
-    assert path.read_text() == "answer;row;why\nyes;4;late\nyes;417;\n"
-    assert [mark.row for mark in read_marks(path).marks] == [4, 417]
-
-
-def test_marks_by_id_alone(path):
-    marks = read_marks(hand_written(path, "id,answer\nA-7,yes\n")).marks
-    assert marks == (Mark(None, True, "A-7"),)
+    write(path, MARKS[0])
+    assert path.read_text() == "answer;row;why\nyes;4;late\nyes;8;\n"
+    assert answers(path) == [(3, True), MARKS[0]]
 
 
 # bad input: one line, and the file stays as it is
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "line", "named"),
     [
-        ("row,answer\n5,yes\n5,yes\n", "line 3: marks row 5 again, as on line 2"),
-        ("row,answer\n5,yes\n5,no\n", "line 3: marks row 5 as 'no', and line 2 as 'yes'"),
-        ("row,answer\n5,maybe\n", "line 2: the answer is 'maybe'; an answer is yes, no or unsure"),
-        ("row,answer\n5,maybe", "line 2: the answer is 'maybe'"),
-        ("row,answer\n0,yes\n", "line 2: '0' is not the number of a row; the first row"),
-        ("row,answer\nfive,yes\n", "'five' is not the number of a row"),
-        (f"row,answer\n{'9' * 5000},yes\n", "'999999999999999...' is not the number of a row"),
-        (f"row,answer\n{'x' * 200_000},yes\n", "has a line of 200,005 bytes"),
-        (f"row,answer,version\n1,yes,{'9' * 5000}\n", "the version is '999999999999999...'"),
-        ("row,answer\n-1,yes\n", "'-1' is not the number of a row"),
-        (HEADER + "5,,h1,yes,,2\n", "marks file of version 2, which is unknown; update metaod"),
-        (HEADER + "5,,h1,yes,,x\n", "line 2: the version is 'x'"),
-        (HEADER + "5,,h1,ye\n6,,h2,no,,1\n", "line 2: 4 values where the first line has 6"),
-        ("age,height\n5,6\n", "line 1: has no column 'answer'; a marks file is a CSV"),
-        ("rows,answer\n5,yes\n", "line 1: has no column 'row'"),
-        ("PK\x03\x04\0\0", "line 1: holds binary data"),
+        ("row,answer\n5,yes\n5,yes\n", 3, "line 2 as 'yes'"),
+        ("row,answer\n5,yes\n5,no\n", 3, "row 5 as 'no', and line 2 as 'yes'"),
+        ("row,answer\n5,maybe\n", 2, "'maybe'"),
+        ("row,answer\n5,maybe", 2, "'maybe'"),
+        ("row,answer\n0,yes\n", 2, "row is '0'"),
+        ("row,answer\nfive,yes\n", 2, "row is 'five'"),
+        (f"row,answer\n{'9' * 5000},yes\n", 2, "row is '999999999999999...'"),
+        (f"row,answer\n{'x' * 200_000},yes\n", 2, "200,005 bytes"),
+        (f"row,answer,version\n1,yes,{'9' * 5000}\n", 2, "version is '999999999999999...'"),
+        ("row,answer\n-1,yes\n", 2, "row is '-1'"),
+        (HEADER + "5,,h1,yes,,2\n", 2, "version 2"),
+        (HEADER + "5,,h1,yes,,x\n", 2, "version is 'x'"),
+        (HEADER + "5,,h1,ye\n6,,h2,no,,1\n", 2, "4 values where the first line has 6"),
+        ("age,height\n5,6\n", 1, "column 'answer'"),
+        ("rows,answer\n5,yes\n", 1, "column 'row'"),
+        ("PK\x03\x04\0\0", 1, "binary"),
+        ("row,answer\n13,yes\n", 2, "row 13 does not exist: the table has 12 rows"),
+        ("row,answer\n\udcff,yes\n5,no\n", 2, "UTF-8"),
     ],
 )
-def test_bad_files_are_refused_and_kept(path, text, said):
-    hand_written(path, text)
-    for opening in (read_marks, MarksFile):
+def test_bad_files_are_refused_and_kept(path, text, line, named):
+    data = text.encode(errors="surrogateescape")
+    path.write_bytes(data)
+    for opening in (read_marks, TableMarks):
         with pytest.raises(BadFile) as error:
-            opening(path)
-        assert said in str(error.value)
+            opening(path, TABLE)
+        assert error.value.line == line
+        assert named in str(error.value.what)
+        assert error.value.remedy
         assert "\n" not in str(error.value)
-        assert path.read_bytes() == text.encode()
+        assert path.read_bytes() == data
 
 
-def test_bytes_that_are_no_text_are_refused(path):
-    path.write_bytes(b"row,answer\n\xff\xfe,yes\n5,no\n")
-    with pytest.raises(BadFile, match="line 2: is not text in UTF-8"):
-        read_marks(path)
-
-
-@pytest.mark.parametrize("text", ["", "row,id,con"])
-def test_a_file_cut_in_its_first_line(path, text):
-    hand_written(path, text)
-    with pytest.raises(BadFile, match="is empty or cut off in its first line"):
-        read_marks(path)
-    write(path, A)
-    assert read_marks(path).marks == (A,)
-
-
-def test_no_file_to_read(path):
-    with pytest.raises(BadFile, match=r"does not exist; .* 'metaod review'"):
-        read_marks(path)
+@pytest.mark.parametrize("text", [None, "", "row,id,con"])
+def test_a_file_that_is_absent_or_cut_in_its_first_line(path, text):
+    if text is not None:
+        hand_written(path, text)
+    with pytest.raises(BadFile, match="metaod review"):
+        read_marks(path, TABLE)
+    write(path, MARKS[0])
+    assert answers(path) == MARKS[:1]
 
 
 def test_a_folder_and_a_device_are_refused(tmp_path):
-    for opening in (read_marks, MarksFile):
+    for opening in (read_marks, TableMarks):
         with pytest.raises(BadFile, match="is a folder"):
-            opening(tmp_path)
-        with pytest.raises(BadFile, match="is a device"):
-            opening("/dev/null")
+            opening(tmp_path, TABLE)
+    with pytest.raises(BadFile, match="is a device"):
+        read_marks("/dev/null", TABLE)
 
 
 def test_a_file_that_may_not_be_written(path, monkeypatch):
-    real = os.open
+    write(path, MARKS[0])
+    real = Path.open
 
-    def refuse(name, flags, *args, **kwargs):
-        if Path(name) == path and flags & os.O_RDWR:
+    def refuse(name, mode="r", *args, **kwargs):
+        if name == path and mode != "rb":
             raise PermissionError(13, "Permission denied")
-        return real(name, flags, *args, **kwargs)
+        return real(name, mode, *args, **kwargs)
 
-    monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(BadFile, match=r"cannot be written \(Permission denied\); name another"):
-        MarksFile(path)
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(BadFile, match="Permission denied") as error:
+        TableMarks(path, TABLE)
+    assert error.value.remedy.values["set"] == Setting("marks")
 
 
 def test_a_missing_folder(tmp_path):
     with pytest.raises(BadFile, match="cannot be written"):
-        MarksFile(tmp_path / "no" / "t.marks.csv")
+        TableMarks(tmp_path / "no" / "t.marks.csv", TABLE)
+    assert not (tmp_path / "no").exists()
 
 
 def test_two_reviews_of_one_file(path):
-    with MarksFile(path) as first:
+    with TableMarks(path, TABLE) as first:
         for _ in range(2):
-            with pytest.raises(BadFile, match="is open in another review; end that one first"):
-                MarksFile(path)
-        first.add([A])
-        assert read_marks(path).marks == (A,)  # reading needs no lock
-    write(path, B)
-    assert read_marks(path).marks == (A, B)
+            with pytest.raises(BadFile) as error:
+                TableMarks(path, TABLE)
+            assert error.value.code == "marks-in-use"
+        first.add(dict(MARKS[:1]))
+        assert answers(path) == MARKS[:1]  # reading needs no lock
+    write(path, MARKS[1])
+    assert answers(path) == MARKS[:2]
 
 
 @pytest.mark.parametrize("replaced", [True, False])
 def test_a_file_that_another_program_changes_meanwhile(path, replaced):
-    with MarksFile(path) as file:
-        file.add([A])
+    with TableMarks(path, TABLE) as file:
+        file.add(dict(MARKS[:1]))
         text = path.read_text() + "5,,,no,,1\n"
         if replaced:
             path.unlink()
         path.write_text(text)
-        with pytest.raises(BadFile, match="was changed by another program"):
-            file.add([B])
+        with pytest.raises(BadFile, match="changed by another program"):
+            file.add(dict(MARKS[1:2]))
     assert path.read_text() == text
 
 
@@ -299,7 +297,7 @@ def test_times_are_utc(path, monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        write(path, A)
+        write(path, MARKS[0])
     finally:
         monkeypatch.undo()
         time.tzset()

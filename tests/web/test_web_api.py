@@ -6,7 +6,7 @@ import time
 
 from made_server import made_csv
 
-from metaod.detection import read_used_marks
+from metaod.review import read_marks
 from metaod.tables import read_table
 
 
@@ -100,9 +100,7 @@ def test_answers_are_a_marks_file_of_the_command_line(client, tmp_path):
         client.post(f"{table}/review/answers", json={"row": row, "answer": answer})
     (tmp_path / "marks.csv").write_bytes(client.get(f"{table}/marks").content)
     (tmp_path / "table.csv").write_bytes(data)
-    used = read_used_marks(
-        tmp_path / "marks.csv", read_table(str(tmp_path / "table.csv")), ["name"]
-    )
+    used = read_marks(tmp_path / "marks.csv", read_table(str(tmp_path / "table.csv")), ["name"])
     assert used.answers == {7: True, 4: False, 5: None}
     scored = rows_of(client.get(f"{table}/scored").content)
     assert scored[7]["rank"] == "1"

@@ -2,17 +2,15 @@
 
 import secrets
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
 
-from metaod.detection import Detection, Review, UsedMarks
+from metaod.detection import Detection, ReviewSession
 from metaod.errors import UserError
 
 MOST_SESSIONS = 8
 
 
-@dataclass
-class Session:
-    """A scored table, and a review of it once one has begun.
+class Session(ReviewSession):
+    """A scored table under a name.
 
     Parameters
     ----------
@@ -26,67 +24,11 @@ class Session:
         Columns that name the rows.
     """
 
-    name: str
-    path: str
-    first: Detection
-    id_columns: list[str] = field(default_factory=list)
-    _strategy: str = "found"
-    _review: Review | None = None
-    _found: Detection | None = None
-
-    @property
-    def review(self) -> Review:
-        """The review of the table, begun when it is first asked for."""
-        if self._review is None:
-            assert self.first.model is not None  # noqa: S101 - detect_table sets it
-            self._review = self.first.model.review(strategy=self._strategy)
-        return self._review
-
-    def ask(self, n: int, strategy: str) -> list[int]:
-        """Return the rows to ask about, counted from 0; none if all have answers."""
-        if strategy != self._strategy:
-            answers = self.answers
-            self._strategy, self._review = strategy, None
-            self.review.tell_many(answers)
-        n_left = self.review.n_rows - len(self.answers)
-        return list(self.review.ask(min(n, n_left))) if n_left else []
-
-    @property
-    def answers(self) -> dict[int, bool | None]:
-        """The answers by row, counted from 0."""
-        return {} if self._review is None else self._review.marks
-
-    @property
-    def found(self) -> Detection:
-        """The result that has learned the answers."""
-        if not self.answers:
-            return self.first
-        if self._found is None:
-            model = self.review.detector()
-            self._found = replace(
-                self.first,
-                scores=model.decision_scores_,
-                threshold=model.threshold_,
-                marks=UsedMarks(self.answers),
-                explain=model.explain_rows,
-                model=model,
-            )
-        return self._found
-
-    def tell(self, answers: dict[int, bool | None]) -> None:
-        """Take answers."""
-        self.review.tell_many(answers)
-        self._found = None
-
-    def forget(self, rows: list[int]) -> None:
-        """Take answers back; either all or none."""
-        for row in rows:
-            if row not in self.answers:
-                remedy = "review_list names the rows that have one"
-                raise UserError(f"row {row + 1} has no answer", where=self.name, remedy=remedy)
-        for row in dict.fromkeys(rows):
-            self.review.forget(row)
-        self._found = None
+    def __init__(self, name: str, path: str, first: Detection, id_columns: list[str]) -> None:
+        super().__init__(first)
+        self.name = name
+        self.path = path
+        self.id_columns = id_columns
 
 
 class Sessions:

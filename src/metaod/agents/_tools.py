@@ -23,7 +23,7 @@ from metaod.detection import (
     write_scored,
 )
 from metaod.errors import BadFile, UserError
-from metaod.review import Mark, MarksFile, RowContents
+from metaod.review import ANSWERS, TableMarks
 from metaod.selection import select, table_notes
 from metaod.tables import Roles, Table, cell_text, prepare, read_table
 
@@ -36,7 +36,6 @@ _MOST_NOTES = 20
 _MOST_CHARACTERS = 30_000  # of the rows of a result
 
 Shown = TypeVar("Shown", bound=BaseModel)
-_WORDS: dict[str, bool | None] = {"yes": True, "no": False, "unsure": None}
 
 
 class Tools:
@@ -193,14 +192,15 @@ class Tools:
     def review_ask(self, asked: m.ReviewAsk, _: OnProgress) -> m.Question:
         """Choose rows to ask about."""
         session = self._sessions[asked.session]
-        places = session.ask(asked.n, asked.strategy)
+        session.strategy = asked.strategy
+        places = session.ask(asked.n)
         return m.Question(state=_state(session), rows=_rows_found(session, places))
 
     def review_tell(self, asked: m.ReviewTell, _: OnProgress) -> m.ReviewState:
         """Take answers."""
         session = self._sessions[asked.session]
         places = _places(session, [answer.row for answer in asked.answers])
-        answers = [_WORDS[answer.answer] for answer in asked.answers]
+        answers = [ANSWERS[answer.answer] for answer in asked.answers]
         if len(set(places)) < len(places):
             what = "a row has two answers in one call"
             raise UserError(what, where="review_tell", remedy="give one for each row")
@@ -211,7 +211,7 @@ class Tools:
         """List answers."""
         session = self._sessions[asked.session]
         given = list(session.answers.items())
-        words = {answer: word for word, answer in _WORDS.items()}
+        words = {answer: word for word, answer in ANSWERS.items()}
         answers = [
             m.GivenAnswer.model_validate({"row": row + 1, "answer": words[answer]})
             for row, answer in given[-_MOST_ANSWERS:]
@@ -253,14 +253,8 @@ class Tools:
         if not session.answers:
             remedy = "give some with review_tell"
             raise UserError("there are no answers", where=session.name, remedy=remedy)
-        contents = RowContents.of(session.first.table, session.id_columns or None)
-        with MarksFile(target) as file:
-            file.add(
-                [
-                    Mark(row + 1, answer, contents.key(row), contents.hashes[row])
-                    for row, answer in session.answers.items()
-                ]
-            )
+        with TableMarks(target, session.first.table, session.id_columns) as marks:
+            marks.add(session.answers)
         return m.Written(path=str(target), n_bytes=target.stat().st_size)
 
     def _read(self, asked: m.InspectTable, progress: OnProgress) -> Table:

@@ -226,11 +226,12 @@ def _pick_and_score(
     progress: "OnProgress",
 ) -> "Detection":
     from metaod.artifacts import check_target
-    from metaod.detection import detect_table, read_used_marks
+    from metaod.detection import detect_table
+    from metaod.review import read_marks
 
     if save is not None:
         check_target(save)  # before anything that takes long
-    learned = None if marks is None else read_used_marks(marks, table, options["id"])
+    learned = None if marks is None else read_marks(marks, table, options["id"])
     found = detect_table(
         table, contamination=share, top_n=top_n, marks=learned, progress=progress, **options
     )

@@ -27,7 +27,8 @@ from metaod.errors import BadParameter, UserError, counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metaod.detection import MetaOD, ReviewSession
+    from metaod.detection import Detection, MetaOD, ReviewSession
+    from metaod.review import UsedMarks
     from metaod.tables import Table
 
 _COMMAND = "metaod review"
@@ -96,23 +97,20 @@ def review(
     if not out.is_terminal:
         out.width = min(out.width, _SCREEN)
     if plays:
-        model = _fitted(table, options)
+        model = _fitted(table, options).model
         _play(out, table, model, answers or 10, batch, strategy, picking["seed"])
         return
     from metaod.detection import ReviewSession
-    from metaod.review import MarksFile, RowContents, match_marks
+    from metaod.review import TableMarks
 
     path = _beside(file or table.source) if marks is None else Path(marks).expanduser()
-    with MarksFile(path) as opened:  # before anything that takes long
-        with ProgressLine("reading the rows"):
-            contents = RowContents.of(table, columns["id"])
-            matched = match_marks(opened.found.marks, contents, path)
-        _print_start(out, table, path, [*opened.found.notes, matched.note()], len(matched.rows))
-        model = _fitted(table, options)
-        with ProgressLine("beginning the review"):
-            session = ReviewSession(model, opened, matched, contents, strategy)
+    with ProgressLine("reading the rows"):
+        opened = TableMarks(path, table, columns["id"])  # before anything that takes long
+    with opened:
+        _print_start(out, table, path, opened.used)
+        session = ReviewSession(_fitted(table, options), opened, strategy)
         try:
-            ask_rows(out, session, table, model, batch)
+            ask_rows(out, session, batch)
         finally:
             defaults = {
                 name: value for name, (_, value) in {**PICKING, **COLUMNS, **READING}.items()
@@ -147,29 +145,27 @@ def _beside(table: str) -> Path:
     return path.with_suffix(".marks.csv")
 
 
-def _fitted(table: "Table", options: dict[str, Any]) -> "MetaOD":
-    from metaod.detection import MetaOD
+def _fitted(table: "Table", options: dict[str, Any]) -> "Detection":
+    from metaod.detection import MetaOD, detection_of
 
     with picking_progress(options["learner"]) as line:
-        return MetaOD(**options).fit(table, progress=line.show)
+        return detection_of(MetaOD(**options).fit(table, progress=line.show), table)
 
 
-def _print_start(
-    out: "Console", table: "Table", path: Path, notes: list[str], n_marks: int
-) -> None:
+def _print_start(out: "Console", table: "Table", path: Path, marks: "UsedMarks") -> None:
     size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
     out.print(f"{visible(table.source)}: {size}", style="bold", soft_wrap=True)
-    for note in (*table.warnings, *notes):
-        if note:
-            out.print(f"note: {visible(without_parameters(note))}")
-    if n_marks:
-        out.print(f"{visible(str(path))}: {counted(n_marks, 'earlier answer')}", soft_wrap=True)
+    for note in (*table.warnings, *marks.notes):
+        out.print(f"note: {visible(without_parameters(note))}")
+    if marks.answers:
+        earlier = counted(len(marks.answers), "earlier answer")
+        out.print(f"{visible(str(path))}: {earlier}", soft_wrap=True)
 
 
 def _print_end(
     out: "Console", session: "ReviewSession", path: Path, table: str, *, has_options: bool
 ) -> None:
-    marks = session.review.marks
+    marks = session.answers
     given = [answer for row, answer in marks.items() if row in session.new]
     n_yes, n_no = (sum(answer is meant for answer in given) for meant in (True, False))
     counts = f"{counted(n_yes, 'outlier')}, {n_no} not, {len(given) - n_yes - n_no} unsure"
@@ -187,7 +183,7 @@ def _print_end(
 def _play(
     out: "Console",
     table: "Table",
-    model: "MetaOD",
+    model: "MetaOD | None",
     n_answers: int,
     batch: int,
     strategy: str,
@@ -197,6 +193,7 @@ def _play(
     from metaod.detection import checked_label
     from metaod.history import measure
 
+    assert model is not None  # noqa: S101 - it was fitted
     label = checked_label(table)
     asked = _half(label, seed)
     n_answers = min(n_answers, int(asked.sum()))

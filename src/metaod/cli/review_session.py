@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from metaod.cli.progress import ProgressLine
 from metaod.cli.row_screen import RowScreen
 from metaod.cli.screen import visible
 from metaod.errors import UserError
@@ -20,8 +21,7 @@ if sys.platform != "win32":
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metaod.detection import MetaOD, ReviewSession
-    from metaod.tables import Table
+    from metaod.detection import ReviewSession
 
 Answers = dict[int, bool | None]  # by row, counted from 0
 
@@ -32,27 +32,26 @@ _ASK_ONE = "outlier? y yes, n no, ? unsure, b back, q quit: "
 _ASK_MANY = "{} answers (y n ?), outliers' row numbers, or none; b, q: "
 
 
-def ask_rows(
-    out: "Console", session: "ReviewSession", table: "Table", model: "MetaOD", batch: int
-) -> None:
+def ask_rows(out: "Console", session: "ReviewSession", batch: int) -> None:
     """Ask about rows, `batch` at once, until the user quits or every row is answered."""
     from metaod.review import RowView
 
-    record = model.preparation_.record_
-    screen = RowScreen(out, RowView(table, record), record, model.explain_rows)
+    first = session.first
+    screen = RowScreen(out, RowView(first.table, first.record), first.record, first.explain)
     reader = _Reader(out, is_keys=batch == 1)
-    rows = session.ask(batch)
+    with ProgressLine("beginning the review"):
+        rows = session.ask(batch)
     while rows:
         if batch == 1:
             n_lines = shutil.get_terminal_size().lines - 2  # below: the question, and the next row
-            screen.show_row(rows[0], session.count(), n_lines)
+            screen.show_row(rows[0], _count(session), n_lines)
         else:
-            screen.show_list(rows, session.count())
+            screen.show_list(rows, _count(session))
         answers = reader.read(rows)
         if answers is None:
             return
         if answers:
-            session.answer(answers)
+            session.tell(answers)
             rows = session.ask(batch)
             continue
         earlier = session.back()
@@ -63,6 +62,16 @@ def ask_rows(
             out.print("there is no earlier answer")
         rows = earlier or rows
     out.print("every row is answered")
+
+
+def _count(session: "ReviewSession") -> str:
+    """Say how far the review has come."""
+    review = session.review
+    left = review.expected_left
+    return (
+        f"answered {len(session.answers)}, outliers {review.found}, "
+        f"about {left.estimate:.0f} left ({left.low:.0f} to {left.high:.0f})"
+    )
 
 
 class _Reader:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
         mean_measures,
         run_adengine,
     )
-    from metaod.detection._detect import apply_saved, detect_table, read_used_marks
-    from metaod.detection._detection import Detection, UsedMarks, detection_of
+    from metaod.detection._detect import apply_saved, detect_table
+    from metaod.detection._detection import Detection, detection_of
     from metaod.detection._document import document, with_why
     from metaod.detection._estimator import MetaOD, Review, load
     from metaod.detection._reasons import Reason, RowReasons
@@ -56,7 +56,6 @@ _HOMES = {
     "RowReasons": "_reasons",
     "StreamedDetection": "_streamed",
     "Target": "_writing",
-    "UsedMarks": "_detection",
     "apply_saved": "_detect",
     "check_contamination": "_threshold",
     "check_report": "_writing",
@@ -75,7 +74,6 @@ _HOMES = {
     "load": "_estimator",
     "mean_measures": "_comparison",
     "open_stream": "_streamed",
-    "read_used_marks": "_detect",
     "refuse_input": "_writing",
     "run_adengine": "_comparison",
     "summarise": "_summary",
@@ -101,7 +99,6 @@ __all__ = [
     "RowReasons",
     "StreamedDetection",
     "Target",
-    "UsedMarks",
     "apply_saved",
     "check_contamination",
     "check_report",
@@ -120,7 +117,6 @@ __all__ = [
     "load",
     "mean_measures",
     "open_stream",
-    "read_used_marks",
     "refuse_input",
     "run_adengine",
     "summarise",

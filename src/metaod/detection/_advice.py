@@ -150,7 +150,7 @@ def _is_same(value: Any, default: Any) -> bool:
 def _python_lines(found: Detection, request: Request | None) -> list[str]:
     lines = ["import metaod"]
     if request is not None and request.marks is not None:
-        lines.append("from metaod.detection import read_used_marks")
+        lines.append("from metaod.review import read_marks")
     if request is None or request.file == "-":
         lines.append("table = ...  # the frame, array or file that this report is about")
     elif request.file == "--example":
@@ -169,7 +169,7 @@ def _python_lines(found: Detection, request: Request | None) -> list[str]:
         lines.append(f"detector = {own}.fit(table, marks=marks)  # marks: {{row: True or False}}")
     elif request is not None and request.marks is not None:
         key = f", {given['id']!r}" if "id" in given else ""
-        lines.append(f"marks = read_used_marks({request.marks!r}, table{key})")
+        lines.append(f"marks = read_marks({request.marks!r}, table{key})")
         lines.append(f"detector = {own}.fit(table, marks=marks.answers)")
     else:
         lines.append(f"detector = {own}.fit(table)")

@@ -1,21 +1,18 @@
 """Pick a model for a table, fit it and score every row; or score with a saved pick."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from os import PathLike
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from metaod.detection._comparison import compare_with_forest
-from metaod.detection._detection import Detection, UsedMarks, detection_of
+from metaod.detection._detection import Detection, detection_of
 from metaod.detection._estimator import MetaOD
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import TOO_MANY_TIES, Contamination
 from metaod.errors import BadParameter, UserError
 from metaod.models import Matrix
-from metaod.review import RowContents, match_marks, read_marks
+from metaod.review import UsedMarks
 from metaod.selection import OnProgress, Tracker, part_of, table_notes
 from metaod.tables import Table
 
@@ -87,27 +84,6 @@ def apply_saved(
     found = _measured(flag(found, top_n), model, prepared.X)
     tracker.finish("score")
     return found
-
-
-def read_used_marks(
-    path: str | PathLike[str], table: Table, key: Sequence[str] | None = None
-) -> UsedMarks:
-    """Read a marks file and match its marks to the rows of a table.
-
-    Parameters
-    ----------
-    path : path-like
-        The file that ``metaod review`` wrote.
-    table : Table
-        The table.
-    key : sequence of str, optional
-        The columns that name the rows.
-    """
-    place = Path(path).expanduser()
-    marks = read_marks(place)
-    matched = match_marks(marks.marks, RowContents.of(table, key), place)
-    notes = (*marks.notes, *filter(None, [matched.note()]))
-    return UsedMarks(matched.answers, notes, tuple(mark.name for mark in matched.unmatched))
 
 
 def flag(found: AnyDetection, top_n: int | None) -> AnyDetection:

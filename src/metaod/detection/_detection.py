@@ -3,43 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import clear_gap
-from metaod.errors import counted
+from metaod.review import UsedMarks
 from metaod.selection import Selection
 from metaod.tables import PreparationRecord, PreparedTable, Table
 
 if TYPE_CHECKING:
     from metaod.detection._comparison import Compared
     from metaod.detection._estimator import MetaOD
-
-
-@dataclass(frozen=True)
-class UsedMarks:
-    """Answers by row, counted from 0, notes about their file, and the marks that match no row."""
-
-    answers: dict[int, bool | None]
-    notes: tuple[str, ...] = ()
-    unmatched: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Count the marks, as plain data; unsure ones are not used."""
-        answers = list(self.answers.values())
-        n_yes, n_no = answers.count(True), answers.count(False)
-        kinds = {"outliers": n_yes, "others": n_no, "unsure": len(answers) - n_yes - n_no}
-        return {"used": n_yes + n_no, **kinds, "unmatched": list(self.unmatched)}
-
-    def sentence(self) -> str:
-        """Say how many marks are used."""
-        found = self.to_dict()
-        kinds = f"{counted(found['outliers'], 'outlier')}, {found['others']} not"
-        unsure = f"; {found['unsure']} unsure" if found["unsure"] else ""
-        return f"learned from {counted(found['used'], 'mark')} ({kinds}){unsure}"
 
 
 @dataclass(frozen=True, eq=False)

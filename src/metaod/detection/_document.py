@@ -3,9 +3,10 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from metaod.detection._detection import Detection, UsedMarks
+from metaod.detection._detection import Detection
 from metaod.detection._formats import json_rows
 from metaod.detection._writing import listed_cells
+from metaod.review import UsedMarks
 from metaod.selection import OnProgress
 
 _MOST_EXPLAINED = 100  # rows whose reasons the document holds

@@ -1,76 +1,97 @@
-"""A review whose answers are kept in a marks file."""
+"""A review of a result: answers about its rows, and the result that has learned from them."""
 
-from metaod.detection._estimator import MetaOD, Review
-from metaod.review import Mark, MarksFile, Matched, RowContents
+from dataclasses import replace
+from functools import cached_property
+
+from metaod.detection._detection import Detection, detection_of
+from metaod.detection._estimator import Review
+from metaod.errors import UserError
+from metaod.review import TableMarks, UsedMarks
 
 Answers = dict[int, bool | None]  # by row, counted from 0
 
 
 class ReviewSession:
-    """A review whose answers are on disk before it learns from them.
+    """A review of a result, which every front end uses.
 
     Parameters
     ----------
-    model : MetaOD
-        Fitted to the table, without marks.
-    file : MarksFile
-        Takes the answers.
-    matched : Matched
-        The marks that it holds, by row.
-    contents : RowContents
-        Of the table.
+    first : Detection
+        The result without answers, with its model.
+    marks : TableMarks, optional
+        The file of the answers: each is in it before the review learns from it, and those that it
+        holds count. By default answers are in memory alone.
     strategy : {"found", "learn"}, default="found"
-        What questions are for, as in :class:`metaod.Review`.
+        What questions are for, as in :class:`metaod.Review`; it can be set at any time.
     """
 
     def __init__(
-        self,
-        model: MetaOD,
-        file: MarksFile,
-        matched: Matched,
-        contents: RowContents,
-        strategy: str = "found",
+        self, first: Detection, marks: TableMarks | None = None, strategy: str = "found"
     ) -> None:
-        self.review: Review = model.review(strategy=strategy)
-        self.review.tell_many(matched.answers)
+        self.first = first
+        self.strategy = strategy
+        self.answers: Answers = {} if marks is None else dict(marks.used.answers)
         self.new: set[int] = set()  # rows that were answered in this session
-        self._file = file
-        self._contents = contents
-        self._marks: dict[int, Mark] = dict(matched.rows)
-        self._groups = [[row] for row in self._marks]  # rows that were answered together
+        self._marks = marks
+        self._groups = [[row] for row in self.answers]  # rows that were answered together
+        self._found: Detection | None = None
 
-    def answer(self, answers: Answers) -> None:
+    @cached_property
+    def review(self) -> Review:
+        """The review with the answers, begun when it is first needed."""
+        assert self.first.model is not None  # noqa: S101 - detect_table sets it
+        review = self.first.model.review(strategy=self.strategy)
+        review.tell_many(self.answers)
+        return review
+
+    @property
+    def found(self) -> Detection:
+        """The result that has learned the answers."""
+        if self._found is None and self.answers:
+            learned = detection_of(self.review.detector(), self.first.table)
+            self._found = replace(learned, marks=UsedMarks(dict(self.answers)))
+        return self._found or self.first
+
+    def ask(self, n: int) -> list[int]:
+        """Return the next rows to ask about; none if all are answered."""
+        n_left = self.review.n_rows - len(self.answers)
+        self.review.strategy = self.strategy
+        return list(self.review.ask(min(n, n_left))) if n_left else []
+
+    def tell(self, answers: Answers) -> None:
         """Take answers."""
-        marks = {
-            row: Mark(row + 1, answer, self._contents.key(row), self._contents.hashes[row])
-            for row, answer in answers.items()
-        }
-        self._file.add(list(marks.values()))
+        self.review.check(answers)
+        if self._marks is not None:
+            self._marks.add(answers)
         self.review.tell_many(answers)
-        self._marks.update(marks)
+        self.answers.update(answers)
         self._groups.append(list(answers))
         self.new.update(answers)
+        self._found = None
+
+    def forget(self, rows: list[int]) -> None:
+        """Take answers back; either all or none."""
+        for row in rows:
+            if row not in self.answers:
+                what = f"row {row + 1} has no answer"
+                raise UserError(what, remedy="list the answers", code="no-answer")
+        rows = list(dict.fromkeys(rows))
+        if self._marks is not None:
+            self._marks.withdraw(rows)
+        for row in rows:
+            self.review.forget(row)
+            del self.answers[row]
+        self._groups = [kept for group in self._groups if (kept := _without(group, rows))]
+        self.new.difference_update(rows)
+        self._found = None
 
     def back(self) -> list[int]:
         """Take the last answers back and return their rows; none if there are no answers."""
-        if not self._groups:
-            return []
-        rows = self._groups.pop()
-        self._file.withdraw([self._marks.pop(row) for row in rows])
-        for row in rows:
-            self.review.forget(row)
-        self.new.difference_update(rows)
+        rows = self._groups[-1] if self._groups else []
+        if rows:
+            self.forget(rows)
         return rows
 
-    def ask(self, n: int) -> list[int]:
-        """Return the next rows; none if all are answered."""
-        n_left = self.review.n_rows - len(self.review.marks)
-        return list(self.review.ask(min(n, n_left))) if n_left else []
 
-    def count(self) -> str:
-        """Say how far the review has come."""
-        left = self.review.expected_left
-        return (
-            f"answered {len(self.review.marks)}, outliers {self.review.found}, "
-            f"about {left.estimate:.0f} left ({left.low:.0f} to {left.high:.0f})"
-        )
+def _without(group: list[int], rows: list[int]) -> list[int]:
+    return [row for row in group if row not in rows]

@@ -28,7 +28,7 @@ class RowContents:
     keys: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, table: Table, key: Sequence[str] | None = None) -> "RowContents":
+    def of(cls, table: Table, key: "str | Sequence[str] | None" = None) -> "RowContents":
         """Read the cells as the file has them, so that options for reading change no hash.
 
         Parameters
@@ -38,6 +38,7 @@ class RowContents:
         key : sequence of str, optional
             The columns whose values together are the key.
         """
+        key = [key] if isinstance(key, str) else key
         if table.original is None:
             cells, decimal = table.frame, "."
         else:

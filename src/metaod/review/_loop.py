@@ -32,7 +32,7 @@ class ReviewLoop:
     def __init__(self, table: MarkedTable, askable: Any = None, strategy: str = "found") -> None:
         if strategy not in STRATEGIES:
             raise BadParameter(_OWNER, "strategy", STRATEGIES, strategy)
-        self._strategy = strategy
+        self.strategy = strategy
         self._table = table
         self._askable = _checked_mask(askable, len(table.rows))
 
@@ -60,7 +60,7 @@ class ReviewLoop:
             what = f"all {int(self._askable.sum()):,} rows that may be asked about have an answer"
             raise UserError(what, where=_OWNER, remedy="use the scores, or allow more rows")
         table = self._table
-        worth = table.questions if self._strategy == "found" else table.doubts
+        worth = table.questions if self.strategy == "found" else table.doubts
         order = np.argsort(-worth, kind="stable")
         found = order[open_rows[order]][: 1 if n is None else n]
         return int(found[0]) if n is None else found.tolist()
@@ -75,13 +75,17 @@ class ReviewLoop:
 
     def tell_many(self, marks: Mapping[int, bool | None]) -> None:
         """Take several answers at once; either all are taken or none."""
+        self._table.mark(self.check(marks))
+
+    def check(self, marks: Mapping[int, bool | None]) -> dict[int, bool | None]:
+        """Return answers that may be taken; an error says which may not."""
         checked = checked_marks(marks, self._askable)
         for row, answer in checked.items():
             known = self._table.marks.get(row)  # an unsure row may be answered later
             if known is not None and known is not answer:
-                what = f"row {row} was told to be {_word(known)} and is now {_word(answer)}"
+                what = f"row {row} is already marked as {_word(known)}, not as {_word(answer)}"
                 raise UserError(what, where=_OWNER, remedy=f"call forget({row}) first")
-        self._table.mark(checked)
+        return checked
 
     def forget(self, row: int) -> None:
         """Take the answer for a row back."""

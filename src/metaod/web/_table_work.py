@@ -18,9 +18,7 @@ from metaod.detection import (
     Request,
     ReviewSession,
     RowReasons,
-    UsedMarks,
     detect_table,
-    detection_of,
     ending_of,
     summarise,
     with_why,
@@ -28,13 +26,12 @@ from metaod.detection import (
 )
 from metaod.errors import UserError, counted
 from metaod.report import Summary, render, shown, sketch_scores
-from metaod.review import MarksFile, RowContents, RowView, match_marks
+from metaod.review import ANSWERS, RowView, TableMarks
 from metaod.selection import OnProgress, ProgressReport, part_of
 from metaod.tables import cell_text
 from metaod.web._inspection import UploadedTable, cut
 from metaod.web._names import MARKS_FILE
 
-ANSWERS: dict[str, bool | None] = {"yes": True, "no": False, "unsure": None}
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
 _FIT_SHARE = 0.7  # of a detection; the rest explains rows
 _STAGES = {
@@ -67,7 +64,7 @@ class TableWork:
         self._found: Detection | None = None  # with as many flags as the user wants
         self._n_flagged: int | None = None  # so many, if the user says so
         self._summary: Summary | None = None  # of what was found, whatever is flagged
-        self._marks: MarksFile | None = None
+        self._marks: TableMarks | None = None
         self._session: ReviewSession | None = None
         self._view: RowView | None = None
         self._question: int | None = None
@@ -150,7 +147,7 @@ class TableWork:
         if self._question is None:
             self._question = next(iter(session.ask(1)), None)
         left = review.expected_left
-        answers = list(review.marks.values())
+        answers = list(session.answers.values())
         return {
             "row": None if self._question is None else self._question + 1,
             "names": [] if self._question is None else self._names(self._question),
@@ -170,10 +167,10 @@ class TableWork:
         if not 0 <= place < self._now.table.n_rows:
             what = f"there is no row {row}; the table has {self._now.table.n_rows}"
             raise NotNow(what, where="row", remedy="give another")
-        if place in session.review.marks:
+        if place in session.answers:
             what = f"row {row} is answered already"
             raise NotNow(what, remedy="take that answer back first")
-        session.answer({place: ANSWERS[answer]})
+        session.tell({place: ANSWERS[answer]})
         self._question = None
         self._learn()
         return self.question()
@@ -192,23 +189,15 @@ class TableWork:
         if self._session is None:
             found = self._picked
             assert found is not None  # noqa: S101 - the server asks scored tables alone
-            assert found.model is not None  # noqa: S101 - detect_table gives it
             _, roles = self._uploaded.given
-            contents = RowContents.of(found.table, roles.get("id"))
-            self._marks = MarksFile(Path(MARKS_FILE))
-            matched = match_marks(self._marks.found.marks, contents, Path(MARKS_FILE))
-            self._session = ReviewSession(found.model, self._marks, matched, contents)
+            self._marks = TableMarks(MARKS_FILE, found.table, roles.get("id"))
+            self._session = ReviewSession(found, self._marks)
             self._view = RowView(found.table, found.record)
         return self._session
 
     def _learn(self) -> None:
         """Take scores and flags from the review."""
-        review, found = self._reviewed().review, self._picked
-        assert found is not None  # noqa: S101 - the review has begun
-        if review.marks:
-            learned = detection_of(review.detector(), found.table)
-            found = replace(learned, marks=UsedMarks(review.marks))
-        self._set(found)
+        self._set(self._reviewed().found)
 
     def _set(self, found: Detection) -> None:
         self._learned = replace(found, explain=_RememberedReasons(found.explain))
@@ -239,7 +228,7 @@ class TableWork:
 
     def _ranked(self, place: int) -> dict[str, Any]:
         assert self._view is not None  # noqa: S101 - the review has begun
-        marks = self._reviewed().review.marks
+        marks = self._reviewed().answers
         unusual = [cell for cell in self._view.cells(place)[:2] if cell.is_unusual]
         found = self._now
         texts = []
