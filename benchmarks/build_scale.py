@@ -28,8 +28,7 @@ import psutil
 from distributed import Client, LocalCluster
 
 from metaod.history import iter_folder
-from metaod.store import BuildOptions, Executor, Store, build, make_executor
-from metaod.store._build import plan_build
+from metaod.store import BuildOptions, Executor, Plan, Store, build, make_executor
 
 OPTIONS = BuildOptions(detectors=("KNN", "LOF", "IForest", "HBOS", "LODA"), trials=3)
 HEAD = """\
@@ -57,8 +56,7 @@ def main() -> None:
     print(HEAD)
     with tempfile.TemporaryDirectory() as place:
         folder = make_tables(Path(place) / "tables", given.tables)
-        with Store(Path(place) / "plan.db", create=True) as store:
-            [task, *_] = plan_build(store, iter_folder(folder), OPTIONS).tasks
+        task = first_task(folder, Path(place) / "plan.db")
         kinds: list[tuple[str, int, Callable[[Executor], None]]] = [
             ("empty", given.empty, lambda runner: drain(runner, nothing, range(given.empty))),
             ("asleep", given.asleep, lambda runner: drain(runner, asleep, [task] * given.asleep)),
@@ -111,6 +109,13 @@ def executor(name: str, n_workers: int) -> Iterator[Executor]:
 def drain(runner: Executor, function: Callable[[object], None], tasks: Sequence[object]) -> None:
     for _ in runner.run(function, iter(tasks)):
         pass
+
+
+def first_task(folder: Path, path: Path) -> object:
+    plans: list[Plan] = []
+    with Store(path, create=True) as store:
+        build(store, iter_folder(folder), OPTIONS, on_plan=plans.append)
+    return plans[0].tasks[0]
 
 
 def build_new(runner: Executor, folder: Path, place: Path) -> None:

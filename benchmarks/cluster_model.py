@@ -7,9 +7,9 @@ Measured in this run, by the processor's clock: what a task takes, by rows and c
 through builds of generated tables, checked on tables of other shapes), and what the one writer
 takes to record a task, with the bytes that it adds. The overhead that Dask has for each task is
 given by `--overhead`, from benchmarks/build_scale.py. The model: shapes are those of the shipped
-datasets, drawn with replacement; time grows with the number of models; tasks are cut into slices as
-a build cuts them; each free core takes the next slice, the largest first; results are recorded one
-after another. It is checked against a whole serial build, and against one on two processes by the
+datasets, drawn with replacement; time grows with the number of models; a dataset is one task; each
+free core takes the next task, the largest first; results are recorded one after another. It is
+checked against a whole serial build, and against one on two processes by the
 clock.
 """
 
@@ -29,7 +29,6 @@ from metaod.store._tasks import run_task
 OPTIONS = BuildOptions()
 FITTED = ((200, 5), (500, 20), (1000, 10), (2000, 5), (3000, 30), (6000, 10), (12_000, 20))
 CHECKED = ((300, 12), (1500, 8), (4000, 15), (8000, 6))
-SLICE_SECONDS = 600.0  # a slice of models takes no longer, where the table allows it
 MODELS = len(OPTIONS.specs())
 
 
@@ -156,15 +155,12 @@ def predict(law: Law, given: argparse.Namespace, record: float, size: float) -> 
     drawn = shapes[np.random.default_rng(0).integers(0, len(shapes), given.datasets)]
     factor = given.models / MODELS
     whole = law.seconds(drawn) * factor
-    n_slices = np.maximum(1, np.ceil(whole / SLICE_SECONDS)).astype(int)
-    tasks = np.repeat(whole / n_slices, n_slices)
-    record_slice = record * factor * given.datasets / len(tasks)
     n_cores = given.nodes * given.cores
-    taken, writing = makespan(tasks, n_cores, given.overhead / 1000, record_slice)
+    taken, writing = makespan(whole, n_cores, given.overhead / 1000, record * factor)
     most = whole.sum() / writing
     store_size = size * factor * given.datasets / 2**30
     rows = {
-        f"{given.datasets:,} datasets × {given.models:,} models": f"{len(tasks):,} slices",
+        f"{given.datasets:,} datasets × {given.models:,} models": f"{len(whole):,} tasks",
         "processor hours": f"{whole.sum() / 3600:,.0f}",
         f"hours on one node of {given.cores} cores": f"{whole.sum() / 3600 / given.cores:,.1f}",
         f"hours on {given.nodes} nodes": f"{taken / 3600:.2f}",
@@ -172,7 +168,7 @@ def predict(law: Law, given: argparse.Namespace, record: float, size: float) -> 
         "the writer works": f"{writing / 3600:.2f} h, {writing / taken:.0%} of the time",
         "size of the store": f"{store_size:.1f} GiB",
         "the writer cannot follow beyond": f"{most:,.0f} cores",
-        "the largest slice": f"{tasks.max() / 60:.1f} min",
+        "the largest task": f"{whole.max() / 60:.1f} min",
     }
     print("| | |\n|---|---|")
     for what, value in rows.items():

@@ -11,7 +11,7 @@ import pytest
 
 from metaod.cli import main as product
 from metaod.models import model_space
-from metaod.store import _build
+from metaod.store import _tasks
 from research import running, sensitivity, testbed_data, timing
 from research.__main__ import main
 from research.evaluation import evaluate_testbed
@@ -96,8 +96,8 @@ def prepare(place):
 
 def shorten(monkeypatch):
     """Few models, little training, the first point and the default of a study."""
-    model_space = _build.model_space
-    for module in (_build, testbed_data):
+    model_space = _tasks.model_space
+    for module in (_tasks, testbed_data):
         monkeypatch.setattr(
             module, "model_space", lambda *args, **kw: model_space(*args, **kw)[::12]
         )

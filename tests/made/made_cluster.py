@@ -13,8 +13,8 @@ from pathlib import Path
 from distributed import Client, get_worker
 from made_store import content
 
-from metaod.store import Store, _dask, _dask_worker
-from metaod.store._tasks import run_task
+from metaod.store import Store
+from metaod.store._tasks import OutOfMemory, run_task
 
 
 def free_port():
@@ -99,19 +99,6 @@ def content_of(path):
         return content(store, seconds=False)
 
 
-def count_sent(monkeypatch):
-    """Return a list that gets the path of each file that is sent to a worker."""
-    paths = []
-    real = _dask._parts_of
-
-    def parts_of(path):
-        paths.append(str(path))
-        return real(path)
-
-    monkeypatch.setattr(_dask, "_parts_of", parts_of)
-    return paths
-
-
 class Running:
     """An executor that runs another function than the build's."""
 
@@ -163,23 +150,11 @@ def run_or_kill_worker(task):
     return run_task(task)
 
 
-def run_or_die_of_cof_15(task):
-    """Run a task of a build; end the process if one model is among those of the task."""
-    if any(spec.id == "COF(n_neighbors=15)" for spec in task.specs):
-        os.kill(os.getpid(), signal.SIGKILL)
+def run_or_lack_memory(task):
+    """Run a task of a build; on the dataset called killer, fail for lack of memory."""
+    if task.entry.name == "killer":
+        raise OutOfMemory("no memory")
     return run_task(task)
-
-
-def run_or_lack_memory_for_cof_15(task):
-    """Run a task of a build; fail as for lack of memory if one model is among those of it."""
-    if any(spec.id == "COF(n_neighbors=15)" for spec in task.specs):
-        raise MemoryError
-    return run_task(task)
-
-
-def forget_files():
-    """Let a worker forget its copies of files."""
-    _dask_worker._FILES._sizes.clear()
 
 
 def run_slowly(task):

@@ -24,15 +24,26 @@ from metaod.models import (
     register_family,
     unregister_family,
 )
-from metaod.store import BuildOptions, Store, build, make_executor, verify
-from metaod.store._build import plan_build
-from metaod.store._tasks import ScoreCache
+from metaod.store import BuildOptions, ScoreCache, Store, build, make_executor, verify
 from metaod.tables import prepare
 
 
 @pytest.fixture
 def folder(tmp_path):
     return make_folder(tmp_path / "data")
+
+
+def plan(path, folder, options):
+    """Return the tasks of a build, which ends before it computes them."""
+    found = []
+
+    def stop(plan):
+        found.extend(plan.tasks)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(path, folder, options, on_plan=stop)
+    return found
 
 
 def test_every_model_on_every_dataset(tmp_path, folder):
@@ -60,26 +71,21 @@ def test_processes_and_serial_agree_bit_for_bit(tmp_path, folder):
 
 def test_only_what_is_missing_is_computed(tmp_path, folder):
     run(tmp_path / "a.db", folder, BuildOptions(detectors=("HBOS",), references=False, schemas=()))
-    with Store(tmp_path / "a.db") as store:
-        plan = plan_build(store, iter_folder(folder), SMALL)
-    for task in plan.tasks:
+    for task in plan(tmp_path / "a.db", folder, SMALL):
         assert {spec.detector for spec in task.specs} == {"COF", "LODA"}
     # more trials: the random models again, of which only the new trials are written
     run(tmp_path / "a.db", folder)
     more = BuildOptions(detectors=SMALL.detectors, trials=3, references=False, schemas=())
-    with Store(tmp_path / "a.db") as store:
-        plan = plan_build(store, iter_folder(folder), more)
-    assert {model.partition("(")[0] for task in plan.tasks for model, _ in task.lacking} == {"LODA"}
-    assert {trial for task in plan.tasks for _, trial in task.lacking} == {2}
+    lacking = [pair for task in plan(tmp_path / "a.db", folder, more) for pair in task.lacking]
+    assert {(model.partition("(")[0], trial) for model, trial in lacking} == {("LODA", 2)}
     run(tmp_path / "a.db", folder, more)
     run(tmp_path / "b.db", folder, more)
     assert content(tmp_path / "a.db") == content(tmp_path / "b.db")
 
 
 def test_a_task_order_that_starts_with_the_costly(tmp_path, folder):
-    with Store(tmp_path / "a.db", create=True) as store:
-        plan = plan_build(store, iter_folder(folder), SMALL)
-    assert [task.entry.name for task in plan.tasks] == ["set03", "set02", "set01", "set00"]
+    tasks = plan(tmp_path / "a.db", folder, SMALL)
+    assert [task.entry.name for task in tasks] == ["set03", "set02", "set01", "set00"]
 
 
 def test_references_and_the_mega_ensemble(tmp_path):
@@ -109,13 +115,12 @@ def test_meta_features_come_with_the_matrix(tmp_path, folder):
             expected = extract(prepare(entry.load().table), ("paper", "scores"))
             values = np.concatenate([item.values for item in found])
             np.testing.assert_array_equal(values, expected.values)
-        assert plan_build(store, iter_folder(folder), options).tasks == ()
+    assert plan(tmp_path / "a.db", folder, options) == []
     # a store that has the cells alone gets the meta-features later
     run(tmp_path / "b.db", folder, replace(options, schemas=()))
     run(tmp_path / "b.db", folder, replace(options, schemas=("paper",)))
-    with Store(tmp_path / "b.db") as store:
-        plan = plan_build(store, iter_folder(folder), options)
-    assert [(task.schemas, task.specs) for task in plan.tasks] == [(("scores",), ())] * 4
+    tasks = plan(tmp_path / "b.db", folder, options)
+    assert [(task.schemas, task.specs) for task in tasks] == [(("scores",), ())] * 4
     report = run(tmp_path / "b.db", folder, options)
     assert report.states == {}
     assert content(tmp_path / "a.db") == content(tmp_path / "b.db")
@@ -348,7 +353,7 @@ def test_verify_knows_a_changed_file_and_a_table_that_cannot_be_prepared(tmp_pat
     run(tmp_path / "a.db", folder)
     with Store(tmp_path / "a.db") as store:
         found = verify(store, iter_folder(folder), sample=10_000)
-        assert plan_build(store, iter_folder(folder), SMALL).tasks == ()
+    assert plan(tmp_path / "a.db", folder, SMALL) == []
     assert (found.n_datasets, found.differences) == (5, ())
 
 

@@ -1,7 +1,5 @@
 """Several builders on one store: each task has one owner, and is written once."""
 
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -16,30 +14,24 @@ from made_store import dataset, fingerprint, ok
 from sqlalchemy import delete, func, select, update
 
 from metaod.errors import UserError
-from metaod.history import FolderEntry, iter_folder
-from metaod.models import Budget, CellState, Mode, ModelSpec
-from metaod.store import BuildOptions, Store, TaskResult, build, find_inconsistencies
+from metaod.history import FolderEntry
+from metaod.models import Budget, CellState, ModelSpec
+from metaod.store import BuildOptions, Store, TaskResult, find_inconsistencies
 from metaod.store import _claims as claiming
-from metaod.store._build import plan_build
-from metaod.store._claims import Others, SharedWork, still_lacking
+from metaod.store._claims import SharedWork
 from metaod.store._executors import SerialExecutor
-from metaod.store._locking import Holder
 from metaod.store._schema import claims
 from metaod.store._server import Interrupted
-from metaod.store._sums import SlicedReferences
 from metaod.store._tasks import BuildTask
 
 TINY = BuildOptions(detectors=("HBOS",), references=False, schemas=())
 HBOS = ModelSpec("HBOS", {"n_bins": 10})
 
 
-def task(number, slice_=""):
+def task(number):
     entry = FolderEntry(f"set{number}", Path("nowhere.npz"), "", "origin")
-    lacking = frozenset({(HBOS.id, int(slice_[:1] or 0))})
-    return BuildTask(
-        entry, fingerprint(number), (HBOS,), (), lacking, (), 1, Mode.FAST, Budget(),
-        float(number), slice=slice_,
-    )  # fmt: skip
+    lacking = frozenset({(HBOS.id, 0)})
+    return BuildTask(entry, fingerprint(number), (10 + number, 2), TINY, lacking)
 
 
 def result(task, ap=0.5):
@@ -47,11 +39,15 @@ def result(task, ap=0.5):
     return TaskResult(task, (ok(HBOS, trial, ap),), (), 0.1)
 
 
+def all_done(task, retried):
+    return None
+
+
 def builder(store, tasks):
     """Return a builder that has its tasks, but has claimed none."""
     work = SharedWork(store)
-    work._references = SlicedReferences(store, (), 1, Mode.FAST)
-    work._pending = {item.key: item for item in tasks}
+    work._replan, work._retry = all_done, ""
+    work._pending = {item.fingerprint: item for item in tasks}
     work._add(tasks)
     return work
 
@@ -59,14 +55,12 @@ def builder(store, tasks):
 def record(store):
     def write(result, first):
         store.record_task(result.task.fingerprint, result.evaluations, first=first)
-        return list(result.evaluations)
 
     return write
 
 
-def run_all(work, store, executor, tasks, on_others=lambda others: None):
-    references = SlicedReferences(store, (), 1, Mode.FAST)
-    return list(work.run(executor, tasks, references, record(store), on_others))
+def run_all(work, store, executor, tasks):
+    return list(work.run(executor, tasks, (), all_done, record(store), lambda n: None))
 
 
 def end_leases(store):
@@ -90,12 +84,11 @@ def store(postgres):
 
 
 def test_the_most_costly_task_that_is_free(store):
-    tasks = [task(1), task(3), task(2, "1/2"), task(2, "2/2")]
+    tasks = [task(1), task(3), task(2)]
     one, other = builder(store, tasks), builder(store, tasks)
-    assert one._next().key == (fingerprint(3), "")
-    assert other._next().key == (fingerprint(2), "1/2")
-    assert one._next().key == (fingerprint(2), "2/2")
-    assert other._next().key == (fingerprint(1), "")
+    assert one._next().fingerprint == fingerprint(3)
+    assert other._next().fingerprint == fingerprint(2)
+    assert one._next().fingerprint == fingerprint(1)
     assert one._next() is None
     assert other._next() is None
 
@@ -104,10 +97,11 @@ def test_a_row_that_another_transaction_holds_is_passed_over(store):
     tasks = [task(1), task(2)]
     one, other = builder(store, tasks), builder(store, tasks)
     with store.writing(lock="none") as connection:
-        connection.execute(update(claims).where(claims.c.cost == 2.0).values(owner=None))
+        is_row = claims.c.fingerprint == fingerprint(2)
+        connection.execute(update(claims).where(is_row).values(owner=None))
         # does not wait for the end of the transaction above
-        assert one._next().key == (fingerprint(1), "")
-    assert other._next().key == (fingerprint(2), "")
+        assert one._next().fingerprint == fingerprint(1)
+    assert other._next().fingerprint == fingerprint(2)
 
 
 def test_a_builder_whose_lease_has_ended_writes_nothing(store):
@@ -117,13 +111,13 @@ def test_a_builder_whose_lease_has_ended_writes_nothing(store):
     end_leases(store)
     other._busy.clear()
     theirs = other._next()
-    assert theirs.key == mine.key
+    assert theirs.fingerprint == mine.fingerprint
     assert other._finish(result(theirs, ap=0.25), record(store))
     assert not one._finish(result(mine, ap=0.75), record(store))
     assert [item.ap for item in store.evaluations(fingerprint(1))] == [0.25]
     # it is still to do for the first builder, which then finds that it is done
     assert one._next() is None
-    assert (one._pending, one._n_finished) == ({}, 1)
+    assert one._pending == {}
 
 
 def test_an_ended_lease_that_nobody_took_is_still_good(store):
@@ -132,40 +126,6 @@ def test_an_ended_lease_that_nobody_took_is_still_good(store):
     end_leases(store)
     assert one._finish(result(mine), record(store))
     assert len(store.evaluations(fingerprint(1))) == 1
-
-
-def test_claims_of_an_ended_process_of_this_machine_are_released(store, monkeypatch):
-    one, other = builder(store, [task(1)]), builder(store, [task(1)])
-    one._next()
-    other._release_ended()
-    assert other._next() is None
-    monkeypatch.setattr(claiming, "_has_ended", lambda owner: owner == one._owner)
-    other._release_ended()
-    other._busy.clear()
-    assert other._next() is not None
-
-
-@pytest.mark.parametrize(
-    "owner", ["1@elsewhere#a", "1@elsewhere##1#a", "nonsense", "", "@", "x@y#z", "1@a#b#c"]
-)
-def test_owners_of_whom_nothing_is_known_have_not_ended(owner):
-    assert not claiming._has_ended(owner)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="processes of others cannot be seen here")
-def test_only_builders_whose_process_can_be_seen_have_ended():
-    here = Holder.this_process()
-    with subprocess.Popen([sys.executable, "-c", "pass"]) as process:
-        process.wait()
-    gone = replace(here, pid=process.pid)
-    assert not claiming._has_ended(claiming._name_of(here))
-    assert claiming._has_ended(claiming._name_of(gone))
-    # a container of the same name has other processes
-    assert not claiming._has_ended(claiming._name_of(replace(gone, system="another")))
-    assert not claiming._has_ended(claiming._name_of(replace(gone, host="elsewhere")))
-    if here.started:
-        # another process has got the number
-        assert claiming._has_ended(claiming._name_of(replace(here, started="1")))
 
 
 def test_a_lease_is_renewed_while_a_task_is_computed(store, monkeypatch):
@@ -259,62 +219,50 @@ def test_another_builder_repeats_failures_once(tmp_path, postgres):
     options = replace(TINY, budget=Budget(seconds=0.0))
     run(url, folder, options)
     again = replace(options, retry=frozenset({CellState.OVER_BUDGET}))
-    told = []
-    with Store(url) as store:
-        late = SharedWork(store)
-        plan = plan_build(store, iter_folder(folder), again)
-        assert run(url, folder, again).n_tasks == 1
-        assert run_all(late, store, SerialExecutor(), plan.tasks, told.append) == []
-    assert told == [Others(1, 0)]
+    reports = []
+
+    def start_another(_):
+        reports.append(run(url, folder, again))
+
+    assert run(url, folder, again, on_plan=start_another).n_tasks == 0
+    assert reports[0].n_tasks == 1
 
 
-def test_what_remains_of_a_task(tmp_path, postgres):
+def test_only_what_another_builder_leaves_is_computed(tmp_path, postgres):
     folder, url = make_folder(tmp_path / "data", count=1, rows=130), postgres.new_url()
     more = BuildOptions(detectors=("HBOS", "LODA"), trials=2, schemas=("paper",))
-    with Store(url, create=True) as store:
-        (planned,) = plan_build(store, iter_folder(folder), more).tasks
+    results = []
+
+    def start_another(_):
         run(url, folder, replace(more, trials=1))
-        references = SlicedReferences(store, more.reference_models(), 2, Mode.FAST)
-        rest = still_lacking(store, references, planned)
-        assert rest.schemas == ()
-        assert {trial for _, trial in rest.lacking} == {1}
-        assert {spec.detector for spec in rest.specs} == {"LODA"}
-        assert {item.spec.id for item in rest.references} == {
-            model for model, _ in rest.lacking
-        } - {spec.id for spec in rest.specs}
-        run(url, folder, more)
-        assert still_lacking(store, references, planned) is None
+
+    run(url, folder, more, on_plan=start_another, on_task=results.append)
+    [rest] = [result.task for result in results]
+    assert rest.schemas == ()
+    assert {trial for _, trial in rest.lacking} == {1}
+    assert {spec.detector for spec in rest.specs} == {"LODA"}
+    run(tmp_path / "serial.db", folder, more)
+    assert content(url) == content(tmp_path / "serial.db")
 
 
 def test_what_is_retried_remains_until_it_is_written_again(tmp_path, postgres):
     folder, url = make_folder(tmp_path / "data", count=1), postgres.new_url()
-    failing = replace(TINY, budget=Budget(seconds=0.0))
-    run(url, folder, failing)
+    run(url, folder, replace(TINY, budget=Budget(seconds=0.0)))
     retry = replace(TINY, retry=frozenset({CellState.OVER_BUDGET}))
 
     def start_another(_):
         # the same claim, other models
         run(url, folder, replace(TINY, detectors=("LODA",)))
 
+    assert run(url, folder, retry, on_plan=start_another).n_tasks == 1
     with Store(url) as store:
-        (planned,) = plan_build(store, iter_folder(folder), retry).tasks
-        references = SlicedReferences(store, (), 5, Mode.FAST)
-        report = build(store, iter_folder(folder), retry, on_plan=start_another)
-        assert report.n_tasks == 1
-        cells = store.cells(planned.fingerprint)
-        assert {cell.state for cell in cells} == {CellState.OK}
-        assert still_lacking(store, references, planned) is None
+        [record] = store.datasets()
+        assert {cell.state for cell in store.cells(record.fingerprint)} == {CellState.OK}
 
 
-def test_no_rows_of_claims_in_a_file(tmp_path, postgres):
+def test_no_claims_in_a_file(tmp_path):
     with Store(tmp_path / "a.db", create=True) as store, store.reading() as connection:
         assert not connection.dialect.has_table(connection, "claims")
-    # a store that was made on a server without the table gets it
-    url = postgres.new_url()
-    with Store(url, create=True) as store:
-        with store.writing() as connection:
-            claims.drop(connection, checkfirst=True)
-        build(store, iter_folder(make_folder(tmp_path / "data", count=1)), TINY)
 
 
 SERVER = []
@@ -332,8 +280,8 @@ class Builders(RuleBasedStateMachine):
         super().__init__()
         self.store = Store(SERVER[0].new_url(), create=True)
         self.store.add_models([HBOS])
-        self.tasks = [task(number, slice_) for number in range(2) for slice_ in ("1/2", "2/2")]
-        for number in range(2):
+        self.tasks = [task(number) for number in range(4)]
+        for number in range(4):
             self.store.add_dataset(dataset(number))
         self.builders = [builder(self.store, self.tasks) for _ in range(3)]
         self.taken = [[], [], []]
@@ -351,7 +299,7 @@ class Builders(RuleBasedStateMachine):
         if self.taken[who]:
             done = self.taken[who].pop(draw % len(self.taken[who]))
             if self.builders[who]._finish(result(done), record(self.store)):
-                self.written.append(done.key)
+                self.written.append(done.fingerprint)
 
     @precondition(lambda self: any(self.taken))
     @rule()
@@ -362,7 +310,7 @@ class Builders(RuleBasedStateMachine):
     def nothing_is_written_twice(self):
         assert len(set(self.written)) == len(self.written)
         assert find_inconsistencies(self.store) == []
-        stored = sum(len(self.store.evaluations(fingerprint(k))) for k in range(2))
+        stored = sum(len(self.store.evaluations(fingerprint(k))) for k in range(4))
         assert stored == len(self.written)
 
     def teardown(self):
@@ -373,8 +321,8 @@ class Builders(RuleBasedStateMachine):
         last._held.clear()
         while (found := last._next()) is not None:
             if last._finish(result(found), record(self.store)):
-                self.written.append(found.key)
-        assert sorted(self.written) == sorted(item.key for item in self.tasks)
+                self.written.append(found.fingerprint)
+        assert sorted(self.written) == sorted(item.fingerprint for item in self.tasks)
         with self.store.writing() as connection:
             connection.execute(delete(claims))
         self.store.close()

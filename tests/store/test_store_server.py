@@ -21,7 +21,6 @@ from made_builds import content as built
 from made_builds import make_folder, run
 from made_postgres import PASSWORD
 from made_store import HBOS, IFOREST, content, dataset, filled_store, fingerprint, new_store, ok
-from sqlalchemy import text
 
 from metaod.cli.main import main
 from metaod.errors import BadParameter, UserError
@@ -288,52 +287,6 @@ def test_text_that_postgresql_cannot_hold(postgres):
 
 
 # versions and locks
-
-
-def test_a_store_is_migrated_once_by_several(postgres, monkeypatch):
-    url = postgres.new_url()
-    filled_store(url).close()
-    steps = []
-
-    def step(connection):
-        steps.append(connection.scalar(text("SELECT 1")))
-        time.sleep(0.1)
-
-    postgres.execute("UPDATE meta SET value = '0' WHERE key = 'schema_version'", url=url)
-    monkeypatch.setitem(schema.MIGRATIONS, 0, step)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, step)
-    with pytest.raises(UserError, match="opened for reading only"):
-        Store(url, read_only=True)
-    threads = [threading.Thread(target=lambda: Store(url).close()) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert steps == [1, 1]
-    with Store(url) as store:
-        assert summarise(store)["schema_version"] == schema.SCHEMA_VERSION
-
-
-def test_a_migration_that_fails_changes_nothing(postgres, monkeypatch):
-    url = postgres.new_url()
-    with filled_store(url) as store:
-        expected = content(store)
-    postgres.execute("UPDATE meta SET value = '0' WHERE key = 'schema_version'", url=url)
-
-    def fails(connection):
-        connection.execute(text("DROP TABLE cells"))
-        raise ZeroDivisionError
-
-    monkeypatch.setitem(schema.MIGRATIONS, 0, fails)
-    with pytest.raises(ZeroDivisionError):
-        Store(url)
-    version = str(schema.SCHEMA_VERSION)
-    postgres.execute(f"UPDATE meta SET value = '{version}' WHERE key = 'schema_version'", url=url)
-    with Store(url) as store:
-        assert content(store) == expected
-    postgres.execute("UPDATE meta SET value = '99' WHERE key = 'schema_version'", url=url)
-    with pytest.raises(UserError, match=r"schema version 99, newer than .*; upgrade metaod$"):
-        Store(url)
 
 
 def test_several_create_a_store_at_once(postgres):

@@ -13,7 +13,7 @@ from metaod.errors import BadParameter, UserError, counted
 if TYPE_CHECKING:
     from metaod.history import FolderEntry
     from metaod.models import Budget
-    from metaod.store import Others, Plan, TaskResult
+    from metaod.store import Plan, TaskResult
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -195,8 +195,8 @@ def build(
     if not report.plan.tasks:
         console().print("nothing to do: every dataset is finished")
         return
-    done = f"{counted(report.plan.n_unfinished, 'dataset')} done in {report.seconds:.0f} s"
     n_tasks = len(report.plan.tasks)
+    done = f"{counted(n_tasks, 'dataset')} done in {report.seconds:.0f} s"
     if report.n_tasks < n_tasks:
         done += f", {n_tasks - report.n_tasks} of {counted(n_tasks, 'task')} by other builders"
     console().print(done + (f": {states}" if states else ""))
@@ -222,28 +222,24 @@ class _BuildProgress:
             message(note)
         for name, other in plan.duplicates:
             message(f"{name} has the same content as {other} and is left out")
-        unfinished = plan.n_unfinished
-        finished = len(plan.datasets) - unfinished
-        slices = f", in {self._n_tasks} tasks" if self._n_tasks > unfinished else ""
-        text = f"{counted(unfinished, 'dataset')} to evaluate{slices}, {finished} finished before"
-        message(text)
+        finished = len(plan.datasets) - self._n_tasks
+        message(f"{counted(self._n_tasks, 'dataset')} to evaluate, {finished} finished before")
         self._line.update("evaluating the first dataset")
 
     def on_task(self, result: "TaskResult") -> None:
         """Show that a dataset is finished and stored."""
         self._n_done += 1
         self._spent += result.task.cost
-        name = " ".join(filter(None, (result.task.entry.full_name, result.task.slice)))
+        name = result.task.entry.full_name
         self._line.update(f"{self._n_done}/{self._n_tasks} {name}", self._spent / self._cost)
 
-    def on_others(self, others: "Others") -> None:
+    def on_others(self, n_claimed: int) -> None:
         """Tell that other builders compute what is left."""
-        if others.claimed:
-            text = f"{counted(others.claimed, 'task')} left, which other builders compute"
-            if not self._waits:
-                message(f"{text}; waiting for them")
-            self._waits = True
-            self._line.update(f"waiting: {text}")
+        text = f"{counted(n_claimed, 'task')} left, which other builders compute"
+        if not self._waits:
+            message(f"{text}; waiting for them")
+        self._waits = True
+        self._line.update(f"waiting: {text}")
 
 
 def list_folders(folders: list[Path], label: str) -> "list[FolderEntry]":

@@ -12,15 +12,12 @@ from metaod.history._evaluation import (
     ENGINE_VERSION,
     Evaluation,
     evaluate_models,
-    evaluation_of,
 )
 from metaod.history._fingerprint import FINGERPRINT_FORMAT, fingerprint
 from metaod.history._metrics import MEASURES, Measures, average_precision, measure, round_scores
 from metaod.history._references import (
     FIXED_REFERENCES,
     Reference,
-    ReferenceScores,
-    ReferenceSum,
     mega_ensemble,
 )
 from metaod.history._relatives import (
@@ -66,8 +63,6 @@ __all__ = [
     "LabelledDataset",
     "Measures",
     "Reference",
-    "ReferenceScores",
-    "ReferenceSum",
     "Relation",
     "Sketch",
     "TrainingData",
@@ -75,7 +70,6 @@ __all__ = [
     "compare_sketches",
     "default_cache_dir",
     "evaluate_models",
-    "evaluation_of",
     "final_origins",
     "find_artifact",
     "find_relatives",

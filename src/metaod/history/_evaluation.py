@@ -87,7 +87,6 @@ def evaluate_models(
     mode: Mode | str = Mode.FAST,
     budget: Budget | None = None,
     references: Sequence[Reference] = (),
-    sums: ReferenceScores | None = None,
     keep: Callable[[Scored], None] | None = None,
     fixed: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[Evaluation]:
@@ -109,8 +108,6 @@ def evaluate_models(
         The time and memory that one cell may take.
     references : sequence of Reference, optional
         Reference models, evaluated from the same scores.
-    sums : ReferenceScores, optional
-        Gets the scores of its members, for references that are summed over several calls.
     keep : callable, optional
         Called with each model's scores before they are dropped.
     fixed : ndarray of bool, optional
@@ -128,13 +125,11 @@ def evaluate_models(
     candidates = [*wanted, *(item.spec for item in references)]
     averages = AverageScores(filter(is_average, candidates), trials)
     models = [spec for spec in wanted if not is_average(spec)]
-    sums = sums or ReferenceScores((), trials)
-    members = [*others.members, *sums.members, *sorted(averages.members)]
+    members = [*others.members, *sorted(averages.members)]
     everything = list(dict.fromkeys([*models, *members]))
     limits = budget or Budget()
     for scored in score_models(X, everything, trials=trials, mode=mode, budget=limits, fixed=fixed):
         others.add(scored)
-        sums.add(scored)
         averages.add(scored)
         if scored.spec in wanted:
             if keep is not None:

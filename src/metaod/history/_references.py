@@ -1,17 +1,13 @@
 """Reference models and averages: their scores, computed from the scores of their members.
 
 Reference models are compared with picks, and never picked. Their members' scores are summed as
-they come, also over slices of the members; those of averages are kept, because a few members form
-hundreds of averages.
+they come; those of averages are kept, because a few members form hundreds of averages.
 """
 
-import io
-import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -84,7 +80,7 @@ class ReferenceSum:
     """The sum of the standardised scores of some members of a reference, by trial.
 
     Scores are added as whole multiples of a small unit, because sums of integers do not depend on
-    their order: a sum over slices of the members is the sum over all of them, bit for bit.
+    their order.
     """
 
     members: list[ModelSpec] = field(default_factory=list)
@@ -109,16 +105,6 @@ class ReferenceSum:
         before = self.by_trial.get(trial)
         self.by_trial[trial] = units if before is None else before + units
 
-    def add_sum(self, other: "ReferenceSum") -> None:
-        """Add the sum over other members."""
-        self.members += other.members
-        self.seconds += other.seconds
-        self.missing += other.missing
-        if other.fixed is not None:
-            self.fixed = other.fixed if self.fixed is None else self.fixed + other.fixed
-        for trial, units in other.by_trial.items():
-            self._add_trial(trial, units)
-
     def finish(self, reference: Reference, trial: int) -> Scored:
         """Return the reference's scores, after all members were added."""
         position = {member: k for k, member in enumerate(reference.members)}
@@ -137,44 +123,6 @@ class ReferenceSum:
         present = len(reference.members) - len(lost)
         scores = np.ldexp(total.astype(np.float64), -_bits(len(total))) / present
         return Scored(spec, trial, CellState.OK, scores, seconds, reason)
-
-    def to_bytes(self) -> bytes:
-        """Return the sum as an NPZ file."""
-        facts = {
-            "members": [member.id for member in self.members],
-            "missing": [
-                (item.spec.id, item.trial, item.state.value, item.reason) for item in self.missing
-            ],
-            "seconds": self.seconds,
-        }
-        trials = sorted(self.by_trial)
-        arrays = [self.by_trial[trial] for trial in trials]
-        file = io.BytesIO()
-        np.savez_compressed(
-            file,
-            facts=np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8),
-            trials=np.array(trials, dtype=np.int64),
-            sums=np.array(arrays, dtype=np.int64),
-            fixed=np.array([] if self.fixed is None else self.fixed, dtype=np.int64),
-        )
-        return file.getvalue()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """Read what :meth:`to_bytes` wrote."""
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            facts = json.loads(file["facts"].tobytes())
-            fixed = file["fixed"]
-            return cls(
-                [ModelSpec.parse(member) for member in facts["members"]],
-                fixed if len(fixed) else None,
-                dict(zip(file["trials"].tolist(), file["sums"], strict=True)),
-                [
-                    Scored(ModelSpec.parse(model), trial, CellState(state), reason=reason)
-                    for model, trial, state, reason in facts["missing"]
-                ],
-                facts["seconds"],
-            )
 
 
 class ReferenceScores:

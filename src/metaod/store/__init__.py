@@ -9,9 +9,8 @@ except ImportError as error:
     package = error.name or "sqlalchemy"
     raise MissingExtra(package, extra="store", needed_for="the store") from error
 
-from metaod.store._build import BuildOptions, Plan, build, record_of
+from metaod.store._build import Plan, build, record_of
 from metaod.store._checks import find_inconsistencies, verify
-from metaod.store._claims import Others
 from metaod.store._exchange import export_parquet, import_parquet
 from metaod.store._executors import EXECUTORS, Executor, make_executor
 from metaod.store._location import StoreLocation
@@ -40,7 +39,7 @@ from metaod.store._relatives import (
 )
 from metaod.store._server import hide_password
 from metaod.store._store import Store
-from metaod.store._tasks import KeptScores, ScoreCache, TaskResult
+from metaod.store._tasks import BuildOptions, KeptScores, ScoreCache, TaskResult
 
 __all__ = [
     "EXECUTORS",
@@ -54,7 +53,6 @@ __all__ = [
     "MergeReport",
     "MetaFeatureRecord",
     "ModelRecord",
-    "Others",
     "Plan",
     "ScoreCache",
     "Store",

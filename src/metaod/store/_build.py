@@ -3,39 +3,20 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 from metaod.errors import BadColumn, BadParameter
-from metaod.history import (
-    FIXED_REFERENCES,
-    Evaluation,
-    FolderEntry,
-    Reference,
-    mega_ensemble,
-    sketch,
-)
+from metaod.history import FolderEntry, sketch
 from metaod.metafeatures import schema
-from metaod.models import (
-    Budget,
-    CellState,
-    Mode,
-    ModelSpec,
-    Scored,
-    candidate_averages,
-    model_space,
-)
-from metaod.store._claims import Others, builder_of
+from metaod.models import CellState
+from metaod.store._claims import SharedWork
 from metaod.store._executors import Executor, SerialExecutor
-from metaod.store._queries import missing, stored_schemas, written_trials
+from metaod.store._queries import missing, stored_schemas
 from metaod.store._records import DatasetRecord
 from metaod.store._relatives import Placed, place, write_placed
-from metaod.store._slices import Slicer
 from metaod.store._store import First, Store
-from metaod.store._sums import SlicedReferences, disjoint
-from metaod.store._tasks import BuildTask, KeptScores, ScoreCache, TaskResult, keep_scores
+from metaod.store._tasks import BuildOptions, BuildTask, ScoreCache, TaskResult, run_task
 
 
 def _ignore(*_: object) -> None:
@@ -43,95 +24,22 @@ def _ignore(*_: object) -> None:
 
 
 @dataclass(frozen=True)
-class BuildOptions:
-    """The models and meta-features that a build computes on each dataset.
-
-    Parameters
-    ----------
-    space : str, default="paper"
-        Name of the model space.
-    detectors : tuple of str, optional
-        Only these families; the Mega Ensemble, which needs all, is then left out.
-    averages : bool, default=False
-        Whether to evaluate the averages of representatives among the models too.
-    trials : int, default=5
-        Trials of a random model; trial t uses seed t.
-    mode : Mode, default="fast"
-        Whether scores are the fast ones or PyOD's own, bit for bit.
-    budget : Budget
-        The time and memory that one cell may take.
-    references : bool, default=True
-        Whether to evaluate the reference models too.
-    schemas : tuple of str, default=("paper", "scores")
-        Schemas of the meta-features to extract.
-    retry : frozenset of CellState
-        Trials in these states are computed again.
-    keep_scores : frozenset of str
-        Ids of models whose scores are kept in a folder beside the store.
-    """
-
-    space: str = "paper"
-    detectors: tuple[str, ...] | None = None
-    averages: bool = False
-    trials: int = 5
-    mode: Mode = Mode.FAST
-    budget: Budget = field(default_factory=Budget)
-    references: bool = True
-    schemas: tuple[str, ...] = ("paper", "scores")
-    retry: frozenset[CellState] = frozenset()
-    keep_scores: frozenset[str] = frozenset()
-
-    def __post_init__(self) -> None:
-        if self.trials < 1:
-            raise BadParameter("build", "trials", "an int in the range [1, inf)", self.trials)
-        for name in self.schemas:
-            schema(name)
-
-    def specs(self) -> tuple[ModelSpec, ...]:
-        """Return the models, and the averages if there are any."""
-        models = model_space(self.space, detectors=self.detectors)
-        if not self.averages:
-            return models
-        averages = candidate_averages(models)
-        if not averages:
-            legal = "left out: no average that may be picked has all its members among these models"
-            remedy = "Use the space 'extended' with all of its families"
-            raise BadParameter("build", "averages", legal, self.averages, remedy=remedy)
-        return (*models, *averages)
-
-    def reference_models(self) -> tuple[Reference, ...]:
-        """Return the reference models."""
-        if not self.references:
-            return ()
-        if self.detectors is not None:
-            return FIXED_REFERENCES
-        return (*FIXED_REFERENCES, mega_ensemble(model_space(self.space), self.space))
-
-
-@dataclass(frozen=True)
 class Plan:
     """What a build will do.
 
-    `tasks` has one task for each dataset or slice that lacks anything, the most costly first;
-    `duplicates` has the names of datasets that are left out, each with its equal; `placed` has
-    all datasets with their origins, and notes about related ones; `stale` has datasets and
-    references with the names of sums over slices whose members are scored anew.
+    `tasks` has one task for each dataset that lacks anything, the most costly first; `duplicates`
+    has the names of datasets that are left out, each with its equal; `placed` has all datasets
+    with their origins, and notes about related ones.
     """
 
     tasks: tuple[BuildTask, ...]
     placed: Placed
     duplicates: tuple[tuple[str, str], ...] = ()
-    stale: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
 
     @property
     def datasets(self) -> tuple[DatasetRecord, ...]:
         """All datasets."""
         return self.placed.records
-
-    @property
-    def n_unfinished(self) -> int:
-        """Number of datasets that lack anything."""
-        return len({task.fingerprint for task in self.tasks})
 
     @property
     def cost(self) -> float:
@@ -152,75 +60,8 @@ class BuildReport:
     n_tasks: int
 
 
-def plan_build(
-    store: Store,
-    entries: Sequence[FolderEntry],
-    options: BuildOptions,
-    *,
-    on_read: Callable[[int, int], None] = _ignore,
-) -> Plan:
-    """Read every dataset once for its fingerprint and find which trials the store lacks."""
-    specs, references = options.specs(), options.reference_models()
-    cache = _score_cache(store, options)
-    found: dict[str, tuple[DatasetRecord, FolderEntry]] = {}
-    duplicates = []
-    sketched = store.sketches()
-    for done, entry in enumerate(entries, start=1):
-        record = record_of(entry, sketched=sketched)
-        first, _ = found.setdefault(record.fingerprint, (record, entry))
-        if first is not record:
-            duplicates.append((entry.full_name, first.name))
-        on_read(done, len(entries))
-    wanted = {spec.id: options.trials if spec.is_random else 1 for spec in specs}
-    wanted |= {item.spec.id: options.trials if item.is_random else 1 for item in references}
-    keep = {model: wanted[model] for model in options.keep_scores}
-    sliced = SlicedReferences(store, references, options.trials, options.mode)
-    summed = sliced.stored()  # first: what is summed was written with what is evaluated
-    look = partial(missing, store, found, wanted, options.mode, retry=options.retry)
-    lacking_trials = store.repeat(look)
-    stored = {item.fingerprint for item in store.datasets()}
-    lacking_schemas = _lacking_schemas(store, found, options.schemas)
-    tasks: list[BuildTask] = []
-    stale: list[tuple[str, str, tuple[str, ...]]] = []
-    slicer = Slicer(specs, references, options.trials, options.budget)
-    for fingerprint, (record, entry) in found.items():
-        lacking, schemas = lacking_trials.get(fingerprint, {}), lacking_schemas[fingerprint]
-        models = dict(lacking)
-        for item in references:
-            # an average of the available members changes when one of them becomes available
-            if not item.all_needed and any(member.id in models for member in item.members):
-                models[item.spec.id] = tuple(range(wanted[item.spec.id]))
-        unkept = cache.missing(fingerprint, keep) if cache is not None else set()
-        if not models and not schemas and not unkept:
-            continue
-        whole = BuildTask(
-            entry,
-            fingerprint,
-            tuple(spec for spec in specs if spec.id in models or spec.id in unkept),
-            tuple(item for item in references if item.spec.id in models or item.spec.id in unkept),
-            frozenset((model, trial) for model, trials in models.items() for trial in trials),
-            schemas,
-            options.trials,
-            options.mode,
-            options.budget,
-            _cost(record),
-            frozenset(unkept),
-        )
-        if fingerprint in stored and (options.retry or models != lacking):
-            written = written_trials(store, fingerprint, options.mode)
-            replaced = (trial for trial in written if trial[:2] in whole.lacking)
-            whole = replace(whole, replaced=frozenset(replaced))
-        again = {spec for spec in whole.specs if spec.id in models}
-        covered: dict[str, frozenset[ModelSpec]] = {}
-        for model, sums in summed.get(fingerprint, {}).items():
-            usable = {name: part for name, part in sums.items() if part.isdisjoint(again)}
-            covered[model] = frozenset().union(*disjoint(usable).values())
-            if len(usable) < len(sums):
-                stale.append((fingerprint, model, tuple(sums.keys() - usable.keys())))
-        tasks += slicer.cut(whole, record.n_rows, record.n_columns, covered)
-    tasks.sort(key=lambda task: (-task.cost, task.fingerprint))
-    placed = place(store, list(found.values()))
-    return Plan(tuple(tasks), placed, tuple(duplicates), tuple(stale))
+Found = dict[str, tuple[DatasetRecord, FolderEntry]]
+"""Datasets that were read, by fingerprint."""
 
 
 def build(
@@ -232,7 +73,7 @@ def build(
     on_read: Callable[[int, int], None] = _ignore,
     on_plan: Callable[[Plan], None] = _ignore,
     on_task: Callable[[TaskResult], None] = _ignore,
-    on_others: Callable[[Others], None] = _ignore,
+    on_others: Callable[[int], None] = _ignore,
 ) -> BuildReport:
     """Compute what the store lacks and write each finished task in one transaction.
 
@@ -241,8 +82,7 @@ def build(
 
     Several builders may work on a store on PostgreSQL at the same time: each computes tasks that
     no other has claimed, and then waits until the others have finished theirs. It takes over the
-    tasks of a builder that was killed: at once if it sees that the process has ended (on the same
-    machine, not in another container), else after ten minutes.
+    tasks of a builder that was killed after three minutes.
 
     Parameters
     ----------
@@ -256,8 +96,8 @@ def build(
         What runs the tasks; by default this process.
     on_read, on_plan, on_task, on_others : callable, optional
         Called after each dataset read (with the number read and the total), with the plan, after
-        each finished task, and, while and after it waits for other builders, with the numbers of
-        tasks that they have finished and claimed.
+        each finished task, and, while it waits for other builders, with the number of tasks that
+        they have claimed.
     """
     options = options or BuildOptions()
     executor = executor or SerialExecutor()
@@ -265,76 +105,108 @@ def build(
     states: Counter[CellState] = Counter()
     cache = _score_cache(store, options)
     n_tasks = 0
-    with builder_of(store) as builder:
-        references = SlicedReferences(
-            store,
-            options.reference_models(),
-            options.trials,
-            options.mode,
-            partial(_keep, cache, options.keep_scores),
+
+    def record(result: TaskResult, first: First | None = None) -> None:
+        if cache is not None and result.kept:
+            cache.write(result.task.fingerprint, result.kept)
+        store.record_task(
+            result.task.fingerprint, result.evaluations, result.metafeatures, first=first
         )
-        for fingerprint in store.datasets_with_sums():
-            references.finish(fingerprint)
-        plan = plan_build(store, entries, options, on_read=on_read)
+
+    with store.only_builder():
+        found, duplicates = _read_datasets(store, entries, on_read)
+        shared = SharedWork(store) if store.location.is_postgresql else None
+        tasks = plan_tasks(store, found, options)
+        plan = Plan(tuple(tasks), place(store, list(found.values())), duplicates)
         on_plan(plan)
-        if plan.tasks:
+        if tasks:
             store.add_models(options.specs())
             store.add_models([item.spec for item in options.reference_models()], is_reference=True)
             write_placed(store, plan.placed)
-        for fingerprint, model, names in plan.stale:
-            references.drop(fingerprint, model, names)
-        record = partial(_record, store, references, cache)
-        for result, written in builder.run(executor, plan.tasks, references, record, on_others):
+        if shared is None:
+            results = _recorded(executor.run(run_task, iter(tasks)), record)
+        else:
+            replan = partial(_replan, store, found, options)
+            results = shared.run(executor, tasks, options.retry, replan, record, on_others)
+        for result in results:
             n_tasks += 1
-            states.update(item.state for item in written)
+            states.update(item.state for item in result.evaluations)
             on_task(result)
-        # another builder may have ended between the last slice and this
-        for fingerprint in store.repeat(store.datasets_with_sums):
-            finished = store.repeat(partial(references.finish, fingerprint))
-            states.update(item.state for item in finished)
     return BuildReport(plan, states, time.perf_counter() - start, n_tasks)
 
 
-def _record(
-    store: Store,
-    references: SlicedReferences,
-    cache: ScoreCache | None,
-    result: TaskResult,
-    first: First | None,
-) -> list[Evaluation]:
-    """Write a finished task, and the references that its slice completes."""
-    fingerprint = result.task.fingerprint
-    if cache is not None and result.kept:
-        keep_scores(cache.folder, fingerprint, result.kept)
-    store.record_task(
-        fingerprint, result.evaluations, result.metafeatures, result.sums, first=first
-    )
-    if not result.sums:
-        return list(result.evaluations)
-    return [*result.evaluations, *store.repeat(partial(references.finish, fingerprint))]
+def _recorded(
+    results: Iterable[TaskResult], record: Callable[[TaskResult], None]
+) -> Iterable[TaskResult]:
+    for result in results:
+        record(result)
+        yield result
 
 
-def _keep(
-    cache: ScoreCache | None, models: Collection[str], fingerprint: str, scored: Iterable[Scored]
-) -> None:
-    """Keep the scores of those of the models that are wanted."""
-    kept: KeptScores = {
-        (item.spec.id, item.trial): item.scores.astype(np.float32)
-        for item in scored
-        if item.spec.id in models and item.scores is not None
+def _read_datasets(
+    store: Store, entries: Sequence[FolderEntry], on_read: Callable[[int, int], None]
+) -> tuple[Found, tuple[tuple[str, str], ...]]:
+    """Read every dataset once; return those that are different, and the names of duplicates."""
+    found: Found = {}
+    duplicates = []
+    sketched = store.sketches()
+    for done, entry in enumerate(entries, start=1):
+        record = record_of(entry, sketched=sketched)
+        first, _ = found.setdefault(record.fingerprint, (record, entry))
+        if first is not record:
+            duplicates.append((entry.full_name, first.name))
+        on_read(done, len(entries))
+    return found, tuple(duplicates)
+
+
+def plan_tasks(store: Store, found: Found, options: BuildOptions) -> list[BuildTask]:
+    """Return a task for each dataset on which the store lacks anything, the most costly first."""
+    wanted = options.n_trials()
+    cache = _score_cache(store, options)
+    keep = {model: wanted[model] for model in options.keep_scores}
+    look = partial(missing, store, found, wanted, options.mode, retry=options.retry)
+    lacking = store.repeat(look)
+    known = store.repeat(partial(stored_schemas, store))
+    # an average of the available members changes when one of them becomes available
+    changing = {
+        item.spec.id: {member.id for member in item.members}
+        for item in options.reference_models()
+        if not item.all_needed
     }
-    if cache is not None and kept:
-        keep_scores(cache.folder, fingerprint, kept)
+    shared: dict[frozenset[tuple[str, int]], frozenset[tuple[str, int]]] = {}
+    tasks = []
+    for fingerprint, (record, entry) in found.items():
+        models = dict(lacking.get(fingerprint, {}))
+        for model, members in changing.items():
+            if not members.isdisjoint(models):
+                models[model] = tuple(range(wanted[model]))
+        pairs = frozenset((model, trial) for model, trials in models.items() for trial in trials)
+        task = BuildTask(
+            entry,
+            fingerprint,
+            (record.n_rows, record.n_columns),
+            options,
+            # most datasets of a new store lack the same: ten thousand tasks share one set
+            shared.setdefault(pairs, pairs),
+            tuple(
+                name
+                for name in options.schemas
+                if (fingerprint, name, schema(name).version) not in known
+            ),
+            frozenset() if cache is None else cache.missing(fingerprint, keep),
+        )
+        if task.lacking or task.schemas or task.keep:
+            tasks.append(task)
+    return sorted(tasks, key=lambda task: (-task.cost, task.fingerprint))
 
 
-def _lacking_schemas(
-    store: Store, fingerprints: Iterable[str], schemas: tuple[str, ...]
-) -> dict[str, tuple[str, ...]]:
-    known = stored_schemas(store)
-    return {
-        item: tuple(name for name in schemas if (item, name, schema(name).version) not in known)
-        for item in fingerprints
-    }
+def _replan(
+    store: Store, found: Found, options: BuildOptions, task: BuildTask, retried: Collection[str]
+) -> BuildTask | None:
+    """Return what remains of a task after another builder, which retried some states."""
+    states = frozenset(state for state in options.retry if state not in retried)
+    one = {task.fingerprint: found[task.fingerprint]}
+    return next(iter(plan_tasks(store, one, replace(options, retry=states))), None)
 
 
 def record_of(entry: FolderEntry, *, sketched: Collection[str] = ()) -> DatasetRecord:
@@ -367,12 +239,6 @@ def record_of(entry: FolderEntry, *, sketched: Collection[str] = ()) -> DatasetR
     )
 
 
-def _cost(record: DatasetRecord) -> float:
-    # measured: the time of OCSVM grows with the square of the rows until the budget ends it, the
-    # rest about linearly
-    return min(record.n_rows, 25_000) ** 2 + 4_000.0 * record.n_rows
-
-
 def _score_cache(store: Store, options: BuildOptions) -> ScoreCache | None:
     if not options.keep_scores:
         return None
@@ -380,9 +246,6 @@ def _score_cache(store: Store, options: BuildOptions) -> ScoreCache | None:
     if path is None:
         legal = "empty for a store that is not a file"
         raise BadParameter("build", "keep_scores", legal, options.keep_scores)
-    known = {spec.id for spec in options.specs()}
-    known |= {item.spec.id for item in options.reference_models()}
-    for model in options.keep_scores:
-        if model not in known:
-            raise BadParameter("build", "keep_scores", "the id of a model that is built", model)
+    for model in options.keep_scores - options.n_trials().keys():
+        raise BadParameter("build", "keep_scores", "the id of a model that is built", model)
     return ScoreCache.beside(path)

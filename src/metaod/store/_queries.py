@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sqlalchemy import Connection, Select, Table, Text, func, literal_column, select
+from sqlalchemy import Connection, Select, Table, func, select
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, REFERENCE, TrainingData
@@ -16,7 +16,6 @@ from metaod.metafeatures import SCHEMAS
 from metaod.models import CellState, Mode, member_ids, model_space
 from metaod.store import _rows as rows
 from metaod.store import _schema as tables
-from metaod.store._records import WrittenTrial
 from metaod.store._store import Store
 
 
@@ -250,22 +249,6 @@ def _metafeatures(store: Store, name: str) -> pd.DataFrame:
 
 # datasets a query: all trials of a large store would fill the memory
 _BATCH = 64
-
-
-def written_trials(store: Store, dataset: str, mode: Mode) -> frozenset[WrittenTrial]:
-    """Return the trials of a dataset with the transactions that wrote them; none in a file."""
-    if not store.location.is_postgresql:
-        return frozenset()
-    table, datasets = tables.evaluations, tables.datasets
-    transaction = literal_column("evaluations.xmin").cast(Text)
-    query = (
-        select(tables.models.c.id, table.c.trial, transaction)
-        .join_from(table, tables.models)
-        .join(datasets, datasets.c.key == table.c.dataset)
-        .where(datasets.c.fingerprint == dataset, table.c.mode == mode.value)
-    )
-    with store.reading() as connection:
-        return frozenset((model, trial, text) for model, trial, text in connection.execute(query))
 
 
 def missing(

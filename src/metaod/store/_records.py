@@ -1,6 +1,5 @@
 """The records of a store; that of one trial is :class:`metaod.history.Evaluation`."""
 
-import hashlib
 import math
 import re
 import sys
@@ -13,11 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.history import ENGINE_VERSION, FINGERPRINT_FORMAT, MEASURES, Evaluation, Sketch
+from metaod.history import FINGERPRINT_FORMAT, MEASURES, Evaluation, Sketch
 from metaod.models import CellState, Mode, ModelSpec
-
-WrittenTrial = tuple[str, int, str]
-"""A trial as it was written: the model's id, its number, and the server's transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,53 +217,6 @@ def _standard_deviation(values: list[float], mean: float) -> float:
     if len(values) == 1:
         return math.nan
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
-
-
-@dataclass(frozen=True, slots=True)
-class SumRecord:
-    """A reference's sum over one slice of its members, until all slices are finished.
-
-    Parameters
-    ----------
-    model : str
-        The reference's id.
-    mode : Mode
-        The mode of its members' scores.
-    slice : str
-        The name of the sum: a digest of its members, the trials and the version.
-    n_members : int
-        Number of members in the sum.
-    trials : int
-        Trials of a random member.
-    labels : bytes
-        The dataset's labels, one byte a row; empty if the slice could not be computed.
-    content : bytes
-        The sum: :meth:`metaod.history.ReferenceSum.to_bytes`.
-    engine_version : str
-        Version of the package that computed it.
-    """
-
-    model: str
-    mode: Mode
-    slice: str
-    n_members: int
-    trials: int
-    labels: bytes = field(repr=False)
-    content: bytes = field(repr=False)
-    engine_version: str = ENGINE_VERSION
-
-    @staticmethod
-    def name_of(members: Iterable[str], trials: int) -> str:
-        """Return the name of a sum over some members, given by their ids.
-
-        The name of a slice would not do: another build may give it other members.
-        """
-        facts = "\n".join([ENGINE_VERSION, str(trials), *sorted(members)])
-        return hashlib.sha256(facts.encode()).hexdigest()
-
-    def is_of(self, trials: int) -> bool:
-        """Return whether it may be added to sums of this version with that many trials."""
-        return (self.trials, self.engine_version) == (trials, ENGINE_VERSION)
 
 
 @dataclass(frozen=True, eq=False)

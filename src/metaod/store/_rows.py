@@ -10,11 +10,11 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, Table, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Table, and_, bindparam, delete, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from metaod.errors import UserError
-from metaod.history import ENGINE_VERSION, MEASURES, Evaluation, Sketch
+from metaod.history import MEASURES, Evaluation, Sketch
 from metaod.models import CellState, Mode, ModelSpec
 from metaod.store import _schema as schema
 from metaod.store._records import (
@@ -23,7 +23,6 @@ from metaod.store._records import (
     JoinedOrigin,
     MetaFeatureRecord,
     ModelRecord,
-    SumRecord,
     aggregate,
 )
 
@@ -263,71 +262,6 @@ def replace_metafeatures(
     ]
     _delete(connection, schema.metafeatures, rows)
     _insert(connection, schema.metafeatures, rows)
-
-
-def read_sums(connection: Connection, dataset: int) -> list[SumRecord]:
-    """Read the sums over one dataset's finished slices, ordered by mode, reference and name."""
-    names = [item.name for item in fields(SumRecord)]
-    table = schema.reference_sums
-    columns = [schema.models.c.id if name == "model" else table.c[name] for name in names]
-    query = select(*columns).join_from(table, schema.models).where(table.c.dataset == dataset)
-    records = [
-        SumRecord(model, Mode(mode), *rest) for model, mode, *rest in connection.execute(query)
-    ]
-    return sorted(records, key=lambda item: (item.mode, item.model, item.slice))
-
-
-def count_summed(connection: Connection, dataset: int, mode: Mode, trials: int) -> dict[str, int]:
-    """Return the number of members in a dataset's sums of this version, by reference."""
-    table = schema.reference_sums
-    is_own = (table.c.trials == trials) & (table.c.engine_version == ENGINE_VERSION)
-    query = (
-        select(schema.models.c.id, func.sum(table.c.n_members))
-        .join_from(table, schema.models)
-        .where(table.c.dataset == dataset, table.c.mode == mode.value, is_own)
-        .group_by(schema.models.c.id)
-    )
-    return {model: int(count) for model, count in connection.execute(query)}
-
-
-def replace_sums(
-    connection: Connection, dataset: int, records: Iterable[SumRecord], models: Mapping[str, int]
-) -> None:
-    """Write sums over those of the same members, trials and version."""
-    found = [
-        {item.name: getattr(record, item.name) for item in fields(SumRecord)}
-        | {"dataset": dataset, "mode": record.mode.value, "model": models[record.model]}
-        for record in records
-    ]
-    _delete(connection, schema.reference_sums, found)
-    _insert(connection, schema.reference_sums, found)
-
-
-def delete_sums(
-    connection: Connection, dataset: int, mode: Mode, model: str, names: Iterable[str]
-) -> int:
-    """Delete sums of one reference on a dataset by their names; return how many there were."""
-    table = schema.reference_sums
-    is_own = (table.c.dataset == dataset) & (table.c.mode == mode.value)
-    key = model_keys(connection)[model]
-    found = delete(table).where(is_own, table.c.model == key, table.c.slice.in_(list(names)))
-    return connection.execute(found).rowcount
-
-
-def delete_finished_sums(
-    connection: Connection, dataset: int, evaluations: Iterable[Evaluation]
-) -> None:
-    """Delete the sums of evaluated references, but not those with more trials."""
-    table = schema.reference_sums
-    query = select(table.c.mode, schema.models.c.id, schema.models.c.key).distinct()
-    query = query.join_from(table, schema.models).where(table.c.dataset == dataset)
-    keys = {(mode, model): key for mode, model, key in connection.execute(query)}
-    for item in evaluations:
-        key = keys.get((item.mode.value, item.model))
-        if key is not None:
-            is_own = (table.c.dataset == dataset) & (table.c.mode == item.mode.value)
-            is_own &= (table.c.model == key) & (table.c.trials <= item.trial + 1)
-            connection.execute(delete(table).where(is_own))
 
 
 def read_schemas(connection: Connection) -> dict[tuple[str, int], tuple[int, tuple[str, ...]]]:

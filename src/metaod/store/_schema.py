@@ -1,13 +1,12 @@
-"""The tables of a store, the version of their layout, and migrations from older versions.
+"""The tables of a store, and the version of their layout.
 
 Rows refer to each other by small integer keys that are valid in one database only. The identity
 of a row is in its unique columns: a dataset's fingerprint, a model's id, a schema's name and
 version. So 700,000 evaluations take tens of megabytes, and two stores can be merged.
 """
 
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,32 +15,8 @@ from metaod.errors import BadFile, UserError
 
 _APPLICATION = "metaod"
 
-SCHEMA_VERSION = 3
-"""Version of the layout below; a change of layout adds a migration and 1 to this number."""
-
-
-def _add_relatives(connection: sa.Connection) -> None:
-    """Version 2 has sketches and joined origins; the sketches of old datasets are lacking."""
-    metadata.create_all(connection, tables=[sketches, joined_origins])
-
-
-def _add_reference_sums(connection: sa.Connection) -> None:
-    """Version 3 has the sums of references over the slices of unfinished datasets."""
-    metadata.create_all(connection, tables=[reference_sums])
-
-
-MIGRATIONS: Final[dict[int, Callable[[sa.Connection], None]]] = {
-    1: _add_relatives,
-    2: _add_reference_sums,
-}
-"""The step from each older version to the next.
-
-A step alters tables and rows through the connection it gets. All steps run in one transaction,
-which also writes the new version: an interrupted migration leaves the store as it was.
-"""
-
-_ADDED: Final[dict[int, frozenset[str]]] = {2: frozenset({"reference_sums"})}
-"""The tables that an older version lacks and readers do not need."""
+SCHEMA_VERSION = 1
+"""Version of the layout below."""
 
 metadata = sa.MetaData()
 
@@ -141,20 +116,6 @@ cells = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# references over slices of models that are finished, until the last slice is
-reference_sums = sa.Table(
-    "reference_sums",
-    metadata,
-    sa.Column("dataset", sa.ForeignKey(datasets.c.key), primary_key=True),
-    sa.Column("mode", _text(16), primary_key=True),
-    sa.Column("model", sa.ForeignKey(models.c.key), primary_key=True),
-    sa.Column("slice", _text(64), primary_key=True),
-    *_columns(sa.Integer, "n_members", "trials"),
-    sa.Column("engine_version", _text(64), nullable=False),
-    # one byte a row, and the NPZ file of history.ReferenceSum
-    *_columns(sa.LargeBinary, "labels", "content"),
-)
-
 metafeature_schemas = sa.Table(
     "metafeature_schemas",
     metadata,
@@ -182,11 +143,12 @@ claims = sa.Table(
     "claims",
     sa.MetaData(),
     sa.Column("fingerprint", _text(128), primary_key=True),
-    sa.Column("slice", _text(), primary_key=True),
     sa.Column("cost", sa.Double, nullable=False),
     sa.Column("owner", _text()),
     sa.Column("expires", sa.DateTime(timezone=True)),
     sa.Column("finished", sa.DateTime(timezone=True)),
+    # states of trials that the last builder computed again
+    sa.Column("retried", _text(), nullable=False, server_default=""),
 )
 
 
@@ -217,37 +179,21 @@ def read_version(connection: sa.Connection, where: str) -> int | None:
     return int(version)
 
 
-def check_version(version: int, where: str, *, read_only: bool) -> None:
-    """Refuse a store whose version cannot be brought to the present one."""
-    if version > SCHEMA_VERSION:
-        what = f"newer than version {SCHEMA_VERSION} of this package"
-        remedy = "upgrade metaod"
-    elif any(step not in MIGRATIONS for step in range(version, SCHEMA_VERSION)):
-        what = f"which cannot be migrated to version {SCHEMA_VERSION} of this package"
+def check_version(version: int | None, where: str) -> None:
+    """Refuse a store of another version."""
+    if version != SCHEMA_VERSION:
+        what = f"the store has schema version {version}, this package has {SCHEMA_VERSION}"
         remedy = "export it with the version of metaod that made it, and import that"
-    elif read_only and version < SCHEMA_VERSION and version not in _ADDED:
-        what = f"older than version {SCHEMA_VERSION}, but it is opened for reading only"
-        remedy = "open it once for writing, with: metaod db relatives --store"
-    else:
-        return
-    raise UserError(f"the store has schema version {version}, {what}", where=where, remedy=remedy)
+        raise UserError(what, where=where, remedy=remedy, code="schema-version")
 
 
-def migrate(connection: sa.Connection, version: int) -> None:
-    """Run the steps from a version to the present one, inside the caller's transaction."""
-    for step in range(version, SCHEMA_VERSION):
-        MIGRATIONS[step](connection)
-    is_version = meta.c.key == "schema_version"
-    connection.execute(sa.update(meta).where(is_version).values(value=str(SCHEMA_VERSION)))
-
-
-def check_tables(connection: sa.Connection, where: str, version: int) -> None:
-    """Refuse a database that lacks a table or a column of its version."""
+def check_tables(connection: sa.Connection, where: str) -> None:
+    """Refuse a database that lacks a table or a column."""
     columns = sa.inspect(connection).get_multi_columns()
     found = {name: {item["name"] for item in items} for (_, name), items in columns.items()}
     for name, table in metadata.tables.items():
         lacking = set(table.columns.keys()) - found.get(name, set())
-        if lacking and name not in _ADDED.get(version, ()):
+        if lacking:
             raise not_a_store(where, f"its table {name!r} lacks {', '.join(sorted(lacking))}")
 
 

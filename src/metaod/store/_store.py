@@ -1,7 +1,7 @@
 """The store: transactions, the writer's lock, and reading and writing records."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os import PathLike
 from typing import Literal, Self, TypeVar
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import Evaluation, Sketch
-from metaod.models import Mode, ModelSpec
+from metaod.models import ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
 from metaod.store import _server as server
@@ -27,11 +27,10 @@ from metaod.store._records import (
     JoinedOrigin,
     MetaFeatureRecord,
     ModelRecord,
-    SumRecord,
 )
 
 Result = TypeVar("Result")
-First = Callable[[Connection, int], None]
+First = Callable[[Connection], None]
 """What is done first in the transaction that records a task on a dataset."""
 
 
@@ -95,21 +94,15 @@ class Store:
             # a file is created with its tables
             if not create or self.location.path is not None:
                 raise schema.not_a_store(str(self), "it lacks the table 'meta'")
-        else:
-            schema.check_version(version, str(self), read_only=self.read_only)
-        if version != schema.SCHEMA_VERSION and not self.read_only:
             with self.writing() as connection:
-                # read again under the lock: another process may have done it meanwhile
-                version = schema.read_version(connection, str(self))
-                if version is None:
+                # looked for again under the lock: another process may have made them meanwhile
+                if schema.read_version(connection, str(self)) is None:
                     if self.location.is_postgresql:
                         server.check_encoding(connection, str(self))
                     schema.make_tables(connection)
-                elif version < schema.SCHEMA_VERSION:
-                    schema.migrate(connection, version)
-            version = schema.SCHEMA_VERSION
         with self.reading() as connection:
-            schema.check_tables(connection, str(self), version or schema.SCHEMA_VERSION)
+            schema.check_version(schema.read_version(connection, str(self)), str(self))
+            schema.check_tables(connection, str(self))
 
     def close(self) -> None:
         """Close the database."""
@@ -215,6 +208,10 @@ class Store:
             with self.writing() as connection:
                 unlock_row(connection)
 
+    def only_builder(self) -> AbstractContextManager[None]:
+        """Hold the writer's lock of a file; on a server builders share the work."""
+        return nullcontext() if self.location.is_postgresql else self.writer_lock()
+
     def add_dataset(self, record: DatasetRecord) -> bool:
         """Add a dataset; return False, and keep the old record, if its fingerprint is known.
 
@@ -238,7 +235,6 @@ class Store:
         dataset: str,
         evaluations: Iterable[Evaluation] = (),
         metafeatures: Iterable[MetaFeatureRecord] = (),
-        sums: Iterable[SumRecord] = (),
         *,
         first: First | None = None,
     ) -> None:
@@ -252,14 +248,10 @@ class Store:
             They replace those of the same model, mode and trial. Their models were added before.
         metafeatures : iterable of MetaFeatureRecord
             They replace those of the same schema and version.
-        sums : iterable of SumRecord
-            References summed over one slice of their members. Those of a reference that is
-            evaluated are deleted, except for those of more trials.
         first : callable, optional
-            Called in the transaction, when the dataset is locked, with the connection and the
-            dataset's key; an error ends the transaction.
+            Called in the transaction, when the dataset is locked; an error ends the transaction.
         """
-        evaluations, metafeatures, sums = list(evaluations), list(metafeatures), list(sums)
+        evaluations, metafeatures = list(evaluations), list(metafeatures)
         if len({rows.trial_key(item) for item in evaluations}) < len(evaluations):
             legal, found = "of distinct trials", f"{len(evaluations)}"
             raise BadParameter("Store.record_task", "evaluations", legal, found)
@@ -269,7 +261,7 @@ class Store:
                 # cells are computed from all trials: another task of the dataset waits
                 key = self._key(connection, dataset, lock=True)
                 if first is not None:
-                    first(connection, key)
+                    first(connection)
                 models = rows.model_keys(connection)
                 for item in evaluations:
                     if item.model not in models:
@@ -278,8 +270,6 @@ class Store:
                         raise UserError(what, where=str(self), remedy=remedy)
                 rows.replace_evaluations(connection, key, evaluations, models)
                 rows.replace_metafeatures(connection, key, metafeatures)
-                rows.delete_finished_sums(connection, key, evaluations)
-                rows.replace_sums(connection, key, sums, models)
 
         self.repeat(record)
 
@@ -324,34 +314,6 @@ class Store:
         """Return one dataset's cells, ordered by mode and model."""
         with self.reading() as connection:
             return rows.read_cells(connection, self._key(connection, dataset))
-
-    def sums(self, dataset: str) -> list[SumRecord]:
-        """Return the references' sums over a dataset's finished slices."""
-        with self.reading() as connection:
-            return rows.read_sums(connection, self._key(connection, dataset))
-
-    def count_summed(self, dataset: str, mode: Mode, trials: int) -> dict[str, int]:
-        """Return how many members the sums of a dataset have, by reference."""
-        with self.reading() as connection:
-            return rows.count_summed(connection, self._key(connection, dataset), mode, trials)
-
-    def datasets_with_sums(self) -> list[str]:
-        """Return the fingerprints of the datasets of which some slices are finished."""
-        table, datasets = schema.reference_sums, schema.datasets
-        query = select(datasets.c.fingerprint).join_from(table, datasets).distinct()
-        with self.reading() as connection:
-            return sorted(connection.scalars(query))
-
-    def drop_sums(self, dataset: str, mode: Mode, model: str, names: Iterable[str]) -> None:
-        """Delete sums of one reference on one dataset by their names."""
-        names = list(names)
-
-        def drop() -> None:
-            with self.writing(lock="shared") as connection:
-                key = self._key(connection, dataset, lock=True)
-                rows.delete_sums(connection, key, mode, model, names)
-
-        self.repeat(drop)
 
     def metafeatures(self, dataset: str) -> list[MetaFeatureRecord]:
         """Return one dataset's meta-features, ordered by schema and version."""

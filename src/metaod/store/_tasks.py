@@ -1,13 +1,13 @@
-"""One task of a build: what is missing on a dataset or a slice of its models, computed."""
+"""What a build computes on one dataset: options, tasks, their results, and scores that are kept."""
 
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -15,27 +15,36 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from metaod.errors import BadFile, UserError
+from metaod.errors import BadFile, BadParameter, UserError
 from metaod.history import (
+    FIXED_REFERENCES,
     Evaluation,
     FolderEntry,
     LabelledDataset,
     Reference,
-    ReferenceScores,
-    ReferenceSum,
     evaluate_models,
+    mega_ensemble,
 )
 from metaod.metafeatures import extract, schema
-from metaod.models import Budget, CellState, Mode, ModelSpec, Scored
-from metaod.store._memory import expected_bytes
-from metaod.store._records import MetaFeatureRecord, SumRecord, WrittenTrial
+from metaod.models import (
+    Budget,
+    CellState,
+    Mode,
+    ModelSpec,
+    Scored,
+    candidate_averages,
+    expected_costs,
+    is_average,
+    members_of,
+    model_space,
+)
+from metaod.store._records import MetaFeatureRecord
 from metaod.tables import PreparedTable, prepare
-
-TaskKey = tuple[str, str]
-"""A task's identity in a build: the dataset's fingerprint and the slice of its models."""
 
 KeptScores = dict[tuple[str, int], npt.NDArray[np.float32]]
 
+_KERNEL_BYTES = 4.0  # a pair of rows in the kernel matrix that serves all OCSVMs of a kernel
+_TABLE_COPIES = 6  # as read, as prepared, as scaled, and temporary ones
 
 _between_cells: ContextVar[Callable[[], None] | None] = ContextVar("between_cells", default=None)
 
@@ -50,114 +59,160 @@ def while_evaluating(check: Callable[[], None]) -> Iterator[None]:
         _between_cells.reset(token)
 
 
+class OutOfMemory(UserError):
+    """A task could not get the memory that it needs."""
+
+    code = "out-of-memory"
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """The models and meta-features that a build computes on each dataset.
+
+    Parameters
+    ----------
+    space : str, default="paper"
+        Name of the model space.
+    detectors : tuple of str, optional
+        Only these families; the Mega Ensemble, which needs all, is then left out.
+    averages : bool, default=False
+        Whether to evaluate the averages of representatives among the models too.
+    trials : int, default=5
+        Trials of a random model; trial t uses seed t.
+    mode : Mode, default="fast"
+        Whether scores are the fast ones or PyOD's own, bit for bit.
+    budget : Budget
+        The time and memory that one cell may take.
+    references : bool, default=True
+        Whether to evaluate the reference models too.
+    schemas : tuple of str, default=("paper", "scores")
+        Schemas of the meta-features to extract.
+    retry : frozenset of CellState
+        Trials in these states are computed again.
+    keep_scores : frozenset of str
+        Ids of models whose scores are kept in a folder beside the store.
+    """
+
+    space: str = "paper"
+    detectors: tuple[str, ...] | None = None
+    averages: bool = False
+    trials: int = 5
+    mode: Mode = Mode.FAST
+    budget: Budget = field(default_factory=Budget)
+    references: bool = True
+    schemas: tuple[str, ...] = ("paper", "scores")
+    retry: frozenset[CellState] = frozenset()
+    keep_scores: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.trials < 1:
+            raise BadParameter("build", "trials", "an int in the range [1, inf)", self.trials)
+        for name in self.schemas:
+            schema(name)
+
+    def specs(self) -> tuple[ModelSpec, ...]:
+        """Return the models, and the averages if there are any."""
+        models = model_space(self.space, detectors=self.detectors)
+        if not self.averages:
+            return models
+        averages = candidate_averages(models)
+        if not averages:
+            legal = "left out: no average that may be picked has all its members among these models"
+            remedy = "Use the space 'extended' with all of its families"
+            raise BadParameter("build", "averages", legal, self.averages, remedy=remedy)
+        return (*models, *averages)
+
+    def reference_models(self) -> tuple[Reference, ...]:
+        """Return the reference models."""
+        if not self.references:
+            return ()
+        if self.detectors is not None:
+            return FIXED_REFERENCES
+        return (*FIXED_REFERENCES, mega_ensemble(model_space(self.space), self.space))
+
+    def n_trials(self) -> dict[str, int]:
+        """Return the number of trials of each model and reference, by id."""
+        random = {spec.id: spec.is_random for spec in self.specs()}
+        random |= {item.spec.id: item.is_random for item in self.reference_models()}
+        return {model: self.trials if is_random else 1 for model, is_random in random.items()}
+
+
 @dataclass(frozen=True)
 class BuildTask:
-    """What is missing on one dataset, or on one slice of its models, named `slice`.
+    """What a store lacks on one dataset.
 
-    A task holds no table, so it can be pickled. `specs` and `references` are the models that lack
-    trials, and `lacking` the (model id, trial) pairs that are written. `summed` has references
-    that are summed over the slices, with their members in this one. `cost` is relative: it orders
-    tasks and estimates the remaining time. `shape` is that of the table. The result has the
-    scores of the models in `keep`. `replaced` has the trials of the dataset that a store on a
-    server has, but which are computed again.
+    A task holds no table, so it can be pickled. `shape` is that of the table, `lacking` has the
+    (model id, trial) pairs that are written, and `keep` the models whose scores the result has.
+    `copy` is a copy of the dataset's file on a machine that does not have the file.
     """
 
     entry: FolderEntry
     fingerprint: str
-    specs: tuple[ModelSpec, ...]
-    references: tuple[Reference, ...]
+    shape: tuple[int, int]
+    options: BuildOptions
     lacking: frozenset[tuple[str, int]]
-    schemas: tuple[str, ...]
-    trials: int
-    mode: Mode
-    budget: Budget
-    cost: float
+    schemas: tuple[str, ...] = ()
     keep: frozenset[str] = frozenset()
-    slice: str = ""
-    summed: tuple[Reference, ...] = ()
-    shape: tuple[int, int] = (0, 0)
-    replaced: frozenset[WrittenTrial] = frozenset()
+    copy: Path | None = None
 
     @property
-    def key(self) -> TaskKey:
-        """What names the task: the dataset's fingerprint, and the slice or nothing."""
-        return (self.fingerprint, self.slice)
+    def cost(self) -> float:
+        """The relative cost, which orders tasks and estimates the remaining time."""
+        # measured: the time of OCSVM grows with the square of the rows until the budget ends it,
+        # the rest about linearly
+        return min(self.shape[0], 25_000) ** 2 + 4_000.0 * self.shape[0]
+
+    @cached_property
+    def _models(self) -> set[str]:
+        return {model for model, _ in self.lacking} | self.keep
+
+    @cached_property
+    def specs(self) -> tuple[ModelSpec, ...]:
+        """The models that are computed."""
+        return tuple(spec for spec in self.options.specs() if spec.id in self._models)
+
+    @cached_property
+    def references(self) -> tuple[Reference, ...]:
+        """The reference models that are computed."""
+        references = self.options.reference_models()
+        return tuple(item for item in references if item.spec.id in self._models)
 
     @cached_property
     def n_bytes(self) -> int:
-        """The expected memory beyond that of the process."""
-        return expected_bytes(
-            self.specs, self.references, self.summed, self.trials, self.budget, self.shape
-        )
+        """The expected memory beyond that of the process: the table, kept scores, largest model."""
+        n_rows, n_columns = self.shape
+        used = {*self.specs, *(member for item in self.references for member in item.members)}
+        averaged = {member for spec in filter(is_average, used) for member in members_of(spec)}
+        singles = [spec for spec in used | averaged if not is_average(spec)]
+        limit = self.options.budget.bytes
+        # a cell beyond the budget is not started; nothing is known of a family without a law
+        sizes = [cost.n_bytes for cost in expected_costs(singles, n_rows, n_columns)]
+        if any(spec.detector == "OCSVM" for spec in singles):
+            sizes.append(_KERNEL_BYTES * n_rows**2)
+        largest = max((size for size in sizes if size <= limit), default=0.0)
+        kept = sum(self.options.trials if spec.is_random else 1 for spec in averaged)
+        kept += self.options.trials + 1
+        return int(8.0 * n_rows * (_TABLE_COPIES * n_columns + kept) + largest)
 
-    @property
-    def path(self) -> Path:
-        """The file that the task reads."""
-        return self.entry.path
-
-    def at(self, path: Path) -> "BuildTask":
-        """Return the same task on a copy of its file."""
-        return replace(self, entry=replace(self.entry, path=path))
+    def load(self) -> LabelledDataset:
+        """Read the dataset; refuse another one than that of the plan."""
+        path = self.copy or self.entry.path
+        dataset = replace(replace(self.entry, path=path).load(), path=self.entry.path)
+        if dataset.fingerprint != self.fingerprint:
+            remedy = "start the build again"
+            raise BadFile(dataset.path, "changed while the build was running", remedy=remedy)
+        return dataset
 
     def lost(self, reason: str, state: CellState = CellState.FAILED) -> "TaskResult":
         """Return the result of a task that could not be computed."""
         random = {spec.id for spec in self.specs if spec.is_random}
         random |= {item.spec.id for item in self.references if item.is_random}
-        cell = partial(Evaluation, mode=self.mode, state=state, reason=reason)
-        cells = [cell(name, t, seed=t if name in random else None) for name, t in self.lacking]
-        sums = ReferenceScores(self.summed, self.trials)
-        for member in sums.members:
-            for trial in range(self.trials if member.is_random else 1):
-                sums.add(Scored(member, trial, state, reason=reason))
-        return TaskResult(self, _ordered(cells), sums=_sum_records(self, sums, b""))
-
-    def halves(self) -> "tuple[BuildTask, ...]":
-        """Return two tasks that compute the same together; none if there is nothing to halve."""
-        summed = [member for item in self.summed for member in item.members]
-        models = list(dict.fromkeys([*self.specs, *summed]))
-        parts: list[object] = [*models, *self.references, *self.schemas]
-        if len(parts) < 2:
-            return ()
-        middle = len(parts) // 2
-        return self._part(parts[:middle]), self._part(parts[middle:])
-
-    def _part(self, parts: list[object]) -> "BuildTask":
-        specs = tuple(spec for spec in self.specs if spec in parts)
-        references = tuple(item for item in self.references if item in parts)
-        ids = {*(spec.id for spec in specs), *(item.spec.id for item in references)}
-        sums = (
-            replace(item, members=tuple(member for member in item.members if member in parts))
-            for item in self.summed
-        )
-        return replace(
-            self,
-            specs=specs,
-            references=references,
-            lacking=frozenset(pair for pair in self.lacking if pair[0] in ids),
-            schemas=tuple(name for name in self.schemas if name in parts),
-            keep=self.keep & ids,
-            summed=tuple(item for item in sums if item.members),
-        )
-
-    def joined(self, results: "Iterable[TaskResult]") -> "TaskResult":
-        """Return the result of a task from those of its parts."""
-        results = list(results)
-        records = []
-        for item in self.summed:
-            total, labels = ReferenceSum(), b""
-            for record in (one for result in results for one in result.sums):
-                if record.model == item.spec.id:
-                    total.add_sum(ReferenceSum.from_bytes(record.content))
-                    labels = labels or record.labels
-            records.append(_sum_record(self, item, total, labels))
-        return TaskResult(
-            self,
-            _ordered(cell for result in results for cell in result.evaluations),
-            tuple(record for result in results for record in result.metafeatures),
-            sum(result.seconds for result in results),
-            tuple(records),
-            {key: scores for result in results for key, scores in result.kept.items()},
-        )
+        cells = [
+            Evaluation(model, trial, self.options.mode, state,
+                       seed=trial if model in random else None, reason=reason)
+            for model, trial in sorted(self.lacking)
+        ]  # fmt: skip
+        return TaskResult(self, tuple(cells))
 
 
 @dataclass(frozen=True)
@@ -168,7 +223,6 @@ class TaskResult:
     evaluations: tuple[Evaluation, ...]
     metafeatures: tuple[MetaFeatureRecord, ...] = ()
     seconds: float = 0.0
-    sums: tuple[SumRecord, ...] = ()
     kept: KeptScores = field(default_factory=dict, repr=False)
 
 
@@ -176,31 +230,25 @@ def run_task(task: BuildTask) -> TaskResult:
     """Read the dataset, score and measure, on one thread.
 
     If the table cannot be prepared, or after an unforeseen error, the task's cells fail with the
-    reason, and the build continues. Lack of memory or of disk space ends the build.
+    reason, and the build continues. Lack of memory or of disk space is an error.
     """
     start = time.perf_counter()
-    dataset = task.entry.load()
-    if dataset.fingerprint != task.fingerprint:
-        remedy = "start the build again"
-        raise BadFile(dataset.path, "changed while the build was running", remedy=remedy)
+    dataset = task.load()
     with threadpool_limits(1):
         try:
             prepared = prepare(dataset.table)
         except UserError as error:
-            result = replace(
-                task.lost(str(error)), metafeatures=_undefined_metafeatures(task.schemas)
+            undefined = tuple(
+                MetaFeatureRecord(
+                    part.name, part.version, part.names, np.full(len(part.names), np.nan)
+                )
+                for part in map(schema, task.schemas)
             )
+            result = replace(task.lost(str(error)), metafeatures=undefined)
         else:
             metafeatures = _extract(prepared, task.schemas)
             result = replace(_evaluate(task, prepared, dataset), metafeatures=metafeatures)
     return replace(result, seconds=time.perf_counter() - start)
-
-
-def _undefined_metafeatures(schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
-    return tuple(
-        MetaFeatureRecord(part.name, part.version, part.names, np.full(len(part.names), np.nan))
-        for part in map(schema, schemas)
-    )
 
 
 def _extract(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
@@ -216,7 +264,7 @@ def _extract(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFea
 
 
 def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset) -> TaskResult:
-    if not task.lacking and not task.keep and not task.summed:
+    if not task.lacking and not task.keep:
         return TaskResult(task, ())
     kept: KeptScores = {}
 
@@ -224,7 +272,6 @@ def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset
         if scored.spec.id in task.keep and scored.scores is not None:
             kept[scored.spec.id, scored.trial] = scored.scores.astype(np.float32)
 
-    sums = ReferenceScores(task.summed, task.trials)
     check = _between_cells.get()
     evaluations = []
     try:
@@ -232,11 +279,10 @@ def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset
             prepared.X,
             dataset.y,
             task.specs,
-            trials=task.trials,
-            mode=task.mode,
-            budget=task.budget,
+            trials=task.options.trials,
+            mode=task.options.mode,
+            budget=task.options.budget,
             references=task.references,
-            sums=sums,
             keep=keep if task.keep else None,
             fixed=prepared.fixed,
         ):
@@ -245,38 +291,14 @@ def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset
             if check is not None:
                 check()
     except (MemoryError, OSError) as error:
+        kind = OutOfMemory if isinstance(error, MemoryError) else UserError
         what = f"scoring ended with {type(error).__name__}: {error}"
         remedy = "use fewer --jobs or a smaller --max-memory, and start the build again"
-        raise UserError(what, where=str(task.entry.path), remedy=remedy) from error
+        raise kind(what, where=str(task.entry.path), remedy=remedy) from error
     except Exception as error:  # see run_task; the reason is stored, and `--retry failed` repeats
         return task.lost(f"{type(error).__name__}: {error}")
-    records = _sum_records(task, sums, dataset.y.astype(np.int8).tobytes())
-    return TaskResult(task, _ordered(evaluations), sums=records, kept=kept)
-
-
-def _ordered(evaluations: Iterable[Evaluation]) -> tuple[Evaluation, ...]:
-    return tuple(sorted(evaluations, key=lambda item: (item.model, item.trial)))
-
-
-def _sum_records(task: BuildTask, sums: ReferenceScores, labels: bytes) -> tuple[SumRecord, ...]:
-    pairs = zip(task.summed, sums.sums, strict=True)
-    return tuple(_sum_record(task, item, found, labels) for item, found in pairs)
-
-
-def _sum_record(task: BuildTask, item: Reference, found: ReferenceSum, labels: bytes) -> SumRecord:
-    name = SumRecord.name_of((member.id for member in found.members), task.trials)
-    count, content = len(found.members), found.to_bytes()
-    return SumRecord(item.spec.id, task.mode, name, count, task.trials, labels, content)
-
-
-def keep_scores(folder: Path, fingerprint: str, kept: KeptScores) -> None:
-    """Add scores to those kept in a folder."""
-    try:
-        ScoreCache(folder).write(fingerprint, kept)
-    except OSError as error:
-        what = f"scores cannot be kept ({error.strerror})"
-        remedy = "free some space or allow writing, and start the build again"
-        raise UserError(what, where=str(folder), remedy=remedy) from error
+    evaluations.sort(key=lambda item: (item.model, item.trial))
+    return TaskResult(task, tuple(evaluations), kept=kept)
 
 
 class ScoreCache:
@@ -294,28 +316,33 @@ class ScoreCache:
 
     def write(self, fingerprint: str, scores: KeptScores) -> None:
         """Add scores to a dataset's file; the file is replaced whole or not at all."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(fingerprint)
-        merged = (self.read(fingerprint) if path.exists() else {}) | scores
-        keys = sorted(merged)
         unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-        with unfinished.open("wb") as file:
-            np.savez_compressed(
-                file,
-                models=np.array([model for model, _ in keys], dtype=np.str_),
-                trials=np.array([trial for _, trial in keys], dtype=np.int64),
-                scores=np.array([merged[key] for key in keys], dtype=np.float32),
-            )
-        unfinished.replace(path)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            merged = self.read(fingerprint) | scores
+            keys = sorted(merged)
+            with unfinished.open("wb") as file:
+                np.savez_compressed(
+                    file,
+                    models=np.array([model for model, _ in keys], dtype=np.str_),
+                    trials=np.array([trial for _, trial in keys], dtype=np.int64),
+                    scores=np.array([merged[key] for key in keys], dtype=np.float32),
+                )
+            unfinished.replace(path)
+        except OSError as error:
+            what = f"scores cannot be kept ({error.strerror})"
+            remedy = "free some space or allow writing, and start the build again"
+            raise UserError(what, where=str(self.folder), remedy=remedy) from error
 
-    def missing(self, fingerprint: str, wanted: Mapping[str, int]) -> set[str]:
+    def missing(self, fingerprint: str, wanted: Mapping[str, int]) -> frozenset[str]:
         """Return the models that have fewer kept trials than wanted."""
-        kept = set(self.read(fingerprint))
-        return {
+        kept = self.read(fingerprint)
+        return frozenset(
             model
             for model, trials in wanted.items()
             if any((model, trial) not in kept for trial in range(trials))
-        }
+        )
 
     def read(self, fingerprint: str) -> KeptScores:
         """Read the kept scores of one dataset."""
