@@ -7,7 +7,7 @@ documentation of Python functions, the options of the command line, and JSON sch
 import inspect
 import textwrap
 from collections import abc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, update_wrapper
 from numbers import Integral, Real
@@ -25,7 +25,7 @@ from typing import (
     get_type_hints,
 )
 
-from metaod.errors import BadParameter
+from metaod.errors import BadParameter, UserError
 
 P = ParamSpec("P")
 Kind = TypeVar("Kind", bound="Options")
@@ -100,6 +100,11 @@ class Option:
         """Whether several values can be given."""
         return any(get_origin(kind) is abc.Iterable for kind in _members(self.hint))
 
+    @property
+    def is_required(self) -> bool:
+        """Whether it must be given: its default is none of its values."""
+        return self.default is None and NoneType not in self.types
+
     def checked(self, value: Any, owner: str) -> Any:
         """Return the value as the code uses it; BadParameter, which names the owner, if illegal."""
         try:
@@ -143,9 +148,11 @@ class Option:
         types = [_PLAIN[kind][1] for kind in self.types]
         found: dict[str, Any] = {"type": types[0] if len(types) == 1 else types}
         if self.values:
-            found = {"enum": [*self.values, *([None] if "null" in types else [])]}
+            words = {"enum": [*self.values, *([None] if "null" in types else [])]}
+            found = {"anyOf": [found, words]} if set(types) - {"null"} else words
         if self.is_many:
-            found = {"type": "array", "items": {"type": "string"}}
+            [of] = (get_args(kind)[0] for kind in _members(self.hint) if get_args(kind))
+            found = {"type": "array", "items": {"type": "integer" if of is int else "string"}}
         limits = {
             "minimum": self.minimum,
             "maximum": self.maximum,
@@ -193,6 +200,28 @@ class Options:
                 own.metadata["option"], name=own.name, hint=hints[own.name], default=own.default
             )
             for own in fields(cls)
+        }
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any], owner: str) -> Self:
+        """Check options that a front end got as plain data; unknown ones are refused."""
+        known = cls.schema()["properties"]
+        for name in given:
+            if name not in known:
+                what = f"there is no {name[:40]!r}"
+                remedy = f"use {', '.join(known)}" if known else "leave it out"
+                raise UserError(what, where=owner, remedy=remedy, code="unknown-option")
+        return cls(**given).checked(owner)
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """Return the JSON schema of an object that holds them."""
+        offered = {name: own for name, own in cls.declared().items() if not own.only_python}
+        return {
+            "type": "object",
+            "properties": {name: own.schema() for name, own in offered.items()},
+            "required": [name for name, own in offered.items() if own.is_required],
+            "additionalProperties": False,
         }
 
     def checked(self, owner: str) -> Self:

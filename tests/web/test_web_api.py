@@ -86,7 +86,7 @@ def test_a_review_changes_the_ranking_and_the_number_left(client):
     assert taken["ranking"] == second["ranking"]
     # another tab
     twice = client.post(f"{table}/review/answers", json={"row": first["row"], "answer": "yes"})
-    assert "answered already" in is_problem(twice, 409)["detail"]
+    assert is_problem(twice, 409)["code"] == "answered"
     assert client.get(f"{table}/review").json()["n_answered"] == 1
     assert client.delete(f"{table}/review/answers/last").is_success
     is_problem(client.delete(f"{table}/review/answers/last"), 409)

@@ -46,9 +46,9 @@ def serve(
 
     The page and its files stay on this machine: nothing is sent anywhere else.
     Uploads are deleted when they are not used any more, and when the server
-    ends (Ctrl-C). The page uses a JSON API, which /api/openapi.json describes.
+    ends (Ctrl-C).
     """  # fmt: skip
-    from metaod.web import MEBIBYTE, Limits, PageServer
+    from metaod.web import Limits, PageServer
 
     if token is not None and not _TOKEN.fullmatch(token):
         what = (
@@ -65,7 +65,7 @@ def serve(
             webbrowser.open(link)
 
     limits = Limits(
-        upload_bytes=max_mb * MEBIBYTE,
+        upload_bytes=max_mb * 2**20,
         rows=max_rows,
         columns=max_columns,
         seconds=60 * max_minutes,

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Any
 from metaod.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from metaod.web._app import make_app
-    from metaod.web._limits import MEBIBYTE, Limits
+    from metaod.web._process import Limits
     from metaod.web._server import PageServer
 
-__all__ = ["MEBIBYTE", "Limits", "PageServer", "make_app"]
+__all__ = ["Limits", "PageServer"]
 
-_HOMES = {"MEBIBYTE": "_limits", "Limits": "_limits", "make_app": "_app", "PageServer": "_server"}
+_HOMES = {"Limits": "_process", "PageServer": "_server"}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,17 +9,17 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from metaod.web._folder import UploadFolder
-from metaod.web._guard import LOCAL_NAMES, Guard
+from metaod.errors import UserError
+from metaod.web._guard import LOCAL_NAMES, Guard, answer_problem
 from metaod.web._held_tables import HeldTables
-from metaod.web._limits import Limits
-from metaod.web._openapi import openapi
-from metaod.web._problems import Problem, defect
-from metaod.web._routes import ENDPOINTS, Endpoint
+from metaod.web._problems import Problem, problem_of
+from metaod.web._process import Limits
+from metaod.web._routes import ROUTES, Handler
+from metaod.web._uploads import UploadFolder
 
 _PAGE = {
     "/": ("page.html", "text/html"),
@@ -64,36 +64,21 @@ def make_app(
             await tables.delete_all()
             folder.remove()
 
-    def route(path: str, endpoints: dict[str, Endpoint]) -> Route:
-        async def respond(request: Request) -> Response:
-            endpoint = endpoints["GET" if request.method == "HEAD" else request.method]
-            return await endpoint.respond(request, request.state.tables)
-
-        return Route(path, respond, methods=list(endpoints))
-
-    by_path: dict[str, dict[str, Endpoint]] = {}
-    for endpoint in ENDPOINTS:
-        by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-    description = openapi(ENDPOINTS)
-
-    async def describe(_: Request) -> Response:
-        return JSONResponse(description)
-
-    routes: list[BaseRoute] = [route(path, endpoints) for path, endpoints in by_path.items()]
+    routes = [_route(path, handlers) for path, handlers in ROUTES.items()]
     routes += [_page_route(path, *page) for path, page in _PAGE.items()]
-    routes.append(Route("/api/openapi.json", describe))
+    kinds = (UserError, HTTPException, ClientDisconnect, Exception)
     app = Starlette(
-        routes=routes,
-        lifespan=lifespan,
-        exception_handlers={
-            Problem: _answer_problem,
-            HTTPException: _answer_http,
-            ClientDisconnect: _answer_gone,
-            Exception: _answer_defect,
-        },
+        routes=routes, lifespan=lifespan, exception_handlers=dict.fromkeys(kinds, _answer)
     )
     app.router.redirect_slashes = False
     return Guard(app, names, token)
+
+
+def _route(path: str, handlers: dict[str, Handler]) -> Route:
+    async def respond(request: Request) -> Response:
+        return await handlers["GET" if request.method == "HEAD" else request.method](request)
+
+    return Route(path, respond, methods=list(handlers))
 
 
 def _page_route(path: str, file: str, media_type: str) -> Route:
@@ -105,23 +90,12 @@ def _page_route(path: str, file: str, media_type: str) -> Route:
     return Route(path, respond)
 
 
-async def _answer_problem(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem)  # noqa: S101 - for the type checker
-    return error.response()
-
-
-async def _answer_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - for the type checker
-    what = {404: "there is no such page", 405: f"{request.method} is not possible here"}
-    headers = dict(error.headers or {})
-    remedy = "see /api/openapi.json"
-    text = what.get(error.status_code, "the request cannot be answered")
-    return Problem(error.status_code, text, remedy=remedy, headers=headers).response()
-
-
-async def _answer_gone(_: Request, __: Exception) -> Response:
-    return Problem(400, "the client stopped sending").response()
-
-
-async def _answer_defect(_: Request, error: Exception) -> Response:
-    return defect(error).response()
+async def _answer(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        what = {404: "there is no such page", 405: f"{request.method} is not possible here"}
+        text = what.get(error.status_code, "the request cannot be answered")
+        headers = dict(error.headers or {})
+        error = Problem(error.status_code, text, remedy="see docs/page.md", headers=headers)
+    elif isinstance(error, ClientDisconnect):
+        error = Problem(400, "the client stopped sending")
+    return answer_problem(problem_of(error))

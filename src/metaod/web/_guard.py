@@ -1,12 +1,12 @@
 """What every request must pass: the host's name, the site that sends it, and the token."""
 
 import hmac
+import json
 from collections.abc import Collection
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
-from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -33,6 +33,12 @@ _NEEDS_LINK = """<!doctype html><html lang="en"><meta charset="utf-8">
 <h1>This page needs its link</h1>
 <p>Open the whole link that <code>metaod serve</code> printed; it ends with <code>?token=…</code>.
 </html>"""
+
+
+def answer_problem(problem: Problem) -> Response:
+    """Return the answer that tells a problem."""
+    content = json.dumps(problem.document(), ensure_ascii=False).encode(errors="replace")
+    return Response(content, problem.status, problem.headers, "application/problem+json")
 
 
 def is_local(host: str) -> bool:
@@ -92,9 +98,9 @@ class Guard:
             self._check_host(headers)
             _check_site(headers, scope)
             if self._token is not None and not sets_cookie:
-                self._check_token(headers, cookie_name(scope))
+                self._check_token(HTTPConnection(scope))
         except Problem as problem:
-            answer = problem.response()
+            answer = answer_problem(problem)
             if problem.status == 401 and scope["path"] == "/":
                 answer = Response(_NEEDS_LINK, 401, problem.headers, "text/html")
             sets_cookie = False
@@ -110,15 +116,11 @@ class Guard:
         what = "this server does not have the name in the header Host"
         raise Problem(421, what, remedy="use the address that 'metaod serve' printed")
 
-    def _check_token(self, headers: Headers, cookie_name: str) -> None:
-        kind, _, given = headers.get("authorization", "").partition(" ")
+    def _check_token(self, request: HTTPConnection) -> None:
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._is_token(given.strip()):
             return
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(cookie_name)
-        except CookieError:
-            cookie = None
-        if cookie is None or not self._is_token(cookie.value):
+        if not self._is_token(request.cookies.get(cookie_name(request.scope), "")):
             remedy = "open the link that 'metaod serve' printed, or send it as a bearer token"
             challenge = {"WWW-Authenticate": "Bearer"}
             raise Problem(401, "there is no valid token", remedy=remedy, headers=challenge)
@@ -126,12 +128,7 @@ class Guard:
     def _comes_with_link(self, scope: Scope) -> bool:
         if self._token is None or scope["path"] != "/" or scope["method"] != "GET":
             return False
-        query = scope["query_string"].decode("latin-1")[:1000]
-        try:
-            given = parse_qs(query, max_num_fields=20).get("token", [""])
-        except ValueError:  # too many fields
-            return False
-        return self._is_token(given[0])
+        return self._is_token(HTTPConnection(scope).query_params.get("token", ""))
 
     def _is_token(self, given: str) -> bool:
         own = (self._token or "").encode()

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from metaod.web._limits import MEBIBYTE, Limits
-from metaod.web._names import MARKS_FILE, shown_name, stored_ending
-from metaod.web._problems import Problem, defect
-from metaod.web._process import WorkerProcess
+from metaod.web._problems import Problem, problem_of
+from metaod.web._process import Limits, WorkerProcess
+from metaod.web._uploads import MARKS_FILE, shown_name, stored_ending
 
 Kind = Literal["inspection", "detection"]
 _STEM = "uploaded-table"  # replaced by the user's name in messages
@@ -117,7 +116,9 @@ class HeldTable:
                         chunk = await anext(chunks, None)
                 except TimeoutError:
                     remedy = "check the connection and try again"
-                    raise Problem(408, "the upload stopped", remedy=remedy) from None
+                    raise Problem(
+                        408, "the upload stopped", remedy=remedy, code="slow-client"
+                    ) from None
                 if chunk is None:
                     break
                 self.n_bytes += len(chunk)
@@ -146,8 +147,8 @@ class HeldTable:
         except asyncio.CancelledError:
             job.state = "cancelled"
         except Exception as error:
-            traceback.print_exception(error)  # for the person who runs the server
-            job.problem, job.state = defect(error), "failed"
+            traceback.print_exception(error)  # for whoever runs the server
+            job.problem, job.state = problem_of(error), "failed"
         finally:
             job.seconds = time.monotonic() - job.started
             self.used = time.monotonic()
@@ -169,13 +170,14 @@ class HeldTable:
     def _refuse_unless_scored(self) -> None:
         if not self._is_scored:
             remedy = "find the outliers first"
-            raise Problem(409, "the table is not scored", remedy=remedy)
+            raise Problem(409, "the table is not scored", remedy=remedy, code="not-scored")
 
     def refuse_while_running(self) -> None:
         """Raise a Problem if a job runs."""
         if self.is_running:
             remedy = "wait until it is done, or cancel it"
-            raise Problem(409, "a job of this table is running", remedy=remedy)
+            what = "a job of this table is running"
+            raise Problem(409, what, remedy=remedy, code="job-running")
 
     async def delete(self) -> None:
         """End the process and remove the folder."""
@@ -206,7 +208,7 @@ class HeldTables:
         table = self._tables.get(table_id)
         if table is None:
             what = "there is no such table; tables are deleted after a while without use"
-            raise Problem(404, what, remedy="upload it again")
+            raise Problem(404, what, remedy="upload it again", code="no-table")
         table.used = time.monotonic()
         return table
 
@@ -273,11 +275,12 @@ class HeldTables:
 
 def too_large(limits: Limits) -> Problem:
     """Return the problem of a file that is too large."""
-    what = f"the file is larger than the {limits.upload_bytes / MEBIBYTE:g} MB that are allowed"
+    what = f"the file is larger than the {limits.upload_bytes / 2**20:g} MB that are allowed"
     remedy = "remove rows or columns, or start the server with a larger --max-mb"
-    return Problem(413, what, remedy=remedy)
+    return Problem(413, what, remedy=remedy, code="large-upload")
 
 
 def _busy(what: str) -> Problem:
     remedy = "delete another table, or try again in a while"
-    return Problem(503, what, remedy=remedy, headers={"Retry-After": "30"})
+    headers = {"Retry-After": "30"}
+    return Problem(503, what, remedy=remedy, code="busy", headers=headers)

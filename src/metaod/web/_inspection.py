@@ -1,13 +1,15 @@
 """Read a table and describe its columns: what the page shows before anything is computed."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from metaod.errors import BadFile
+from metaod.errors import BadFile, worded
 from metaod.tables import ColumnRecord, NothingToScore, Roles, Table, cell_text, prepare, read_table
+from metaod.web._problems import page_word
 
 _EXAMPLES = 3  # values that are shown of a column
 _SEARCHED = 50  # rows in which they are looked for
@@ -51,14 +53,14 @@ class UploadedTable:
             return self._table
         self._table = None
         self.progress({"stage": "reading the table"})
-        most = self._limits["memory_bytes"] // 2
+        most = min(self._limits["memory_bytes"] // 2, reading.get("max_bytes", math.inf))
         unused = Roles.of(roles).is_unused
-        table = read_table(self.file, **reading, unused=unused, max_bytes=most)
+        table = read_table(self.file, **{**reading, "unused": unused, "max_bytes": most})
         for thing, n in (("rows", table.n_rows), ("columns", table.n_columns)):
             if n > self._limits[thing]:
                 what = f"holds {n:,} {thing}, more than the {self._limits[thing]:,} allowed"
                 remedy = f"remove some, or start the server with --max-{thing}"
-                raise BadFile(self.file, what, remedy=remedy)
+                raise BadFile(self.file, what, remedy=remedy, code=f"many-{thing}")
         self.given, self._table = (reading, roles), replace(table, source=self.name)
         return self._table
 
@@ -66,21 +68,20 @@ class UploadedTable:
         """Describe the columns and what preparation does to them."""
         table = self.read(reading, roles)
         self.progress({"stage": "preparing the columns"})
+        messages: Sequence[Any]
         try:
             record = prepare(table, **roles).record
             columns, messages = record.columns, record.messages
         except NothingToScore as error:  # other roles may leave something
             columns = tuple(error.columns)
-            messages = (f"Choose other uses of columns: {error.what}.",)
+            messages = (f"Choose other uses of columns: {worded(error.what, page_word)}.",)
         return {
             "name": self.name,
             "n_rows": table.n_rows,
             "n_columns": table.n_columns,
             "n_labelled": None if table.label is None else int(table.label.sum()),
-            "warnings": [*table.warnings, *messages],
+            "warnings": [worded(text, page_word) for text in (*table.warnings, *messages)],
             "columns": _columns(table, columns, reading.get("label")),
-            "reading": reading,
-            "roles": roles,
         }
 
 

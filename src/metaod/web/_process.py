@@ -1,4 +1,4 @@
-"""The process of a table: it is told what to do in lines of JSON, and can be ended at any time."""
+"""The process of a table, which gets commands in lines of JSON, and the limits of clients."""
 
 import asyncio
 import contextlib
@@ -6,16 +6,49 @@ import json
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from metaod.web._limits import Limits
 from metaod.web._problems import Problem
 
 Progress = Callable[[dict[str, Any]], None]
 
 _LONGEST_LINE = 2**26  # bytes
 _COMMAND = "from metaod.web._worker import main; main()"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a client may use.
+
+    Parameters
+    ----------
+    upload_bytes, rows, columns : int
+        Of one table.
+    seconds : float
+        Of one job; a job that takes longer is ended.
+    jobs : int
+        Running at the same time.
+    tables : int
+        Held at the same time, each with a process of its own.
+    idle_seconds : float
+        After which an unused table is deleted.
+    memory_bytes : int
+        Of one process.
+    pause_seconds : float
+        The longest pause of a client that sends a request.
+    """
+
+    upload_bytes: int = 200 * 2**20
+    rows: int = 1_000_000
+    columns: int = 2_000
+    seconds: float = 1_800.0
+    jobs: int = 2
+    tables: int = 8
+    idle_seconds: float = 3_600.0
+    memory_bytes: int = 2**33
+    pause_seconds: float = 30.0
 
 
 class WorkerProcess:
@@ -36,7 +69,7 @@ class WorkerProcess:
     def __init__(self, folder: Path, file: str, name: str, limits: Limits) -> None:
         self._folder = folder
         self._limits = limits
-        self._start = {"file": file, "name": name, "limits": limits.to_dict()}
+        self._start = {"file": file, "name": name, "limits": asdict(limits)}
         self._process: Process | None = None
         self._lock = asyncio.Lock()
         self._is_closed = False
@@ -72,7 +105,7 @@ class WorkerProcess:
                 minutes = self._limits.seconds / 60
                 what = f"it took longer than the {minutes:g} minutes that are allowed"
                 remedy = "give fewer rows or columns, or start the server with --max-minutes"
-                raise Problem(504, what, remedy=remedy) from None
+                raise Problem(504, what, remedy=remedy, code="slow-job") from None
             except Problem:
                 await self.end()
                 self._refuse_if_closed()
@@ -99,7 +132,8 @@ class WorkerProcess:
 
     def _refuse_if_closed(self) -> None:
         if self._is_closed:
-            raise Problem(404, "the table was deleted", remedy="upload it again") from None
+            what, remedy = "the table was deleted", "upload it again"
+            raise Problem(404, what, remedy=remedy, code="no-table") from None
 
     async def _started(self) -> Process:
         if self._process is not None and self._process.returncode is None:
@@ -136,7 +170,7 @@ async def _receive(process: Process, on_progress: Progress | None) -> dict[str, 
         if on_progress is not None:
             on_progress(message["progress"])
     what = "the computation ended unexpectedly; probably there was not enough memory"
-    raise Problem(500, what, remedy="try again with fewer rows or columns")
+    raise Problem(500, what, remedy="try again with fewer rows or columns", code="process-ended")
 
 
 async def _read_line(stream: asyncio.StreamReader) -> bytes:
@@ -144,4 +178,5 @@ async def _read_line(stream: asyncio.StreamReader) -> bytes:
         return await stream.readline()
     except ValueError:  # longer than the limit of the stream
         what = "the columns are too many, or their names too long, to be shown"
-        raise Problem(422, what, remedy="give fewer columns, or shorter names") from None
+        remedy = "give fewer columns, or shorter names"
+        raise Problem(422, what, remedy=remedy, code="long-answer") from None

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from metaod.errors import UserError
 from metaod.web._app import make_app
 from metaod.web._guard import LOCAL_NAMES, is_local
-from metaod.web._limits import Limits
+from metaod.web._process import Limits
 
 _MOST_CONNECTIONS = 100
 _SECONDS_TO_END = 3

@@ -4,6 +4,7 @@ Results are plain data. Rows are counted from 1 in them, without the header, as 
 """
 
 import secrets
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,13 +25,14 @@ from metaod.detection import (
     with_why,
     write_scored,
 )
-from metaod.errors import UserError, counted
+from metaod.errors import counted
 from metaod.report import Summary, render, shown, sketch_scores
 from metaod.review import ANSWERS, RowView, TableMarks
 from metaod.selection import OnProgress, ProgressReport, part_of
 from metaod.tables import cell_text
 from metaod.web._inspection import UploadedTable, cut
-from metaod.web._names import MARKS_FILE
+from metaod.web._problems import Problem
+from metaod.web._uploads import MARKS_FILE
 
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
 _FIT_SHARE = 0.7  # of a detection; the rest explains rows
@@ -70,19 +72,15 @@ class TableWork:
         self._question: int | None = None
 
     def detection(
-        self,
-        reading: dict[str, Any],
-        roles: dict[str, Any],
-        contamination: float | None = None,
+        self, reading: dict[str, Any], roles: dict[str, Any], **fitting: Any
     ) -> dict[str, Any]:
         """Pick a model, fit it and score every row; return how many are flagged."""
         table = self._uploaded.read(reading, roles)
         self._close_review()
         self._report(ProgressReport("prepare"))
-        share: Any = "auto" if contamination is None else contamination
         report = part_of(self._report, 0.0, _FIT_SHARE)
         self._n_flagged = None
-        self._picked = detect_table(table, contamination=share, progress=report, **roles)
+        self._picked = detect_table(table, progress=report, **fitting, **roles)
         self._set(self._picked)
         if Path(MARKS_FILE).exists():  # answers that were given before the table was scored again
             self._reviewed()
@@ -133,7 +131,7 @@ class TableWork:
         n_rows = self._learned.table.n_rows
         if n_flagged is not None and n_flagged > n_rows:
             what = f"the table has {counted(n_rows, 'row')}"
-            raise NotNow(what, where="n_flagged", remedy="flag fewer")
+            raise Problem(409, what, where="n_flagged", remedy="flag fewer", code="many-flags")
         self._n_flagged = n_flagged
         self._found = found = _flagged(self._learned, n_flagged)
         return {"n_flagged": int(found.flags.sum()), "threshold": found.threshold}
@@ -166,10 +164,11 @@ class TableWork:
         place = row - 1
         if not 0 <= place < self._now.table.n_rows:
             what = f"there is no row {row}; the table has {self._now.table.n_rows}"
-            raise NotNow(what, where="row", remedy="give another")
+            raise Problem(409, what, where="row", remedy="give another", code="no-row")
         if place in session.answers:
             what = f"row {row} is answered already"
-            raise NotNow(what, remedy="take that answer back first")
+            remedy = "take that answer back first"
+            raise Problem(409, what, remedy=remedy, code="answered")
         session.tell({place: ANSWERS[answer]})
         self._question = None
         self._learn()
@@ -179,7 +178,8 @@ class TableWork:
         """Take the last answer back; its row is asked about again."""
         rows = self._reviewed().back()
         if not rows:
-            raise NotNow("there is no answer to take back", remedy="answer first")
+            what = "there is no answer to take back"
+            raise Problem(409, what, remedy="answer first", code="no-answer")
         self._learn()
         self._question = rows[0]
         return self.question()
@@ -246,11 +246,16 @@ class TableWork:
 
     # files
 
-    def write_scored(self, form: str, why: bool, sort: bool) -> dict[str, str]:
+    def write_scored(
+        self,
+        format: str = "same",  # noqa: A002 - its name in the API
+        why: bool = False,
+        sort: bool = False,
+    ) -> dict[str, str]:
         """Write the table with its scores; return the file, and a name to save it under."""
         found = self._now
         own = ending_of(Path(self._uploaded.file))
-        ending = own if form == "same" and own in ENDINGS else ".csv"
+        ending = own if format == "same" and own in ENDINGS else ".csv"
         if why:
             found = with_why(found)
         file = f"{secrets.token_hex(8)}{ending}"
@@ -263,11 +268,14 @@ class TableWork:
         Path(file).write_text(render(summarise(self._now, self._request())), encoding="utf-8")
         return {"file": file, "name": f"{_stem(self._uploaded.name)}-report.html"}
 
-    def marks(self) -> dict[str, str]:
-        """Name the file of the answers."""
+    def write_marks(self) -> dict[str, str]:
+        """Write the answers."""
         if self._now.marks is None:
-            raise NotNow("no row is answered yet", remedy="review rows first")
-        return {"file": MARKS_FILE, "name": self._marks_name}
+            what = "no row is answered yet"
+            raise Problem(409, what, remedy="review rows first", code="no-answer")
+        file = f"{secrets.token_hex(8)}.csv"
+        shutil.copyfile(MARKS_FILE, file)
+        return {"file": file, "name": self._marks_name}
 
     @property
     def _marks_name(self) -> str:
@@ -304,12 +312,6 @@ def _flagged(found: Detection, n_flagged: int | None) -> Detection:
     border = found.scores[found.order[max(0, n_flagged - 1) : n_flagged + 1]]
     threshold = float(border.mean() if n_flagged else border[0])
     return replace(found, top_n=n_flagged, threshold=threshold)
-
-
-class NotNow(UserError):
-    """A command that the table and its answers, as they are now, do not allow."""
-
-    status = 409
 
 
 def _stem(name: str) -> str:

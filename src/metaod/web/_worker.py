@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from metaod.errors import BadParameter, MissingExtra, UserError
+from metaod.web._problems import problem_of
 
 if TYPE_CHECKING:
     from metaod.web._inspection import UploadedTable
@@ -33,7 +33,10 @@ def main() -> None:
         try:
             _answer(answers, result=commands.run(message["command"], message["arguments"]))
         except Exception as error:
-            _answer(answers, problem=problem_of(error, start["file"], start["name"]))
+            problem = problem_of(error, start["file"], start["name"])
+            if problem.status == 500:
+                traceback.print_exception(error)  # for whoever runs the server
+            _answer(answers, problem=problem.members())
             continue
         with contextlib.suppress(Exception):  # the next command meets the same error
             commands.prepare()
@@ -75,24 +78,6 @@ def _answer(answers: TextIO, **message: Any) -> None:
     line = json.dumps(message, allow_nan=False, ensure_ascii=False) + "\n"
     answers.write(line)
     answers.flush()
-
-
-def problem_of(error: Exception, file: str, name: str) -> dict[str, Any]:
-    """Describe an error: the file has the name that the user knows, and no path is shown."""
-    if isinstance(error, UserError):
-        status = 501 if isinstance(error, MissingExtra) else getattr(error, "status", 422)
-        what = str(error.what)
-        if isinstance(error, BadParameter):  # the page knows no functions
-            what = f"the {error.name.replace('_', ' ')} must be {error.legal}"
-        found = {"what": what, "where": error.where, "remedy": error.remedy}
-        texts = {key: str(text).replace(file, name) for key, text in found.items() if text}
-        return {"status": status, **texts}
-    if isinstance(error, MemoryError):
-        remedy = "give fewer rows or columns"
-        return {"status": 422, "what": "there is not enough memory for it", "remedy": remedy}
-    traceback.print_exception(error)  # for the person who runs the server
-    what = f"a defect in metaod ({type(error).__name__})"
-    return {"status": 500, "what": what, "remedy": "please report it; the server printed where"}
 
 
 def _limit_memory(n_bytes: int) -> None:

@@ -1,9 +1,11 @@
-"""Jobs and processes of tables end, and none is left behind."""
+"""Jobs and processes of tables end, none is left behind, and every end is one clear problem."""
 
 import asyncio
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -22,11 +24,11 @@ FAILS_TO_PREPARE = (
 )
 
 
-def with_table(tmp_path, work, data=None):
+def with_table(tmp_path, work):
     """Run on a new table, in a thread of its own: the browser has a loop in this one."""
 
     async def chunks():
-        yield made_csv() if data is None else data
+        yield made_csv()
 
     async def run():
         tables = HeldTables(tmp_path, Limits())
@@ -60,8 +62,7 @@ def test_requests_that_wait_do_not_start_a_process_of_a_deleted_table(tmp_path):
         asked = await waiting(tables, table)
         await tables.delete(table)
         found = await asyncio.gather(*asked, return_exceptions=True)
-        assert [error.status for error in found] == [404] * 3
-        assert not table._worker.is_alive
+        assert [error.code for error in found] == ["no-table"] * 3
         with pytest.raises(Problem) as caught:
             await table._worker.call("inspection", NOTHING)
         assert caught.value.status == 404
@@ -70,25 +71,42 @@ def test_requests_that_wait_do_not_start_a_process_of_a_deleted_table(tmp_path):
     with_table(tmp_path, work)
 
 
-def test_a_process_that_dies_leaves_a_table_that_is_not_scored(tmp_path):
+def test_a_process_that_dies_leaves_a_table_that_is_not_scored_and_is_started_again(tmp_path):
     async def work(tables, table):
         asked = await waiting(tables, table)
+        before = table.found["inspection"]
         os.kill(table._worker._process.pid, signal.SIGKILL)
         found = await asyncio.gather(*asked, return_exceptions=True)
+        assert [error.code for error in found] == ["process-ended", "not-scored", "not-scored"]
         assert [error.status for error in found] == [500, 409, 409]
         assert not table.document()["is_scored"]
-        with pytest.raises(Problem, match="not scored"):
-            await table.ask("result")
         assert (await done(tables, table)).state == "done"
+        assert table.found["inspection"] == before
 
     with_table(tmp_path, work)
 
 
-def test_a_job_that_is_cancelled_before_it_begins_is_cancelled(tmp_path):
+def test_a_defect_is_one_problem_and_the_process_lives(tmp_path, capfd):
+    async def work(tables, table):
+        with pytest.raises(Problem) as caught:
+            await table._worker.call("nothing", {})
+        assert (caught.value.status, caught.value.code) == (500, "defect")
+        assert table._worker.is_alive
+
+    with_table(tmp_path, work)
+    assert "AttributeError" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_job_that_is_cancelled_ends_its_process(tmp_path, begun):
     async def work(tables, table):
         tables.start(table, "inspection", NOTHING)
+        while begun and not table._worker.is_alive:
+            await asyncio.sleep(0.01)
+        process = table._worker._process
         await table.cancel()
         assert table.job.state == "cancelled"
+        assert process is None or process.returncode is not None
         assert (await done(tables, table)).state == "done"
 
     with_table(tmp_path, work)
@@ -111,7 +129,7 @@ def test_an_answer_that_is_too_long_is_a_problem(tmp_path, monkeypatch):
     async def work(tables, table):
         job = await done(tables, table)
         assert job.state == "failed"
-        assert "names too long" in job.problem.what
+        assert job.problem.code == "long-answer"
 
     with_table(tmp_path, work)
 
@@ -124,3 +142,13 @@ def test_what_fails_after_an_answer_is_no_second_answer(tmp_path, monkeypatch):
             assert (await done(tables, table)).state == "done"
 
     with_table(tmp_path, work)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit needs Linux")
+def test_a_process_cannot_take_more_memory_than_allowed():
+    code = (
+        "from metaod.web._worker import _limit_memory; _limit_memory(2**28)\n"
+        "try:\n    bytearray(2**29)\nexcept MemoryError:\n    print('refused')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "refused\n"
