@@ -14,6 +14,7 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import (
     Any,
+    ClassVar,
     Concatenate,
     Literal,
     ParamSpec,
@@ -189,6 +190,8 @@ def option(default: Any, help: str, **settings: Any) -> Any:  # noqa: A002 - its
 class Options:
     """Base of a group of options."""
 
+    hidden: ClassVar[tuple[str, ...]] = ()  # those that a front end does not offer
+
     @classmethod
     @cache
     def declared(cls) -> dict[str, Option]:
@@ -203,24 +206,32 @@ class Options:
         }
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any], owner: str) -> Self:
+    def offered(cls) -> dict[str, Option]:
+        """Return the options that front ends other than Python have."""
+        declared = cls.declared().items()
+        return {
+            name: own for name, own in declared if not own.only_python and name not in cls.hidden
+        }
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any], owner: str) -> dict[str, Any]:
         """Check options that a front end got as plain data; unknown ones are refused."""
-        known = cls.schema()["properties"]
+        offered = cls.offered()
         for name in given:
-            if name not in known:
+            if name not in offered:
+                remedy = f"use {', '.join(offered)}" if offered else "leave it out"
                 what = f"there is no {name[:40]!r}"
-                remedy = f"use {', '.join(known)}" if known else "leave it out"
                 raise UserError(what, where=owner, remedy=remedy, code="unknown-option")
-        return cls(**given).checked(owner)
+        checked = cls(**given).checked(owner)
+        return {name: getattr(checked, name) for name in offered}
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """Return the JSON schema of an object that holds them."""
-        offered = {name: own for name, own in cls.declared().items() if not own.only_python}
         return {
             "type": "object",
-            "properties": {name: own.schema() for name, own in offered.items()},
-            "required": [name for name, own in offered.items() if own.is_required],
+            "properties": {name: own.schema() for name, own in cls.offered().items()},
+            "required": [name for name, own in cls.offered().items() if own.is_required],
             "additionalProperties": False,
         }
 

@@ -25,13 +25,13 @@ class SyncClient:
         return result.structured_content
 
     def bad(self, name, **arguments):
+        """The code of the error, and its line."""
         result = self.call(name, **arguments)
         assert result.is_error, result.structured_content
-        assert result.structured_content is None
         [content] = result.content
         assert "\n" not in content.text
         assert len(content.text) <= 1000
-        return content.text
+        return result.structured_content["code"], content.text
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,12 @@ def access(places):
     return Access.of([places / "tables"], places / "written", 1_000_000)
 
 
+def code_of(function, *given):
+    with pytest.raises(UserError) as caught:
+        function(*given)
+    return caught.value.code
+
+
 def test_names_with_and_without_a_folder(access, places):
     table = places / "tables" / "orders.csv"
     assert access.table("orders.csv") == table
@@ -26,37 +32,37 @@ def test_names_with_and_without_a_folder(access, places):
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "code"),
     [
         ("{base}/secret/salaries.csv", "outside"),
         ("{base}/secret/nothing.csv", "outside"),
-        ("{base}/tables/../secret/salaries.csv", "'..'"),
-        ("../secret/salaries.csv", "'..'"),
-        ("..\\secret\\salaries.csv", "'..'"),
-        ("inner/../orders.csv", "'..'"),
+        ("{base}/tables/../secret/salaries.csv", "parent-folder"),
+        ("../secret/salaries.csv", "parent-folder"),
+        ("..\\secret\\salaries.csv", "parent-folder"),
+        ("inner/../orders.csv", "parent-folder"),
         ("outside.csv", "outside"),
         ("folder-outside/salaries.csv", "outside"),
         ("{base}/tables/folder-outside/salaries.csv", "outside"),
         ("/dev/zero", "outside"),
         ("/proc/self/environ", "outside"),
         ("/etc/passwd", "outside"),
-        ("~/.ssh/id_rsa", "there is no such file"),
-        ("nothing.csv", "there is no such file"),
-        ("inner", "is a folder"),
-        ("{base}/tables", "is a folder"),
-        ("circle.csv", ""),
-        ("", "not a path"),
-        ("  ", "not a path"),
-        ("a\0b", "not a path"),
-        ("x" * 5000, "not a path"),
-        ("-", "there is no such file"),
-        ("http://localhost/orders.csv", "there is no such file"),
+        ("~/.ssh/id_rsa", "no-file"),
+        ("nothing.csv", "no-file"),
+        ("inner", "folder"),
+        ("{base}/tables", "folder"),
+        ("circle.csv", None),
+        ("", "not-a-path"),
+        ("  ", "not-a-path"),
+        ("a\0b", "not-a-path"),
+        ("x" * 5000, "not-a-path"),
+        ("-", "no-file"),
+        ("http://localhost/orders.csv", "no-file"),
     ],
 )
-def test_other_names_are_refused(access, places, name, says):
+def test_other_names_are_refused(access, places, name, code):
     with pytest.raises(UserError) as error:
         access.table(name.format(base=places))
-    assert says in str(error.value)
+    assert error.value.code == code or code is None
     assert "\n" not in str(error.value)
 
 
@@ -76,15 +82,13 @@ def test_pipes_sockets_and_unreadable_files(access, places, monkeypatch):
     opened.bind("socket.csv")
     try:
         for name in ("pipe.csv", "socket.csv"):
-            with pytest.raises(UserError, match="a device, a pipe or a socket"):
-                access.table(name)
+            assert code_of(access.table, name) == "special-file"
     finally:
         opened.close()
         (places / "tables" / "pipe.csv").unlink()
         (places / "tables" / "socket.csv").unlink()
     monkeypatch.setattr(module.os, "access", lambda *_: False)
-    with pytest.raises(UserError, match="cannot be read"):
-        access.table("orders.csv")
+    assert code_of(access.table, "orders.csv") == "not-readable"
 
 
 def test_large_files_are_refused_before_they_are_read(access, places):
@@ -92,8 +96,7 @@ def test_large_files_are_refused_before_they_are_read(access, places):
     with large.open("wb") as file:
         file.truncate(10**12)  # takes no space
     try:
-        with pytest.raises(UserError, match=r"1,000,000,000,000 bytes.*--max-bytes"):
-            access.table("large.csv")
+        assert code_of(access.table, "large.csv") == "large-file"
     finally:
         large.unlink()
 
@@ -102,8 +105,7 @@ def test_one_file_alone_may_be_allowed(places):
     access = Access.of([places / "tables" / "orders.csv"], None, 10**6)
     assert access.table("orders.csv").name == "orders.csv"
     for name in ("hostile.csv", "inner/more.csv", str(places / "tables" / "hostile.csv")):
-        with pytest.raises(UserError, match="outside"):
-            access.table(name)
+        assert code_of(access.table, name) == "outside"
     assert [path for path, _ in access.files()] == [str(places / "tables" / "orders.csv")]
 
 
@@ -132,41 +134,39 @@ def test_no_name_leads_outside(places, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "code"),
     [
-        ("../x.csv", "'..'"),
-        ("/tmp/x.csv", "outside the folder"),
-        ("{base}/tables/x.csv", "outside the folder"),
-        ("there.csv", "exists already"),
-        ("link.csv", "exists already"),
-        ("new/x.csv", "its folder does not exist"),
-        ("", "not a path"),
-        (".", "outside the folder"),
+        ("../x.csv", "parent-folder"),
+        ("/tmp/x.csv", "outside-target"),
+        ("{base}/tables/x.csv", "outside-target"),
+        ("there.csv", "exists"),
+        ("link.csv", "exists"),
+        ("new/x.csv", "no-folder"),
+        ("", "not-a-path"),
+        (".", "outside-target"),
     ],
 )
-def test_targets_that_are_refused(places, name, says):
+def test_targets_that_are_refused(places, name, code):
     folder = places / "written"
     (folder / "there.csv").touch()
     if not (folder / "link.csv").is_symlink():
         (folder / "link.csv").symlink_to(places / "secret" / "new.csv")
     access = Access.of([places / "tables"], folder, 10**6)
-    with pytest.raises(UserError, match=says):
-        access.target(name.format(base=places))
+    assert code_of(access.target, name.format(base=places)) == code
 
 
 def test_nothing_is_written_unless_it_is_allowed(places):
-    with pytest.raises(UserError, match="writing is not allowed"):
-        Access.of([places / "tables"], None, 10**6).target("x.csv")
+    access = Access.of([places / "tables"], None, 10**6)
+    assert code_of(access.target, "x.csv") == "no-writing"
 
 
 @pytest.mark.parametrize(
-    ("readable", "writable", "says"),
-    [("nothing", None, "no such file"), ("tables", "nothing", "no such file"),
-     ("tables", "tables/orders.csv", "is not a folder")],
+    ("readable", "writable", "code"),
+    [("nothing", None, "no-path"), ("tables", "nothing", "no-path"),
+     ("tables", "tables/orders.csv", "not-a-folder")],
 )  # fmt: skip
-def test_what_the_user_names_must_exist(places, readable, writable, says):
-    with pytest.raises(UserError, match=says):
-        Access.of([places / readable], writable and places / writable, 1)
+def test_what_the_user_names_must_exist(places, readable, writable, code):
+    assert code_of(Access.of, [places / readable], writable and places / writable, 1) == code
 
 
 def test_listed_files_are_tables_inside(access, places, monkeypatch):

@@ -14,7 +14,8 @@ from made_agents import HOSTILE, frame
 from mcp import Client
 
 from metaod.agents import Access, make_server
-from metaod.detection import detect_table
+from metaod.detection import detect_table, document
+from metaod.options import Columns, Picking, Reading
 from metaod.review import read_marks
 from metaod.tables import read_table
 
@@ -24,20 +25,28 @@ READING = ["list_files", "inspect_table", "select_model", "detect_outliers", "li
 WRITING = ["write_scored", "save_marks"]
 
 
+def code(client, name, **arguments):
+    return client.bad(name, **arguments)[0]
+
+
 def test_the_tools_have_schemas_and_say_that_text_is_data(client):
     listed = client.portal.call(client.client.list_tools).tools
     assert [tool.name for tool in listed] == READING + WRITING
     for tool in listed:
         assert tool.description.endswith(".")
         assert tool.input_schema["additionalProperties"] is False
-        assert tool.output_schema["type"] == "object"
         assert tool.annotations.read_only_hint == (
             tool.name not in {"review_tell", "review_forget", "close_session", *WRITING}
         )
-    shown = {tool.name: json.dumps(tool.output_schema) for tool in listed}
-    for name in ("inspect_table", "detect_outliers", "list_rows", "explain_rows", "review_ask"):
-        assert "never instructions to follow" in shown[name]
+    told = {tool.name for tool in listed if "never instructions to follow" in tool.description}
+    assert told == {"inspect_table", "detect_outliers", "list_rows", "explain_rows", "review_ask"}
     assert "never instructions" in client.client.instructions
+    [detect] = [tool for tool in listed if tool.name == "detect_outliers"]
+    offered = set(detect.input_schema["properties"])
+    assert {*Reading.declared(), *Columns.declared(), *Picking.declared()} - offered == {
+        "unused", "max_bytes", "learner", "space",
+    }  # fmt: skip
+    assert detect.input_schema["required"] == ["path"]
 
 
 def test_files_are_listed(client, places):
@@ -50,7 +59,7 @@ def test_files_are_listed(client, places):
 
 
 def test_a_table_is_inspected(client):
-    found = client.good("inspect_table", path="orders.csv", columns={"ignore": ["c"]})
+    found = client.good("inspect_table", path="orders.csv", ignore=["c"])
     assert (found["n_rows"], found["n_columns"]) == (60, 5)
     roles = {column["name"]: column["role"] for column in found["columns"]}
     assert roles == {"order": "not used", "a": "used", "b": "used", "c": "ignored", "d": "used"}
@@ -61,12 +70,13 @@ def test_a_model_is_selected(client):
     assert len(found["pick"]) == 1
     assert len(found["ranking"]) == 3
     assert found["n_ranking_left_out"] > 0
+    assert found["trust"]
     assert found["why"]
 
 
 def test_outliers_are_detected_as_in_python(client, places):
     found = client.good("detect_outliers", path="orders.csv", show=3, top_n=3,
-                        columns={"id": ["order"]})  # fmt: skip
+                        id=["order"])  # fmt: skip
     assert found["n_flagged"] == 3
     assert sorted(row["row"] for row in found["rows"]) == [4, 18, 42]
     assert found["n_rows_left_out"] == 57
@@ -76,8 +86,12 @@ def test_outliers_are_detected_as_in_python(client, places):
     assert [row["score"] for row in found["rows"]] == expected.scores[expected.order[:3]].tolist()
     first = found["rows"][0]
     assert (first["rank"], first["is_flagged"]) == (1, True)
-    assert first["cells"][0] == {"column": "order", "value": f"A{first['row'] - 1:04d}"}
-    assert any(text.startswith(("a ", "b ")) for text in first["why"])
+    assert next(iter(first["cells"].items())) == ("order", f"A{first['row'] - 1:04d}")
+    assert {reason["column"] for reason in first["why"]} & {"a", "b"}
+    plain = document(expected)
+    assert {name: found[name] for name in ("threshold", "pick", "expected", "gap")} == {
+        name: plain[name] for name in ("threshold", "pick", "expected", "gap")
+    }
     client.good("close_session", session=found["session"])
 
 
@@ -85,20 +99,21 @@ def test_rows_are_listed_and_explained(client, session):
     listed = client.good("list_rows", session=session, offset=1, show=2)
     assert [row["rank"] for row in listed["rows"]] == [2, 3]
     assert listed["n_rows_left_out"] == 57
-    explained = client.good("explain_rows", session=session, rows=[4, 1], top=2)
+    explained = client.good("explain_rows", session=session, rows=[4, 1])
     assert [row["row"] for row in explained["rows"]] == [4, 1]
-    reasons = explained["rows"][0]["reasons"]
-    assert {reason["column"] for reason in reasons} <= {"a", "b"}
+    reasons = explained["rows"][0]["why"]
+    assert {reason["column"] for reason in reasons[:2]} == {"a", "b"}
     assert all(0 < reason["share"] <= 1 and reason["usual"] for reason in reasons)
 
 
 def test_a_review(client, session):
     asked = client.good("review_ask", session=session, n=3)
     assert sorted(row["row"] for row in asked["rows"]) == [4, 18, 42]
-    assert asked["state"]["n_answers"] == 0
+    assert asked["n_answers"] == 0
     answers = [{"row": row["row"], "answer": "no"} for row in asked["rows"]]
     answers[0]["answer"] = "yes"
-    state = client.good("review_tell", session=session, answers=answers)
+    yes, no = answers[0]["row"], [answer["row"] for answer in answers[1:]]
+    state = client.good("review_tell", session=session, yes=[yes], no=no)
     assert (state["n_answers"], state["n_outliers"]) == (3, 1)
     left = state["expected_left"]
     assert 0 <= left["low"] <= left["estimate"] <= left["high"]
@@ -108,30 +123,28 @@ def test_a_review(client, session):
     state = client.good("review_forget", session=session, rows=[answers[1]["row"]])
     assert state["n_answers"] == 2
     other = client.good("review_ask", session=session, n=2, strategy="learn")
-    assert other["state"]["n_answers"] == 2
+    assert other["n_answers"] == 2
     assert not {row["row"] for row in other["rows"]} & {answers[0]["row"], answers[2]["row"]}
-    wrong = client.bad("review_forget", session=session, rows=[answers[0]["row"], 60])
-    assert "row 60 has no answer" in wrong
-    assert client.good("review_list", session=session)["state"]["n_answers"] == 2
-    assert "already marked" in client.bad(
-        "review_tell", session=session, answers=[{"row": answers[0]["row"], "answer": "no"}]
-    )
-    twice = [{"row": 1, "answer": "no"}, {"row": 1, "answer": "yes"}]
-    assert "two answers" in client.bad("review_tell", session=session, answers=twice)
+    forgotten = [answers[0]["row"], 60]
+    assert code(client, "review_forget", session=session, rows=forgotten) == "no-answer"
+    assert client.good("review_list", session=session)["n_answers"] == 2
+    assert "already" in client.bad("review_tell", session=session, no=[yes])[1]
+    assert code(client, "review_tell", session=session, yes=[1], no=[1]) == "two-answers"
 
 
 def test_every_row_can_be_answered(client, session):
-    answers = [{"row": row, "answer": "unsure"} for row in range(1, 61)]
-    client.good("review_tell", session=session, answers=answers)
+    client.good("review_tell", session=session, unsure=list(range(1, 31)))
+    client.good("review_tell", session=session, unsure=list(range(31, 61)))
     assert client.good("review_ask", session=session)["rows"] == []
 
 
 def test_answers_and_scores_are_written(client, session, places):
     for name in WRITING:
-        assert "'..'" in client.bad(name, session=session, path="../x.csv")
-        assert "outside" in client.bad(name, session=session, path=str(places / "x.csv"))
-    assert "no answers" in client.bad("save_marks", session=session, path="new.marks.csv")
-    client.good("review_tell", session=session, answers=[{"row": 9, "answer": "yes"}])
+        assert code(client, name, session=session, path="../x.csv") == "parent-folder"
+        outside = str(places / "x.csv")
+        assert code(client, name, session=session, path=outside) == "outside-target"
+    assert code(client, "save_marks", session=session, path="new.marks.csv") == "no-answer"
+    client.good("review_tell", session=session, yes=[9])
     marks = client.good("save_marks", session=session, path="orders.marks.csv")
     table = read_table(places / "tables" / "orders.csv")
     assert read_marks(marks["path"], table).answers == {8: True}
@@ -139,28 +152,28 @@ def test_answers_and_scores_are_written(client, session, places):
     written = pd.read_csv(scored["path"])
     assert list(written.columns) == [*frame().columns, "score", "rank", "flag", "why"]
     assert written["order"][0] == "A0008"  # the answer counts
-    assert "exists already" in client.bad("write_scored", session=session, path="scored.csv")
-    assert "cannot be written" in client.bad("write_scored", session=session, path="scored.exe")
-    assert ".csv" in client.bad("save_marks", session=session, path="marks.txt")
+    for name, path, expected in (
+        ("write_scored", "scored.csv", "exists"),
+        ("write_scored", "scored.exe", "format"),
+        ("save_marks", "marks.txt", "format"),
+    ):
+        assert code(client, name, session=session, path=path) == expected
     assert not (places / "written" / "scored.exe").exists()
 
 
 @pytest.mark.parametrize(
-    ("path", "says"),
+    ("path", "expected"),
     [
-        ("../secret/salaries.csv", "'..'"),
+        ("../secret/salaries.csv", "parent-folder"),
         ("outside.csv", "outside"),
-        ("folder-outside/salaries.csv", "outside"),
         ("/dev/urandom", "outside"),
-        ("nothing.csv", "no such file"),
-        ("inner", "is a folder"),
-        ("circle.csv", ""),
-        ("", "not a path"),
+        ("nothing.csv", "no-file"),
+        ("inner", "folder"),
     ],
 )
-def test_paths_that_are_refused(client, path, says):
+def test_paths_that_are_refused(client, path, expected):
     for tool in ("inspect_table", "select_model", "detect_outliers"):
-        assert says in client.bad(tool, path=path)
+        assert code(client, tool, path=path) == expected
 
 
 def test_files_that_are_no_tables_or_too_large(client, places):
@@ -168,8 +181,8 @@ def test_files_that_are_no_tables_or_too_large(client, places):
     broken.write_bytes(b"a,b\n1,2\n3\n4,5,6,7\n")
     large.write_bytes(b"a,b\n" + b"1,2\n" * 300_000)
     try:
-        assert "broken.csv" in client.bad("detect_outliers", path="broken.csv")
-        assert "the limit is 1,000,000" in client.bad("detect_outliers", path="large.csv")
+        assert "broken.csv" in client.bad("detect_outliers", path="broken.csv")[1]
+        assert code(client, "detect_outliers", path="large.csv") == "large-file"
     finally:
         broken.unlink()
         large.unlink()
@@ -186,9 +199,9 @@ def test_files_that_unpack_to_much_more_and_links_in_files_are_refused(client, p
     with h5py.File(tables / "links.h5", "w") as file:
         file["X"] = h5py.ExternalLink(str(places / "secret" / "values.h5"), "X")
     try:
-        assert "bomb.csv.gz" in client.bad("inspect_table", path="bomb.csv.gz")
-        for reading in ({}, {"variable": "X"}):
-            assert "links.h5" in client.bad("inspect_table", path="links.h5", reading=reading)
+        assert "bomb.csv.gz" in client.bad("inspect_table", path="bomb.csv.gz")[1]
+        for options in ({}, {"variable": "X"}):
+            assert "links.h5" in client.bad("inspect_table", path="links.h5", **options)[1]
     finally:
         (tables / "bomb.csv.gz").unlink()
         (tables / "links.h5").unlink()
@@ -199,9 +212,8 @@ def test_hostile_names_and_cells_are_clipped_text(client):
     result = client.call("list_rows", session=found["session"], show=50)
     assert len(result.content[0].text) < 60_000
     [row] = [row for row in found["rows"] if row["row"] == 4]
-    cells = {cell["column"]: cell["value"] for cell in row["cells"]}
-    assert cells["note"] == HOSTILE[:199] + "…"
-    assert any(name == HOSTILE[:199] + "…" for name in cells)
+    assert row["cells"]["note"] == HOSTILE[:199] + "…"
+    assert HOSTILE[:199] + "…" in row["cells"]
     inspected = client.good("inspect_table", path="hostile.csv")
     assert max(len(column["name"]) for column in inspected["columns"]) == 200
     client.good("close_session", session=found["session"])
@@ -225,45 +237,46 @@ def test_results_stay_small_for_wide_and_long_tables(client, places):
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "says"),
+    ("tool", "arguments", "expected"),
     [
-        ("inspect_table", {}, "path: field required"),
-        ("inspect_table", {"path": 3}, "path: input should be a valid string"),
-        ("inspect_table", {"path": "orders.csv", "colums": {}}, "colums: extra inputs"),
-        ("inspect_table", {"path": "orders.csv", "columns": {"skip": []}}, "columns.skip"),
-        ("inspect_table", {"path": "orders.csv", "reading": {"decimal": ";"}}, "reading.decimal"),
-        ("inspect_table", {"path": "orders.csv", "columns": {"only": ["zz"]}}, "'zz'"),
-        ("detect_outliers", {"path": "orders.csv", "show": 51}, "show: input should be less"),
-        ("detect_outliers", {"path": "orders.csv", "contamination": 0.9}, "contamination"),
-        ("detect_outliers", {"path": "orders.csv", "contamination": 0.1, "top_n": 2}, "both"),
-        ("detect_outliers", {"path": "orders.csv", "top_n": 50}, "at most half"),
-        ("detect_outliers", {"path": "orders.csv", "exclude": ["nothing"]}, "nothing"),
-        ("detect_outliers", {"path": "orders.csv", "max_seconds": "1"}, "valid number"),
-        ("explain_rows", {"session": "s-0", "rows": [1]}, "there is no such session"),
-        ("explain_rows", {"session": "s-0", "rows": []}, "rows: list should have at least 1"),
-        ("explain_rows", {"session": "s-0", "rows": [0]}, "rows.0: input should be greater"),
-        ("review_tell", {"session": "s-0", "answers": [{"row": 1, "answer": "maybe"}]}, "'yes'"),
-        ("review_ask", {"session": "s-0", "n": True}, "n: input should be a valid integer"),
-        ("close_session", {"session": "s-0"}, "there is no such session"),
-        ("rm", {}, "there is no tool 'rm'; use list_files"),
+        ("inspect_table", {}, "bad-parameter"),
+        ("inspect_table", {"path": 3}, "bad-parameter"),
+        ("inspect_table", {"path": "orders.csv", "colums": {}}, "unknown-option"),
+        ("inspect_table", {"path": "orders.csv", "max_bytes": 1}, "unknown-option"),
+        ("select_model", {"path": "orders.csv", "learner": "/etc/passwd"}, "unknown-option"),
+        ("inspect_table", {"path": "orders.csv", "decimal": ";"}, "bad-parameter"),
+        ("inspect_table", {"path": "orders.csv", "only": ["zz"]}, "bad-column"),
+        ("detect_outliers", {"path": "orders.csv", "show": 51}, "bad-parameter"),
+        ("detect_outliers", {"path": "orders.csv", "contamination": 0.9}, "bad-parameter"),
+        ("detect_outliers", {"path": "orders.csv", "contamination": 0.1, "top_n": 2},
+         "two-numbers"),
+        ("detect_outliers", {"path": "orders.csv", "top_n": 50}, "bad-parameter"),
+        ("detect_outliers", {"path": "orders.csv", "exclude": ["nothing"]}, "bad-parameter"),
+        ("detect_outliers", {"path": "orders.csv", "max_seconds": "1"}, "bad-parameter"),
+        ("explain_rows", {"session": "s-0", "rows": [1]}, "no-session"),
+        ("explain_rows", {"session": "s-0", "rows": []}, "bad-parameter"),
+        ("explain_rows", {"session": "s-0", "rows": [0]}, "bad-parameter"),
+        ("explain_rows", {"session": "s-0", "rows": [True]}, "bad-parameter"),
+        ("review_tell", {"session": "s-0", "maybe": [1]}, "unknown-option"),
+        ("review_ask", {"session": "s-0", "n": True}, "bad-parameter"),
+        ("close_session", {"session": "s-0"}, "no-session"),
+        ("rm", {}, "unknown-tool"),
     ],
-)
-def test_wrong_arguments(client, tool, arguments, says):
-    assert says in client.bad(tool, **arguments)
+)  # fmt: skip
+def test_wrong_arguments(client, tool, arguments, expected):
+    assert code(client, tool, **arguments) == expected
 
 
 def test_rows_that_do_not_exist(client, session):
-    assert "there is no row 61" in client.bad("explain_rows", session=session, rows=[61])
-    assert "rows are 1 to 60" in client.bad(
-        "review_tell", session=session, answers=[{"row": 10**30, "answer": "no"}]
-    )
+    assert code(client, "explain_rows", session=session, rows=[61]) == "no-row"
+    assert code(client, "review_tell", session=session, no=[10**30]) == "no-row"
 
 
 def test_two_sessions_at_once_do_not_mix(client):
     first = client.good("detect_outliers", path="orders.csv", show=0)["session"]
     second = client.good("detect_outliers", path="inner/more.csv", show=0)["session"]
-    client.good("review_tell", session=first, answers=[{"row": 7, "answer": "yes"}])
-    client.good("review_tell", session=second, answers=[{"row": 8, "answer": "no"}])
+    client.good("review_tell", session=first, yes=[7])
+    client.good("review_tell", session=second, no=[8])
     assert client.good("review_list", session=first)["answers"] == [{"row": 7, "answer": "yes"}]
     assert client.good("review_list", session=second)["answers"] == [{"row": 8, "answer": "no"}]
 
@@ -272,7 +285,7 @@ def test_two_sessions_at_once_do_not_mix(client):
 
         async def ask(name):
             result = await client.client.call_tool("review_ask", {"session": name})
-            found.append(result.structured_content["state"]["session"])
+            found.append(result.structured_content["session"])
 
         async with anyio.create_task_group() as group:
             group.start_soon(ask, first)
@@ -282,19 +295,19 @@ def test_two_sessions_at_once_do_not_mix(client):
     assert set(client.portal.call(both)) == {first, second}
     for name in (first, second):
         client.good("close_session", session=name)
-        assert "no such session" in client.bad("review_list", session=name)
+        assert code(client, "review_list", session=name) == "no-session"
 
 
 def test_sessions_with_answers_are_never_dropped(client):
     kept = []
     for row in range(1, 9):
         name = client.good("detect_outliers", path="orders.csv", show=0, top_n=1)["session"]
-        client.good("review_tell", session=name, answers=[{"row": row, "answer": "no"}])
+        client.good("review_tell", session=name, no=[row])
         kept.append(name)
-    assert "close_session" in client.bad("detect_outliers", path="orders.csv")
+    assert code(client, "detect_outliers", path="orders.csv") == "many-sessions"
     client.good("review_forget", session=kept[0], rows=[1])
     name = client.good("detect_outliers", path="orders.csv", show=0)["session"]
-    assert "no such session" in client.bad("review_list", session=kept[0])
+    assert code(client, "review_list", session=kept[0]) == "no-session"
     for other in (*kept[1:], name):
         client.good("close_session", session=other)
 
@@ -376,7 +389,8 @@ def test_a_defect_is_an_answer_too(places, monkeypatch):
     monkeypatch.setattr("metaod.agents._tools.read_table", fail)
     result = anyio.run(called)
     assert result.is_error
-    assert result.content[0].text.startswith("a defect in metaod, please report it: KeyError")
+    assert result.structured_content == {"code": "defect"}
+    assert "KeyError" in result.content[0].text
 
 
 MESSAGES = (

@@ -7,12 +7,28 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from metaod.errors import BadFile, UserError
+from metaod.errors import BadFile
 
 _MOST_SCANNED = 10_000  # entries of folders, so that a listing ends
 _LONGEST_PATH = 4096
-_NOT_ALLOWED = "is outside the files that the user has allowed"
-_ASK = "the user can allow it with 'metaod mcp --allow'"
+_LIST = "list_files names the files"
+_REFUSALS = {  # what is wrong, and the remedy, by code
+    "not-a-path": ("is not a path", _LIST),
+    "parent-folder": ("a path may not contain '..'", _LIST),
+    "outside": ("is outside the files that the user has allowed with --allow", _LIST),
+    "no-file": ("there is no such file", _LIST),
+    "folder": ("is a folder", f"{_LIST} in it"),
+    "special-file": ("is a device, a pipe or a socket", "name a file"),
+    "not-readable": ("cannot be read", "the user can change its rights"),
+    "large-file": ("is larger than {limit:,} bytes", "the user can raise --max-bytes"),
+    "no-writing": ("writing is not allowed", "the user can allow it with --allow-write FOLDER"),
+    "outside-target": ("is outside the folder for new files", "give a name without a folder"),
+    "exists": ("exists already", "give another name"),
+    "no-folder": ("its folder does not exist", "give a name without a folder"),
+    "no-path": ("there is no such file or folder", "check its name"),
+    "not-a-folder": ("is not a folder", "name a folder"),
+    "not-writable": ("cannot be written", "check its rights"),
+}
 
 
 @dataclass(frozen=True)
@@ -41,9 +57,9 @@ class Access:
             return cls(found, None, max_bytes)
         folder = _existing(writable)
         if not folder.is_dir():
-            raise UserError("is not a folder", where=str(writable), remedy="name a folder")
+            raise _refused(writable, "not-a-folder")
         if not os.access(folder, os.W_OK):
-            raise UserError("cannot be written", where=str(writable), remedy="check its rights")
+            raise _refused(writable, "not-writable")
         return cls(found, folder, max_bytes)
 
     def table(self, name: str) -> Path:
@@ -52,34 +68,30 @@ class Access:
         try:
             status = path.stat()
         except (OSError, ValueError) as error:
-            problem = "there is no such file" if not path.exists() else "cannot be read"
-            raise BadFile(name, problem, remedy="list_files names the files") from error
+            raise _refused(name, "not-readable" if path.exists() else "no-file") from error
         if stat.S_ISDIR(status.st_mode):
-            raise BadFile(name, "is a folder", remedy="list_files names the files in it")
+            raise _refused(name, "folder")
         if not stat.S_ISREG(status.st_mode):
-            raise BadFile(name, "is a device, a pipe or a socket", remedy="name a file")
+            raise _refused(name, "special-file")
         if not os.access(path, os.R_OK):
-            raise BadFile(name, "cannot be read", remedy="the user can change its rights")
+            raise _refused(name, "not-readable")
         if status.st_size > self.max_bytes:
-            what = f"has {status.st_size:,} bytes, and the limit is {self.max_bytes:,}"
-            raise BadFile(name, what, remedy="the user can raise it with 'metaod mcp --max-bytes'")
+            raise _refused(name, "large-file", limit=self.max_bytes)
         return path
 
     def target(self, name: str) -> Path:
         """Return the new file that a client names, if it may be made."""
         if self.writable is None:
-            remedy = "the user can allow it with 'metaod mcp --allow-write FOLDER'"
-            raise UserError("writing is not allowed", where=name, remedy=remedy)
+            raise _refused(name, "no-writing")
         given = _checked(name)
         place = given if given.is_absolute() else self.writable / given
         path = place.parent.resolve() / place.name
         if not path.is_relative_to(self.writable) or path == self.writable:
-            what = "is outside the folder in which files may be made"
-            raise BadFile(name, what, remedy="give a file name without a folder")
+            raise _refused(name, "outside-target")
         if os.path.lexists(path):
-            raise BadFile(name, "exists already", remedy="give another name")
+            raise _refused(name, "exists")
         if not path.parent.is_dir():
-            raise BadFile(name, "its folder does not exist", remedy="give a name without a folder")
+            raise _refused(name, "no-folder")
         return path
 
     def files(self) -> Iterator[tuple[str, int]]:
@@ -117,7 +129,7 @@ class Access:
         places = [given] if given.is_absolute() else [base / given for base in self._folders]
         allowed = [path for path in map(_resolved, places) if path and self._is_allowed(path)]
         if not allowed:
-            raise BadFile(name, _NOT_ALLOWED, remedy=f"list_files names them; {_ASK}")
+            raise _refused(name, "outside")
         return next((path for path in allowed if path.exists()), allowed[0])
 
     @property
@@ -132,20 +144,34 @@ class Access:
         )
 
 
+def _refused(name: str | Path, code: str, **values: int) -> BadFile:
+    what, remedy = _REFUSALS[code]
+    return BadFile(name, what.format(**values), remedy=remedy, code=code)
+
+
+def clipped(text: str, most: int = 200) -> str:
+    """Return a text without its end if it is long.
+
+    >>> clipped("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def _existing(path: Path) -> Path:
     try:
         return path.expanduser().resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise UserError("there is no such file or folder", where=str(path)) from error
+        raise _refused(path, "no-path") from error
 
 
 def _checked(name: str) -> Path:
     """Refuse names that no file of the user has: empty, too long, with a NUL, or with '..'."""
     if not name.strip() or "\0" in name or len(name) > _LONGEST_PATH:
-        raise BadFile(repr(name[:40]), "is not a path", remedy="list_files names the files")
+        raise _refused(repr(name[:40]), "not-a-path")
     path = Path(name)
     if ".." in path.parts or ".." in name.replace("\\", "/").split("/"):
-        raise BadFile(name, "a path may not contain '..'", remedy="list_files names the files")
+        raise _refused(name, "parent-folder")
     return path
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
@@ -22,7 +22,6 @@ from metaod.web._uploads import disposition
 _MOST_JSON = 2**20  # bytes of a body
 
 Handler = Callable[[Request], Awaitable[Response]]
-Given = TypeVar("Given", bound=Options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +102,7 @@ def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
-def _query(request: Request, kind: type[Given]) -> Given:
+def _query(request: Request, kind: type[Options]) -> dict[str, Any]:
     """Check the parameters of the query; JSON's words for truth are values."""
     words = {"true": True, "false": False}
     given = {name: words.get(text, text) for name, text in request.query_params.items()}
@@ -134,7 +133,7 @@ async def _about(request: Request) -> Response:
 
 async def _upload(request: Request) -> Response:
     """Take the bytes of a file, whose name tells the format."""
-    name = _query(request, Upload).name
+    name = _query(request, Upload)["name"]
     _check_media_type(request, "application/octet-stream")
     limits = _tables(request).limits
     promised = request.headers.get("content-length", "0")
@@ -193,7 +192,7 @@ def _starts(kind: Kind, takes: type[Options]) -> Handler:
             if not isinstance(given[name], dict):
                 raise Problem(422, "is not an object", where=name, remedy="send a JSON object")
             group.parse(given[name], name)
-        given |= asdict(takes.parse(body, kind))
+        given |= takes.parse(body, kind)
         _tables(request).start(table, kind, given)
         return JSONResponse(table.document(), 202)
 
@@ -205,7 +204,7 @@ def _asks(command: str, takes: type[Options] | None = None) -> Handler:
 
     async def respond(request: Request) -> Response:
         table = _table(request)
-        given = {} if takes is None else asdict(takes.parse(await _body(request), command))
+        given = {} if takes is None else takes.parse(await _body(request), command)
         return JSONResponse(await table.ask(command, **given))
 
     return respond
@@ -216,7 +215,7 @@ def _downloads(command: str, media_type: str, takes: type[Options] = Options) ->
 
     async def respond(request: Request) -> Response:
         table = _table(request)
-        written = await table.ask(command, **asdict(_query(request, takes)))
+        written = await table.ask(command, **_query(request, takes))
         path = table.folder / written["file"]
 
         async def remove() -> None:
