@@ -174,7 +174,7 @@ class Option:
     def words(self, value: Any = None) -> list[str]:
         """Return it with a value as the words of a command; several values repeat it."""
         flags = self.flags or (f"--{self.name.replace('_', '-')}",)
-        if bool in self.types and value is not None:
+        if isinstance(value, bool):
             return [flags[0] if value else flags[1]]
         several = isinstance(value, Iterable) and not isinstance(value, str)
         values = value if several else () if value is None else (value,)
@@ -191,6 +191,7 @@ class Options:
     """Base of a group of options."""
 
     hidden: ClassVar[tuple[str, ...]] = ()  # those that a front end does not offer
+    title: ClassVar[str] = ""  # of the group, in the help of the command line
 
     @classmethod
     @cache
@@ -245,7 +246,7 @@ class Options:
     def given(self) -> dict[str, Any]:
         """Return those that differ from their defaults."""
         values = ((name, getattr(self, name), item) for name, item in self.declared().items())
-        return {name: value for name, value, item in values if value != item.default}
+        return {name: value for name, value, item in values if value not in (item.default, ())}
 
 
 def _members(hint: Any) -> Iterator[Any]:

@@ -8,7 +8,7 @@ import codecs
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from metaod._option import Option, Options, document, option, takes
 from metaod.errors import BadParameter
@@ -29,6 +29,7 @@ __all__ = [
     "Reading",
     "command_words",
     "document",
+    "option",
     "takes",
 ]
 
@@ -63,6 +64,12 @@ def _names(given: Any) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
+def _models(given: Any) -> Any:
+    """Return one model instead of a list of one; None for an empty list."""
+    several = isinstance(given, list | tuple) and len(given) < 2
+    return next(iter(given), None) if several else given
+
+
 def _delimiter(given: Any) -> str:
     if given == "\\t":  # as shells pass it
         return "\t"
@@ -85,6 +92,8 @@ def _encoding(given: Any) -> str:
 @dataclass(frozen=True, kw_only=True)
 class Reading(Options):
     """How a table is read; what is left at its default is decided from the content."""
+
+    title: ClassVar[str] = "Reading the table"
 
     label: str | None = option(
         None,
@@ -147,8 +156,8 @@ class Reading(Options):
         flags=("--dayfirst", "--monthfirst"),
         is_kept=True,
     )
-    bad_values: BadValues = option(
-        "error",
+    bad_values: BadValues | None = option(
+        None,
         "What to do with other values in a column of numbers or dates: error (the default), "
         "missing, or text (the column is read as text). In chunks, a value outside the sample is "
         "missing by default, and text refuses it.",
@@ -190,7 +199,7 @@ class Reading(Options):
     )
     max_bytes: int = option(
         8 * 2**30,
-        "Most memory that the file may take, in bytes; 8 GiB by default.",
+        "Most memory that the file may take, in bytes.",
         metavar="N",
         minimum=1,
     )
@@ -226,6 +235,8 @@ _ROLE = {
 class Columns(Options):
     """The roles of columns."""
 
+    title: ClassVar[str] = "Columns"
+
     ignore: Names = option(None, "A column that is not used.", **_ROLE)
     only: Names = option(None, "A column that is used; all that are not named are not.", **_ROLE)
     id: Names = option(None, "A column that names the rows: shown first and not used.", **_ROLE)
@@ -254,6 +265,8 @@ class Columns(Options):
 class Picking(Options):
     """How a model is picked."""
 
+    title: ClassVar[str] = "Picking the model"
+
     learner: "str | PathLike[str] | Artifact" = option(
         "default",
         "The learner that picks: default, a name that 'metaod learners' lists, or a file that "
@@ -271,11 +284,13 @@ class Picking(Options):
         None,
         "A family or model that is not picked, nor in an average.",
         metavar="MODEL",
+        convert=_models,
     )
     space: "str | ModelSpec | Iterable[str | ModelSpec] | None" = option(
         None,
         "Pick only from this space, family or model.",
         metavar="MODEL",
+        convert=_models,
     )
     max_seconds: float | None = option(
         None,

@@ -172,7 +172,7 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
         (["--apply", "p.mod", "--pick", "learned-single"], "left out with --apply"),
         (
             ["--apply", "p.mod", "--contamination", "0.2"],
-            r"left out with --apply.* Got 0\.2 instead",
+            r"left out with --apply.* Got '0\.2' instead",
         ),
         (["--apply", "p.mod", "--seed", "7"], r"left out with --apply.* Got 7 instead"),
         (["--apply", "p.mod", "--learner", "isac"], r"left out with --apply.* Got 'isac' instead"),

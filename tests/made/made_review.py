@@ -22,7 +22,7 @@ class MadeModel:
 
     def __init__(self, table, options):
         self.table = table
-        roles = {name: options[name] for name in ("id", "ignore", "category")}
+        roles = {name: options.get(name) for name in ("id", "ignore", "category")}
         self.record = prepare(table, **roles).record
 
     def explain_rows(self, rows):

@@ -5,19 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.options import (
-    COLUMNS,
-    PICKING,
-    READING,
-    Example,
-    Files,
-    grouped_options,
-    open_tables,
-    picking_progress,
-    selection_options,
-)
-from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.cli.options import Example, Files, open_tables, picking_progress, with_options
+from metaod.cli.screen import Json, console, grid, print_json, size_of, visible
 from metaod.errors import counted
+from metaod.options import Columns, Picking, Reading
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +21,7 @@ _COMMAND = "metaod compare"
 _NUMBERS = ("AP", "ROC AUC", "P at n")
 
 
-@grouped_options(picking=PICKING, columns=COLUMNS, reading=READING)
+@with_options
 def compare(
     files: Files = None,
     *,
@@ -39,9 +30,9 @@ def compare(
         int,
         typer.Option(help="Trials with other seeds; the figures are means.", metavar="N", min=1),
     ] = 1,
-    picking: dict[str, Any],
-    columns: dict[str, Any],
-    reading: dict[str, Any],
+    picking: Picking,
+    columns: Columns,
+    reading: Reading,
     json: Json = False,
 ) -> None:
     """Measure the pick beside isolation forest and PyOD's ADEngine, on labelled tables.
@@ -54,12 +45,12 @@ def compare(
     from metaod.detection import checked_label
     from metaod.detection import compare as measure_methods
 
-    options = {**selection_options(picking), **columns}
+    options = {**picking.given(), **columns.given()}
     compared: list[tuple[Table, tuple[Compared, ...]]] = []
     out = console()
     for place, table in enumerate(open_tables(_COMMAND, files, reading, columns, example=example)):
         checked_label(table)
-        with picking_progress(picking["learner"]) as line:
+        with picking_progress(picking.learner) as line:
             rows = measure_methods(table, trials=trials, progress=line.show, **options)
         compared.append((table, rows))
         if not json:
@@ -81,10 +72,9 @@ def _as_data(table: "Table", rows: "Sequence[Compared]", trials: int) -> dict[st
 
 
 def _print(out: "Console", table: "Table", rows: "Sequence[Compared]") -> None:
-    size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
     outliers = 0 if table.label is None else int(table.label.sum())
     share = f"{counted(outliers, 'outlier')} ({outliers / table.n_rows:.1%})"
-    out.print(f"{visible(table.source)}: {size}, {share}", style="bold")
+    out.print(f"{size_of(table)}, {share}", style="bold")
     out.print(comparison_grid(rows))
 
 

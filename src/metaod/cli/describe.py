@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.options import COLUMNS, READING, Example, File, grouped_options, open_table
+from metaod.cli.options import Example, File, open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, shape_of
 from metaod.errors import BadParameter, counted
+from metaod.options import Columns, Reading
 
 if TYPE_CHECKING:
     from metaod.metafeatures import Feature, MetaFeatures
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _SUMMARIES = ("min", "max", "mean", "std", "skewness", "kurtosis")
 
 
-@grouped_options(columns=COLUMNS, reading=READING)
+@with_options
 def describe(
     file: File = None,
     *,
@@ -34,8 +35,8 @@ def describe(
     seed: Annotated[
         int, typer.Option(help="Seed of the random landmarkers.", metavar="N", min=0)
     ] = 0,
-    columns: dict[str, Any],
-    reading: dict[str, Any],
+    columns: Columns,
+    reading: Reading,
     json: Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV: name, group, value.")] = False,
 ) -> None:
@@ -47,7 +48,7 @@ def describe(
 
     table = open_table("metaod describe", file, reading, columns, example=example)
     with ProgressLine("preparing the table") as line:
-        prepared = prepare(table, **columns)
+        prepared = prepare(table, **columns.given())
         line.update("extracting meta-features")
         features = extract(prepared, schema or "paper", random_state=seed)
     if json:

@@ -1,140 +1,91 @@
 """``metaod detect``: pick a model for a table, fit it, and score every row."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from metaod.cli.detection import print_detection
 from metaod.cli.options import (
-    COLUMNS,
-    PICKING,
-    READING,
     Example,
     Files,
     check_files,
-    grouped_options,
     open_table,
     picking_progress,
-    selection_options,
+    with_options,
 )
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import Json, console, print_json, visible
-from metaod.cli.select import Verbose
-from metaod.cli.streaming import ChunkedJob, is_streamed
+from metaod.cli.screen import console, print_json, visible
 from metaod.cli.targets import reports_of, targets_of
 from metaod.errors import BadParameter, UserError
+from metaod.options import Columns, Fitting, Options, Picking, Reading, command_words, option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metaod.detection import (
-        Choice,
-        Detection,
-        MetaOD,
-        OnProgress,
-        Request,
-        Target,
-    )
-    from metaod.tables import Table
+    from metaod.detection import Choice, Detection, MetaOD, Target
 
 _COMMAND = "metaod detect"
+_FITTING = Fitting.declared()
 
 
-@grouped_options(picking=PICKING, columns=COLUMNS, reading=READING)
+@dataclass(frozen=True, kw_only=True)
+class Asked(Options):
+    """The options of this command alone."""
+
+    output: str | None = option(
+        None,
+        "Write the table with score, rank and flag: to .csv, .tsv, .jsonl (also .gz), .xlsx or "
+        ".parquet, to - (stdout), or into a folder (FOLDER/).",
+        flags=("--output", "-o"),
+        metavar="FILE",
+    )
+    sort: bool = option(False, "Write the most outlying rows first.")
+    why: bool = option(False, "Write a column why: what sets each flagged row apart (with -o).")
+    flagged_only: bool = option(False, "Write only the rows that are flagged.")
+    no_formulas: bool = option(
+        False, "Write a ' before cells that a spreadsheet would run as formulas (=, +, -, @)."
+    )
+    report: str | None = option(
+        None,
+        "Write a report to look at: one .html file, or into a folder (FOLDER/).",
+        metavar="FILE",
+    )
+    contamination: str = option("auto", _FITTING["contamination"].help, metavar="SHARE")
+    top_n: int | None = option(None, "Flag exactly the N highest scores.", metavar="N", minimum=1)
+    top: int = option(10, "Rows to show on the screen.", metavar="N", minimum=0)
+    save: str | None = option(
+        None, "Save the fitted pick for --apply; the file holds the table's values.", metavar="FILE"
+    )
+    apply: str | None = option(
+        None, "Score with a saved pick instead of a new one.", metavar="FILE"
+    )
+    marks: str | None = option(
+        None, "Learn from the answers in this file, which 'metaod review' wrote.", metavar="FILE"
+    )
+    n_jobs: int = option(-1, _FITTING["n_jobs"].help, metavar="N", flags=("--jobs", "-j"))
+    stream: bool | None = option(
+        None,
+        "Read Parquet or delimited text in chunks, or at once; by default in chunks if the file "
+        "has over 2,000,000 rows or would take half of the memory.",
+        flags=("--stream", "--no-stream"),
+    )
+    verbose: bool = option(
+        False, "Show the full ids of the picked models.", flags=("--verbose", "-v")
+    )
+    json: bool = option(False, "Print JSON instead of a table.")
+
+
+@with_options
 def detect(
     files: Files = None,
     *,
     example: Example = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write the table with score, rank and flag: to .csv, .tsv, .jsonl (also .gz), "
-            ".xlsx or .parquet, to - (stdout), or into a folder (FOLDER/).",
-            metavar="FILE",
-        ),
-    ] = None,
-    sort: Annotated[
-        bool, typer.Option("--sort", help="Write the most outlying rows first.")
-    ] = False,
-    why: Annotated[
-        bool,
-        typer.Option(
-            "--why", help="Write a column why: what sets each flagged row apart (with -o)."
-        ),
-    ] = False,
-    flagged_only: Annotated[
-        bool, typer.Option("--flagged-only", help="Write only the rows that are flagged.")
-    ] = False,
-    no_formulas: Annotated[
-        bool,
-        typer.Option(
-            "--no-formulas",
-            help="Write a ' before cells that a spreadsheet would run as formulas (=, +, -, @).",
-        ),
-    ] = False,
-    report: Annotated[
-        str | None,
-        typer.Option(
-            help="Write a report to look at: one .html file, or into a folder (FOLDER/).",
-            metavar="FILE",
-        ),
-    ] = None,
-    contamination: Annotated[
-        str,
-        typer.Option(
-            help="Share of outliers to flag, as 5% or 0.05; auto estimates it from the scores.",
-            metavar="SHARE",
-        ),
-    ] = "auto",
-    top_n: Annotated[
-        int | None,
-        typer.Option(help="Flag exactly the N highest scores.", metavar="N", min=1),
-    ] = None,
-    top: Annotated[int, typer.Option(help="Rows to show on the screen.", metavar="N", min=0)] = 10,
-    save: Annotated[
-        str | None,
-        typer.Option(
-            help="Save the fitted pick for --apply; the file holds the table's values.",
-            metavar="FILE",
-        ),
-    ] = None,
-    apply: Annotated[
-        str | None,
-        typer.Option(help="Score with a saved pick instead of a new one.", metavar="FILE"),
-    ] = None,
-    marks: Annotated[
-        str | None,
-        typer.Option(
-            help="Learn from the answers in this file, which 'metaod review' wrote.", metavar="FILE"
-        ),
-    ] = None,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs",
-            "-j",
-            help="Threads that score the rows; -1 for one per core. The scores do not depend on "
-            "it.",
-            metavar="N",
-        ),
-    ] = -1,
-    stream: Annotated[
-        bool | None,
-        typer.Option(
-            "--stream/--no-stream",
-            help="Read Parquet or delimited text in chunks, or at once; by default in chunks if "
-            "the file has over 2,000,000 rows or would take half of the memory.",
-            show_default=False,
-        ),
-    ] = None,
-    verbose: Verbose = False,
-    json: Json = False,
-    picking: dict[str, Any],
-    columns: dict[str, Any],
-    reading: dict[str, Any],
+    asked: Asked,
+    picking: Picking,
+    columns: Columns,
+    reading: Reading,
 ) -> None:
     """Find the outliers of a table without labels: pick a model, fit it, score every row.
 
@@ -149,95 +100,156 @@ def detect(
     Exit codes: 0 scored, with or without outliers; 2 an error that you can
     correct; 1 a defect in metaod; 130 interrupted.
     """  # fmt: skip
-    from metaod.detection import (
-        Choice,
-        Request,
-        apply_saved,
-        check_target,
-        document,
-        with_why,
-    )
+    from metaod.artifacts import check_target
+    from metaod.detection import Choice, Request, document
 
-    share = _share(contamination)
-    choice = Choice(sort=sort, flagged_only=flagged_only, no_formulas=no_formulas, why=why)
-    _refuse_together(contamination, top_n, output, choice, json=json)
-    if apply is not None:
-        defaults = {name: default for name, (_, default) in {**PICKING, **COLUMNS}.items()}
-        _refuse_with_apply(
-            {**picking, **columns, "save": save, "contamination": share, "marks": marks},
-            {**defaults, "save": None, "contamination": "auto", "marks": None},
-        )
-    for option, value in (("--save keeps one pick", save), ("--marks are of one table", marks)):
-        if value is not None and files and len(files) > 1:
-            what = f"{option}, and there are several tables"
-            raise UserError(what, where=_COMMAND, remedy="give one table")
-    saved = None if apply is None else _load(apply, jobs)
-    if saved is not None:
-        own = {name: value for name, value in saved.reading_.items() if reading[name] is None}
-        reading = {**reading, **own}
-    roles = columns if saved is None else {name: getattr(saved, name) for name in columns}
+    share = _share(asked.contamination)
+    _refuse_together(asked, files)
+    options = {**picking.given(), **columns.given()}
+    saved = None
+    if asked.apply is not None:
+        _refuse_with_apply(options, asked)
+        saved = _load(asked.apply, asked.n_jobs)
+        reading = replace(reading, **{**saved.reading_, **reading.given()})
+        columns = Columns(**{name: getattr(saved, name) for name in Columns.declared()})
+    if asked.save is not None:
+        check_target(asked.save)  # before anything that takes long
     check_files(_COMMAND, files)
     named: list[str | None] = [*files] if files else [None]
-    in_chunks = [is_streamed(file, stream, marks, reading) for file in named]
-    targets = targets_of(_COMMAND, files, output)  # creates the folder, once all tables are found
-    reports = reports_of(_COMMAND, files, report)
-    out = console(stderr=output == "-")
-    options = {**selection_options(picking), **columns, "n_jobs": jobs}
+    in_chunks = [_is_streamed(file, asked, reading) for file in named]
+    targets = targets_of(_COMMAND, files, asked.output)  # creates the folder
+    reports = reports_of(_COMMAND, files, asked.report)
+    choice = Choice(
+        sort=asked.sort,
+        flagged_only=asked.flagged_only,
+        no_formulas=asked.no_formulas,
+        why=asked.why,
+    )
+    job = _Job(asked, reading, columns, {**options, "n_jobs": asked.n_jobs}, share, choice, saved)
+    out = console(stderr=asked.output == "-")
     documents = []
     for place, (file, target, page) in enumerate(zip(named, targets, reports, strict=True)):
-        if in_chunks[place]:
-            job = ChunkedJob(str(file), reading, options, roles, share, top_n, saved, save)
-            found, names = job.run(target, choice)
-        else:
-            table = open_table(_COMMAND, file, reading, roles, example=example)
-            check_target(target, table)
-            with picking_progress(picking["learner"]) as line:
-                found = (
-                    _pick_and_score(table, options, share, top_n, save, marks, reading, line.show)
-                    if saved is None
-                    else apply_saved(saved, table, top_n=top_n, progress=line.show)
-                )
-                if why:
-                    found = with_why(found, progress=line.show)
-            # files first: the reader of the screen may stop reading (`| head`)
-            names = _write(found, target, choice)
+        run = job.in_chunks if in_chunks[place] else job.at_once
+        found, names = run(file, target, example=example)
         if page is not None:
-            _write_report(found, Request(file or "--example", reading, apply, marks), page)
-        if json:
+            request = Request(file or "--example", reading.given(), asked.apply, asked.marks)
+            _write_report(found, request, page)
+        if asked.json:
             with ProgressLine() as line:
                 documents.append(document(found, progress=line.show))
             continue
         if place:
             out.print()
-        print_detection(out, found, top, verbose=verbose, is_written=target is not None)
-        _print_files(out, target, names, page, save)
-    if json:
+        shown = {"verbose": asked.verbose, "is_written": target is not None}
+        print_detection(out, found, asked.top, **shown)
+        _print_files(out, target, names, page, asked.save)
+    if asked.json:
         print_json(documents if files and len(files) > 1 else documents[0])
 
 
-def _pick_and_score(
-    table: "Table",
-    options: dict[str, Any],
-    share: Any,
-    top_n: int | None,
-    save: str | None,
-    marks: str | None,
-    reading: dict[str, Any],
-    progress: "OnProgress",
-) -> "Detection":
-    from metaod.artifacts import check_target
-    from metaod.detection import detect_table
-    from metaod.review import read_marks
+@dataclass(frozen=True)
+class _Job:
+    """What to do with each table."""
 
-    if save is not None:
-        check_target(save)  # before anything that takes long
-    learned = None if marks is None else read_marks(marks, table, options["id"])
-    found = detect_table(
-        table, contamination=share, top_n=top_n, marks=learned, progress=progress, **options
-    )
-    if save is not None and found.model is not None:
-        found.model.save(save, reading=reading)
-    return found
+    asked: Asked
+    reading: Reading
+    columns: Columns
+    options: dict[str, Any]  # of MetaOD
+    share: Any
+    choice: "Choice"
+    saved: "MetaOD | None"
+
+    def at_once(
+        self, file: str | None, target: "Target", *, example: bool
+    ) -> "tuple[Detection, tuple[str, ...]]":
+        """Score and write a table; also return the names of the added columns."""
+        from metaod.detection import (
+            apply_saved,
+            check_target,
+            detect_table,
+            with_why,
+            write_scored,
+        )
+        from metaod.review import read_marks
+
+        table = open_table(_COMMAND, file, self.reading, self.columns, example=example)
+        check_target(target, table)
+        with picking_progress(self.options.get("learner", "default")) as line:
+            if self.saved is None:
+                path, key = self.asked.marks, self.columns.given().get("id")
+                marks = None if path is None else read_marks(path, table, key)
+                found = detect_table(
+                    table,
+                    contamination=self.share,
+                    top_n=self.asked.top_n,
+                    marks=marks,
+                    progress=line.show,
+                    **self.options,
+                )
+                self._save(found)
+            else:
+                found = apply_saved(self.saved, table, top_n=self.asked.top_n, progress=line.show)
+            if self.choice.why:
+                found = with_why(found, progress=line.show)
+        # files first: the reader of the screen may stop reading (`| head`)
+        with _writing_progress(target):
+            return found, () if target is None else write_scored(found, target, self.choice)
+
+    def in_chunks(
+        self,
+        file: str | None,
+        target: "Target",
+        *,
+        example: bool,  # noqa: ARG002 - never the example
+    ) -> "tuple[Detection, tuple[str, ...]]":
+        """Score and write a large file; also return the names of the added columns."""
+        from metaod.detection import (
+            check_stream_target,
+            detect_stream,
+            open_stream,
+            write_streamed,
+        )
+        from metaod.tables import Roles
+
+        unused = Roles.of(vars(self.columns)).is_unused
+        with picking_progress(self.options.get("learner", "default")) as line:
+            stream = open_stream(str(file), unused=unused, **self.reading.given())
+            check_stream_target(target, stream.raw is not None, self.choice)
+            given: dict[str, Any] = {"contamination": self.share, **self.options}
+            if self.saved is not None:
+                given = {"model": self.saved}
+            found = detect_stream(stream, top_n=self.asked.top_n, progress=line.show, **given)
+            self._save(found)
+        with _writing_progress(target) as line:
+            if target is None:
+                return found, ()
+            return found, write_streamed(found, target, self.choice, progress=line.show)
+
+    def _save(self, found: "Detection") -> None:
+        if self.asked.save is not None and found.model is not None:
+            found.model.save(self.asked.save, reading=self.reading.given())
+
+
+@contextmanager
+def _writing_progress(target: "Target") -> Iterator[ProgressLine]:
+    line = ProgressLine("writing the table")
+    # on a terminal, rows that go to standard output would be among it
+    with line if isinstance(target, Path) else nullcontext():
+        yield line
+
+
+def _is_streamed(file: str | None, asked: Asked, reading: Reading) -> bool:
+    """Whether a file is read in chunks: if the user says so, or if it is large."""
+    from metaod.tables import is_large
+
+    if file is None or asked.stream is False or not (asked.stream or is_large(file)):
+        return False
+    for flag, value in (("--marks", asked.marks), ("--label", reading.label)):
+        if value is not None:
+            what = f"{flag} needs the whole table in memory, and the file is read in chunks"
+            remedy = "leave it out, use a part of the file, or --no-stream if there is the memory"
+            raise UserError(what, where=file, remedy=remedy)
+    return True
 
 
 def _print_files(
@@ -251,16 +263,7 @@ def _print_files(
         out.print(f"saved the pick: {visible(save)}")
 
 
-def _write(found: "Detection", target: "Target", choice: "Choice") -> tuple[str, ...]:
-    from metaod.detection import write_scored
-
-    if not isinstance(target, Path):  # a line of progress would be among the rows on a terminal
-        return () if target is None else write_scored(found, target, choice)
-    with ProgressLine("writing the table"):
-        return write_scored(found, target, choice)
-
-
-def _write_report(found: "Detection", request: "Request", path: Path) -> None:
+def _write_report(found: "Detection", request: Any, path: Path) -> None:
     from metaod.detection import summarise, write_report
     from metaod.report import render
 
@@ -268,14 +271,14 @@ def _write_report(found: "Detection", request: "Request", path: Path) -> None:
         write_report(render(summarise(found, request, progress=line.show)), path)
 
 
-def _load(path: str, jobs: int) -> "MetaOD":
+def _load(path: str, n_jobs: int) -> "MetaOD":
     import warnings
 
     from metaod.detection import load
 
     with ProgressLine("reading the saved pick") as line, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the notes of the pick hold them
-        return load(path, n_jobs=jobs, progress=line.show)
+        return load(path, n_jobs=n_jobs, progress=line.show)
 
 
 def _share(text: str) -> Any:
@@ -295,29 +298,31 @@ def _share(text: str) -> Any:
     return check_contamination(value, owner=_COMMAND)
 
 
-def _refuse_together(
-    contamination: str, top_n: int | None, output: str | None, choice: "Choice", *, json: bool
-) -> None:
-    if top_n is not None and contamination != "auto":
+def _refuse_together(asked: Asked, files: list[str] | None) -> None:
+    """Refuse options that contradict each other."""
+    leave_out = "leave one of them out"
+    if asked.top_n is not None and asked.contamination != "auto":
         what = "--top-n and --contamination both say how many rows to flag"
-        raise UserError(what, where=_COMMAND, remedy="leave one of them out")
-    if json and output == "-":
+        raise UserError(what, where=_COMMAND, remedy=leave_out)
+    if asked.json and asked.output == "-":
         what = "--json and '-o -' both write to stdout"
         raise UserError(what, where=_COMMAND, remedy="name a file for -o")
-    options = (
-        ("--sort", choice.sort),
-        ("--flagged-only", choice.flagged_only),
-        ("--why", choice.why),
-        ("--no-formulas", choice.no_formulas),
-    )
-    option = next((name for name, is_given in options if is_given), None)
-    if output is None and option is not None:
-        what = f"{option} concerns the file that -o writes"
-        raise UserError(what, where=_COMMAND, remedy="add -o FILE; the screen shows --top N rows")
+    for name in ("sort", "flagged_only", "why", "no_formulas"):
+        if asked.output is None and getattr(asked, name):
+            what = f"{command_words(name)[0]} concerns the file that -o writes"
+            remedy = "add -o FILE; the screen shows --top N rows"
+            raise UserError(what, where=_COMMAND, remedy=remedy)
+    several = files is not None and len(files) > 1
+    for name, why in (("save", "--save keeps one pick"), ("marks", "--marks are of one table")):
+        if several and getattr(asked, name) is not None:
+            what = f"{why}, and there are several tables"
+            raise UserError(what, where=_COMMAND, remedy="give one table")
 
 
-def _refuse_with_apply(given: dict[str, Any], defaults: dict[str, Any]) -> None:
-    for name, value in given.items():
-        if value != defaults[name]:
-            legal = "left out with --apply: the saved pick is used as it is"
-            raise BadParameter(_COMMAND, f"--{name.replace('_', '-')}", legal, value)
+def _refuse_with_apply(options: dict[str, Any], asked: Asked) -> None:
+    others = ((name, asked.given().get(name)) for name in ("save", "contamination", "marks"))
+    for name, value in (*options.items(), *others):
+        if value is None:
+            continue
+        legal = "left out with --apply: the saved pick is used as it is"
+        raise BadParameter(_COMMAND, command_words(name)[0], legal, value)

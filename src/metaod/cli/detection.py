@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from metaod.cli.compare import comparison_grid
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import grid, visible
-from metaod.cli.select import print_notes, print_pick, print_warnings
+from metaod.cli.screen import grid, print_notes, print_warnings, visible
+from metaod.cli.select import print_pick
 from metaod.errors import counted
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.option_errors import without_parameters
-from metaod.cli.options import COLUMNS, READING, Example, File, grouped_options, open_table
+from metaod.cli.options import Example, File, open_table, with_options
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.cli.screen import Json, console, grid, print_json, print_notes, size_of, visible
 from metaod.errors import counted
+from metaod.options import Columns, Reading
 
 if TYPE_CHECKING:
     from metaod.tables import PreparedTable, Table
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _MOST_COLUMNS = 40
 
 
-@grouped_options(columns=COLUMNS, reading=READING)
+@with_options
 def inspect(
     file: File = None,
     *,
     example: Example = False,
-    columns: dict[str, Any],
-    reading: dict[str, Any],
+    columns: Columns,
+    reading: Reading,
     all_columns: Annotated[
         bool, typer.Option("--all", help=f"Show every column, not only the first {_MOST_COLUMNS}.")
     ] = False,
@@ -33,7 +33,7 @@ def inspect(
 
     table = open_table("metaod inspect", file, reading, columns, example=example)
     with ProgressLine("preparing the table"):
-        prepared = prepare(table, **columns)
+        prepared = prepare(table, **columns.given())
     if json:
         print_json(_as_data(table, prepared))
     else:
@@ -58,8 +58,7 @@ def _as_data(table: "Table", prepared: "PreparedTable") -> dict[str, Any]:
 
 def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> None:
     out = console()
-    size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
-    out.print(f"{visible(table.source)}: {size}", style="bold")
+    out.print(size_of(table), style="bold")
     if table.label is not None:
         outliers = f"{counted(int(table.label.sum()), 'outlier')} ({table.label.mean():.1%})"
         out.print(f"label (not used for picking): {outliers}")
@@ -77,5 +76,4 @@ def _print(table: "Table", prepared: "PreparedTable", *, most: int | None) -> No
     with_evidence = f", with {evidence} of all columns" if evidence else ""
     size = f"{counted(rows, 'row')} × {counted(columns, 'numeric column')}"
     out.print(f"prepared: {size}{with_evidence}")
-    for note in _warnings(table, prepared):
-        out.print(f"note: {visible(without_parameters(note))}")
+    print_notes(out, _warnings(table, prepared))

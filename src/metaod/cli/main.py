@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 import typer
@@ -20,9 +21,8 @@ from metaod.cli.info import info
 from metaod.cli.inspect import inspect
 from metaod.cli.mcp import mcp
 from metaod.cli.models import models
-from metaod.cli.option_errors import named_by_option, without_parameters
 from metaod.cli.review import review
-from metaod.cli.screen import message, prepare_streams, visible
+from metaod.cli.screen import as_flags, message, prepare_streams, visible
 from metaod.cli.select import select
 from metaod.cli.serve import serve
 from metaod.cli.train import learners, train
@@ -97,11 +97,9 @@ def run(app: typer.Typer, name: str, argv: list[str] | None = None) -> NoReturn:
         if not str(error):  # a group without a command has printed its help
             sys.exit(USER_ERROR)
         _fail(_usage_line(error), USER_ERROR, debug=debug)
-    except BadParameter as error:
-        given = named_by_option(error, typer.main.get_command(app), arguments)
-        _fail(without_parameters(str(given)), USER_ERROR, debug=debug)
     except UserError as error:
-        _fail(without_parameters(str(error)), USER_ERROR, debug=debug)
+        named = _named_by_option(error, arguments) if isinstance(error, BadParameter) else error
+        _fail(named.worded(as_flags), USER_ERROR, debug=debug)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", INTERRUPTED, debug=debug)
     except _Stopped:
@@ -120,6 +118,35 @@ def run(app: typer.Typer, name: str, argv: list[str] | None = None) -> NoReturn:
     except Exception as error:  # last resort: the user sees no bare traceback
         _fail(_defect(error), DEFECT, debug=debug)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+# parameters of functions behind 'build', 'train' and 'db' that have an option of another name
+_OPTIONS = {
+    ("TrainingData", "origins"): "exclude_origin",
+    ("TrainingData", "schemas"): "schema",
+    ("learner", "name"): "learner",
+    ("make_executor", "n_jobs"): "jobs",
+    ("make_executor", "name"): "executor",
+    ("model_space", "detectors"): "family",
+    ("model_space", "name"): "space",
+    ("schema", "name"): "schema",
+    ("Store", "url_or_path"): "store",
+}
+
+
+def _named_by_option(error: BadParameter, arguments: Sequence[str]) -> BadParameter:
+    """Return the error with the option and the command that the user gave, if there is one."""
+    command, path = typer.main.get_command(app), "metaod"
+    for word in arguments:
+        inner = getattr(command, "commands", {}).get(word)
+        if inner is not None:
+            command, path = inner, f"{path} {word}"
+    wanted = _OPTIONS.get((error.owner, error.name), error.name)
+    for option in command.params:
+        if option.name == wanted and option.param_type_name == "option":
+            flag = max(option.opts, key=len)
+            return BadParameter(path, flag, error.legal, error.got, remedy=error.remedy)
+    return error
 
 
 def _defect(error: Exception) -> str:

@@ -2,75 +2,58 @@
 
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
-from metaod.cli.option_errors import without_parameters
-from metaod.cli.options import (
-    COLUMNS,
-    PICKING,
-    READING,
-    Example,
-    File,
-    grouped_options,
-    open_table,
-    picking_progress,
-    selection_options,
-)
+from metaod.cli.options import Example, File, open_table, picking_progress, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.review_session import ask_rows
-from metaod.cli.screen import console, grid, visible
-from metaod.errors import BadParameter, UserError, counted
+from metaod.cli.screen import console, grid, print_notes, size_of, visible
+from metaod.errors import UserError, counted
+from metaod.options import Columns, Options, Picking, Reading, option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from metaod.detection import Detection, MetaOD, ReviewSession
-    from metaod.review import UsedMarks
     from metaod.tables import Table
 
 _COMMAND = "metaod review"
 _SCREEN = 80
-_STRATEGIES = ("found", "learn")
 _CHECKPOINTS = (0, 5, 10, 20, 40, 80)  # answers after which a played review is measured
 
 
-@grouped_options(picking=PICKING, columns=COLUMNS, reading=READING)
+@dataclass(frozen=True, kw_only=True)
+class Asked(Options):
+    """The options of this command alone."""
+
+    marks: str | None = option(
+        None, "File of the answers; by default TABLE.marks.csv next to the table.", metavar="FILE"
+    )
+    batch: int = option(
+        1, "Rows to show and to answer at once.", metavar="N", minimum=1, maximum=99
+    )
+    answers: int | None = option(
+        None, "Answers that the label gives; 10 by default.", metavar="N", minimum=1
+    )
+    strategy: Literal["found", "learn"] = option(
+        "found",
+        "What questions are for: found (rows that are probably outliers), or learn (rows that may "
+        "be outliers or not, for a better ranking of the others).",
+        metavar="KIND",
+    )
+
+
+@with_options
 def review(
     file: File = None,
     *,
     example: Example = False,
-    marks: Annotated[
-        str | None,
-        typer.Option(
-            help="File of the answers; by default TABLE.marks.csv next to the table.",
-            metavar="FILE",
-        ),
-    ] = None,
-    batch: Annotated[
-        int, typer.Option(help="Rows to show and to answer at once.", metavar="N", min=1, max=99)
-    ] = 1,
-    answers: Annotated[
-        int | None,
-        typer.Option(
-            help="Answers that the label gives; 10 by default.",
-            metavar="N",
-            min=1,
-        ),
-    ] = None,
-    strategy: Annotated[
-        str,
-        typer.Option(
-            help="What questions are for: found (rows that are probably outliers), or learn (rows "
-            "that may be outliers or not, for a better ranking of the others).",
-            metavar="KIND",
-        ),
-    ] = "found",
-    picking: dict[str, Any],
-    columns: dict[str, Any],
-    reading: dict[str, Any],
+    asked: Asked,
+    picking: Picking,
+    columns: Columns,
+    reading: Reading,
 ) -> None:
     """Look at one row after another, say whether it is an outlier: the ranking learns from it.
 
@@ -87,46 +70,44 @@ def review(
     how the average precision (AP) on the other half changes; nothing is
     written.
     """  # fmt: skip
-    plays = reading["label"] is not None or (example and answers is not None)
-    _refuse_together(file, marks, answers, plays=plays)
-    if strategy not in _STRATEGIES:
-        raise BadParameter(_COMMAND, "--strategy", _STRATEGIES, strategy)
+    from metaod.detection import ReviewSession
+    from metaod.review import TableMarks
+
+    plays = reading.label is not None or (example and asked.answers is not None)
+    _refuse_together(file, asked, plays=plays)
     table = open_table(_COMMAND, file, reading, columns, example=example)
-    options = {**selection_options(picking), **columns}
+    options = {**picking.given(), **columns.given()}
     out = console()
     if not out.is_terminal:
         out.width = min(out.width, _SCREEN)
     if plays:
-        model = _fitted(table, options).model
-        _play(out, table, model, answers or 10, batch, strategy, picking["seed"])
+        _play(out, table, _fitted(table, options).model, asked, picking.random_state)
         return
-    from metaod.detection import ReviewSession
-    from metaod.review import TableMarks
-
-    path = _beside(file or table.source) if marks is None else Path(marks).expanduser()
+    path = Path(asked.marks).expanduser() if asked.marks else _beside(file or table.source)
     with ProgressLine("reading the rows"):
-        opened = TableMarks(path, table, columns["id"])  # before anything that takes long
+        # before anything that takes long
+        opened = TableMarks(path, table, columns.given().get("id"))
     with opened:
-        _print_start(out, table, path, opened.used)
-        session = ReviewSession(_fitted(table, options), opened, strategy)
+        out.print(size_of(table), style="bold", soft_wrap=True)
+        print_notes(out, (*table.warnings, *opened.used.notes))
+        if opened.used.answers:
+            earlier = counted(len(opened.used.answers), "earlier answer")
+            out.print(f"{visible(str(path))}: {earlier}", soft_wrap=True)
+        session = ReviewSession(_fitted(table, options), opened, asked.strategy)
         try:
-            ask_rows(out, session, batch)
+            ask_rows(out, session, asked.batch)
         finally:
-            defaults = {
-                name: value for name, (_, value) in {**PICKING, **COLUMNS, **READING}.items()
-            }
-            has_options = {**picking, **columns, **reading} != defaults
+            has_options = bool({**options, **reading.given()})
             name = "--example" if file is None else file
             _print_end(out, session, path, name, has_options=has_options)
 
 
-def _refuse_together(
-    file: str | None, marks: str | None, answers: int | None, *, plays: bool
-) -> None:
-    if answers is not None and not plays:
+def _refuse_together(file: str | None, asked: Asked, *, plays: bool) -> None:
+    """Refuse options that contradict each other."""
+    if asked.answers is not None and not plays:
         what = "--answers counts the answers that a label gives"
         raise UserError(what, where=_COMMAND, remedy="name the label with --label")
-    if plays and marks is not None:
+    if plays and asked.marks is not None:
         what = "--marks keeps answers of people, and those of a label are not written"
         raise UserError(what, where=_COMMAND, remedy="leave one of them out")
     if not plays and file == "-":
@@ -148,18 +129,8 @@ def _beside(table: str) -> Path:
 def _fitted(table: "Table", options: dict[str, Any]) -> "Detection":
     from metaod.detection import MetaOD, detection_of
 
-    with picking_progress(options["learner"]) as line:
+    with picking_progress(options.get("learner", "default")) as line:
         return detection_of(MetaOD(**options).fit(table, progress=line.show), table)
-
-
-def _print_start(out: "Console", table: "Table", path: Path, marks: "UsedMarks") -> None:
-    size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
-    out.print(f"{visible(table.source)}: {size}", style="bold", soft_wrap=True)
-    for note in (*table.warnings, *marks.notes):
-        out.print(f"note: {visible(without_parameters(note))}")
-    if marks.answers:
-        earlier = counted(len(marks.answers), "earlier answer")
-        out.print(f"{visible(str(path))}: {earlier}", soft_wrap=True)
 
 
 def _print_end(
@@ -180,35 +151,26 @@ def _print_end(
             out.print("(with the options of this review, so that the ranking is the same)")
 
 
-def _play(
-    out: "Console",
-    table: "Table",
-    model: "MetaOD | None",
-    n_answers: int,
-    batch: int,
-    strategy: str,
-    seed: int,
-) -> None:
+def _play(out: "Console", table: "Table", model: "MetaOD | None", asked: Asked, seed: int) -> None:
     """Let the label answer about half of the rows, and measure the ranking of the others."""
     from metaod.detection import checked_label
     from metaod.history import measure
 
     assert model is not None  # noqa: S101 - it was fitted
     label = checked_label(table)
-    asked = _half(label, seed)
-    n_answers = min(n_answers, int(asked.sum()))
-    review = model.review(askable=asked, strategy=strategy)
+    half = _half(label, seed)
+    n_answers = min(asked.answers or 10, int(half.sum()))
+    review = model.review(askable=half, strategy=asked.strategy)
     states = [(0, 0, review.scores)]
     while len(review.marks) < n_answers:
         n_before = len(review.marks)
-        rows = review.ask(min(batch, n_answers - n_before))
+        rows = review.ask(min(asked.batch, n_answers - n_before))
         review.tell_many({row: bool(label[row]) for row in rows})
         n_now = len(review.marks)
         if n_now == n_answers or any(n_before < point <= n_now for point in _CHECKPOINTS):
             states.append((n_now, review.found, review.scores))
-    size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
-    out.print(f"{visible(table.source)}: {size}", style="bold", soft_wrap=True)
-    rest = ~asked
+    out.print(size_of(table), style="bold", soft_wrap=True)
+    rest = ~half
     n_outliers = counted(int(label[rest].sum()), "outlier")
     out.print("the label answers about half of the rows; AP is measured on the other half,")
     out.print(f"which is never asked: {counted(int(rest.sum()), 'row')}, {n_outliers}")

@@ -4,20 +4,23 @@ import codecs
 import io
 import json
 import os
+import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.errors import counted
+from metaod.errors import Message, Setting, counted, worded
+from metaod.options import command_words
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from metaod.tables import PreparedTable
+    from metaod.tables import PreparedTable, Table
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 DataDir = Annotated[
@@ -91,7 +94,40 @@ def print_json(data: Any) -> None:
     """Print JSON to standard output."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     plain = not encoding.lower().startswith("utf")  # then others are written as \\u0000
-    typer.echo(json.dumps(data, indent=2, ensure_ascii=plain, allow_nan=False))
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=plain, allow_nan=False, default=in_words))
+
+
+def in_words(text: str | Message) -> str:
+    """Return a message with options as the command line takes them."""
+    return worded(text, as_flags)
+
+
+def as_flags(setting: Setting) -> str:
+    """Write an option of a message as the command line takes it.
+
+    >>> as_flags(Setting("decimal", ",")), as_flags(Setting("header", False))
+    ('--decimal ,', '--no-header')
+    """
+    return shlex.join(command_words(setting.name, setting.value))
+
+
+def print_notes(out: "Console", notes: Sequence[str | Message], warnings: Any = ()) -> None:
+    """Print notes on the table, without those among the warnings."""
+    for note in dict.fromkeys(notes):
+        if note and note not in warnings:
+            out.print(f"note: {visible(in_words(note))}")
+
+
+def print_warnings(out: "Console", warnings: Sequence[str | Message]) -> None:
+    """Print why the pick may be unreliable."""
+    for warning in warnings:
+        out.print(f"warning: {visible(in_words(warning))}", style="yellow")
+
+
+def size_of(table: "Table") -> str:
+    """Describe the name and size of a table."""
+    rows, columns = counted(table.n_rows, "row"), counted(table.n_columns, "column")
+    return f"{visible(table.source)}: {rows} × {columns}"
 
 
 def message(text: str) -> None:

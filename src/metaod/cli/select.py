@@ -3,24 +3,23 @@
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metaod.cli.option_errors import without_parameters
-from metaod.cli.options import (
-    COLUMNS,
-    PICKING,
-    READING,
-    Example,
-    Files,
-    grouped_options,
-    open_tables,
-    picking_progress,
-    selection_options,
+from metaod.cli.options import Example, Files, open_tables, picking_progress, with_options
+from metaod.cli.screen import (
+    Json,
+    console,
+    grid,
+    print_json,
+    print_notes,
+    print_warnings,
+    shape_of,
+    visible,
 )
-from metaod.cli.screen import Json, console, grid, print_json, shape_of, visible
 from metaod.errors import counted
+from metaod.options import Columns, Picking, Reading
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,16 +37,16 @@ _OTHER_COLUMNS_WIDTH = 40  # of the ranking, beside the model
 _PARAMETER = re.compile(r"\b[a-z_]+=")
 
 
-@grouped_options(picking=PICKING, columns=COLUMNS, reading=READING)
+@with_options
 def select(
     files: Files = None,
     *,
     example: Example = False,
     top: Annotated[int, typer.Option(help="Models to show.", metavar="N", min=1)] = 10,
     verbose: Verbose = False,
-    picking: dict[str, Any],
-    columns: dict[str, Any],
-    reading: dict[str, Any],
+    picking: Picking,
+    columns: Columns,
+    reading: Reading,
     json: Json = False,
 ) -> None:
     """Pick a model for a table without labels: ranking, explanation and confidence.
@@ -64,9 +63,9 @@ def select(
     tables = open_tables(_COMMAND, files, reading, columns, example=example)
     found = []
     for place, table in enumerate(tables):
-        with picking_progress(picking["learner"]) as line:
-            prepared = prepare(table, **columns)
-            selection = select_for(prepared, **selection_options(picking), progress=line.show)
+        with picking_progress(picking.learner) as line:
+            prepared = prepare(table, **columns.given())
+            selection = select_for(prepared, **picking.given(), progress=line.show)
         if json:
             found.append(selection.to_dict(top=top))
             continue
@@ -129,16 +128,3 @@ def print_pick(
     out.print(f"{heading}: {names}" + (" (average of their scores)" if len(models) > 1 else ""))
     for name in models if verbose else ():
         out.print(f"  {visible(name)}")
-
-
-def print_warnings(out: "Console", warnings: Sequence[str]) -> None:
-    """Print why the pick may be unreliable."""
-    for warning in warnings:
-        out.print(f"warning: {visible(without_parameters(warning))}", style="yellow")
-
-
-def print_notes(out: "Console", notes: Sequence[str], warnings: Sequence[str]) -> None:
-    """Print notes on the table, without those among the warnings."""
-    for note in dict.fromkeys(notes):
-        if note not in warnings:
-            out.print(f"note: {visible(without_parameters(note))}")

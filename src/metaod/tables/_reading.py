@@ -113,7 +113,7 @@ def finish(
         hints=Hints(
             options.decimal or content.decimal, options.decimal is not None, options.dayfirst
         ),
-        bad_values=options.bad_values,
+        bad_values=options.bad_values or "error",
         source=path,
         name_row=content.locate,
         line_of=content.line_of,

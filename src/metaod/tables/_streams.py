@@ -53,7 +53,7 @@ def stream_table(source: "str | PathLike[Any]", **options: Any) -> TableStream |
     reader = choose_reader(opened)
     given = Reading(**options).checked("read_table")
     check_options(given, reader.kind, reader.options)
-    late: BadValues = options.get("bad_values", "missing")
+    late: BadValues = given.bad_values or "missing"
     if reader is parquet.READER:
         return None if opened.packed else ParquetStream(opened, given, late)
     return TextStream(opened, given, late) if reader is delimited.READER else None

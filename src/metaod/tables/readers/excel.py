@@ -122,10 +122,10 @@ def _choose_sheet(sheets: list[Any], source: str, wanted: str | int | None) -> A
         raise BadFile(source, "holds no sheet of cells", remedy="check how it was saved")
     if wanted is None:
         return next(filter(_has_table, sheets), sheets[0]) if sheets[1:] else sheets[0]
-    if isinstance(wanted, int) and 0 <= wanted < len(sheets):
-        return sheets[wanted]
-    if wanted in titles:
-        return sheets[titles.index(str(wanted))]
+    if isinstance(wanted, str) and wanted in titles:
+        return sheets[titles.index(wanted)]
+    if str(wanted).isdecimal() and int(wanted) < len(sheets):
+        return sheets[int(wanted)]
     legal = f"a sheet of {source}, by name or counted from 0: {', '.join(map(repr, titles))}"
     raise BadParameter("read_table", "sheet", legal, wanted)
 

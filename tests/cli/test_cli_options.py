@@ -1,0 +1,143 @@
+"""Options of commands come from their declaration, and errors name them."""
+
+from dataclasses import dataclass
+
+import pytest
+import typer
+
+import metaod.options
+from metaod.cli import main as command
+from metaod.cli.main import _OPTIONS, _named_by_option
+from metaod.cli.options import with_options
+from metaod.cli.screen import as_flags, in_words
+from metaod.errors import BadParameter, Message, Setting
+from metaod.options import Columns, Options, Picking, Reading, option
+
+ROOT = typer.main.get_command(command.app)
+
+
+def err(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        command.main([str(argument) for argument in arguments])
+    assert stop.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["select", "--example", "--pick", "both"], "'--pick' option of metaod select"),
+        (["detect", "--example", "--max-seconds", "-1"], "'--max-seconds' option of metaod detect"),
+        (["detect", "--example", "--jobs", "0"], "'--jobs' option of metaod detect"),
+        (["compare", "--example", "--exclude", "KNNN"], "'--exclude' option of metaod compare"),
+        (["info", "--learner", "nobody"], "'--learner' option of metaod info"),
+        (["models", "--learner", "nobody"], "'--learner' option of metaod models"),
+        (["inspect", "t.csv", "--sheet", "a"], "'--sheet' option of metaod inspect"),
+        (["inspect", "t.csv", "--decimal", "x"], "'--decimal' option of metaod inspect"),
+        (["review", "t.csv", "--strategy", "x"], "'--strategy' option of metaod review"),
+        (["describe", "--example", "--schema", "dreams"], "'--schema' option of metaod describe"),
+        (["build", "--store", "s.db", "--data", ".", "--space", "outer"],
+         "'--space' option of metaod build"),
+        (["build", "--store", "s.db", "--data", ".", "--family", "LOFF"],
+         "'--family' option of metaod build"),
+        (["build", "--store", "s.db", "--data", ".", "--jobs", "0"],
+         "'--jobs' option of metaod build"),
+        (["build", "--store", "s.db", "--data", ".", "--executor", "magic"],
+         "'--executor' option of metaod build"),
+        (["build", "--store", "s.db", "--data", ".", "--averages"],
+         "'--averages' option of metaod build"),
+        (["train", "--store", "s.db", "-o", "a", "--learner", "nobody"],
+         "'--learner' option of metaod train"),
+        (["db", "list", "tables", "--store", "s.db"], "of metaod db list"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_the_option_is_named_instead_of_the_parameter(
+    capsys, tmp_path, monkeypatch, arguments, words
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    assert words in err(capsys, *arguments)
+
+
+def test_a_parameter_without_an_option_keeps_its_name():
+    error = BadParameter("MetaODLearner", "n_estimators", "at least 1", 0)
+    assert _named_by_option(error, ["train", "--set", "n_estimators=0"]) is error
+
+
+def test_the_renamed_options_exist():
+    def options(found):
+        for inner in getattr(found, "commands", {}).values():
+            yield from options(inner)
+        yield from (option.name for option in found.params)
+
+    assert set(_OPTIONS.values()) <= set(options(ROOT))
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        (Setting("na", ["-999", "not known"]), "--na -999 --na 'not known'"),
+        (Setting("dayfirst", False), "--monthfirst"),
+        (Setting("random_state", 3), "--seed 3"),
+        (Setting("n_jobs"), "--jobs"),
+        (Setting("max_rows", 10), "--max-rows 10"),
+    ],
+)
+def test_a_setting_is_worded_as_an_option(setting, words):
+    assert as_flags(setting) == words
+    assert in_words(Message("code", "set {it}", it=setting)) == f"set {words}"
+
+
+@pytest.mark.parametrize("group", [Reading, Columns, Picking])
+def test_detect_has_every_declared_option(group):
+    known = {parameter.name: parameter for parameter in ROOT.commands["detect"].params}
+    for name, declared in group.declared().items():
+        if not declared.only_python:
+            assert known[name].help.startswith(declared.help.rstrip("."))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Longer(Reading):
+    comment: str | None = option(None, "Lines that begin so are skipped.", metavar="C")
+
+
+def test_a_new_option_needs_one_declaration():
+    """What CONTRIBUTING.md says: a field is all that front ends need."""
+    got = []
+
+    @with_options
+    def command(*, reading: _Longer) -> None:
+        """Read."""
+        got.append(reading)
+
+    app = typer.Typer()
+    app.command()(command)
+    app(["--comment", "#", "--na", "x"], standalone_mode=False)
+    assert (got[0].comment, got[0].na) == ("#", ("x",))
+    declared = _Longer.declared()["comment"]
+    assert declared.schema()["type"] == ["string", "null"]
+    assert "comment : str, optional" in declared.documentation()
+
+    @metaod.options.takes(_Longer)
+    def read(source, options):
+        """Read.
+
+        Parameters
+        ----------
+        options : Options
+        """
+        return options.comment
+
+    assert read("file", comment="%") == "%"
+    assert "Lines that begin so are skipped." in read.__doc__
+    with pytest.raises(BadParameter) as error:
+        read("file", comment=3)
+    assert (error.value.owner, error.value.name, error.value.got) == ("read", "comment", 3)
+    with pytest.raises(TypeError, match="read\\(\\) got an unexpected keyword argument 'coment'"):
+        read("file", coment="%")
+
+
+def test_groups_of_options_have_titles():
+    assert all(group.title for group in (Reading, Columns, Picking))
+    assert issubclass(Reading, Options)
