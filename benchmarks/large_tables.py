@@ -53,15 +53,8 @@ import pandas as pd
 
 from metaod.detection._large_tables import for_sample
 from metaod.history import average_precision
-from metaod.models import (
-    ALL_ROWS_UP_TO,
-    COMMITTEE,
-    FEW_ROWS,
-    MANY_ROWS,
-    ModelSpec,
-    ScoreScale,
-    family,
-)
+from metaod.models import COMMITTEE, ModelSpec, ScoreScale, family
+from metaod.models._family import ALL_ROWS_UP_TO, FEW_ROWS, MANY_ROWS
 from metaod.tables import Preparation, read_table
 
 MOST, FEW = 50_000, 12_000

@@ -31,13 +31,13 @@ from metaod.history import average_precision, iter_folder
 from metaod.learners import make_learner, origin_folds
 from metaod.models import (
     COMMITTEE,
-    REPRESENTATIVES,
     Matrix,
     ScoreScale,
     average_of,
     member_ids,
     model_space,
 )
+from metaod.models._averages import REPRESENTATIVES
 from metaod.store import KeptScores, ScoreCache
 from metaod.tables import prepare
 from research.commands.evaluate_selector import CHOSEN, FOLDER, Bench

@@ -29,7 +29,8 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
 
-from metaod.models import FEW_ROWS, ModelSpec, family, model_space
+from metaod.models import ModelSpec, family, model_space
+from metaod.models._family import FEW_ROWS
 from research.cost_laws import Matrix, by_law, fit_law, fit_matrix, model_offsets
 
 COSTS = Path(__file__).parents[2] / "src/metaod/models/costs.json"

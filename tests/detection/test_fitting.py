@@ -144,7 +144,7 @@ def test_jobs_do_not_change_scores():
     models = (MODELS[1],)
     one, two = (fit_selection(MadeSelection(PREPARED, models), n_jobs=jobs) for jobs in (None, 2))
     np.testing.assert_array_equal(one.scores, two.scores)
-    assert two.detector.detector_.n_jobs == 2
+    assert two.detector.n_jobs == 2
 
 
 def test_exactly_these_models(broken):

@@ -16,7 +16,6 @@ from metaod.detection import _fitting, _large_tables, apply_saved
 from metaod.detection._fitting import fit_models, fit_selection
 from metaod.errors import UserError
 from metaod.models import (
-    ALL_ROWS_UP_TO,
     COMMITTEE,
     ModelSpec,
     _new_rows,
@@ -25,6 +24,7 @@ from metaod.models import (
     register_family,
     unregister_family,
 )
+from metaod.models._family import ALL_ROWS_UP_TO
 from metaod.tables import prepare, read_table
 
 RNG = np.random.default_rng(0)

@@ -78,16 +78,13 @@ def test_one_member_without_scores_leaves_its_averages_without():
     assert second.reason == "LODA(): would take an hour"
 
 
-@pytest.mark.parametrize("mode", ["exact", "fast"])
-def test_evaluations_of_averages_are_the_detectors(mode):
+def test_evaluations_of_averages_are_the_detectors():
     averages = averages_of(MEMBERS)
-    found = list(evaluate_models(X, Y, averages, trials=2, mode=mode))
+    found = list(evaluate_models(X, Y, averages, trials=2))
     assert {item.model for item in found} == {average.id for average in averages}
     by_cell = {(item.model, item.trial): item for item in found}
     for average in averages:
         assert sum(item.model == average.id for item in found) == (2 if average.is_random else 1)
-        if mode == "fast" and "IForest(n" in average.id.replace("SCiForest", ""):
-            continue  # equal to PyOD's in distribution alone
         for trial in range(2 if average.is_random else 1):
             item = by_cell[average.id, trial]
             scores = average.to_pyod(random_state=trial).fit(X).decision_scores_
@@ -100,11 +97,7 @@ def test_evaluations_of_averages_are_the_detectors(mode):
 def test_scores_are_those_of_the_detector():
     kept = {}
     specs = [MEMBERS[1], average_of(*MEMBERS[:3])]
-    list(
-        evaluate_models(
-            X, Y, specs, trials=2, mode="exact", keep=lambda s: kept.update({(s.spec, s.trial): s})
-        )
-    )
+    list(evaluate_models(X, Y, specs, trials=2, keep=lambda s: kept.update({(s.spec, s.trial): s})))
     assert set(kept) == {(specs[0], 0), (specs[1], 0), (specs[1], 1)}
     for trial in range(2):
         expected = AverageDetector(MEMBERS[:3], random_state=trial).fit(X).decision_scores_

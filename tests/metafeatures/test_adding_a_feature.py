@@ -31,7 +31,7 @@ def zeros(inputs):
     uses_landmarkers=True,
 )
 def hbos(inputs):
-    scores = inputs.runs.hbos().scores
+    scores = inputs.runs.run("HBOS").decision_scores_
     return [scores.max(), np.ptp(scores)]
 
 

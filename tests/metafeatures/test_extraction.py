@@ -94,9 +94,9 @@ def test_several_schemas_give_the_same_values_as_one_at_a_time():
 def test_runs_of_the_caller_are_used():
     prepared = prepare(FRAME)
     runs = LandmarkerRuns(prepared.X)
-    forest = runs.iforest(0)
+    forest = runs.run("IForest", 0)
     features = extract(prepared, runs=runs)
-    assert runs.iforest(0) is forest
+    assert runs.run("IForest", 0) is forest
     assert_array_equal(features.values, extract(prepared).values)
     with pytest.raises(BadParameter, match="runs"):
         extract(prepared.X + 1, runs=runs)

@@ -1,4 +1,4 @@
-"""Landmarker runs, compared with plain code on the same trees and projections, and with PyOD."""
+"""Landmarker runs, compared with plain code on the same trees, projections and neighbours."""
 
 import math
 from itertools import islice
@@ -7,23 +7,17 @@ import numpy as np
 import plain_metafeatures as plain
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from pyod.models.hbos import HBOS
 
 from metaod.errors import BadParameter
 from metaod.metafeatures import LandmarkerRuns, extract, schema
 from metaod.metafeatures import _landmarker_runs as runs_module
+from metaod.metafeatures._components import leading_components, run_pca
 from metaod.metafeatures._landmarker_features import score_summary
-from metaod.models import (
-    ModelSpec,
-    fit_scaling,
-    leading_components,
-    run_iforest,
-    run_loda,
-    run_pca,
-    score_models,
-)
+from metaod.models import _neighbours as neighbours
+from metaod.models import family, fit_scaling
 from metaod.models._isolation_trees import grow_trees
-from metaod.models.families.loda import nested_cuts
+from metaod.models.families.iforest import IForest
+from metaod.models.families.loda import LODA, _cuts
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(400, 5)) @ RANDOM.normal(size=(5, 5))
@@ -36,14 +30,9 @@ def landmarker_values(runs):
     return extract(runs.X, runs=runs).to_dict()
 
 
-def shared_scores(spec, seed):
-    scored = score_models(X, [spec], trials=seed + 1)
-    return next(cell.scores for cell in scored if cell.trial == seed)
-
-
 @pytest.mark.parametrize("table", [Z, TIED, Z[:2], Z[:30, :1]])
 def test_tree_statistics_equal_those_of_a_plain_walk(table):
-    run = run_iforest(table, seed=4)
+    run = IForest(random_state=4).fit(table).describe()
     n_samples = min(256, len(table))
     depth = math.ceil(math.log2(n_samples))
     narrow = table.astype(np.float32)
@@ -66,7 +55,7 @@ def test_a_forest_without_splits_has_no_imbalance():
     # one row differs from 300 equal ones: trees that do not draw it cannot split
     table = np.zeros((1000, 2))
     table[7] = 1.0
-    run = run_iforest(fit_scaling("zscore", table).transform(table), seed=0)
+    run = IForest(random_state=0).fit(fit_scaling("zscore", table).transform(table)).describe()
     assert set(run.leaves) == {1.0, 2.0}
     assert_array_equal(np.isnan(run.horizontal), run.leaves == 1)
     values = landmarker_values(LandmarkerRuns(table))
@@ -96,27 +85,17 @@ def test_random_landmarkers_have_pyods_distribution():
 
 @pytest.mark.parametrize("table", [Z, TIED, Z[:2], Z[:30, :1]])
 def test_loda_histograms_equal_numpys(table):
-    run = run_loda(table, seed=2)
-    cuts = list(islice(nested_cuts(table, 2), 100))
-    for cut, along in enumerate(cuts):
+    run = LODA(random_state=2).fit(table)
+    for i, cut in enumerate(islice(_cuts(table.shape[1], 2), 100)):
+        along = cut.project(table)
         histogram = np.histogram(along, bins=10)[0] + 1e-12
-        assert_allclose(run.shares[cut], histogram / histogram.sum(), rtol=1e-9)
-        assert run.projection_max[cut] == along.max()
+        assert_allclose(run.shares_[i], histogram / histogram.sum(), rtol=1e-9)
+        assert run.largest_[i] == along.max()
 
 
 def test_projections_of_z_scores_have_mean_0():
-    assert_allclose([along.mean() for along in islice(nested_cuts(Z, 0), 100)], 0, atol=1e-12)
+    assert_allclose([cut.project(Z).mean() for cut in islice(_cuts(5, 0), 100)], 0, atol=1e-12)
     assert landmarker_values(LandmarkerRuns(X))["loda_projection_mean_max"] == 0
-
-
-def test_runs_give_the_scores_of_the_models():
-    runs = LandmarkerRuns(X)
-    forest = shared_scores(ModelSpec("IForest"), seed=1)
-    # PyOD's scores are the paper's, less a constant
-    difference = runs.iforest(1).scores - forest
-    assert_allclose(difference, difference[0], atol=1e-12)
-    assert_allclose(runs.loda(1).scores, shared_scores(ModelSpec("LODA"), seed=1), rtol=1e-9)
-    assert_allclose(runs.hbos().scores, HBOS().fit(Z).decision_scores_, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "p"), [(60, 2), (300, 5), (6, 40), (300, 250), (250, 400)])
@@ -131,7 +110,7 @@ def test_components_and_reconstruction_errors(n, p):
     assert np.isnan(run.explained[found:]).all()
     kept = directions[: min(3, np.linalg.matrix_rank(table) - 1)]
     errors = np.sum((table - table @ kept.T @ kept) ** 2, axis=1)
-    assert_allclose(run.scores, errors, rtol=1e-6, atol=1e-9 * errors.max())
+    assert_allclose(run.decision_scores_, errors, rtol=1e-6, atol=1e-9 * errors.max())
 
 
 def test_leading_components_of_equal_eigenvalues():
@@ -142,9 +121,11 @@ def test_leading_components_of_equal_eigenvalues():
 
 def test_runs_are_made_once_and_seeds_differ():
     runs = LandmarkerRuns(X)
-    assert runs.iforest(0) is runs.iforest(0)
-    assert runs.lof() is runs.lof()
-    assert (runs.iforest(0).scores != runs.iforest(1).scores).any()
+    assert runs.run("IForest", 0) is runs.run("IForest", 0)
+    assert runs.pca is runs.pca
+    assert runs.neighbours is runs.neighbours
+    one, other, _ = runs.of_seeds("IForest")
+    assert (one.decision_scores_ != other.decision_scores_).any()
     assert LandmarkerRuns(X, random_state=2).seeds == (6, 7, 8)
 
 
@@ -182,3 +163,43 @@ def test_the_largest_seed_is_accepted():
     runs = LandmarkerRuns(X, random_state=2**32 - 1)
     assert all(0 <= seed < 2**32 for seed in runs.seeds)
     assert np.isfinite(list(landmarker_values(runs).values())).any()
+
+
+# ECOD and neighbours
+
+
+def test_ecod_takes_the_longer_tail_of_a_symmetric_column():
+    # PyOD adds up both tails where the skewness comes out as exactly zero
+    runs = LandmarkerRuns(np.array([[-1.0], [-1.0], [1.0], [1.0]]))
+    assert_allclose(runs.run("ECOD").decision_scores_, np.log(2))
+
+
+def test_ecod_does_not_depend_on_the_block_size(monkeypatch):
+    whole = LandmarkerRuns(X).run("ECOD").decision_scores_
+    monkeypatch.setattr("metaod.models.families.ecod._BLOCK", 2 * len(X))
+    assert_array_equal(LandmarkerRuns(X).run("ECOD").decision_scores_, whole)
+
+
+@pytest.mark.parametrize("name", ["KNN", "LOF"])
+@pytest.mark.parametrize("n_rows", [2, 6, 21, 400])
+def test_neighbours_give_the_scores_of_the_models(name, n_rows):
+    runs = LandmarkerRuns(X[:n_rows])
+    assert_array_equal(runs.neighbours.rows, np.arange(n_rows))
+    assert runs.neighbours.indices.shape == (n_rows, min(50, n_rows - 1))
+    k = min(20, n_rows - 1)
+    model = family(name).load()(n_neighbors=k).fit(runs.Z)
+    assert_allclose(runs.neighbours.scores(name, 20), model.decision_scores_, rtol=1e-9)
+
+
+def test_long_and_wide_tables_are_searched_in_a_sample(monkeypatch):
+    monkeypatch.setattr(neighbours, "MAX_NEIGHBOUR_ROWS", 300)
+    run = neighbours.run_neighbours(Z, 0)
+    assert len(run.rows) == 300
+    assert (np.diff(run.rows) > 0).all()
+    assert_array_equal(run.rows, neighbours.run_neighbours(Z, 0).rows)
+    assert (run.rows != neighbours.run_neighbours(Z, 1).rows).any()
+    within = neighbours.run_neighbours(Z[run.rows], 0)
+    assert_array_equal(within.indices, run.indices)
+    monkeypatch.setattr(neighbours, "_MOST_WORK", 5 * 200**2)
+    monkeypatch.setattr(neighbours, "_FEWEST_ROWS", 100)
+    assert len(neighbours.run_neighbours(Z, 0).rows) == 200

@@ -11,7 +11,6 @@ from scipy.sparse.csgraph import connected_components
 
 from metaod.metafeatures import LandmarkerRuns, extract, schema
 from metaod.metafeatures._rankings import SCORE_LANDMARKERS
-from metaod.models import lof_scores
 
 NAMES = list(schema("scores").names)
 GLOBAL = ["iforest", "hbos", "loda", "pca", "ecod"]
@@ -56,11 +55,9 @@ def test_most_features_are_defined_on_a_plain_table():
 
 
 def test_sampled_neighbours(monkeypatch):
-    run_neighbours = "metaod.models._neighbours.run_neighbours"
-    defaults = {"random_state": 0, "max_rows": 100}
-    monkeypatch.setattr(f"{run_neighbours}.__kwdefaults__", defaults)
+    monkeypatch.setattr("metaod.models._neighbours.MAX_NEIGHBOUR_ROWS", 100)
     runs = LandmarkerRuns(TABLES["cloud and clump"])
-    assert len(runs.neighbours().rows) == 100
+    assert len(runs.neighbours.rows) == 100
     expected = slow_features(runs)
     values = dict(zip(NAMES, score_values(runs), strict=True))
     for feature in NAMES:
@@ -70,19 +67,19 @@ def test_sampled_neighbours(monkeypatch):
 def slow_features(runs):
     """All features by name, in the order of the schema."""
     seeded = {
-        "iforest": [runs.iforest(seed).scores for seed in runs.seeds],
-        "loda": [runs.loda(seed).scores for seed in runs.seeds],
+        name.lower(): [run.decision_scores_ for run in runs.of_seeds(name)]
+        for name in ("IForest", "LODA")
     }
     scores = {
         "iforest": np.mean(seeded["iforest"], axis=0),
-        "hbos": runs.hbos().scores,
+        "hbos": runs.run("HBOS").decision_scores_,
         "loda": np.mean(seeded["loda"], axis=0),
-        "pca": runs.pca().scores,
-        "ecod": runs.ecod().scores,
-        "knn": runs.knn().scores,
-        "lof": runs.lof().scores,
+        "pca": runs.pca.decision_scores_,
+        "ecod": runs.run("ECOD").decision_scores_,
+        "knn": runs.neighbours.scores("KNN", 5),
+        "lof": runs.neighbours.scores("LOF", 20),
     }
-    rows, found = runs.neighbours().rows, runs.neighbours().found
+    rows, found = runs.neighbours.rows, runs.neighbours
     searched = {name: scores[name] if name in LOCAL else scores[name][rows] for name in scores}
     Z = runs.Z[rows]
     features = {}
@@ -114,7 +111,7 @@ def slow_features(runs):
     few, many = min(5, found.indices.shape[1]), min(50, found.indices.shape[1])
     for name, one, other in (
         ("knn", found.distances[:, few - 1], found.distances[:, many - 1]),
-        ("lof", lof_scores(found, few), lof_scores(found, many)),
+        ("lof", found.scores("LOF", few), found.scores("LOF", many)),
     ):
         features[f"{name}_scale_spearman"] = spearman(one, other)
         features[f"{name}_scale_overlap"] = top_overlap(one, other)

@@ -11,19 +11,25 @@ import metaod
 FAMILY = '''
 """MeanDistance: a power of the distance of a row to the mean."""
 
-from time import perf_counter
-
 import numpy as np
 
 from metaod.models._costs import CostLaw
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings, add_builtin
-from metaod.models._scoring import CellState, Scored
+from metaod.models._parameters import Number, hyperparameters
 
 
 class MeanDistance(Estimator):
+    legal = hyperparameters(power=Number(0))
+
     def __init__(self, power=1.0):
         self.power = power
+
+    @classmethod
+    def fit_many(cls, X, models):
+        distances = np.linalg.norm(X - X.mean(axis=0), axis=1)
+        for model in models:
+            yield model, distances**model.power
 
     def _fit(self, X):
         self.mean_ = X.mean(axis=0)
@@ -33,26 +39,13 @@ class MeanDistance(Estimator):
         return np.linalg.norm(X - self.mean_, axis=1) ** self.power
 
 
-class MeanDistanceScorer:
-    def serves(self, spec):
-        return set(dict(spec.params)) <= {"power"}
-
-    def score(self, X, specs, *, trials, mode, budget):
-        start = perf_counter()
-        distances = np.linalg.norm(X - X.mean(axis=0), axis=1)
-        for spec in specs:
-            scores = distances ** dict(spec.params).get("power", 1.0)
-            seconds = perf_counter() - start
-            yield Scored(spec, 0, CellState.OK, scores, seconds, "from shared distances")
-
-
 add_builtin(
     Family(
         "MeanDistance",
         MeanDistance,
         {"power": (1.0, 2.0)},
+        title="Distance to the mean",
         extended=(Settings({"power": (2.0,)}, ("robust",)),),
-        shared_scorer=MeanDistanceScorer(),
         cost=CostLaw(offset=-18.0, start=1000.0),
     )
 )
@@ -62,6 +55,7 @@ LINE = "from metaod.models.families import mean_distance\n"
 USE = """
 import numpy as np
 import metaod
+import metaod.testing
 from metaod.models import expected_costs, model_space, score_models
 
 assert metaod.__file__.startswith("{folder}"), metaod.__file__
@@ -73,12 +67,13 @@ X = np.random.default_rng(0).normal(size=(50, 3))
 scored = list(score_models(X, models))
 assert len(scored) == 3
 for item in scored:
-    assert item.reason == "from shared distances"
+    assert item.state == "ok", item.reason
     detector = item.spec.to_pyod().fit(X)
     np.testing.assert_allclose(item.scores, detector.decision_scores_)
     np.testing.assert_allclose(detector.decision_function(X), detector.decision_scores_)
 small, large = (expected_costs(models[:1], n, 3)[0] for n in (100, 10_000))
 assert 0 < small.seconds < large.seconds and small.n_bytes < large.n_bytes
+metaod.testing.check_detector("MeanDistance")
 print("done")
 """
 

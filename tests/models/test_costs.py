@@ -15,22 +15,17 @@ from made_costs import expected_cost
 
 from metaod.errors import BadParameter
 from metaod.models import (
-    ALL_ROWS_UP_TO,
-    FEW_ROWS,
-    MANY_ROWS,
     Cost,
     ModelSpec,
     average_of,
     candidate_averages,
     expected_costs,
     expected_scoring,
-    learned_rows,
-    members_of,
     model_space,
     registered_families,
-    why_too_costly,
 )
 from metaod.models import _costs as costs
+from metaod.models._family import ALL_ROWS_UP_TO, FEW_ROWS, MANY_ROWS
 
 ALL = model_space("all")
 EXTENDED = model_space("extended")
@@ -81,7 +76,7 @@ def test_time_grows_at_least_as_fast_as_a_large_table(name):
 def test_rows_that_are_not_learned_from_are_scored_as_new_rows():
     n_rows = 10**8
     for spec in ALL:
-        n_learned = learned_rows(spec, n_rows)
+        n_learned = spec.learned_rows(n_rows)
         learned, n_new = expected_cost(spec, n_learned, 10), n_rows - n_learned
         [scoring, more] = (
             expected_scoring([spec], n, 10, n_learned)[0] for n in (n_new, 10 * n_new)
@@ -94,11 +89,11 @@ def test_rows_that_are_not_learned_from_are_scored_as_new_rows():
 
 def test_averages_learn_from_as_few_rows_as_the_slowest_families():
     lof, ecod, kde = (ModelSpec(name) for name in ("LOF", "ECOD", "KDE"))
-    numbers = [learned_rows(spec, 10**6) for spec in (kde, lof, ecod, average_of(lof, ecod))]
+    numbers = [spec.learned_rows(10**6) for spec in (kde, lof, ecod, average_of(lof, ecod))]
     assert numbers == [FEW_ROWS, 4 * FEW_ROWS, MANY_ROWS, FEW_ROWS]
     for spec in (lof, ecod, kde):
-        assert learned_rows(spec, ALL_ROWS_UP_TO) == ALL_ROWS_UP_TO
-        assert learned_rows(spec, ALL_ROWS_UP_TO + 1) <= ALL_ROWS_UP_TO + 1
+        assert spec.learned_rows(ALL_ROWS_UP_TO) == ALL_ROWS_UP_TO
+        assert spec.learned_rows(ALL_ROWS_UP_TO + 1) <= ALL_ROWS_UP_TO + 1
 
 
 def test_scoring_against_more_neighbours_takes_longer():
@@ -114,13 +109,7 @@ def test_a_new_row_without_a_law_costs_as_much_as_a_row_of_a_fit(monkeypatch):
     assert scoring == pytest.approx(2 * expected_cost(spec, FEW_ROWS, 10).seconds)
 
 
-@pytest.mark.parametrize("n_rows", [6_000, 100_000])
-def test_cof_holds_the_distances_of_all_pairs(n_rows):
-    for spec in of_family("COF"):
-        assert expected_cost(spec, n_rows, 10).n_bytes >= 8 * n_rows**2
-
-
-def test_other_families_hold_no_distances_of_all_pairs():
+def test_no_family_holds_the_distances_of_all_pairs():
     for spec in PAPER:
         if spec.detector != "COF":
             assert expected_cost(spec, 20_000, 10).n_bytes < 8 * 20_000**2 / 4
@@ -149,7 +138,7 @@ def test_of_an_unknown_family_nothing_is_known_and_nothing_held_against_it():
     cost = expected_cost(ModelSpec("MyOwn", {"n_neighbors": 3}), 2000, 10)
     assert not cost.is_known
     assert math.isnan(cost.n_bytes)
-    assert why_too_costly(cost, max_seconds=1e-9, max_bytes=1) is None
+    assert cost.why_over(max_seconds=1e-9, max_bytes=1) is None
 
 
 def test_many_models_cost_what_each_does():
@@ -159,10 +148,10 @@ def test_many_models_cost_what_each_does():
 
 def test_limits_are_stated_in_words():
     cost = Cost(seconds=90.0, n_bytes=3 * 2**20)
-    assert why_too_costly(cost) is None
-    assert why_too_costly(cost, 90.0, 3 * 2**20) is None
-    assert why_too_costly(cost, max_seconds=60) == "would take about 90 s, the limit is 60 s"
-    memory = why_too_costly(cost, max_bytes=2**20)
+    assert cost.why_over() is None
+    assert cost.why_over(90.0, 3 * 2**20) is None
+    assert cost.why_over(max_seconds=60) == "would take about 90 s, the limit is 60 s"
+    memory = cost.why_over(max_bytes=2**20)
     assert memory == "would take about 3 MiB, the limit is 1 MiB"
 
 
@@ -222,7 +211,7 @@ def test_more_neighbours_cost_more(name, scaling):
 
 def test_averages_cost_what_their_members_do():
     for average in candidate_averages():
-        members = expected_costs(members_of(average), 3000, 10)
+        members = expected_costs(average.members, 3000, 10)
         cost = expected_cost(average, 3000, 10)
         assert cost.seconds == pytest.approx(sum(member.seconds for member in members))
         assert cost.n_bytes == max(member.n_bytes for member in members)

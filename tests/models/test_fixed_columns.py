@@ -7,8 +7,6 @@ import pytest
 
 from metaod.errors import BadParameter
 from metaod.models import (
-    REPAIRABLE,
-    Mode,
     ModelSpec,
     ScoreScale,
     average_of,
@@ -41,7 +39,9 @@ def test_mcd_adds_the_squares_of_fixed_columns(core, unit):
     X, fixed = mixed()
     measured, added = X[:, ~fixed], X[:, fixed] - X[:, fixed].mean(axis=0)
     plain = MCD(core).fit(measured)
-    model = MCD(core, n_fixed=3, fixed_unit=unit).fit(np.hstack([measured, added * unit]))
+    model = MCD(core)
+    model.n_fixed, model.fixed_unit = 3, unit
+    model.fit(np.hstack([measured, added * unit]))
     expected = plain.decision_scores_ + (added**2).sum(axis=1)
     np.testing.assert_allclose(model.decision_scores_, expected)
     np.testing.assert_array_equal(model.support_, plain.support_)
@@ -65,8 +65,10 @@ def test_mcd_is_told_which_columns_are_fixed(scaling):
 def test_mcd_of_fixed_columns_alone_is_the_plain_one():
     X, fixed = mixed()
     alone = X[:, fixed]
+    model = MCD()
+    model.n_fixed = 3
     np.testing.assert_array_equal(
-        MCD(n_fixed=3).fit(alone).decision_scores_, MCD().fit(alone).decision_scores_
+        model.fit(alone).decision_scores_, MCD().fit(alone).decision_scores_
     )
 
 
@@ -83,14 +85,14 @@ def _fitted(spec, X, fixed):
 
 
 @pytest.mark.parametrize("name", registered_families())
-def test_the_exact_mode_equals_the_detector(name):
+def test_scored_models_equal_the_detector(name):
     X, fixed = mixed(1)
     models = [spec for spec in model_space("all") if spec.detector == name]
     models = [spec for spec in models[:: max(1, len(models) // 4)] if spec.applies(*X.shape)]
-    for scored in score_models(X, models, trials=1, mode=Mode.EXACT, fixed=fixed):
+    for scored in score_models(X, models, trials=1, fixed=fixed):
         expected = _fitted(scored.spec, X, fixed)
         if scored.scores is None:
-            assert np.isnan(expected).sum() > REPAIRABLE * len(X), scored
+            assert np.isnan(expected).sum() > ScoreScale.REPAIRABLE * len(X), scored
             continue
         expected = ScoreScale.of(expected, where=scored.spec.id).repaired(expected)
         tolerance = 1e-6 * max(1e-2, np.ptp(expected))
@@ -121,9 +123,3 @@ def test_wrong_columns_are_refused(fixed):
         spec.to_pyod(fixed=fixed).fit(X)
     with pytest.raises(BadParameter, match="'fixed' parameter of score_models"):
         score_models(X, [spec], fixed=fixed)
-
-
-@pytest.mark.parametrize("model", ["MCD(n_fixed=2)", "MCD(fixed_unit=2.0)"])
-def test_what_the_table_decides_is_no_hyperparameter(model):
-    with pytest.raises(BadParameter, match=r"params.*core"):
-        ModelSpec.parse(model).to_pyod()

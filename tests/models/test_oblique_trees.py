@@ -8,7 +8,7 @@ from plain_oblique import path_lengths
 
 from metaod.models._draws import below, draw_first, normal, put_back, seed_tree, uniform
 from metaod.models._hyperplanes import _sort
-from metaod.models._oblique_trees import add_path_lengths, grow_trees, n_bytes
+from metaod.models._oblique_trees import add_path_lengths, grow_trees
 
 _RNG = np.random.default_rng(0)
 
@@ -104,11 +104,6 @@ def test_trees_are_the_same_on_every_machine():
         X, X[:4], seed=3, trees=range(6), n_dims=2, n_trials=3, n_samples=16, depth=99
     )
     np.testing.assert_allclose(sums, plain, atol=1e-9)
-
-
-def test_memory_is_foreseen():
-    trees = grow_trees(TABLES["plain"], 0, 0, 3, 2, 5, 50, 99)
-    assert sum(part.nbytes for part in trees) <= n_bytes(3, 2, 50)
 
 
 @given(

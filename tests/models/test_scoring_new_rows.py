@@ -1,4 +1,4 @@
-"""New rows against a training table in single precision, beside PyOD, scikit-learn and scipy."""
+"""New rows against a training table in single precision, beside scipy."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
-from metaod.models import REPRESENTATIVES, ModelSpec, _new_rows
+from metaod.models._averages import REPRESENTATIVES
 from metaod.models._new_rows import TrainingRows
 
 RNG = np.random.default_rng(0)
@@ -57,32 +57,6 @@ def test_sums_of_exponentials():
     found = TrainingRows.of(TRAINING).log_sums(NEW, gamma)
     np.testing.assert_allclose(found[:-1], expected[:-1], rtol=1e-6, atol=1e-5)
     assert TrainingRows.of(TRAINING).log_sums(np.full((1, 7), 1e200), gamma)[0] == -np.inf
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        "KNN(n_neighbors=20, method=mean)",
-        "IForest(n_estimators=30, max_features=0.5, scaling=signedlog)",
-        "IForest(n_estimators=10, max_features=1.0)",
-    ],
-)
-def test_scores_are_those_of_pyod(model, monkeypatch):
-    monkeypatch.setattr(_new_rows, "LEAST_ROWS", 100)
-    detector = ModelSpec.parse(model).to_pyod(random_state=0).fit(TRAINING)
-    assert detector._new_rows is not None
-    expected = detector.detector_.decision_function(detector.scaling_.transform(NEW[:-1]))
-    np.testing.assert_allclose(detector.decision_function(NEW[:-1]), expected, rtol=1e-5)
-    again = detector.fit(TRAINING[:50])
-    assert again._new_rows is None
-
-
-def test_other_metrics_and_deep_trees_are_left_to_pyod(monkeypatch):
-    monkeypatch.setattr(_new_rows, "LEAST_ROWS", 100)
-    for model in ("KNN(n_neighbors=5, metric=manhattan)", "IForest(max_samples=1500)"):
-        detector = ModelSpec.parse(model).to_pyod(random_state=0).fit(TRAINING)
-        plain = detector.detector_.decision_function(detector.scaling_.transform(NEW[:9]))
-        np.testing.assert_allclose(detector.decision_function(NEW[:9]), plain)
 
 
 @pytest.mark.parametrize("spec", REPRESENTATIVES, ids=str)

@@ -38,13 +38,11 @@ specs = st.builds(
 
 @PROFILE
 @given(specs)
-def test_any_spec_round_trips_through_text_and_json(spec):
-    for again in (ModelSpec.parse(spec.id), ModelSpec.from_json(spec.to_json())):
-        assert again == spec
-        assert again.id == spec.id
-        assert [(n, v, type(v)) for n, v in again.params] == [
-            (n, v, type(v)) for n, v in spec.params
-        ]
+def test_any_spec_round_trips_through_its_id(spec):
+    again = ModelSpec.parse(spec.id)
+    assert again == spec
+    assert again.id == spec.id
+    assert [(n, v, type(v)) for n, v in again.params] == [(n, v, type(v)) for n, v in spec.params]
     assert "\n" not in spec.id
 
 
@@ -96,7 +94,7 @@ def test_ids_are_the_documented_ones(spec, text):
 def test_numpy_scalars_become_plain_values():
     spec = ModelSpec("LOF", {"n_neighbors": np.int64(5), "p": np.float64(2.0)})
     assert spec.id == "LOF(n_neighbors=5, p=2.0)"
-    assert json.loads(spec.to_json())["params"] == {"n_neighbors": 5, "p": 2.0}
+    assert json.loads(json.dumps(spec.to_dict()))["params"] == {"n_neighbors": 5, "p": 2.0}
 
 
 class Metric(enum.StrEnum):
@@ -171,24 +169,6 @@ def test_what_an_id_cannot_hold_is_refused(bad):
 def test_malformed_ids_are_refused(text):
     with pytest.raises(BadParameter):
         ModelSpec.parse(text)
-
-
-@pytest.mark.parametrize(
-    "data", [None, [], {"detector": "A", "params": None}, {"params": {}}, {1: 2}]
-)
-def test_malformed_data_is_refused(data):
-    with pytest.raises(BadParameter):
-        ModelSpec.from_dict(data)
-
-
-@pytest.mark.parametrize(
-    "data",
-    ["[]", "1", "{", '{"params": {}}', '{"detector": "A", "x": 1}', None, b"\xff", "[" * 10**5,
-     '{"detector": "A", "params": null}', '{"detector": null}'],
-)  # fmt: skip
-def test_malformed_json_is_refused(data):
-    with pytest.raises(BadParameter):
-        ModelSpec.from_json(data)
 
 
 def test_shuffled_space_sorts_into_one_order():

@@ -128,7 +128,7 @@ def evaluate_models(
     members = [*others.members, *sorted(averages.members)]
     everything = list(dict.fromkeys([*models, *members]))
     limits = budget or Budget()
-    for scored in score_models(X, everything, trials=trials, mode=mode, budget=limits, fixed=fixed):
+    for scored in score_models(X, everything, trials=trials, budget=limits, fixed=fixed):
         others.add(scored)
         averages.add(scored)
         if scored.spec in wanted:

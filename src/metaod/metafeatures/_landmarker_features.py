@@ -5,9 +5,11 @@ of iForest and LODA are averaged over seeds.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from metaod.metafeatures._components import N_COMPONENTS
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import (
     ROUNDING,
@@ -17,19 +19,25 @@ from metaod.metafeatures._summaries import (
     summaries,
     summarise,
 )
-from metaod.models import N_BINS, N_COMPONENTS, N_CUTS, IForestRun, LODARun, Scores
+from metaod.models import Scores
+
+N_BINS = 10  # of a histogram of LODA
 
 
-def _forests(inputs: FeatureInputs) -> list[IForestRun]:
-    return [inputs.runs.iforest(seed) for seed in inputs.runs.seeds]
+def _trees(inputs: FeatureInputs) -> list[Any]:
+    return [forest.describe() for forest in inputs.runs.of_seeds("IForest")]
 
 
-def _lodas(inputs: FeatureInputs) -> list[LODARun]:
-    return [inputs.runs.loda(seed) for seed in inputs.runs.seeds]
+def _histograms(inputs: FeatureInputs) -> list[Any]:
+    return [inputs.runs.run("HBOS")]
+
+
+def _projections(inputs: FeatureInputs) -> list[Any]:
+    return inputs.runs.of_seeds("LODA")
 
 
 _IFOREST = summaries(
-    "trees", _forests,
+    "trees", _trees,
     Statistic("iforest_depth", "iForest", "depth", "splits to the deepest leaf",
               lambda run: run.depths),
     Statistic("iforest_leaves", "iForest", "number of leaves", "leaves", lambda run: run.leaves),
@@ -50,29 +58,29 @@ _IFOREST = summaries(
 )  # fmt: skip
 
 _HBOS = summaries(
-    "columns", lambda inputs: [inputs.runs.hbos()],
+    "columns", _histograms,
     Statistic("hbos_mean", "HBOS", "mean density of the bins",
-              "mean over 10 bins of count / (n width)", lambda run: run.density.mean(axis=0)),
+              "mean over 10 bins of count / (n width)", lambda run: run.density_.mean(axis=0)),
     Statistic("hbos_max", "HBOS", "largest density of a bin",
-              "max over 10 bins of count / (n width)", lambda run: run.density.max(axis=0)),
+              "max over 10 bins of count / (n width)", lambda run: run.density_.max(axis=0)),
     uses_landmarkers=True,
 )  # fmt: skip
 
 _LODA = summaries(
-    "projections", _lodas,
+    "projections", _projections,
     Statistic("loda_projection_mean", "LODA", "mean of the projected rows",
               "mean(Z w) = 0, w = random weights of floor(sqrt(p)) columns",
-              lambda _: np.zeros(N_CUTS), constant=True),
+              lambda run: np.zeros_like(run.largest_), constant=True),
     Statistic("loda_projection_max", "LODA", "largest projected row", "max(Z w)",
-              lambda run: run.projection_max),
+              lambda run: run.largest_),
     Statistic("loda_histogram_mean", "LODA", "mean share of the bins",
-              "mean over 10 bins of count / n = 1 / 10", lambda run: run.shares.mean(axis=1),
+              "mean over 10 bins of count / n = 1 / 10", lambda run: run.shares_.mean(axis=1),
               constant=True),
     Statistic("loda_histogram_max", "LODA", "largest share of a bin",
-              "max over 10 bins of count / n", lambda run: run.shares.max(axis=1)),
+              "max over 10 bins of count / n", lambda run: run.shares_.max(axis=1)),
     Statistic("loda_histogram_entropy", "LODA", "normalised entropy of the histogram",
               "-sum(c/n log(c/n)) / log(10) over 10 bins",
-              lambda run: -(run.shares * np.log(run.shares)).sum(axis=1) / np.log(N_BINS)),
+              lambda run: -(run.shares_ * np.log(run.shares_)).sum(axis=1) / np.log(N_BINS)),
     uses_landmarkers=True,
 )  # fmt: skip
 
@@ -91,7 +99,7 @@ _LODA = summaries(
     uses_landmarkers=True,
 )  # fmt: skip
 def _pca(inputs: FeatureInputs) -> list[float]:
-    run = inputs.runs.pca()
+    run = inputs.runs.pca
     return [*run.explained[:N_COMPONENTS], *run.singular_values[:N_COMPONENTS]]
 
 
@@ -116,9 +124,12 @@ def _pca(inputs: FeatureInputs) -> list[float]:
     uses_landmarkers=True,
 )  # fmt: skip
 def _score_summaries(inputs: FeatureInputs) -> Scores:
-    runs = (_forests(inputs), [inputs.runs.hbos()], _lodas(inputs), [inputs.runs.pca()])
+    runs = inputs.runs
+    landmarkers = (
+        runs.of_seeds("IForest"), [runs.run("HBOS")], runs.of_seeds("LODA"), [runs.pca]
+    )  # fmt: skip
     return np.concatenate(
-        [averaged([score_summary(run.scores) for run in of_seeds]) for of_seeds in runs]
+        [averaged([score_summary(run.decision_scores_) for run in of]) for of in landmarkers]
     )
 
 
@@ -126,19 +137,19 @@ LANDMARKER_FEATURES = (_IFOREST, _HBOS, _LODA, _pca, _score_summaries)
 """Features of version 1."""
 
 _HBOS_MIN = summaries(
-    "columns", lambda inputs: [inputs.runs.hbos()],
+    "columns", _histograms,
     Statistic("hbos_min", "HBOS", "smallest density of a bin",
-              "min over 10 bins of count / (n width)", lambda run: run.density.min(axis=0),
+              "min over 10 bins of count / (n width)", lambda run: run.density_.min(axis=0),
               in_paper=False, since=2),
     uses_landmarkers=True,
 )  # fmt: skip
 
 _LODA_BINS = (
     Statistic("loda_bin_mean", "LODA", "mean share of a bin",
-              "mean over projections of count / n", lambda run: run.shares.mean(axis=0),
+              "mean over projections of count / n", lambda run: run.shares_.mean(axis=0),
               in_paper=False, since=2),
     Statistic("loda_bin_max", "LODA", "largest share of a bin", "max over projections of count / n",
-              lambda run: run.shares.max(axis=0), in_paper=False, since=2),
+              lambda run: run.shares_.max(axis=0), in_paper=False, since=2),
 )  # fmt: skip
 
 
@@ -157,7 +168,7 @@ def _loda_bin_features(statistic: Statistic) -> list[Feature]:
 def _loda_bins(inputs: FeatureInputs) -> Scores:
     return averaged([
         np.concatenate([summarise(one.of_source(run)) for one in _LODA_BINS])
-        for run in _lodas(inputs)
+        for run in _projections(inputs)
     ])  # fmt: skip
 
 

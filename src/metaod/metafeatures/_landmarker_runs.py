@@ -1,39 +1,19 @@
 """Runs of the landmarkers on one table."""
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import Any
 
 import numpy as np
 
 from metaod.errors import BadParameter, UserError
-from metaod.models import (
-    ECODRun,
-    HBOSRun,
-    IForestRun,
-    LODARun,
-    Matrix,
-    NeighbourRun,
-    NeighbourScores,
-    PCARun,
-    fit_scaling,
-    run_ecod,
-    run_hbos,
-    run_iforest,
-    run_knn,
-    run_loda,
-    run_lof,
-    run_neighbours,
-    run_pca,
-)
+from metaod.metafeatures._components import PCARun, run_pca
+from metaod.models import Matrix, family, fit_scaling
 
 MAX_ROWS = 10_000
 """Most rows that landmarkers run on, by default."""
 MAX_VALUES = 2**22
 """Most values that landmarkers run on (32 MiB); wide tables have smaller samples."""
 _FEWEST_ROWS = 256  # a wide table is not sampled below that; an isolation tree takes no more
-
-_Run = TypeVar("_Run")
 
 
 class LandmarkerRuns:
@@ -67,7 +47,7 @@ class LandmarkerRuns:
     Examples
     --------
     >>> runs = LandmarkerRuns(np.array([[0.0, 1.0], [1.0, 1.0], [5.0, 1.0]]))
-    >>> runs.Z.shape, runs.seeds, int(runs.hbos().scores.argmax())
+    >>> runs.Z.shape, runs.seeds, int(runs.run("HBOS").decision_scores_.argmax())
     ((3, 1), (0, 1, 2), 2)
     """
 
@@ -91,7 +71,7 @@ class LandmarkerRuns:
         if n_rows > most:
             rng = np.random.default_rng(self.random_state)
             self.rows = np.sort(rng.choice(n_rows, size=most, replace=False, shuffle=False))
-        self._runs: dict[tuple[str, int | None], object] = {}
+        self._runs: dict[tuple[str, int], Any] = {}
 
     @cached_property
     def Z(self) -> Matrix | None:  # noqa: N802 - the name of z-scores
@@ -102,47 +82,30 @@ class LandmarkerRuns:
         except UserError:
             return None
 
-    def iforest(self, seed: int) -> IForestRun:
-        """Isolation forest with that seed."""
-        return self._once("iforest", lambda: run_iforest(self._z_scores, seed), seed)
+    def run(self, landmarker: str, seed: int = 0) -> Any:
+        """Return the run of a family's landmarker with that seed."""
+        key = (landmarker, seed)
+        if key not in self._runs:
+            of_family: Any = family(landmarker).landmarker
+            self._runs[key] = of_family(self._z_scores, seed)
+        return self._runs[key]
 
-    def hbos(self) -> HBOSRun:
-        """Histogram-based outlier scores."""
-        return self._once("hbos", lambda: run_hbos(self._z_scores))
+    def of_seeds(self, landmarker: str) -> list[Any]:
+        """Return the runs of a random landmarker, one for each seed."""
+        return [self.run(landmarker, seed) for seed in self.seeds]
 
-    def loda(self, seed: int) -> LODARun:
-        """LODA with that seed."""
-        return self._once("loda", lambda: run_loda(self._z_scores, seed), seed)
-
+    @cached_property
     def pca(self) -> PCARun:
         """Principal components and reconstruction errors."""
-        return self._once("pca", lambda: run_pca(self._z_scores))
+        return run_pca(self._z_scores)
 
-    def ecod(self) -> ECODRun:
-        """Scores from the empirical distribution of each column."""
-        return self._once("ecod", lambda: run_ecod(self._z_scores))
-
-    def neighbours(self) -> NeighbourRun:
+    @property
+    def neighbours(self) -> Any:
         """The nearest neighbours of each row, or of each row of a sample."""
-        seed = self.random_state
-        return self._once("neighbours", lambda: run_neighbours(self._z_scores, random_state=seed))
-
-    def knn(self) -> NeighbourScores:
-        """Distances to neighbours, as scores of the rows that were searched."""
-        return self._once("knn", lambda: run_knn(self.neighbours()))
-
-    def lof(self) -> NeighbourScores:
-        """Local outlier factors of the rows that were searched."""
-        return self._once("lof", lambda: run_lof(self.neighbours()))
+        return self.run("KNN", self.random_state)
 
     @property
     def _z_scores(self) -> Matrix:
         if self.Z is None:
             raise AssertionError("no landmarker runs where every column is constant")
         return self.Z
-
-    def _once(self, landmarker: str, run: Callable[[], _Run], seed: int | None = None) -> _Run:
-        key = (landmarker, seed)
-        if key not in self._runs:
-            self._runs[key] = run()
-        return cast("_Run", self._runs[key])

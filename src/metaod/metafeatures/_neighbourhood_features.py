@@ -5,6 +5,8 @@ there are fewer. Distances below a millionth of the root mean square distance be
 zero where a feature leaves equal rows out, and as that much in logarithms.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import scipy
@@ -18,7 +20,7 @@ from metaod.metafeatures._rankings import (
     top_count,
 )
 from metaod.metafeatures._schema import FeatureInputs
-from metaod.models import Matrix, Neighbours, Scores, lof_scores, njit
+from metaod.models import Matrix, Scores, njit
 
 _NEGLIGIBLE = 1e-6
 
@@ -135,16 +137,14 @@ def _neighbourhoods(inputs: FeatureInputs) -> list[float]:
 )  # fmt: skip
 def _neighbourhood_size(inputs: FeatureInputs) -> list[float]:
     _, found = _searched(inputs)
-    few, many = (min(k, found.indices.shape[1]) for k in (5, 50))
-    knn = (rank_scores(_nearest(found, k)) for k in (few, many))
-    lof = (rank_scores(lof_scores(found, k)) for k in (few, many))
+    knn, lof = ([rank_scores(found.scores(name, k)) for k in (5, 50)] for name in ("KNN", "LOF"))
     return [*compare(*knn), *compare(*lof)]
 
 
 NEIGHBOURHOOD_FEATURES = (_intrinsic_dimension, _hubness, _neighbourhoods, _neighbourhood_size)
 
 
-def _searched(inputs: FeatureInputs) -> tuple[Matrix, Neighbours]:
+def _searched(inputs: FeatureInputs) -> tuple[Matrix, Any]:
     rankings = inputs.shared(rank_landmarkers)
     return rankings.Z, rankings.found
 
@@ -154,9 +154,9 @@ def _typical_distance(Z: Matrix) -> float:
     return float(np.sqrt(2 * Z.var(axis=0).sum()))
 
 
-def _nearest(found: Neighbours, k: int) -> Scores:
+def _nearest(found: Any, k: int) -> Scores:
     """Distance to the k-th nearest other of each row, or to the farthest one found."""
-    return found.distances[:, min(k, found.distances.shape[1]) - 1]
+    return np.asarray(found.distances[:, min(k, found.distances.shape[1]) - 1])
 
 
 def _correlation(one: Scores, other: Scores) -> float:

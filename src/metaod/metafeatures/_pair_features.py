@@ -10,9 +10,10 @@ import numpy as np
 import scipy
 
 from metaod.metafeatures._column_features import describe_columns
+from metaod.metafeatures._components import leading_components
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
 from metaod.metafeatures._summaries import Statistic, summarise
-from metaod.models import Matrix, Scores, leading_components, njit
+from metaod.models import Matrix, Scores, njit
 
 MAX_PAIRED_COLUMNS = 2_000
 """Most columns whose pairs are used."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from metaod.metafeatures._schema import Compute, Feature, FeatureFunction, FeatureInputs, computes
-from metaod.models import Matrix, Neighbours, Scores
+from metaod.models import Matrix, Scores
 
 SCORE_LANDMARKERS = {
     "iforest": "iForest", "hbos": "HBOS", "loda": "LODA", "pca": "PCA", "ecod": "ECOD",
@@ -57,7 +57,7 @@ class LandmarkerRankings:
     of_searched: list[Ranking | None]
     by_seed: dict[str, list[Scores]]  # scores of the random landmarkers
     Z: Matrix  # z-scores of the searched rows
-    found: Neighbours
+    found: Any  # their nearest neighbours
 
 
 def rank_landmarkers(inputs: FeatureInputs) -> LandmarkerRankings:
@@ -65,24 +65,27 @@ def rank_landmarkers(inputs: FeatureInputs) -> LandmarkerRankings:
     runs = inputs.runs
     Z = cast("Matrix", runs.Z)  # None only where features that use landmarkers are not computed
     by_seed = {
-        "iforest": [runs.iforest(seed).scores for seed in runs.seeds],
-        "loda": [runs.loda(seed).scores for seed in runs.seeds],
+        name.lower(): [run.decision_scores_ for run in runs.of_seeds(name)]
+        for name in ("IForest", "LODA")
     }
     scores = [
         np.mean(by_seed["iforest"], axis=0),
-        runs.hbos().scores,
+        runs.run("HBOS").decision_scores_,
         np.mean(by_seed["loda"], axis=0),
-        runs.pca().scores,
-        runs.ecod().scores,
+        runs.pca.decision_scores_,
+        runs.run("ECOD").decision_scores_,
     ]
-    searched = runs.neighbours().rows
-    by_neighbours = [rank_scores(runs.knn().scores), rank_scores(runs.lof().scores)]
+    neighbours = runs.neighbours
+    searched = neighbours.rows
+    by_neighbours = [
+        rank_scores(neighbours.scores("KNN", 5)), rank_scores(neighbours.scores("LOF", 20))
+    ]  # fmt: skip
     of_all = of_searched = [rank_scores(of_rows) for of_rows in scores]
     if len(searched) < len(Z):
         of_searched = [rank_scores(of_rows[searched]) for of_rows in scores]
         Z = Z[searched]
     rankings = [*of_all, *by_neighbours], [*of_searched, *by_neighbours]
-    return LandmarkerRankings(*rankings, by_seed, Z, runs.neighbours().found)
+    return LandmarkerRankings(*rankings, by_seed, Z, neighbours)
 
 
 def top_count(n_rows: int) -> int:

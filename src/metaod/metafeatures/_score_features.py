@@ -8,6 +8,7 @@ means over seeds.
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from metaod.metafeatures._rankings import (
     top_count,
 )
 from metaod.metafeatures._schema import Feature, FeatureInputs, computes
-from metaod.models import Matrix, Neighbours, Scores
+from metaod.models import Matrix, Scores
 
 _ROUNDING = 1e-9  # a smaller difference of quantiles of scores in 0 ... 1 is rounding
 
@@ -218,7 +219,7 @@ def _top_rows(inputs: FeatureInputs) -> Scores:
     return np.concatenate([_top(one, rankings.Z, rankings.found) for one in rankings.of_searched])
 
 
-def _top(ranking: Ranking | None, Z: Matrix, found: Neighbours) -> Scores:
+def _top(ranking: Ranking | None, Z: Matrix, found: Any) -> Scores:
     if ranking is None:
         return np.full(3, np.nan)
     top = ranking.top

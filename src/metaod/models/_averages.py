@@ -34,22 +34,6 @@ def averages_of(models: Iterable[ModelSpec], most: int = 3) -> tuple[ModelSpec, 
     )
 
 
-def is_average(spec: ModelSpec) -> bool:
-    """Return whether the model is an average of others."""
-    return spec.detector == AVERAGE
-
-
-def members_of(spec: ModelSpec) -> tuple[ModelSpec, ...]:
-    """Return the models that an average combines; any other model is its own only member.
-
-    Examples
-    --------
-    >>> members_of(ModelSpec.parse('ZAverage(members="ECOD() + MCD()")'))
-    (ECOD(), MCD())
-    """
-    return spec.members
-
-
 def member_ids(model: str) -> tuple[str, ...]:
     """Return the ids of an average's members; of any other model, its own id.
 
@@ -62,17 +46,6 @@ def member_ids(model: str) -> tuple[str, ...]:
     if not model.startswith(f"{AVERAGE}("):
         return (model,)
     return tuple(member.id for member in ModelSpec.parse(model).members)
-
-
-def title_of(model: str) -> str:
-    """Return the ids of an average's members joined by " + "; of any other model, its own id.
-
-    Examples
-    --------
-    >>> title_of('ZAverage(members="ECOD() + MCD()")')
-    'ECOD() + MCD()'
-    """
-    return MEMBER_SEPARATOR.join(member_ids(model))
 
 
 REPRESENTATIVES = tuple(

@@ -24,22 +24,3 @@ def bin_of(value: Any, low: Any, high: Any, step: Any, n_bins: int) -> Any:
     b -= 1.0 if value < edge_of(b, low, step) else 0.0
     above = value >= edge_of(b + 1.0, low, step)
     return b + (1.0 if above and b < last else 0.0)
-
-
-@njit(cache=True)
-def has_bins(low: Any, high: Any, n_bins: int) -> bool:
-    """Return whether a range is wide enough for the bins to have a width after rounding."""
-    step = (high - low) / n_bins
-    lower = low
-    for b in range(1, n_bins + 1):
-        upper = edge_of(b, low, step) if b < n_bins else high
-        # negated, to be true for a NaN edge
-        if not lower < upper:
-            return False
-        lower = upper
-    return True
-
-
-def no_bins(n_bins: int) -> str:
-    """Return the exception of PyOD's fit, raised by NumPy, if :func:`has_bins` is false."""
-    return f"ValueError: Too many bins for data range. Cannot create {n_bins} finite-sized bins."

@@ -13,22 +13,8 @@ from importlib.resources import files
 from typing import Any, NamedTuple, Self
 
 from metaod.errors import BadParameter
-from metaod.models._averages import is_average
-from metaod.models._family import ALL_ROWS_UP_TO, FEW_ROWS, family, registered_families
+from metaod.models._family import FEW_ROWS, registered_families
 from metaod.models._spec import ModelSpec
-
-
-def learned_rows(spec: ModelSpec, n_rows: int) -> int:
-    """Return from how many rows of a table a model learns, or each member of an average.
-
-    Examples
-    --------
-    >>> [learned_rows(ModelSpec(name), 1_000_000) for name in ("KDE", "ECOD")]
-    [5000, 100000]
-    """
-    if n_rows <= ALL_ROWS_UP_TO:
-        return n_rows
-    return FEW_ROWS if is_average(spec) else min(n_rows, family(spec.detector).learned_rows)
 
 
 class Cost(NamedTuple):
@@ -47,6 +33,39 @@ class Cost(NamedTuple):
     def is_known(self) -> bool:
         """Whether the family has a law."""
         return not math.isnan(self.seconds)
+
+    @classmethod
+    def total(cls, costs: "Iterable[Cost]") -> "Cost":
+        """Return the cost of fits one after another: the sum of times, the largest memory.
+
+        Unknown costs are left out; the result is unknown if all are.
+
+        Examples
+        --------
+        >>> Cost.total([Cost(1.0, 300.0), Cost(2.0, 100.0)])
+        Cost(seconds=3.0, n_bytes=300.0)
+        """
+        known = [cost for cost in costs if cost.is_known]
+        if not known:
+            return UNKNOWN
+        return cls(sum(cost.seconds for cost in known), max(cost.n_bytes for cost in known))
+
+    def why_over(
+        self, max_seconds: float | None = None, max_bytes: float | None = None
+    ) -> str | None:
+        """Return why a fit of this cost is not started; None if it is allowed or unknown.
+
+        Examples
+        --------
+        >>> Cost(seconds=90, n_bytes=0).why_over(max_seconds=60)
+        'would take about 90 s, the limit is 60 s'
+        """
+        if max_seconds is not None and self.seconds > max_seconds:
+            return f"would take about {self.seconds:.3g} s, the limit is {max_seconds:.3g} s"
+        if max_bytes is not None and self.n_bytes > max_bytes:
+            needed, allowed = self.n_bytes / 2**20, max_bytes / 2**20
+            return f"would take about {needed:.3g} MiB, the limit is {allowed:.3g} MiB"
+        return None
 
 
 UNKNOWN = Cost(math.nan, math.nan)
@@ -151,22 +170,6 @@ def _law_of(name: str) -> CostLaw | None:
     return None if known is None else known.cost
 
 
-def total_cost(costs: Iterable[Cost]) -> Cost:
-    """Return the cost of several fits one after another: the sum of times, the largest memory.
-
-    Unknown costs are left out; the result is unknown if all are.
-
-    Examples
-    --------
-    >>> total_cost([Cost(1.0, 300.0), Cost(2.0, 100.0)])
-    Cost(seconds=3.0, n_bytes=300.0)
-    """
-    known = [cost for cost in costs if cost.is_known]
-    if not known:
-        return UNKNOWN
-    return Cost(sum(cost.seconds for cost in known), max(cost.n_bytes for cost in known))
-
-
 def expected_costs(
     specs: Iterable[ModelSpec],
     n_rows: int,
@@ -177,10 +180,10 @@ def expected_costs(
 ) -> list[Cost]:
     """Return the expected cost of fitting each model to a prepared table and scoring its rows.
 
-    A model is fitted to all rows; if ``is_sampled``, to :func:`learned_rows` of them, or else to
-    ``n_learned``, and it scores the others as new rows. A model outside the spaces follows its
-    family's law with the family's median offset; its cost is unknown if the family has no law. An
-    average costs as much as its members together.
+    A model is fitted to all rows; if ``is_sampled``, to :meth:`ModelSpec.learned_rows` of them, or
+    else to ``n_learned``, and it scores the others as new rows. A model outside the spaces follows
+    its family's law with the family's median offset; its cost is unknown if the family has no law.
+    An average costs as much as its members together.
 
     Examples
     --------
@@ -208,8 +211,8 @@ def expected_costs(
         return Cost(fit.seconds + scoring, fit.n_bytes + 8 * n_new)
 
     def of_pick(spec: ModelSpec) -> Cost:
-        n_fitted = learned_rows(spec, n_rows) if is_sampled else n_learned or n_rows
-        return total_cost(of_model(member, n_fitted) for member in spec.members)
+        n_fitted = spec.learned_rows(n_rows) if is_sampled else n_learned or n_rows
+        return Cost.total(of_model(member, n_fitted) for member in spec.members)
 
     return [of_pick(spec) for spec in specs]
 
@@ -251,21 +254,3 @@ def _check_shape(owner: str, n_rows: int, n_columns: int) -> None:
     for name, count in (("n_rows", n_rows), ("n_columns", n_columns)):
         if not count >= 1:
             raise BadParameter(owner, name, "a number of at least 1", count)
-
-
-def why_too_costly(
-    cost: Cost, max_seconds: float | None = None, max_bytes: float | None = None
-) -> str | None:
-    """Return why a model of that cost is not fitted; None if the limits allow it or it is unknown.
-
-    Examples
-    --------
-    >>> why_too_costly(Cost(seconds=90, n_bytes=0), max_seconds=60)
-    'would take about 90 s, the limit is 60 s'
-    """
-    if max_seconds is not None and cost.seconds > max_seconds:
-        return f"would take about {cost.seconds:.3g} s, the limit is {max_seconds:.3g} s"
-    if max_bytes is not None and cost.n_bytes > max_bytes:
-        needed, allowed = cost.n_bytes / 2**20, max_bytes / 2**20
-        return f"would take about {needed:.3g} MiB, the limit is {allowed:.3g} MiB"
-    return None

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Scores
-from metaod.models._family import NewRows, family
+from metaod.models._family import family
 from metaod.models._model_id import ModelId
 from metaod.models._parameters import check_contamination, check_fixed, check_n_jobs
 from metaod.models._scaling import FittedScaling, fit_scaling
@@ -20,10 +20,6 @@ from metaod.models._score_scale import ScoreScale
 
 _BLOCK = 4_096
 """New rows scored at once: the 300 neighbours of each take some 100 MB."""
-
-
-class UndefinedScores(UserError):
-    """Every score is NaN: the detector is undefined on the table, like angles among duplicates."""
 
 
 class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
@@ -99,7 +95,6 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
             raise UserError(problem, where=spec.id, remedy="check its hyperparameters") from error
         self.decision_scores_ = _training_scores(detector, spec, len(X))
         self.scaling_, self.detector_ = scaling, detector
-        self.__dict__.pop("_new_rows", None)
         self._process_decision_scores()
         return self
 
@@ -108,7 +103,7 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
 
         A row's score does not depend on the other rows. Your own family must ensure this itself.
 
-        Rows of the training table get their training scores, up to rounding, from HBOS, IForest,
+        Rows of the training table get their training scores, up to rounding, from forests, HBOS,
         LODA, OCSVM and ABOD; for kNN, LOF, COF and KDE such a row is its own neighbour and looks
         more normal than in training. HBOS and LODA use the emptiest and the outermost bin outside
         the training range, at any distance. ABOD gives NaN to a row that equals all of its
@@ -123,38 +118,26 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         own = family(self._model().detector)
         # blocks bound the memory; a user's own family may score all rows together
         block = _BLOCK if own.builtin else len(X)
-        score = self._new_rows or self.detector_.decision_function
         parts = [
-            np.ravel(score(self.scaling_.transform(X[start : start + block])))
+            np.ravel(
+                self.detector_.decision_function(self.scaling_.transform(X[start : start + block]))
+            )
             for start in range(0, len(X), block)
         ]
         return np.concatenate(parts).astype(np.float64, copy=False)
-
-    @cached_property
-    def _new_rows(self) -> NewRows | None:
-        """Scores new rows faster than the detector itself."""
-        own = family(self._model().detector)
-        return None if own.new_rows is None else own.new_rows(self.detector_)
 
     def _model(self) -> ModelId:
         return self.spec if isinstance(self.spec, ModelId) else ModelId.parse(self.spec)
 
     def _build(self, spec: ModelId, scaling: FittedScaling) -> Any:
-        own = family(spec.detector)
-        given: dict[str, Any] = dict(spec.params)
-        # scores do not need it, so it is not passed through a constructor's **kwargs
-        if "contamination" in own.accepts():
-            given["contamination"] = self.contamination
-        if own.random:
-            given["random_state"] = self.random_state
-        if self.n_jobs is not None and "n_jobs" in own.accepts():
-            given["n_jobs"] = self.n_jobs
-        if own.builtin and "n_fixed" in own.accepts():
-            given.update(n_fixed=scaling.fixed.size, fixed_unit=scaling.fixed_unit)
+        options: dict[str, Any] = {"contamination": self.contamination}
+        if self.n_jobs is not None:
+            options["n_jobs"] = self.n_jobs
         with warnings.catch_warnings():
             # PyOD warns about its parameters that we never set
             warnings.simplefilter("ignore", FutureWarning)
-            return own.load()(**given)
+            params = dict(spec.params)
+            return family(spec.detector).build(params, self.random_state, scaling, **options)
 
 
 def _training_scores(detector: Any, spec: ModelId, n_rows: int) -> Scores:
@@ -171,9 +154,11 @@ def _training_scores(detector: Any, spec: ModelId, n_rows: int) -> Scores:
         raise wrong(f"the detector gives {len(scores)} scores for {n_rows} rows")
     n_bad = n_rows - np.count_nonzero(np.isfinite(scores))
     if n_bad == n_rows:
-        kind = UndefinedScores if np.isnan(scores).all() else UserError
+        # undefined on the table: angles among duplicates
+        code = "undefined-scores" if np.isnan(scores).all() else "infinite-scores"
         problem = f"all {n_rows} scores are NaN or infinite"
-        raise kind(problem, where=spec.id, remedy="pick another model for the table")
+        remedy = "pick another model for the table"
+        raise UserError(problem, where=spec.id, remedy=remedy, code=code)
     if n_bad:
         message = f"{spec.id}: the scores of {n_bad} of {n_rows} rows are NaN or infinite"
         warnings.warn(message, stacklevel=3)

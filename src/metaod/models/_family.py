@@ -17,7 +17,7 @@ from metaod.models._model_id import DEFAULT_SCALING, ModelId
 
 if TYPE_CHECKING:
     from metaod.models._costs import CostLaw
-    from metaod.models._scoring import SharedScorer
+    from metaod.models._scaling import FittedScaling
 
 ENTRY_POINTS = "metaod.families"
 """Group of entry points through which an installed package offers its own families."""
@@ -32,11 +32,9 @@ those whose time grows with the rows alone."""
 Params = dict[str, Any]
 Grid = Mapping[str, Sequence[Any]]
 Rule = Callable[[Params, int, int], str | None]
-NewRows = Callable[[Any], Any]  # from a scaled matrix to its scores
 
 # SpecDetector sets these for every model
 _NOT_HYPERPARAMETERS = frozenset({"random_state", "contamination"})
-_OF_THE_TABLE = frozenset({"n_fixed", "fixed_unit"})  # set by the columns in fixed units
 
 _bad = partial(BadParameter, "register_family")
 
@@ -68,9 +66,12 @@ class Family:
     name : str
         Its name in ids.
     detector : type or str
-        A class with PyOD's ``fit`` and ``decision_scores_``, or ``"package.module:Class"``.
+        A class with PyOD's ``fit`` and ``decision_scores_``, or ``"package.module:Class"``; of the
+        package's own families a subclass of :class:`Estimator`.
     grid : mapping of str to sequence
         Values of each hyperparameter; the models are their Cartesian product.
+    title : str
+        Its name for readers; the name in ids unless given.
     random : bool
         Whether scores depend on ``random_state``.
     rule : callable
@@ -81,32 +82,26 @@ class Family:
         Whether it belongs to the package and cannot be replaced.
     extended : sequence of Settings
         The family's models in the extended space.
-    shared_scorer : SharedScorer or None
-        Scores many models of the family from one computation; without one, each model is fitted.
-    separable : tuple of str
-        Hyperparameters by whose values the shared scorer's work falls into parts of its own.
     cost : CostLaw or None
         Time and memory of a fit; not needed if ``costs.json`` has a law for the name.
     learned_rows : int
         Rows that its models learn from in a table of more than :data:`ALL_ROWS_UP_TO`.
-    new_rows : callable or None
-        Takes a fitted detector of the class and returns a function that scores new rows faster, or
-        None if there is none.
+    landmarker : callable or None
+        ``landmarker(Z, seed)`` runs the detector on z-scores, to describe the table by its results.
     """
 
     name: str
     detector: type | str
     grid: Grid
+    title: str = ""
     random: bool = False
     rule: Rule = _always_applies
     canonical: Callable[[Params], Params] | None = None
     builtin: bool = False
     extended: Sequence[Settings] = ()
-    shared_scorer: "SharedScorer | None" = field(default=None, repr=False)
-    separable: tuple[str, ...] = ()
     cost: "CostLaw | None" = field(default=None, repr=False)
     learned_rows: int = FEW_ROWS
-    new_rows: Callable[[Any], NewRows | None] | None = field(default=None, repr=False)
+    landmarker: Callable[[Any, int], Any] | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:
@@ -132,11 +127,22 @@ class Family:
 
     def check_params(self, params: Params) -> None:
         """Refuse hyperparameters that the class does not take, and those that callers set."""
-        others = _NOT_HYPERPARAMETERS | (_OF_THE_TABLE if self.builtin else frozenset())
         for name in params:
-            if name in others or not self.takes(name):
-                legal = sorted(self.accepts() - others)
+            if name in _NOT_HYPERPARAMETERS or not self.takes(name):
+                legal = sorted(self.accepts() - _NOT_HYPERPARAMETERS)
                 raise BadParameter(self.name, "params", legal, name)
+
+    def build(
+        self, params: Params, random_state: int | None, scaling: "FittedScaling", **options: Any
+    ) -> Any:
+        """Build a detector for a scaled table; it gets the options that its constructor names."""
+        given = params | {name: options[name] for name in options if name in self.accepts()}
+        if self.random:
+            given["random_state"] = random_state
+        detector = self.load()(**given)
+        if self.builtin:
+            detector.n_fixed, detector.fixed_unit = scaling.fixed.size, scaling.fixed_unit
+        return detector
 
     def canonical_params(self, params: Params) -> Params:
         """Return the hyperparameters that represent all with the same scores."""

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from metaod.models._compiled import njit
 from metaod.models._draws import below, draw_first, put_back, seed_tree, uniform
 
-MAX_SAMPLES = 256  # rows that a tree is grown on, unless the table has fewer
-
 Floats32 = npt.NDArray[np.float32]
 Floats64 = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.uint32]
@@ -162,32 +160,6 @@ def grow_trees(
         np.empty((depth + 2, 5), np.int64), np.empty(1, np.uint64), *trees,
     )  # fmt: skip
     return trees
-
-
-@njit(cache=True, nogil=True)
-def complete_tree(
-    left: Any, right: Any, columns: Any, thresholds: Any, lengths: Any, depth: int, tree: Any
-) -> None:
-    """Write a tree of scikit-learn, whose nodes have path lengths, as a complete one."""
-    features, bounds, leaf_lengths = tree
-    n_leaves = 1 << depth
-    stack = [(0, 1, 0)]
-    while len(stack) > 0:
-        node, place, level = stack.pop()
-        if left[node] < 0:
-            for _ in range(level, depth):
-                features[place] = 0
-                bounds[place] = _INFINITY
-                place *= 2
-            leaf_lengths[place - n_leaves] = lengths[node]
-            continue
-        bound = np.float32(thresholds[node])
-        if bound > thresholds[node]:
-            bound = np.nextafter(bound, -_INFINITY)
-        features[place] = columns[node]
-        bounds[place] = bound
-        stack.append((right[node], 2 * place + 1, level + 1))
-        stack.append((left[node], 2 * place, level + 1))
 
 
 @njit(cache=True, nogil=True)

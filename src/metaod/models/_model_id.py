@@ -119,37 +119,18 @@ class ModelId:
         return cls(found[1], params, *scalings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data that JSON can hold; :meth:`from_dict` reads it back."""
+        """Return plain data that JSON can hold."""
         return {"detector": self.detector, "params": dict(self.params), "scaling": self.scaling}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read a spec from :meth:`to_dict`'s result."""
-        known = {"detector", "params", "scaling"}
-        if not isinstance(data, Mapping) or "detector" not in data or not known.issuperset(data):
-            legal = "a mapping with the keys detector, params and scaling"
-            raise BadParameter("ModelSpec.from_dict", "data", legal, data)
-        return cls(data["detector"], data.get("params", {}), data.get("scaling", DEFAULT_SCALING))
-
-    def to_json(self) -> str:
-        """Return the spec as a JSON object."""
-        return json.dumps(self.to_dict())
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read a spec from :meth:`to_json`'s text."""
-        try:
-            data = json.loads(text)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise BadParameter("ModelSpec.from_json", "text", "a JSON object", text) from error
-        if not isinstance(data, dict):
-            raise BadParameter("ModelSpec.from_json", "text", "a JSON object", text)
-        return cls.from_dict(data)
+    @property
+    def is_average(self) -> bool:
+        """Whether it is the average of other models."""
+        return self.detector == AVERAGE
 
     @property
     def members(self) -> tuple[Self, ...]:
         """The models that an average combines; any other model is its own only member."""
-        if self.detector != AVERAGE:
+        if not self.is_average:
             return (self,)
         return cast("tuple[Self, ...]", _members(cast("Any", type(self)), self.id))
 
@@ -171,7 +152,7 @@ def _members(cls: type[ModelId], average: str) -> tuple[ModelId, ...]:
         members = tuple(map(cls.parse, ids))
     except BadParameter as error:
         raise BadParameter(AVERAGE, "members", _LEGAL_MEMBERS, text) from error
-    if len(set(members)) < max(2, len(members)) or any(m.detector == AVERAGE for m in members):
+    if len(set(members)) < max(2, len(members)) or any(m.is_average for m in members):
         raise BadParameter(AVERAGE, "members", _LEGAL_MEMBERS, text)
     return members
 

@@ -1,32 +1,26 @@
-"""One neighbour search per metric serves every kNN, LOF, COF and ABOD.
+"""Detectors that compare a row with its nearest others, and the neighbour search as a landmarker.
 
-The exact mode searches anew for every number of neighbours, as PyOD's detectors do, which resolves
-ties and rounding errors as PyOD does.
+One search per metric serves every kNN, LOF, COF and ABOD of a table.
 """
 
 import math
-from collections import defaultdict
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from time import perf_counter
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from metaod.models import _search as search
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget
-from metaod.models._search import Neighbours, nearest, nearest_pyod
-from metaod.models._spec import ModelSpec
+from metaod.models._estimator import Estimator, grouped
+from metaod.models._family import family
+from metaod.models._parameters import Whole, hyperparameters
+from metaod.models._search import Neighbours, nearest
 
 PAPER_SIZES = (1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)
 """Numbers of neighbours in the paper's grids of kNN and LOF."""
-
-_METRICS = {"minkowski": "euclidean", "euclidean": "euclidean", "manhattan": "manhattan"}
-
-_SLOWER_SEARCH = 4.0  # measured: time of scikit-learn's searches over ours
 
 
 def more_rows_than_neighbours(default: int) -> Callable[[dict[str, Any], int, int], str | None]:
@@ -41,153 +35,70 @@ def more_rows_than_neighbours(default: int) -> Callable[[dict[str, Any], int, in
     return rule
 
 
-@dataclass(frozen=True)
-class Request:
-    """The hyperparameters of a spec, with defaults filled in."""
+class NeighbourEstimator(Estimator):
+    """Scores a row by its ``n_neighbors`` nearest others."""
 
-    spec: ModelSpec
-    k: int
-    metric: str
-    params: dict[str, Any]
+    legal = hyperparameters(n_neighbors=Whole(1))
+    n_neighbors: int
+    metric: str = "euclidean"
 
+    @property
+    def depth(self) -> int:
+        """Number of neighbours to search for each training row."""
+        return self.n_neighbors
 
-@dataclass(frozen=True)
-class NeighbourMethod:
-    """How one family computes scores from a neighbour search.
+    @property
+    def distance(self) -> str:
+        """The metric of the search."""
+        return self.metric
 
-    ``defaults`` has the hyperparameters that may be set, with PyOD's defaults. ``scores(X,
-    neighbours, sizes)`` computes what all sizes share and returns a function from a request to its
-    scores. ``seconds(n_rows, n_columns, k)`` is the expected time beyond the search.
-    """
+    @classmethod
+    @abstractmethod
+    def from_neighbours(
+        cls, X: Matrix, found: Neighbours, models: Sequence[Self]
+    ) -> Iterator[tuple[Self, Scores]]:
+        """Yield the training scores of models, from at least as many neighbours as they need."""
 
-    defaults: dict[str, Any]
-    scores: Callable[[Matrix, Neighbours, list[int]], Callable[[Request], Scores]]
-    depth: Callable[[int], int] = int  # neighbours to search for n_neighbors=k
-    seconds: Callable[[int, int, int], float] = lambda n_rows, n_columns, k: 0.0  # noqa: ARG005 - signature
-    exact_search: Callable[[Matrix, int], Neighbours] | None = None  # if not scikit-learn's
-    exact_seconds: float = 0.0  # of the exact search, per pair of rows
+    @classmethod
+    def fit_many(
+        cls, X: Matrix, models: Sequence[Self]
+    ) -> Iterator[tuple[Self, Scores | Exception]]:
+        """Yield the training scores of models of any such family; one search serves a metric."""
+        for metric, own in grouped(models, lambda model: model.distance).items():
+            found = nearest(X, max(model.depth for model in own), metric)
+            kinds: dict[Any, list[Self]] = grouped(own, type)
+            for kind, alike in kinds.items():
+                yield from kind.from_neighbours(X, found, alike)
 
+    def _fit(self, X: Matrix) -> Scores:
+        self._X = X
+        self.__dict__.pop("_index", None)
+        found = nearest(X, self.depth, self.distance)
+        [(_, scores)] = self.from_neighbours(X, found, [self])
+        self._keep(found)
+        return scores
 
-class NeighbourScorer:
-    """Scores kNN, LOF, COF and ABOD models of any number of neighbours."""
+    def _keep(self, found: Neighbours) -> None:
+        """Keep what is needed to score new rows."""
 
-    def __init__(self) -> None:
-        self._methods: dict[str, NeighbourMethod] = {}
+    def _nearest_known(self, X: Matrix) -> Neighbours:
+        """Find the training rows nearest to each new row."""
+        distances, indices = self._index.kneighbors(X, self.n_neighbors)
+        return Neighbours(distances, indices.astype(np.int32))
 
-    def serving(self, family: str, method: NeighbourMethod) -> "NeighbourScorer":
-        """Add a family and return this scorer."""
-        self._methods[family] = method
-        return self
+    @cached_property
+    def _index(self) -> Any:
+        from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - slow to import
 
-    def serves(self, spec: ModelSpec) -> bool:
-        """Return whether only neighbours, metric and method are set."""
-        return self._request(spec) is not None
-
-    def score(
-        self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
-    ) -> Iterator[Scored]:
-        """Score the specs, one search after the other."""
-        del trials  # no family here is random
-        allowed = []
-        for request in filter(None, map(self._request, specs)):
-            over = self._why_over_budget(request, X, mode, budget)
-            if over is None:
-                allowed.append(request)
-            else:
-                yield Scored(request.spec, 0, CellState.OVER_BUDGET, reason=over)
-        for find, served in self._searches(allowed, mode):
-            start = perf_counter()
-            neighbours = find(X)
-            yield from self._from_neighbours(X, served, neighbours, perf_counter() - start)
-
-    def _request(self, spec: ModelSpec) -> Request | None:
-        """Return the spec's hyperparameters; None if it sets one that is not served."""
-        defaults = self._methods[spec.detector].defaults
-        params: dict[str, Any] = dict(spec.params)
-        if not params.keys() <= defaults.keys():
-            return None
-        params = defaults | params
-        k = params["n_neighbors"]
-        metric = _METRICS.get(str(params.get("metric", "euclidean")))
-        if type(k) is not int or k < 1 or metric is None or params.get("p", 2) != 2:
-            return None
-        if params.get("method", "largest") not in ("largest", "mean", "median"):
-            return None
-        return Request(spec, k, metric, params)
-
-    def _depth(self, request: Request) -> int:
-        return self._methods[request.spec.detector].depth(request.k)
-
-    def _searches(
-        self, requests: Sequence[Request], mode: Mode
-    ) -> Iterator[tuple[Callable[[Matrix], Neighbours], list[Request]]]:
-        """Yield each search to make and the requests that it serves."""
-        groups: dict[tuple[Any, ...], list[Request]] = defaultdict(list)
-        for request in requests:
-            own_search = self._methods[request.spec.detector].exact_search
-            if mode == Mode.FAST:
-                groups[request.metric,].append(request)
-            elif own_search is not None:
-                groups[own_search,].append(request)
-            else:
-                groups[request.metric, request.k, self._depth(request)].append(request)
-        for key, served in groups.items():
-            depth = max(map(self._depth, served))
-            if len(key) > 1:
-                metric, k, _ = key
-                yield partial(nearest_pyod, k=depth, metric=metric, n_neighbors=k), served
-            elif mode == Mode.FAST:
-                yield partial(nearest, k=depth, metric=key[0]), served
-            else:
-                yield partial(key[0], k=depth), served
-
-    def _from_neighbours(
-        self, X: Matrix, requests: Sequence[Request], neighbours: Neighbours, searched: float
-    ) -> Iterator[Scored]:
-        by_family: dict[str, list[Request]] = defaultdict(list)
-        for request in requests:
-            by_family[request.spec.detector].append(request)
-        for family, own in by_family.items():
-            start = perf_counter()
-            sizes = sorted({request.k for request in own})
-            scores_of = self._methods[family].scores(X, neighbours, sizes)
-            before = searched + perf_counter() - start
-            for request in own:
-                start = perf_counter()
-                scores = scores_of(request)
-                yield Scored(request.spec, 0, CellState.OK, scores, before + perf_counter() - start)
-
-    def _why_over_budget(
-        self, request: Request, X: Matrix, mode: Mode, budget: Budget
-    ) -> str | None:
-        n_rows, n_columns = X.shape
-        method = self._methods[request.spec.detector]
-        depth = method.depth(request.k)
-        seconds = search.expected_seconds(n_rows, n_columns, depth)
-        if mode == Mode.EXACT:
-            seconds = seconds * _SLOWER_SEARCH + n_rows**2 * method.exact_seconds
-        seconds += method.seconds(n_rows, n_columns, request.k)
-        n_bytes = search.expected_bytes(n_rows, depth)
-        return why_over_budget(budget, seconds=seconds, n_bytes=n_bytes)
-
-
-NEIGHBOURS = NeighbourScorer()
+        return NearestNeighbors(metric=self.distance).fit(self._X)
 
 
 # the neighbour search as a landmarker
 
 DEPTH = 50  # neighbours searched for each row, unless the table has fewer other rows
-MAX_NEIGHBOUR_ROWS = 2_000  # default limit of the rows that are searched
+MAX_NEIGHBOUR_ROWS = 2_000  # most rows that are searched
 _MOST_WORK = 10**9  # rows x rows x columns: above 250 columns, fewer rows are searched
 _FEWEST_ROWS = 500  # smallest sample of a wide table
-
-
-@dataclass(frozen=True)
-class NeighbourScores:
-    """Scores of the rows that were searched; higher is more outlying."""
-
-    scores: Scores
-    rows: npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -206,39 +117,45 @@ class NeighbourRun:
     found: Neighbours
 
     @property
-    def depth(self) -> int:
-        """Neighbours found for each row."""
-        return int(self.found.indices.shape[1])
+    def distances(self) -> Matrix:
+        """Distances to the nearest others of each row searched, in ascending order."""
+        return self.found.distances
+
+    @property
+    def indices(self) -> npt.NDArray[np.int32]:
+        """Positions of these others in ``rows``."""
+        return self.found.indices
+
+    def scores(self, name: str, k: int) -> Scores:
+        """Return a family's scores of the rows, by k neighbours or by all that were found.
+
+        Examples
+        --------
+        >>> run_neighbours(np.array([[0.0], [1.0], [5.0]]), 0).scores("KNN", 5)
+        array([5., 4., 5.])
+        """
+        kind: Any = family(name).load()
+        model = kind(n_neighbors=min(k, self.indices.shape[1]))
+        [(_, scores)] = kind.from_neighbours(np.empty((0, 0)), self.found, [model])
+        return np.asarray(scores)
 
 
-def run_neighbours(
-    Z: Matrix, k: int = DEPTH, *, random_state: int = 0, max_rows: int = MAX_NEIGHBOUR_ROWS
-) -> NeighbourRun:
-    """Search the k nearest others of every row, or of each row of a sample.
+def run_neighbours(Z: Matrix, seed: int) -> NeighbourRun:
+    """Search the 50 nearest others of every row, or of each row of a sample.
 
-    The time grows with the square of the rows. A table of more than ``max_rows`` rows, or of more
-    than sqrt(10^9 / columns) but at least 500, is replaced by a sample without replacement.
-
-    Parameters
-    ----------
-    Z : ndarray of float, shape (n_rows, n_columns)
-    k : int
-        Neighbours of each row; all others if there are fewer.
-    random_state : int
-        Seed of the sample.
-    max_rows : int
-        Largest number of rows searched.
+    The time grows with the square of the rows. A table of more than 2,000 rows, or of more than
+    sqrt(10^9 / columns) but at least 500, is replaced by a sample without replacement.
 
     Examples
     --------
-    >>> run_neighbours(np.array([[0.0], [1.0], [5.0]]), 1).found.indices.ravel()
+    >>> run_neighbours(np.array([[0.0], [1.0], [5.0]]), 0).indices[:, 0]
     array([1, 0, 1], dtype=int32)
     """
     n_rows, n_columns = Z.shape
-    most = min(max_rows, max(_FEWEST_ROWS, math.isqrt(_MOST_WORK // n_columns)))
+    most = min(MAX_NEIGHBOUR_ROWS, max(_FEWEST_ROWS, math.isqrt(_MOST_WORK // n_columns)))
     rows = np.arange(n_rows)
     if n_rows > most:
-        random = np.random.default_rng(random_state)
+        random = np.random.default_rng(seed)
         rows = np.sort(random.choice(n_rows, most, replace=False, shuffle=False))
         Z = Z[rows]
-    return NeighbourRun(rows, nearest(Z, min(k, len(Z) - 1), "euclidean"))
+    return NeighbourRun(rows, nearest(Z, min(DEPTH, len(Z) - 1), "euclidean"))

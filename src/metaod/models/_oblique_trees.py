@@ -52,12 +52,6 @@ _BLOCK = 1024  # rows that are scored together, so their columns stay in the cac
 _TINY = 1e-290  # reciprocals of narrower ranges overflow
 
 
-def n_bytes(n_trees: int, n_dims: int, n_samples: int) -> int:
-    """Return the most memory that the trees take."""
-    n_nodes = _n_nodes(n_samples)
-    return n_trees * (20 * n_nodes + 12 * n_dims * (n_nodes // 2))
-
-
 def _n_nodes(n_samples: int) -> int:
     # as in a complete tree of the depth that isolates a row on average, whose sides may be empty; a
     # tree of any depth without empty sides has no more

@@ -1,7 +1,10 @@
-"""Checks of parameters that several detectors take."""
+"""Legal values of parameters, and checks of those that several detectors take."""
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +12,83 @@ import numpy.typing as npt
 from metaod.errors import BadParameter
 
 _LEGAL_SHARE = "a number in the range (0, 0.5]"
+
+
+class Legal(Protocol):
+    """The legal values of a parameter; as text, they complete "must be"."""
+
+    def allows(self, value: Any) -> bool:
+        """Return whether the value is legal."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Whole numbers in a range; None too if it is ``optional``.
+
+    Examples
+    --------
+    >>> Whole(1).allows(2), Whole(1).allows(0), str(Whole(1))
+    (True, False, 'an int in the range [1, inf)')
+    """
+
+    low: int
+    high: float = math.inf
+    optional: bool = False
+
+    def allows(self, value: Any) -> bool:
+        """Return whether the value is legal."""
+        if value is None or isinstance(value, bool) or not isinstance(value, Integral):
+            return value is None and self.optional
+        return self.low <= int(value) <= self.high
+
+    def __str__(self) -> str:
+        end = "inf)" if math.isinf(self.high) else f"{self.high}]"
+        return f"an int in the range [{self.low}, {end}" + (", or None" if self.optional else "")
+
+
+@dataclass(frozen=True)
+class Number:
+    """Numbers above ``low`` and below ``high``, or equal to it if ``closed``.
+
+    Examples
+    --------
+    >>> Number(0, 1).allows(0.5), Number(0, 1).allows(1), str(Number(0, 1))
+    (True, False, 'a number in the range (0, 1)')
+    """
+
+    low: float
+    high: float = math.inf
+    closed: bool = False
+    optional: bool = False
+
+    def allows(self, value: Any) -> bool:
+        """Return whether the value is legal."""
+        if value is None or isinstance(value, bool) or not isinstance(value, Real):
+            return value is None and self.optional
+        return self.low < float(value) < self.high or (self.closed and float(value) == self.high)
+
+    def __str__(self) -> str:
+        end = f"{self.high}{']' if self.closed else ')'}"
+        return f"a number in the range ({self.low}, {end}" + (", or None" if self.optional else "")
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Any of the choices."""
+
+    choices: tuple[Any, ...]
+
+    def allows(self, value: Any) -> bool:
+        """Return whether the value is legal."""
+        return any(value == choice and type(value) is type(choice) for choice in self.choices)
+
+    def __str__(self) -> str:
+        return "one of {" + ", ".join(map(repr, self.choices)) + "}"
+
+
+def hyperparameters(**legal: Legal) -> Mapping[str, Legal]:
+    """Declare the legal values of a detector's hyperparameters."""
+    return legal
 
 
 def check_contamination(
@@ -23,7 +103,7 @@ def check_contamination(
     >>> check_contamination(1 / 4)
     0.25
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 0.5:
+    if not Number(0, 0.5, closed=True).allows(value):
         raise BadParameter(owner, "contamination", legal, value)
     return float(value)
 

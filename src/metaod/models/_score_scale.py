@@ -1,15 +1,12 @@
 """Repair and standardise the scores of several detectors, to be averaged."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from metaod.errors import UserError
 from metaod.models._arrays import Scores
-
-REPAIRABLE = 0.01
-"""Largest share of the rows whose scores may be NaN or infinite and are then repaired."""
 
 LIMITS = (-3.0, 6.0)
 """Standardised scores beyond these hardly grow in an average: no member dominates the others."""
@@ -31,6 +28,9 @@ class ScoreScale:
         Mean and standard deviation in that unit; the spread is 0 if all scores are the same.
     """
 
+    REPAIRABLE: ClassVar[float] = 0.01
+    """Largest share of the rows whose scores may be NaN or infinite and are then repaired."""
+
     median: float
     low: float
     high: float
@@ -50,7 +50,7 @@ class ScoreScale:
         """
         finite = scores[np.isfinite(scores)]
         n_bad = len(scores) - len(finite)
-        if n_bad > REPAIRABLE * len(scores):
+        if n_bad > cls.REPAIRABLE * len(scores):
             problem = f"{n_bad} of {len(scores)} scores are NaN or infinite"
             raise UserError(problem, where=where, remedy="pick another model for the table")
         median, low, high = float(np.median(finite)), float(finite.min()), float(finite.max())

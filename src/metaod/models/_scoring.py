@@ -1,37 +1,34 @@
 """Scores of many models on one table, computed together where models share work.
 
-A shared scorer scores many specs from one computation on one scaled matrix: one neighbour search
-for every kNN, LOF, COF and ABOD; one nested forest for every size of IForest.
+One neighbour search serves every kNN, LOF, COF and ABOD; one nested forest every size of IForest.
 """
 
 import warnings
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
 from time import perf_counter
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._costs import Cost, why_too_costly
-from metaod.models._model_id import AVERAGE
+from metaod.models._costs import expected_costs
+from metaod.models._estimator import Estimator, grouped
 from metaod.models._parameters import check_fixed
-from metaod.models._scaling import fit_scaling
-from metaod.models._score_scale import REPAIRABLE, ScoreScale
+from metaod.models._scaling import FittedScaling, fit_scaling
+from metaod.models._score_scale import ScoreScale
 from metaod.models._spec import ModelSpec
 
 
 class Mode(StrEnum):
-    """How closely shared scorers must reproduce PyOD's scores."""
+    """How a matrix's scores were computed; only fast ones are."""
 
     FAST = "fast"
-    """Deterministic detectors as PyOD's; random ones equal to PyOD's in distribution."""
     EXACT = "exact"
-    """The scores of PyOD's detector with that seed, to 1e-9, where PyOD itself is reproducible."""
 
 
 class CellState(StrEnum):
@@ -77,9 +74,9 @@ class Scored:
     scores : ndarray of float or None
         Scores of the rows, higher is more outlying; None unless the state is ok.
     seconds : float
-        Time that the model alone would have taken: the shared step once, and its own.
+        Time from the start of the computation that it shares with others to its scores.
     reason : str
-        Why there are no scores, how they were repaired, or which rows they were computed from.
+        Why there are no scores, or how they were repaired.
     """
 
     spec: ModelSpec
@@ -90,53 +87,18 @@ class Scored:
     reason: str = ""
 
 
-class SharedScorer(Protocol):
-    """Scores many specs from one computation on one scaled matrix."""
-
-    def serves(self, spec: ModelSpec) -> bool:
-        """Return whether this scorer can score the spec with all of its hyperparameters."""
-
-    def score(
-        self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
-    ) -> Iterator[Scored]:
-        """Score specs that :meth:`serves` accepts and that apply to the table's size.
-
-        ``X`` is scaled already: finite, float64, C-ordered, no constant column. A random model
-        is yielded ``trials`` times, once with each seed 0 ... trials - 1; any other once. Each is
-        yielded before the next is computed, to save memory.
-        """
-
-
-def why_over_budget(budget: Budget, *, seconds: float, n_bytes: float) -> str | None:
-    """Return why a model of that expected cost is not started; None if the budget allows it."""
-    return why_too_costly(Cost(seconds, n_bytes), budget.seconds, budget.bytes)
-
-
-def _trials(specs: Iterable[ModelSpec], trials: int) -> list[tuple[ModelSpec, int]]:
-    return [(spec, t) for spec in specs for t in range(trials if spec.is_random else 1)]
-
-
-def without_scores(
-    specs: Iterable[ModelSpec], trials: int, state: CellState, reason: str
-) -> Iterator[Scored]:
-    """Yield the outcome of models that have no scores, once a trial."""
-    for spec, trial in _trials(specs, trials):
-        yield Scored(spec, trial, state, reason=reason)
-
-
 def score_models(
     X: npt.ArrayLike,
     specs: Iterable[ModelSpec],
     *,
     trials: int = 5,
-    mode: Mode | str = Mode.FAST,
     budget: Budget = DEFAULT_BUDGET,
     fixed: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[Scored]:
     """Score models on a table; each is yielded once a trial, in no particular order.
 
-    Models share the scaling and, through shared scorers, neighbour searches and forests. A model
-    without a shared scorer is scored by the detector's own ``fit``.
+    Models share the scaling and, through :meth:`Estimator.fit_many`, neighbour searches and
+    forests. The scores are those of the detector that :meth:`ModelSpec.to_pyod` fits.
 
     Parameters
     ----------
@@ -146,10 +108,8 @@ def score_models(
         The models; a model named twice is scored once.
     trials : int, default=5
         Trials of a random model; trial t uses seed t.
-    mode : {"fast", "exact"}, default="fast"
-        Whether random models have PyOD's scores in distribution, or for that seed.
     budget : Budget, optional
-        Limits for one model in one trial. A detector without a shared scorer is not limited.
+        Limits for one model in one trial. A family without a law of its cost is not limited.
     fixed : ndarray of bool, optional
         Columns in fixed units, which scalings do not stretch: ``PreparedTable.fixed``.
 
@@ -169,11 +129,9 @@ def score_models(
     """
     if type(trials) is not int or trials < 1:
         raise BadParameter("score_models", "trials", "an int in the range [1, inf)", trials)
-    if mode not in tuple(Mode):
-        raise BadParameter("score_models", "mode", [str(item) for item in Mode], mode)
     X = _checked(X)
     fixed = check_fixed("score_models", fixed, X.shape[1])
-    return _score(X, list(dict.fromkeys(specs)), trials, Mode(mode), budget, fixed)
+    return _score(X, list(dict.fromkeys(specs)), trials, budget, fixed)
 
 
 def _checked(X: npt.ArrayLike) -> Matrix:
@@ -196,110 +154,127 @@ def _score(
     X: Matrix,
     specs: Sequence[ModelSpec],
     trials: int,
-    mode: Mode,
     budget: Budget,
     fixed: npt.NDArray[np.bool_] | None,
 ) -> Iterator[Scored]:
-    by_scaling: dict[str, list[ModelSpec]] = defaultdict(list)
-    for spec in specs:
-        by_scaling[spec.scaling].append(spec)
-    for scaling, group in by_scaling.items():
+    for name, group in grouped(specs, lambda spec: spec.scaling).items():
         try:
-            scaled = fit_scaling(scaling, X, fixed).transform(X)
+            scaling = fit_scaling(name, X, fixed)
         except UserError as error:
-            yield from without_scores(group, trials, CellState.FAILED, _describe(error))
+            yield from _without_scores(group, trials, CellState.FAILED, _describe(error))
             continue
-        # models with the same scores are computed once, as the model that represents them
-        equivalent: dict[ModelSpec, list[ModelSpec]] = defaultdict(list)
-        for spec in group:
+        scaled = scaling.transform(X)
+        possible = []
+        for spec, cost in zip(group, expected_costs(group, *scaled.shape), strict=True):
             reason = spec.why_not(*scaled.shape)
+            over = cost.why_over(budget.seconds, budget.bytes)
             if reason is not None:
-                yield from without_scores([spec], trials, CellState.NOT_APPLICABLE, reason)
+                yield from _without_scores([spec], trials, CellState.NOT_APPLICABLE, reason)
+            elif over is not None:
+                yield from _without_scores([spec], trials, CellState.OVER_BUDGET, over)
             else:
-                equivalent[spec.equivalence].append(spec)
-        by_scorer: dict[SharedScorer, list[ModelSpec]] = defaultdict(list)
-        one_by_one = []
-        for spec in equivalent:
-            shared = None if spec.detector == AVERAGE else spec.family.shared_scorer
-            if shared is not None and shared.serves(spec):
-                by_scorer[shared].append(spec)
-            else:
-                one_by_one.append(spec)
-        for scorer, served in by_scorer.items():
-            for scored in _shared(scorer, scaled, served, trials, mode, budget):
-                yield from _for_each(scored, equivalent[scored.spec], len(X))
-        for spec in one_by_one:
-            for scored in _fitted(X, spec, trials, fixed):
-                yield from _for_each(scored, equivalent[spec], len(X))
+                possible.append(spec)
+        # models with the same scores are computed once, as the model that represents them
+        equivalent = grouped(possible, lambda spec: spec.equivalence)
+        own = [spec for spec in equivalent if spec.is_builtin]
+        others = [spec for spec in equivalent if not spec.is_builtin]
+        found = chain(
+            _together(scaled, scaling, own, trials), _one_by_one(X, others, trials, fixed)
+        )
+        for scored in found:
+            for spec in equivalent[scored.spec]:
+                yield replace(scored, spec=spec)
 
 
-def _shared(
-    scorer: SharedScorer,
-    X: Matrix,
-    specs: Sequence[ModelSpec],
-    trials: int,
-    mode: Mode,
-    budget: Budget,
+def _together(
+    X: Matrix, scaling: FittedScaling, specs: Sequence[ModelSpec], trials: int
 ) -> Iterator[Scored]:
-    """Yield the scorer's results; models still missing at the end, or at an exception, failed."""
-    missing = dict.fromkeys(_trials(specs, trials))
-    reason = "the shared scorer gave no scores"
-    try:
-        for scored in scorer.score(X, specs, trials=trials, mode=mode, budget=budget):
-            del missing[scored.spec, scored.trial]
-            yield scored
-    except Exception as error:
-        # an error in one family must not stop the others
-        reason = _describe(error)
-    for spec, trial in missing:
-        yield Scored(spec, trial, CellState.FAILED, reason=reason)
+    """Score models of the package's own families on the scaled table."""
+    named: dict[int, tuple[ModelSpec, int]] = {}
+    models: list[Estimator] = []
+    for spec, trial in _trials(specs, trials):
+        try:
+            model = spec.build(trial, scaling)
+            model.check()
+        except BadParameter as error:
+            yield Scored(spec, trial, CellState.FAILED, reason=_describe(error))
+            continue
+        models.append(model)
+        named[id(model)] = spec, trial
+    for sharing, alike in grouped(models, _sharing).items():
+        # models that share nothing are timed one by one
+        parts = [[model] for model in alike] if sharing is Estimator else [alike]
+        for part in parts:
+            missing = {id(model): named[id(model)] for model in part}
+            reason = "no scores were computed"
+            seconds, start = 0.0, perf_counter()
+            try:
+                for model, result in sharing.fit_many(X, part):
+                    seconds += perf_counter() - start
+                    yield _outcome(*missing.pop(id(model)), result, seconds, len(X))
+                    start = perf_counter()
+            except Exception as error:  # an error in one family must not stop the others
+                reason = _describe(error)
+            for spec, trial in missing.values():
+                yield Scored(spec, trial, CellState.FAILED, reason=reason)
 
 
-def _fitted(
-    X: Matrix, spec: ModelSpec, trials: int, fixed: npt.NDArray[np.bool_] | None
+def _sharing(model: Estimator) -> type[Estimator]:
+    """Return the class whose models can be fitted together with this one."""
+    return next(kind for kind in type(model).__mro__ if "fit_many" in vars(kind))
+
+
+def _one_by_one(
+    X: Matrix, specs: Sequence[ModelSpec], trials: int, fixed: npt.NDArray[np.bool_] | None
 ) -> Iterator[Scored]:
-    """Fit the detector that a user gets on the unscaled table, without a budget."""
-    for _, seed in _trials([spec], trials):
+    """Fit the detectors of averages and registered families on the unscaled table."""
+    for spec, seed in _trials(specs, trials):
         start = perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                scores = spec.to_pyod(random_state=seed, fixed=fixed).fit(X).decision_scores_
-        except Exception as error:
-            # a detector may raise anything
-            seconds = perf_counter() - start
-            yield Scored(spec, seed, CellState.FAILED, seconds=seconds, reason=_describe(error))
-        else:
-            yield Scored(spec, seed, CellState.OK, scores, perf_counter() - start)
+                result: Any = spec.to_pyod(random_state=seed, fixed=fixed).fit(X).decision_scores_
+        except Exception as error:  # a detector may raise anything
+            result = error
+        yield _outcome(spec, seed, result, perf_counter() - start, len(X))
+
+
+def _trials(specs: Iterable[ModelSpec], trials: int) -> list[tuple[ModelSpec, int]]:
+    return [(spec, t) for spec in specs for t in range(trials if spec.is_random else 1)]
+
+
+def _without_scores(
+    specs: Iterable[ModelSpec], trials: int, state: CellState, reason: str
+) -> Iterator[Scored]:
+    for spec, trial in _trials(specs, trials):
+        yield Scored(spec, trial, state, reason=reason)
 
 
 def _describe(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":")
 
 
-def _for_each(scored: Scored, specs: Iterable[ModelSpec], n_rows: int) -> list[Scored]:
-    if scored.state == CellState.OK:
-        scored = _repaired(scored, n_rows)
-    return [replace(scored, spec=spec) for spec in specs]
-
-
-def _repaired(scored: Scored, n_rows: int) -> Scored:
-    """Repair a few scores that are not finite; fail if there are too many, or none at all."""
-    scores: Scores = np.asarray(scored.scores, dtype=np.float64)
+def _outcome(
+    spec: ModelSpec, trial: int, result: Scores | Exception, seconds: float, n_rows: int
+) -> Scored:
+    """Return the scores, a few of which may be repaired, or that the model failed."""
+    if isinstance(result, Exception):
+        return Scored(spec, trial, CellState.FAILED, None, seconds, _describe(result))
+    scores: Scores = np.asarray(result, dtype=np.float64)
     if scores.shape != (n_rows,):
         reason = f"scores of shape {scores.shape} for {n_rows} rows"
-        return replace(scored, state=CellState.FAILED, scores=None, reason=reason)
+        return Scored(spec, trial, CellState.FAILED, None, seconds, reason)
+    reason = ""
     n_bad = n_rows - np.count_nonzero(np.isfinite(scores))
-    if n_bad > REPAIRABLE * n_rows:
+    if n_bad > ScoreScale.REPAIRABLE * n_rows:
         reason = f"{n_bad} of {n_rows} scores are NaN or infinite"
-        return replace(scored, state=CellState.FAILED, scores=None, reason=reason)
-    reason = scored.reason
+        return Scored(spec, trial, CellState.FAILED, None, seconds, reason)
     if n_bad:
         n_nan = np.count_nonzero(np.isnan(scores))
-        scores = ScoreScale.of(scores, where=scored.spec.id).repaired(scores)
+        scores = ScoreScale.of(scores, where=spec.id).repaired(scores)
         reason = f"repaired: {n_nan} NaN scores set to the median, "
         reason += f"{n_bad - n_nan} infinite ones to the largest or smallest"
     # all equivalent models get the same array
     scores = scores.view()
     scores.flags.writeable = False
-    return replace(scored, scores=scores, reason=reason)
+    return Scored(spec, trial, CellState.OK, scores, seconds, reason)

@@ -18,8 +18,6 @@ from metaod.models._compiled import njit
 
 Indices = npt.NDArray[np.int32]
 
-METRICS = ("euclidean", "manhattan")
-
 _BLOCK = 2**18  # distances in a block: 2 MiB, which fit the cache of a core
 _FEWEST = 16  # rows in a block of a long table; fewer would slow down the inner products
 _TREE_ROWS = 10_000  # rows searched with a tree at a time
@@ -41,6 +39,10 @@ class Neighbours:
     distances: Matrix
     indices: Indices
 
+    def first(self, k: int) -> "Neighbours":
+        """Return the k nearest of each row."""
+        return Neighbours(self.distances[:, :k], self.indices[:, :k])
+
 
 def nearest(X: Matrix, k: int, metric: str) -> Neighbours:
     """Find the k nearest other rows of every row; k is less than the number of rows.
@@ -58,31 +60,6 @@ def nearest(X: Matrix, k: int, metric: str) -> Neighbours:
     else:
         _search_differences(X, found)
     return found
-
-
-def nearest_pyod(X: Matrix, k: int, metric: str, *, n_neighbors: int) -> Neighbours:
-    """Find the k nearest other rows as PyOD's detectors do, ties and rounding included.
-
-    scikit-learn chooses its way to search by the detector's ``n_neighbors``.
-    """
-    from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - slow, for exact scores only
-
-    search = NearestNeighbors(n_neighbors=n_neighbors, metric=metric).fit(X)
-    distances, indices = search.kneighbors(n_neighbors=k)
-    return Neighbours(distances, indices.astype(np.int32))
-
-
-def expected_seconds(n_rows: int, n_columns: int, k: int) -> float:
-    """Return the approximate time of a search on one core of 2020 or later."""
-    ordering = n_rows * k * 1.5e-7
-    if _suits_tree(n_rows, n_columns):
-        return ordering + n_rows * 2e-5 * 1.25**n_columns
-    return ordering + n_rows**2 * (3e-9 + 2e-10 * n_columns)
-
-
-def expected_bytes(n_rows: int, k: int) -> int:
-    """Return the approximate memory of a search and its result."""
-    return n_rows * k * 12 + max(2**22, 256 * n_rows) + _TREE_ROWS * (k + 1) * 16
 
 
 def _suits_tree(n_rows: int, n_columns: int) -> bool:

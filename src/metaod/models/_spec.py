@@ -1,12 +1,12 @@
 """A model: a detector, its hyperparameters and the scaling of the columns before it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metaod.errors import BadParameter
-from metaod.models._family import Family, family
-from metaod.models._model_id import AVERAGE, ModelId
+from metaod.models._family import ALL_ROWS_UP_TO, FEW_ROWS, Family, family
+from metaod.models._model_id import ModelId
 from metaod.models._parameters import check_contamination
-from metaod.models._scaling import SCALINGS, why_not_scaled
+from metaod.models._scaling import SCALINGS, FittedScaling, why_not_scaled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +47,11 @@ class ModelSpec(ModelId):
         return family(self.detector)
 
     @property
+    def is_builtin(self) -> bool:
+        """Whether it is a single model of one of the package's own families."""
+        return not self.is_average and self.family.builtin
+
+    @property
     def is_random(self) -> bool:
         """Whether scores depend on a seed."""
         return any(member.family.random for member in self.members)
@@ -60,29 +65,22 @@ class ModelSpec(ModelId):
         >>> ModelSpec("LOF", {"n_neighbors": 5, "metric": "minkowski"}).equivalence
         LOF(n_neighbors=5, metric=euclidean)
         """
-        if self.members != (self,):
+        if self.is_average:
             return self
         params = self.family.canonical_params(dict(self.params))
         return ModelSpec(self.detector, params, self.scaling)
 
-    @property
-    def work_unit(self) -> tuple[object, ...]:
-        """What names the computation that the model shares with others of its family.
-
-        Models of different units can be scored apart without repeating more than a scaling and a
-        neighbour search.
+    def learned_rows(self, n_rows: int) -> int:
+        """Return from how many rows of a table it learns, or each member of an average.
 
         Examples
         --------
-        >>> ModelSpec("OCSVM", {"kernel": "rbf", "nu": 0.5}).work_unit
-        ('OCSVM', 'zscore', 'rbf')
+        >>> [ModelSpec(name).learned_rows(1_000_000) for name in ("KDE", "ECOD")]
+        [5000, 100000]
         """
-        representative = self.equivalence
-        shared = None if self.detector == AVERAGE else self.family.shared_scorer
-        if shared is None or not shared.serves(representative):
-            return (self.detector, self.scaling, representative.id)
-        params = dict(representative.params)
-        return (self.detector, self.scaling, *map(params.get, self.family.separable))
+        if n_rows <= ALL_ROWS_UP_TO:
+            return n_rows
+        return FEW_ROWS if self.is_average else min(n_rows, self.family.learned_rows)
 
     def why_not(self, n_rows: int, n_columns: int) -> str | None:
         """Return why the model does not apply to a table of that size; None if it does.
@@ -99,6 +97,12 @@ class ModelSpec(ModelId):
     def applies(self, n_rows: int, n_columns: int) -> bool:
         """Return whether the model applies to a table of that size."""
         return self.why_not(n_rows, n_columns) is None
+
+    def build(self, random_state: int, scaling: FittedScaling) -> Any:
+        """Build the family's detector for a scaled table."""
+        params = dict(self.params)
+        self.family.check_params(params)
+        return self.family.build(params, random_state, scaling)
 
     def to_pyod(
         self,
@@ -118,7 +122,7 @@ class ModelSpec(ModelId):
                 raise BadParameter("ModelSpec", "scaling", SCALINGS, member.scaling)
             member.family.check_params(dict(member.params))
         share = check_contamination(contamination)
-        if self.detector == AVERAGE:
+        if self.is_average:
             return AverageDetector(
                 self.members, random_state=random_state, contamination=share, fixed=fixed
             )

@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from metaod.models import Matrix, Scores, grow_trees, leaf_numbers
+from metaod.models import Matrix, Scores, family
 
 N_TREES = 200
-_MOST_SAMPLES = 256  # rows that a tree is grown on: its leaves have numbers of eight bits
 _N_PAIRS = 400  # random pairs of rows that give the usual distance
 _BOUNDS = (-3.0, 6.0)  # of the standardised prior
 
@@ -72,11 +71,8 @@ class RowSpace:
 
     def __init__(self, X: Matrix, scores: Scores, members: Matrix, seed: int) -> None:
         self.n_columns = X.shape[1]
-        n_samples = min(_MOST_SAMPLES, len(X))
-        self._depth = math.ceil(math.log2(max(n_samples, 2)))
-        self._trees = grow_trees(
-            _single(X), seed, 0, N_TREES, self.n_columns, n_samples, self._depth
-        )
+        forest: Any = family("IForest").landmarker
+        self._forest = forest(X, seed, N_TREES)
         self._centre = np.median(X, axis=0)
         low, high = np.percentile(X, (25, 75), axis=0)
         spread = np.where(high > low, high - low, X.std(axis=0))
@@ -94,7 +90,7 @@ class RowSpace:
         tails = _member_tails(self._members, members)
         prior = np.clip((tails.mean(axis=1) - self._mean) / self._deviation, *_BOUNDS)
         return Rows(
-            leaf_numbers(_single(X), self._trees, self._depth),
+            self._forest.leaf_numbers(X),
             bent.astype(np.float32),
             tails.astype(np.float32),
             tail(self._pick, scores),
@@ -129,8 +125,3 @@ def tail(training: Scores, scores: Scores) -> Scores:
 def _member_tails(training: Matrix, members: Matrix) -> Matrix:
     columns = range(members.shape[1])
     return np.column_stack([tail(training[:, i], members[:, i]) for i in columns])
-
-
-def _single(X: Matrix) -> Floats32:
-    with np.errstate(over="ignore"):
-        return np.ascontiguousarray(X, dtype=np.float32)

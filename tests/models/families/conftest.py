@@ -1,4 +1,4 @@
-"""Tables on which shared scorers are compared with PyOD."""
+"""Tables on which detectors are compared with PyOD's."""
 
 import numpy as np
 import pytest
@@ -17,13 +17,8 @@ TABLES = {
 }
 
 
-@pytest.fixture(params=list(TABLES))
-def table(request):
-    """A table as it comes, not scaled."""
-    return TABLES[request.param].copy()
-
-
-@pytest.fixture
-def scaled():
-    """The function that scales a table as the paper's models do, and drops constant columns."""
-    return lambda X: fit_scaling("zscore", X).transform(X)
+@pytest.fixture(name="X", params=list(TABLES))
+def scaled_table(request):
+    """A table as the paper's models get it: z-scores, without constant columns."""
+    table = TABLES[request.param]
+    return fit_scaling("zscore", table).transform(table)

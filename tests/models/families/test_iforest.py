@@ -1,73 +1,9 @@
-"""Nested isolation forests: PyOD's scores in exact mode, their distribution in fast mode."""
+"""Isolation trees: what they split, and that they are the same on every machine."""
 
 import numpy as np
 import pytest
-from scipy.stats import ks_2samp
 
-from metaod.errors import UserError
-from metaod.models import Budget, CellState, Mode, ModelSpec, family, specs_of
 from metaod.models._isolation_trees import add_path_lengths, average_path_length, grow_trees
-from metaod.models.families.iforest import IForestScorer
-
-SCORER = IForestScorer()
-BUDGET = Budget()
-GRID = specs_of(family("IForest"))
-# few trees: PyOD takes long with many
-SAMPLE = [*GRID[:36:13], ModelSpec("IForest")]
-
-
-def score(X, specs, trials=1, mode=Mode.FAST, budget=BUDGET):
-    results = list(SCORER.score(X, specs, trials=trials, mode=mode, budget=budget))
-    assert len({(item.spec, item.trial) for item in results}) == len(results)
-    return {(item.spec, item.trial): item for item in results}
-
-
-def test_exact_mode_equals_pyod(table, scaled):
-    results = score(scaled(table), SAMPLE, trials=2, mode=Mode.EXACT)
-    assert len(results) == 2 * len(SAMPLE)
-    for (spec, seed), item in results.items():
-        assert item.state == CellState.OK
-        expected = spec.to_pyod(random_state=seed).fit(table).decision_scores_
-        np.testing.assert_allclose(item.scores, expected, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("max_features", [0.4, 1.0])
-def test_fast_mode_has_pyods_distribution(table, scaled, max_features):
-    spec = ModelSpec("IForest", {"n_estimators": 4, "max_features": max_features})
-    trials = 120
-    results = score(scaled(table), [spec], trials=trials)
-    ours = np.array([results[spec, seed].scores for seed in range(trials)])
-    pyod = np.array(
-        [
-            spec.to_pyod(random_state=1000 + seed).fit(table).decision_scores_
-            for seed in range(trials)
-        ]
-    )
-    # few rows have few different scores, which must not differ by rounding alone
-    ours, pyod = ours.round(9), pyod.round(9)
-    for row in range(0, len(table), max(1, len(table) // 7)):
-        assert ks_2samp(ours[:, row], pyod[:, row]).pvalue > 1e-4
-    assert ks_2samp(ours.mean(axis=1), pyod.mean(axis=1)).pvalue > 1e-4
-    assert ks_2samp(ours.std(axis=1), pyod.std(axis=1)).pvalue > 1e-4
-    error = np.sqrt((ours.var(axis=0) + pyod.var(axis=0)) / trials)
-    off = np.abs(ours.mean(axis=0) - pyod.mean(axis=0)) / np.maximum(error, 1e-12)
-    assert off.max() < 4.5
-
-
-@pytest.mark.parametrize("mode", list(Mode))
-def test_scores_do_not_depend_on_what_else_is_asked_for(table, scaled, mode):
-    X = scaled(table)
-    together = score(X, SAMPLE, mode=mode)
-    for spec in SAMPLE[::2]:
-        alone = score(X, [spec], mode=mode)
-        np.testing.assert_array_equal(alone[spec, 0].scores, together[spec, 0].scores)
-
-
-def test_seeds_differ():
-    X = np.random.default_rng(0).normal(size=(60, 4))
-    results = score(X, [SAMPLE[0]], trials=5)
-    firsts = {float(item.scores[0]) for item in results.values()}
-    assert len(firsts) == 5
 
 
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(200, 5), (3, 1), (2, 2)])
@@ -124,52 +60,3 @@ def test_trees_are_the_same_on_every_machine():
     features, thresholds, _ = grow_trees(X, 7, 0, 3, 2, 20, 5)
     assert features[:, 1].tolist() == [1, 0, 2]
     assert thresholds[:, 1].tolist() == [10.719282150268555, 39.50823974609375, 17.346664428710938]
-
-
-def test_shares_that_mean_as_many_columns_share_a_forest():
-    X = np.random.default_rng(0).normal(size=(50, 4))
-    low, high, whole = (
-        ModelSpec("IForest", {"n_estimators": 10, "max_features": share}) for share in (0.1, 0.4, 1)
-    )
-    results = score(X, [low, high, whole])
-    assert results[low, 0].scores is results[high, 0].scores is results[whole, 0].scores
-
-
-def test_more_columns_than_there_are_has_failed_as_in_pyod():
-    X = np.random.default_rng(0).normal(size=(50, 4))
-    spec = ModelSpec("IForest", {"max_features": 5})
-    result = score(X, [spec])[spec, 0]
-    with pytest.raises(UserError, match="max_features") as caught:
-        spec.to_pyod(random_state=0).fit(X)
-    assert result.state == CellState.FAILED
-    assert result.reason == f"ValueError: {caught.value.__cause__}"
-
-
-def test_only_sizes_and_shares_are_served():
-    assert all(SCORER.serves(spec) for spec in SAMPLE)
-    for params in (
-        {"max_samples": 64},
-        {"bootstrap": True},
-        {"n_estimators": 0},
-        {"max_features": 1.5},
-        {"max_features": True},
-        {"max_features": 0},
-    ):
-        assert not SCORER.serves(ModelSpec("IForest", params))
-
-
-def test_over_budget_is_skipped_and_said():
-    X = np.random.default_rng(0).normal(size=(50, 4))
-    small, large = (ModelSpec("IForest", {"n_estimators": size}) for size in (10, 10**9))
-    results = score(X, [small, large], trials=2)
-    assert results[small, 1].state == CellState.OK
-    assert results[large, 1].state == CellState.OVER_BUDGET
-    assert "limit is 60 s" in results[large, 1].reason
-
-
-def test_trees_of_one_column_score_new_rows_as_pyod_does():
-    X = np.random.default_rng(0).normal(size=(2_100, 5))
-    spec = ModelSpec("IForest", {"n_estimators": 10, "max_features": 0.1})
-    detector = spec.to_pyod(random_state=0).fit(X)
-    own = detector.detector_.decision_function(detector.scaling_.transform(X[:50]))
-    np.testing.assert_allclose(detector.decision_function(X[:50]), own, rtol=1e-12)

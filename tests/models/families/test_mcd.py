@@ -6,7 +6,6 @@ from scipy.stats import spearmanr
 from sklearn.covariance import MinCovDet
 from sklearn.metrics import roc_auc_score
 
-from metaod.errors import BadParameter
 from metaod.models.families.mcd import MCD
 
 RNG = np.random.default_rng(0)
@@ -67,15 +66,6 @@ def test_rows_beside_the_plane_of_the_others_are_far_away():
     assert scores[:5].min() > scores[5:].max()
 
 
-def test_new_rows_one_by_one():
-    detector = MCD().fit(X)
-    np.testing.assert_allclose(detector.decision_function(X), detector.decision_scores_)
-    alone = np.concatenate([detector.decision_function(row[None]) for row in X[::30]])
-    np.testing.assert_allclose(alone, detector.decision_scores_[::30], rtol=1e-9)
-    with pytest.raises(BadParameter, match="5 columns"):
-        detector.decision_function(X[:, :2])
-
-
 # the core
 
 
@@ -112,9 +102,3 @@ def test_a_core_lets_go_of_outliers_that_reweighting_takes_in():
     rows = np.vstack([CLEAN, 1.7 * CLEAN[:40]])
     taken = MCD().fit(rows).support_[280:].mean()
     assert MCD(core=0.5).fit(rows).support_[280:].mean() < taken
-
-
-@pytest.mark.parametrize("core", [0, 0.0, -0.1, 1.5, float("nan"), float("inf")])
-def test_what_is_no_share_is_refused(core):
-    with pytest.raises(BadParameter, match="core"):
-        MCD(core=core).fit(X)

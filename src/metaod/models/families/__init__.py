@@ -15,5 +15,4 @@ from metaod.models.families import oblique
 from metaod.models.families import mcd
 from metaod.models.families import pca
 from metaod.models.families import ecod
-from metaod.models.families import copod
 from metaod.models.families import cblof

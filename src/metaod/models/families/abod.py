@@ -1,42 +1,52 @@
-"""ABOD: angle-based scores from a neighbour search (fast ABOD)."""
+"""ABOD: angle-based scores (fast ABOD)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._compiled import njit
 from metaod.models._family import Family, add_builtin
-from metaod.models._neighbours import (
-    NEIGHBOURS,
-    NeighbourMethod,
-    Request,
-    more_rows_than_neighbours,
-)
+from metaod.models._neighbours import NeighbourEstimator, more_rows_than_neighbours
 from metaod.models._search import Neighbours
 
 
-def abod_scores(X: Matrix, neighbours: Neighbours, sizes: Sequence[int]) -> Matrix:
-    """Return minus the variance of the weighted cosines between the neighbours of every row.
+class ABOD(NeighbourEstimator):
+    """Minus the variance of the weighted cosines between a row's neighbours: PyOD's fast ``ABOD``.
 
-    Neighbours are added one by one, each with its pairs with the nearer ones, so one pass gives
-    the scores of every size. As in PyOD, the row itself counts as one neighbour, rows equal to it
-    are left out, and a row without a pair has the score NaN. The shape is (n_sizes, n_rows).
+    As in PyOD, a training row itself counts as one of its neighbours, rows equal to it are left
+    out, and a row without a pair has the score NaN.
     """
-    order = np.argsort(sizes, kind="stable")
-    result = np.empty((len(sizes), len(X)))
-    result[order] = _variances(X, neighbours.indices, np.asarray(sizes, dtype=np.int64)[order])
-    return -result
+
+    def __init__(self, n_neighbors: int = 5) -> None:
+        self.n_neighbors = n_neighbors
+
+    @property
+    def depth(self) -> int:
+        """Number of neighbours to search for each training row."""
+        return max(self.n_neighbors - 1, 1)
+
+    @classmethod
+    def from_neighbours(
+        cls, X: Matrix, found: Neighbours, models: Sequence[Self]
+    ) -> Iterator[tuple[Self, Scores]]:
+        """Yield the training scores of models: neighbours are added one by one, in one pass."""
+        ordered = sorted(models, key=lambda model: model.n_neighbors)
+        sizes = np.array([model.n_neighbors - 1 for model in ordered])
+        yield from zip(ordered, -_variances(X, X, found.indices, sizes), strict=True)
+
+    def _score(self, X: Matrix) -> Scores:
+        near = self._nearest_known(X)
+        sizes = np.array([self.n_neighbors])
+        return np.asarray(-_variances(X, self._X, near.indices, sizes)[0])
 
 
 @njit(cache=True, error_model="numpy")
-def _variances(
-    X: Matrix, indices: npt.NDArray[np.int32], sizes: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
-    """Return the variances for sizes in ascending order."""
+def _variances(X: Any, training: Any, indices: Any, sizes: Any) -> Any:
+    """Return the variances over the nearest, for numbers of them in ascending order."""
     n_rows, n_columns = X.shape
-    most = sizes.max() - 1
+    most = sizes.max()
     result = np.full((sizes.size, n_rows), np.nan)
     # differences to the row, one neighbour per column, so loops over neighbours vectorise
     away = np.empty((n_columns, max(most, 1)))
@@ -47,13 +57,13 @@ def _variances(
         # number, mean and sum of squared deviations of the cosines so far
         count, mean, deviations = 0, 0.0, 0.0
         s = 0
-        while s < sizes.size and sizes[s] <= 1:
+        while s < sizes.size and sizes[s] < 1:
             s += 1
         for t in range(most):
             square = 0.0
             equal = True
             for c in range(n_columns):
-                difference = X[indices[i, t], c] - X[i, c]
+                difference = training[indices[i, t], c] - X[i, c]
                 equal &= difference == 0.0
                 away[c, kept] = difference
                 square += difference**2
@@ -81,33 +91,18 @@ def _variances(
                     mean += shift * kept / (count + kept)
                     count += kept
                 kept += 1
-            while s < sizes.size and sizes[s] == t + 2:
+            while s < sizes.size and sizes[s] == t + 1:
                 if count > 0:
                     result[s, i] = deviations / count
                 s += 1
     return result
 
 
-def _scores(X: Matrix, found: Neighbours, sizes: list[int]) -> Callable[[Request], Scores]:
-    by_size = dict(zip(sizes, abod_scores(X, found, sizes), strict=True))
-    return lambda request: by_size[request.k]
-
-
 add_builtin(
     Family(
         "ABOD",
-        "pyod.models.abod:ABOD",
+        ABOD,
         {"n_neighbors": (3, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)},
         rule=more_rows_than_neighbours(5),
-        shared_scorer=NEIGHBOURS.serving(
-            "ABOD",
-            NeighbourMethod(
-                {"n_neighbors": 5},
-                _scores,
-                # PyOD counts the row itself as one
-                depth=lambda k: max(k - 1, 1),
-                seconds=lambda n_rows, n_columns, k: n_rows * k**2 * (2e-9 + 2e-10 * n_columns),
-            ),
-        ),
     )
 )

@@ -8,6 +8,7 @@ import scipy
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
 from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
+from metaod.models._parameters import Whole, hyperparameters
 
 _SHARE_OF_LARGE = 0.9  # alpha in PyOD: the large clusters have at least this share of the rows
 _DROP = 5  # beta in PyOD: ratio of sizes at which small clusters begin
@@ -19,6 +20,8 @@ class CBLOF(Estimator):
     Scores are those of PyOD's ``CBLOF``, which fails if no cluster is small; here all are then
     large.
     """
+
+    legal = hyperparameters(n_clusters=Whole(1))
 
     def __init__(
         self, n_clusters: int = 8, use_weights: bool = False, random_state: Any = None

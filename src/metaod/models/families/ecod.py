@@ -1,10 +1,9 @@
-"""ECOD: how rare each value of a row is in the tails of its column.
+"""ECOD and COPOD: how rare each value of a row is in the tails of its column.
 
 PyOD's ECOD and COPOD score new rows together with the training table. Here the training table's
 distribution is kept: a row beyond it is as rare as its outermost row.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._compiled import njit
 from metaod.models._estimator import Estimator
-from metaod.models._family import MANY_ROWS, Family, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
 
 _BLOCK = 2**18  # values sorted at a time: 2 MiB, and as much for their order
 
@@ -40,6 +39,12 @@ class ECOD(TailEstimator):
     """The rarer of a value's tails counts: PyOD's training scores."""
 
     mean_of_tails = False
+
+
+class COPOD(TailEstimator):
+    """The longer tail of a value counts, or the mean of both if larger: PyOD's training scores."""
+
+    mean_of_tails = True
 
 
 def _tail_scores(X: Matrix, known: Matrix | None, skewness: Scores, mean_of_tails: bool) -> Scores:
@@ -91,17 +96,7 @@ def _add_tails(
                 scores[row] += max(left, right, tail)
 
 
-add_builtin(Family("ECOD", ECOD, {}, learned_rows=MANY_ROWS))
-
-
-@dataclass(frozen=True)
-class ECODRun:
-    """A run of ECOD; ``scores``: higher is more outlying."""
-
-    scores: Scores
-
-
-def run_ecod(Z: Matrix) -> ECODRun:
+def _run(Z: Matrix, seed: int = 0) -> ECOD:  # noqa: ARG001 - a landmarker's signature
     """Score every row by its tail probabilities, summed over columns as negative logarithms.
 
     Where a column's skewness is exactly zero, which depends on rounding, PyOD adds both tails; the
@@ -109,7 +104,13 @@ def run_ecod(Z: Matrix) -> ECODRun:
 
     Examples
     --------
-    >>> run_ecod(np.array([[0.0], [1.0], [2.0], [3.0]])).scores.round(3)
+    >>> _run(np.array([[0.0], [1.0], [2.0], [3.0]])).decision_scores_.round(3)
     array([1.386, 0.693, 0.693, 1.386])
     """
-    return ECODRun(_tail_scores(Z, None, np.ones(Z.shape[1]), False))
+    run = ECOD()
+    run.decision_scores_ = _tail_scores(Z, None, np.ones(Z.shape[1]), run.mean_of_tails)
+    return run
+
+
+add_builtin(Family("ECOD", ECOD, {}, learned_rows=MANY_ROWS, landmarker=_run))
+add_builtin(Family("COPOD", COPOD, {}, extended=(Settings({}),), learned_rows=MANY_ROWS))

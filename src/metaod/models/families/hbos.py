@@ -4,83 +4,97 @@ One binning of the table serves every HBOS of that number of bins. PyOD counts a
 in the bin that starts there but takes its score from the bin that ends there; so do we.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._binning import bin_of, edge_of, has_bins, no_bins
+from metaod.models._binning import bin_of, edge_of
 from metaod.models._compiled import njit
+from metaod.models._estimator import Estimator, grouped
 from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
-from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
-from metaod.models._spec import ModelSpec
+from metaod.models._parameters import Number, Whole, hyperparameters
 
 Bins = npt.NDArray[np.uint16]
 
-_MOST_BINS = 2**16 - 1
-_N_BINS = 10  # PyOD's default
-_ALPHA = 0.1  # PyOD's default, added to a density before the logarithm
+_BEYOND = 0.5  # widths of a bin by which a new value may lie beyond the last one: PyOD's tol
 
 
-class HBOSScorer:
-    """Scores HBOS models of every ``n_bins`` and ``alpha``."""
+class HBOS(Estimator):
+    """Sum over the columns of minus the logarithm of a value's density, as PyOD's ``HBOS``.
 
-    def serves(self, spec: ModelSpec) -> bool:
-        """Return whether only a number of bins and the regulariser are set."""
-        params: dict[str, Any] = dict(spec.params)
-        n_bins = params.pop("n_bins", _N_BINS)
-        alpha = params.pop("alpha", _ALPHA)
-        if params or type(n_bins) is not int or not isinstance(alpha, float):
-            return False
-        return 2 <= n_bins <= _MOST_BINS and 0 < alpha < 1
+    Attributes
+    ----------
+    density_ : ndarray of float, shape (n_bins, n_columns)
+        The histograms; densities times widths of bins add up to 1 in each column.
 
-    def score(
-        self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
-    ) -> Iterator[Scored]:
-        """Score the specs, one number of bins after the other."""
-        del trials, mode  # not random, always exact
-        over = why_over_budget(budget, seconds=X.size * 1e-8, n_bytes=X.size * 2)
-        if over is not None:
-            yield from without_scores(specs, 1, CellState.OVER_BUDGET, over)
-            return
-        by_bins: dict[int, list[ModelSpec]] = defaultdict(list)
-        for spec in specs:
-            params: dict[str, Any] = dict(spec.params)
-            by_bins[params.get("n_bins", _N_BINS)].append(spec)
-        for n_bins, own in by_bins.items():
-            start = perf_counter()
-            bins, density, reason = _histograms(X, n_bins)
-            if reason is not None:
-                yield from without_scores(own, 1, CellState.FAILED, reason)
+    Examples
+    --------
+    >>> HBOS().fit([[0.0], [0.1], [10.0]]).density_[0].round(3)
+    array([0.667])
+    """
+
+    legal = hyperparameters(n_bins=Whole(2, 2**16 - 1), alpha=Number(0, 1))
+
+    def __init__(self, n_bins: int = 10, alpha: float = 0.1) -> None:
+        self.n_bins = n_bins
+        self.alpha = alpha
+
+    @classmethod
+    def fit_many(
+        cls, X: Matrix, models: Sequence[Self]
+    ) -> Iterator[tuple[Self, Scores | Exception]]:
+        """Yield the training scores of models, one number of bins after the other."""
+        for n_bins, own in grouped(models, lambda model: model.n_bins).items():
+            try:
+                bins, density, _ = _histograms(X, n_bins)
+            except ValueError as error:
+                yield from ((model, error) for model in own)
                 continue
-            shared = perf_counter() - start
-            for spec in own:
-                start = perf_counter()
-                params = dict(spec.params)
-                scores = _sum_columns(bins, -np.log2(density + params.get("alpha", _ALPHA)))
-                yield Scored(spec, 0, CellState.OK, scores, shared + perf_counter() - start)
+            for model in own:
+                yield model, _sum_columns(bins, _table(density, model.alpha))
+
+    def _fit(self, X: Matrix) -> Scores:
+        bins, self.density_, self._edges = _histograms(X, self.n_bins)
+        return np.asarray(_sum_columns(bins, _table(self.density_, self.alpha)))
+
+    def _score(self, X: Matrix) -> Scores:
+        total = np.zeros(len(X))
+        table = _table(self.density_, self.alpha)
+        for values, edges, column in zip(X.T, self._edges.T, table.T, strict=True):
+            bins = np.searchsorted(edges, values, side="left")
+            scores = column[np.clip(bins - 1, 0, self.n_bins - 1)]
+            width = edges[1] - edges[0]
+            far = (values < edges[0] - _BEYOND * width) | (values > edges[-1] + _BEYOND * width)
+            # as rare as the emptiest bin
+            total += np.where(far, column.max(), scores)
+        return total
 
 
-def _histograms(X: Matrix, n_bins: int) -> tuple[Bins, Scores, str | None]:
-    """Return each value's bin, the bins' densities, and the exception of PyOD's fit or None."""
+def _table(density: Matrix, alpha: float) -> Matrix:
+    """Return the score of each bin."""
+    table: Matrix = -np.log2(density + alpha)
+    return table
+
+
+def _histograms(X: Matrix, n_bins: int) -> tuple[Bins, Matrix, Matrix]:
+    """Return each value's bin, and the bins' densities and edges in each column."""
     low, high = X.min(axis=0), X.max(axis=0)
+    edges = np.linspace(low, high, n_bins + 1)
+    widths = np.diff(edges, axis=0)
+    if not (widths > 0).all():
+        raise ValueError(f"the range of a column is too narrow for {n_bins} bins")
     bins = np.zeros(X.shape, dtype=np.uint16)
     counts = np.zeros((n_bins, X.shape[1]))
-    if not all(has_bins(*ends, n_bins) for ends in zip(low, high, strict=True)):
-        return bins, counts, no_bins(n_bins)
     _count(X, low, high, bins, counts)
-    widths = np.diff(np.linspace(low, high, n_bins + 1), axis=0)
     with np.errstate(over="ignore"):
         density = counts / widths / X.shape[0]
         whole = (density * widths).sum(axis=0)
-    failed = not np.isclose(1, whole, atol=0.1).all()
-    reason = "AssertionError: the histogram of a column does not sum up to 1"
-    return bins, density, reason if failed else None
+    if not np.isclose(1, whole, atol=0.1).all():
+        raise ValueError("the densities of a column exceed the range of floating-point numbers")
+    return bins, density, edges
 
 
 @njit(cache=True)
@@ -96,7 +110,7 @@ def _count(X: Any, low: Any, high: Any, bins: Any, counts: Any) -> None:
 
 
 @njit(cache=True)
-def _sum_columns(bins: Bins, table: Scores) -> Scores:
+def _sum_columns(bins: Any, table: Any) -> Any:
     n_rows, n_columns = bins.shape
     sums = np.zeros(n_rows)
     for i in range(n_rows):
@@ -110,38 +124,10 @@ def _sum_columns(bins: Bins, table: Scores) -> Scores:
 add_builtin(
     Family(
         "HBOS",
-        "pyod.models.hbos:HBOS",
+        HBOS,
         {"n_bins": (5, 10, 20, 30, 40, 50, 75, 100), "alpha": (0.1, 0.2, 0.3, 0.4, 0.5)},
         extended=(Settings({"n_bins": (10,), "alpha": (0.1,)}),),
-        shared_scorer=HBOSScorer(),
         learned_rows=MANY_ROWS,
+        landmarker=lambda Z, seed: HBOS().fit(Z),  # noqa: ARG005 - a landmarker's signature
     )
 )
-
-
-@dataclass(frozen=True)
-class HBOSRun:
-    """A run of HBOS.
-
-    Parameters
-    ----------
-    scores : ndarray of float
-        PyOD's scores.
-    density : ndarray of float, shape (n_bins, n_columns)
-        The histograms; densities times widths of bins add up to 1 in each column.
-    """
-
-    scores: Scores
-    density: Matrix
-
-
-def run_hbos(Z: Matrix) -> HBOSRun:
-    """Run HBOS with 10 bins.
-
-    Examples
-    --------
-    >>> run_hbos(np.array([[0.0], [0.1], [10.0]])).density[0].round(3)
-    array([0.667])
-    """
-    bins, density, _ = _histograms(Z, _N_BINS)
-    return HBOSRun(_sum_columns(bins, -np.log2(density + _ALPHA)), density)

@@ -4,24 +4,18 @@ One pass over the distances between rows serves every bandwidth. Only difference
 distances to the smallest are exponentiated, so no density becomes 0.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from time import perf_counter
-from typing import Any
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from metaod.errors import BadParameter
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._compiled import njit
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings, add_builtin
-from metaod.models._scoring import Budget, CellState, Mode, Scored, why_over_budget, without_scores
-from metaod.models._spec import ModelSpec
-
-DEFAULT_GAMMA_SCALE = 0.3
+from metaod.models._parameters import Number, hyperparameters
 
 ALL_ROWS_UP_TO = 20_000  # most rows that are all centres; the time grows with their square
 CENTERS = 10_000  # rows drawn as centres from a longer table
@@ -30,7 +24,7 @@ _SEED = 0  # of the draw of centres: the detector is not random
 _BLOCK = 2**18  # distances in a block: 2 MiB, which fit the cache of a core
 
 
-class LeaveOneOutKDE(Estimator):
+class KDE(Estimator):
     """Scores a row by the negative logarithm of the density of the other rows around it.
 
     The density is the mean of the Gaussians ``exp(-gamma |x - c|²)`` around the training rows c,
@@ -44,36 +38,35 @@ class LeaveOneOutKDE(Estimator):
 
     Examples
     --------
-    >>> LeaveOneOutKDE().fit([[0.0], [0.1], [0.2], [5.0]]).decision_scores_.argmax()
+    >>> KDE().fit([[0.0], [0.1], [0.2], [5.0]]).decision_scores_.argmax()
     np.int64(3)
     """
 
-    def __init__(self, gamma_scale: float = DEFAULT_GAMMA_SCALE) -> None:
+    legal = hyperparameters(gamma_scale=Number(0))
+
+    def __init__(self, gamma_scale: float = 0.3) -> None:
         self.gamma_scale = gamma_scale
 
+    @classmethod
+    def fit_many(
+        cls, X: Matrix, models: Sequence[Self]
+    ) -> Iterator[tuple[Self, Scores | Exception]]:
+        """Yield the training scores of models, all from one pass."""
+        gamma_scales = [float(model.gamma_scale) for model in models]
+        yield from zip(models, leave_one_out_scores(X, gamma_scales), strict=True)
+
     def _fit(self, X: Matrix) -> Scores:
-        if not _is_gamma_scale(self.gamma_scale):
-            raise BadParameter("KDE", "gamma_scale", "a positive number", self.gamma_scale)
         self.gamma_ = self.gamma_scale * _gamma_unit(X)
         self.centers_ = X[_centers_of(len(X))]
         many = len(self.centers_) >= _new_rows.LEAST_ROWS
         self._compared = _new_rows.TrainingRows.of(self.centers_) if many else None
-        scores, _ = leave_one_out_scores(X, [self.gamma_scale])
-        return np.asarray(scores[0])
+        return np.asarray(leave_one_out_scores(X, [float(self.gamma_scale)])[0])
 
     def _score(self, X: Matrix) -> Scores:
         constant = _log_volume(self.gamma_, X.shape[1]) + np.log(len(self.centers_))
         if self._compared is not None:
             return np.asarray(constant - self._compared.log_sums(X, self.gamma_))
         return np.asarray(constant - _log_sums_of_few(self.centers_, self.gamma_, X))
-
-
-def _is_gamma_scale(value: object) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and 0 < value < float(np.finfo(np.float64).max)
-    )
 
 
 def _gamma_unit(X: Matrix) -> float:
@@ -92,49 +85,12 @@ def _centers_of(n_rows: int) -> npt.NDArray[np.intp]:
     return np.sort(np.random.default_rng(_SEED).choice(n_rows, CENTERS, replace=False))
 
 
-class KDEScorer:
-    """Scores leave-one-out kernel densities of every bandwidth."""
-
-    def serves(self, spec: ModelSpec) -> bool:
-        """Return whether only the bandwidth is set."""
-        params: dict[str, Any] = dict(spec.params)
-        return _is_gamma_scale(params.pop("gamma_scale", DEFAULT_GAMMA_SCALE)) and not params
-
-    def score(
-        self, X: Matrix, specs: Sequence[ModelSpec], *, trials: int, mode: Mode, budget: Budget
-    ) -> Iterator[Scored]:
-        """Score the specs, all in one pass."""
-        del trials, mode  # not random, always exact
-        n_rows, n_columns = X.shape
-        n_centers = n_rows if n_rows <= ALL_ROWS_UP_TO else CENTERS
-        wanted: dict[float, list[ModelSpec]] = defaultdict(list)
-        for spec in specs:
-            params: dict[str, Any] = dict(spec.params)
-            wanted[float(params.get("gamma_scale", DEFAULT_GAMMA_SCALE))].append(spec)
-        over = why_over_budget(
-            budget,
-            seconds=n_rows * n_centers * (8e-9 + 2e-10 * n_columns),
-            n_bytes=8 * (_BLOCK + (n_rows + n_centers) * (n_columns + 1) + n_rows * len(wanted)),
-        )
-        if over is not None:
-            yield from without_scores(specs, 1, CellState.OVER_BUDGET, over)
-            return
-        scores, seconds = leave_one_out_scores(X, list(wanted))
-        reason = ""
-        if n_centers < n_rows:
-            reason = f"densities around {n_centers} of the {n_rows} rows"
-        for g, own in enumerate(wanted.values()):
-            for spec in own:
-                yield Scored(spec, 0, CellState.OK, scores[g], seconds[g], reason)
-
-
-def leave_one_out_scores(X: Matrix, gamma_scales: Sequence[float]) -> tuple[Matrix, list[float]]:
-    """Return -log density at each row without the row itself, and the time, of each bandwidth.
+def leave_one_out_scores(X: Matrix, gamma_scales: Sequence[float]) -> Matrix:
+    """Return -log density at each row without the row itself, for each bandwidth.
 
     Distances come from inner products about the mean, whose rounding errors grow with the largest
     squared distance: scores are accurate to about 1e-15 times rows times ``gamma_scale``.
     """
-    start = perf_counter()
     unit = _gamma_unit(X)
     n_rows, n_columns = X.shape
     centers = _centers_of(n_rows)
@@ -147,24 +103,19 @@ def leave_one_out_scores(X: Matrix, gamma_scales: Sequence[float]) -> tuple[Matr
     step = max(1, _BLOCK // len(centers))
     space = np.empty((min(step, n_rows), len(centers)))
     scores = np.empty((len(gamma_scales), n_rows))
-    shared, each = perf_counter() - start, [0.0] * len(gamma_scales)
     for first in range(0, n_rows, step):
-        start = perf_counter()
         rows = slice(first, min(first + step, n_rows))
         distances = space[: rows.stop - first]
         np.matmul(centred[rows], factors, out=distances)
         distances += squares[centers]
         distances += squares[rows, np.newaxis]
         nearest = _leave_out(distances, own[rows])
-        shared += perf_counter() - start
         for g, gamma_scale in enumerate(gamma_scales):
-            start = perf_counter()
             scores[g, rows] = _log_sums(distances, nearest, gamma_scale * unit)
-            each[g] += perf_counter() - start
     others = len(centers) - (own >= 0)
     for g, gamma_scale in enumerate(gamma_scales):
         scores[g] = _log_volume(gamma_scale * unit, n_columns) + np.log(others) - scores[g]
-    return scores, [shared + seconds for seconds in each]
+    return scores
 
 
 def _log_volume(gamma: float, n_columns: int) -> float:
@@ -226,11 +177,10 @@ def _log_sum(distances: Scores, low: float, gamma: float) -> float:
 add_builtin(
     Family(
         "KDE",
-        LeaveOneOutKDE,
+        KDE,
         {"gamma_scale": (0.1, 0.3, 1.0, 3.0)},
         extended=(
             Settings({"gamma_scale": (0.3, 1.0)}, ("zscore", "robust", "signedlog", "whitened")),
         ),
-        shared_scorer=KDEScorer(),
     )
 )

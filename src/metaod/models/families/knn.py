@@ -1,43 +1,83 @@
 """kNN: the distance of a row to its nearest others."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._family import MORE_ROWS, Family, Settings, add_builtin
 from metaod.models._neighbours import (
-    NEIGHBOURS,
     PAPER_SIZES,
-    NeighbourMethod,
-    NeighbourRun,
-    NeighbourScores,
-    Request,
+    NeighbourEstimator,
     more_rows_than_neighbours,
+    run_neighbours,
 )
 from metaod.models._new_rows import TrainingRows
+from metaod.models._parameters import OneOf, Whole, hyperparameters
 from metaod.models._search import Neighbours
 
-METHODS = ("largest", "mean", "median")
+_METHODS = ("largest", "mean", "median")
 _LARGEST = {"method": ("largest",)}
 
 
-def knn_scores(neighbours: Neighbours, k: int, method: str) -> Scores:
-    """Return the largest, mean or median distance of every row to its k nearest others."""
-    distances = neighbours.distances
+class KNN(NeighbourEstimator):
+    """Largest, mean or median distance of a row to its nearest others, as PyOD's ``KNN``.
+
+    Above 2,000 training rows, the scores of new rows are right to five digits.
+
+    Examples
+    --------
+    >>> KNN(n_neighbors=1).fit([[0.0], [1.0], [5.0]]).decision_scores_
+    array([1., 1., 4.])
+    """
+
+    legal = hyperparameters(n_neighbors=Whole(1), method=OneOf(_METHODS))
+
+    def __init__(self, n_neighbors: int = 5, method: str = "largest") -> None:
+        self.n_neighbors = n_neighbors
+        self.method = method
+
+    @classmethod
+    def from_neighbours(
+        cls,
+        X: Matrix,  # noqa: ARG003 - distances are enough
+        found: Neighbours,
+        models: Sequence[Self],
+    ) -> Iterator[tuple[Self, Scores]]:
+        """Yield the training scores of models."""
+        for model in models:
+            yield model, _summary(found.distances, model.n_neighbors, model.method)
+
+    def _fit(self, X: Matrix) -> Scores:
+        self._X = X
+        if len(X) >= _new_rows.LEAST_ROWS:
+            self._training = TrainingRows.of(X)
+            return super()._fit(X)
+        # for few rows, compiling the search takes longer than it saves
+        near = self._nearest(X, self.n_neighbors + 1)[:, 1:]
+        return _summary(near, self.n_neighbors, self.method)
+
+    def _score(self, X: Matrix) -> Scores:
+        if len(self._X) >= _new_rows.LEAST_ROWS:
+            return self._training.kth_distances(X, self.n_neighbors, self.method)
+        return _summary(self._nearest(X, self.n_neighbors), self.n_neighbors, self.method)
+
+    def _nearest(self, X: Matrix, k: int) -> Matrix:
+        """Return the distances to the k nearest training rows, in ascending order."""
+        distances = scipy.spatial.distance.cdist(X, self._X)
+        return np.sort(np.partition(distances, k - 1, axis=1)[:, :k], axis=1)
+
+
+def _summary(ascending: Matrix, k: int, method: str) -> Scores:
+    """Return the largest, mean or median of the first k distances."""
     if method == "largest":
-        return distances[:, k - 1].copy()
+        return ascending[:, k - 1].copy()
     if method == "mean":
-        return np.asarray(distances[:, :k].mean(axis=1))
-    # neighbours are in order of distance
-    return (distances[:, (k - 1) // 2] + distances[:, k // 2]) / 2
-
-
-def _scores(X: Matrix, found: Neighbours, sizes: list[int]) -> Callable[[Request], Scores]:  # noqa: ARG001 - nothing is shared beyond the search
-    return lambda request: knn_scores(found, request.k, request.params["method"])
+        return np.asarray(ascending[:, :k].mean(axis=1))
+    return (ascending[:, (k - 1) // 2] + ascending[:, k // 2]) / 2
 
 
 def _one_neighbour_has_one_distance(params: dict[str, Any]) -> dict[str, Any]:
@@ -47,33 +87,12 @@ def _one_neighbour_has_one_distance(params: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
-@dataclass(frozen=True, eq=False)
-class _NewRows:
-    """Scores new rows as a fitted detector of PyOD does, right to five digits."""
-
-    training: TrainingRows
-    k: int
-    method: str
-
-    @classmethod
-    def of(cls, detector: Any) -> "_NewRows | None":
-        """Take the rows of a fitted detector; None if there are few, or another metric is set."""
-        search = detector.neigh_
-        few = len(detector.decision_scores_) < _new_rows.LEAST_ROWS
-        if few or search.effective_metric_ != "euclidean":
-            return None
-        X = np.ascontiguousarray(search._fit_X, dtype=np.float64)  # noqa: SLF001 - it has no other name
-        return cls(TrainingRows.of(X), detector.n_neighbors, detector.method)
-
-    def __call__(self, X: Matrix) -> Scores:
-        return self.training.kth_distances(X, self.k, self.method)
-
-
 add_builtin(
     Family(
         "KNN",
-        "pyod.models.knn:KNN",
-        {"n_neighbors": PAPER_SIZES, "method": METHODS},
+        KNN,
+        {"n_neighbors": PAPER_SIZES, "method": _METHODS},
+        title="k nearest neighbours",
         rule=more_rows_than_neighbours(5),
         canonical=_one_neighbour_has_one_distance,
         extended=(
@@ -81,23 +100,7 @@ add_builtin(
             Settings({"n_neighbors": (20, 100, 300), **_LARGEST}, ("robust",)),
             Settings({"n_neighbors": (100, 300), **_LARGEST}, ("signedlog", "whitened")),
         ),
-        shared_scorer=NEIGHBOURS.serving(
-            "KNN", NeighbourMethod({"n_neighbors": 5, "method": "largest"}, _scores)
-        ),
         learned_rows=MORE_ROWS,
-        new_rows=_NewRows.of,
+        landmarker=run_neighbours,
     )
 )
-
-
-def run_knn(neighbours: NeighbourRun, k: int = 5) -> NeighbourScores:
-    """Score each row by the distance to its k-th nearest other, or to the farthest one found.
-
-    Examples
-    --------
-    >>> from metaod.models import run_neighbours
-    >>> run_knn(run_neighbours(np.array([[0.0], [1.0], [5.0]]))).scores
-    array([5., 4., 5.])
-    """
-    k = min(k, neighbours.depth)
-    return NeighbourScores(knn_scores(neighbours.found, k, "largest"), neighbours.rows)

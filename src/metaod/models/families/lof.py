@@ -1,95 +1,91 @@
 """LOF: local outlier factors."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._compiled import njit
 from metaod.models._family import MORE_ROWS, Family, Settings, add_builtin
 from metaod.models._neighbours import (
-    NEIGHBOURS,
     PAPER_SIZES,
-    NeighbourMethod,
-    NeighbourRun,
-    NeighbourScores,
-    Request,
+    NeighbourEstimator,
     more_rows_than_neighbours,
 )
+from metaod.models._parameters import OneOf, Whole, hyperparameters
 from metaod.models._search import Neighbours
 
+_METRICS = ("manhattan", "euclidean", "minkowski")
 
-def lof_scores(neighbours: Neighbours, k: int) -> Scores:
-    """Return the local outlier factor of every row from its k nearest others.
+
+class LOF(NeighbourEstimator):
+    """Density of a row's neighbours over its own, as scikit-learn's ``LocalOutlierFactor``.
 
     Examples
     --------
-    >>> from metaod.models._search import nearest
-    >>> X = np.array([[0.0], [1.0], [2.0], [9.0]])
-    >>> lof_scores(nearest(X, 2, "euclidean"), 2).round(3)
+    >>> LOF(n_neighbors=2).fit([[0.0], [1.0], [2.0], [9.0]]).decision_scores_.round(3)
     array([0.875, 1.333, 0.875, 4.375])
     """
-    scores: Scores = _factors(neighbours.distances, neighbours.indices, k)
-    return scores
+
+    legal = hyperparameters(n_neighbors=Whole(1), metric=OneOf(_METRICS))
+
+    def __init__(self, n_neighbors: int = 20, metric: str = "euclidean") -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+
+    @property
+    def distance(self) -> str:
+        """The metric of the search; Minkowski's has the power 2."""
+        return "euclidean" if self.metric == "minkowski" else self.metric
+
+    @classmethod
+    def from_neighbours(
+        cls,
+        X: Matrix,  # noqa: ARG003 - distances are enough
+        found: Neighbours,
+        models: Sequence[Self],
+    ) -> Iterator[tuple[Self, Scores]]:
+        """Yield the training scores of models."""
+        for model in models:
+            near = found.first(model.n_neighbors)
+            outermost = near.distances[:, -1].copy()
+            densities = _densities(near, outermost)
+            yield model, _factors(near, densities, densities)
+
+    def _keep(self, found: Neighbours) -> None:
+        self._outermost = found.distances[:, -1].copy()
+        self._densities = _densities(found, self._outermost)
+
+    def _score(self, X: Matrix) -> Scores:
+        near = self._nearest_known(X)
+        return _factors(near, _densities(near, self._outermost), self._densities)
 
 
-@njit(cache=True)
-def _factors(distances: Matrix, indices: npt.NDArray[np.int32], k: int) -> Scores:
-    n_rows = distances.shape[0]
-    outermost = distances[:, k - 1].copy()
-    density = np.empty(n_rows)
-    for i in range(n_rows):
-        total = 0.0
-        for t in range(k):
-            total += max(distances[i, t], outermost[indices[i, t]])
-        # as in scikit-learn, for more than k equal rows
-        density[i] = 1.0 / (total / k + 1e-10)
-    factors = np.empty(n_rows)
-    for i in range(n_rows):
-        total = 0.0
-        for t in range(k):
-            total += density[indices[i, t]] / density[i]
-        factors[i] = total / k
+def _densities(near: Neighbours, outermost: Scores) -> Scores:
+    """Return one over the mean reachability distance of each row."""
+    reached = np.maximum(near.distances, outermost[near.indices])
+    # as in scikit-learn, for more than k equal rows
+    densities: Scores = 1.0 / (reached.mean(axis=1) + 1e-10)
+    return densities
+
+
+def _factors(near: Neighbours, own: Scores, training: Scores) -> Scores:
+    factors: Scores = training[near.indices].mean(axis=1) / own
     return factors
 
 
-def _scores(X: Matrix, found: Neighbours, sizes: list[int]) -> Callable[[Request], Scores]:  # noqa: ARG001 - nothing is shared beyond the search
-    return lambda request: lof_scores(found, request.k)
-
-
 def _minkowski_is_euclidean(params: dict[str, Any]) -> dict[str, Any]:
-    # the default of PyOD's LOF is p = 2
-    if params.get("metric") != "minkowski" or params.get("p", 2) != 2:
-        return params
-    return {name: value for name, value in params.items() if name != "p"} | {"metric": "euclidean"}
+    return params | {"metric": "euclidean"} if params.get("metric") == "minkowski" else params
 
 
 add_builtin(
     Family(
         "LOF",
-        "pyod.models.lof:LOF",
-        {"n_neighbors": PAPER_SIZES, "metric": ("manhattan", "euclidean", "minkowski")},
+        LOF,
+        {"n_neighbors": PAPER_SIZES, "metric": _METRICS},
         rule=more_rows_than_neighbours(20),
         canonical=_minkowski_is_euclidean,
         extended=(Settings({"n_neighbors": (20, 100, 400), "metric": ("euclidean",)}),),
-        shared_scorer=NEIGHBOURS.serving(
-            "LOF", NeighbourMethod({"n_neighbors": 20, "metric": "minkowski", "p": 2}, _scores)
-        ),
-        separable=("metric",),
         learned_rows=MORE_ROWS,
     )
 )
-
-
-def run_lof(neighbours: NeighbourRun, k: int = 20) -> NeighbourScores:
-    """Score each row by its local outlier factor among its k nearest others, or all found.
-
-    Examples
-    --------
-    >>> from metaod.models import run_neighbours
-    >>> run_lof(run_neighbours(np.array([[0.0], [1.0], [2.0], [9.0]])), 2).scores.round(3)
-    array([0.875, 1.333, 0.875, 4.375])
-    """
-    return NeighbourScores(lof_scores(neighbours.found, min(k, neighbours.depth)), neighbours.rows)

@@ -1,14 +1,13 @@
 """MCD: robust Mahalanobis distances by a deterministic search."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from metaod.errors import BadParameter
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
 from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
+from metaod.models._parameters import Number, hyperparameters
 
 
 class MCD(Estimator):
@@ -24,19 +23,14 @@ class MCD(Estimator):
     the covariance, in which most of them have no extent: their squares are added to the distance.
     """
 
-    def __init__(
-        self, core: float | None = None, n_fixed: int = 0, fixed_unit: float = 1.0
-    ) -> None:
+    legal = hyperparameters(core=Number(0, 1, closed=True, optional=True))
+
+    def __init__(self, core: float | None = None) -> None:
         self.core = core
-        self.n_fixed = n_fixed
-        self.fixed_unit = fixed_unit
 
     def _fit(self, X: Matrix) -> Scores:
         from metaod.models import _robust_covariance as robust  # noqa: PLC0415 - scipy.stats is slow to import
 
-        given: Any = self.core
-        if given is not None and not (isinstance(given, Real) and 0 < float(given) <= 1):
-            raise BadParameter("MCD", "core", "a float in the range (0, 1], or None", given)
         # a table without measured columns has only the others to go by
         self._n_added = self.n_fixed if self.n_fixed < X.shape[1] else 0
         everything, X = X, self._measured(X)
@@ -44,10 +38,10 @@ class MCD(Estimator):
         spread = X.std(axis=0)
         self._scale = np.where(spread > 0, spread, 1.0)
         scaled = (X - self._shift) / self._scale
-        if given is None:
+        if self.core is None:
             self._gaussian, self.support_ = robust.reweighted_gaussian(scaled)
         else:
-            self._gaussian, self.support_ = robust.core_gaussian(scaled, float(given))
+            self._gaussian, self.support_ = robust.core_gaussian(scaled, float(self.core))
         return self._gaussian.distances(scaled) + self._added(everything)
 
     def _score(self, X: Matrix) -> Scores:
