@@ -48,7 +48,7 @@ def main() -> None:
     expected = {"M": new}
     for name, parameters in LEARNERS.items():
         learner = make_learner(name, **parameters).fit(P, M, origins)
-        Artifact.of(learner, measure="ap", n_origins=15).save(out / f"{name}.metaod")
+        Artifact(learner, measure="ap", n_origins=15).save(out / f"{name}.metaod")
         expected[name] = learner.predict(new).to_numpy()
         print(f"{name}: {(out / f'{name}.metaod').stat().st_size / 1e3:.0f} kB")
     np.savez_compressed(out / "expected.npz", **expected)

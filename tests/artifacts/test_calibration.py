@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from made_artifact import forged
 from scipy.stats import rankdata
 
-from metaod.artifacts import Artifact, Calibration, History, normalised
-from metaod.artifacts import _calibration as module
-from metaod.artifacts._calibration import LEVEL
-from metaod.errors import BadParameter, UserError
+from metaod.artifacts import Artifact, BadArtifact, Calibration, History
+from metaod.artifacts import _history as module
+from metaod.artifacts._history import LEVEL
+from metaod.errors import BadParameter
 from metaod.history import TrainingData, train
 from metaod.history._training import calibration_of
-from metaod.learners import StateReader, make_learner
-from metaod.learners._state import DamagedState
+from metaod.learners import decode, encode, make_learner
 from metaod.metafeatures import schema
 
 MODELS = [f"m{place:02}" for place in range(10)]
@@ -64,7 +64,7 @@ def asked(world, rows):
     """Predicted, ends, truth and pick for some datasets, calibrated on the others."""
     found, calibration = world.history(~rows), world.calibrate(~rows)
     for place in np.flatnonzero(rows):
-        [truth] = normalised(world.P[[place]])
+        [truth] = module._normalised(world.P[[place]])
         scores = world.scores[place]
         pick = int(np.where(np.isnan(truth), -np.inf, scores).argmax())
         estimate = found.estimate(found.distances(world.M[place]))
@@ -325,16 +325,11 @@ def test_unlikeness_is_a_share_of_the_datasets():
 # files
 
 
-def state_of(calibration):
-    return dict(calibration.state())
-
-
 def test_a_calibration_is_restored():
-    back = Calibration.restore(StateReader(state_of(CALIBRATION), "c.metaod"))
-    for name, value in CALIBRATION.state().items():
-        np.testing.assert_array_equal(getattr(back, name), value)
+    back = decode(Calibration, encode(CALIBRATION))
     args = (np.arange(10.0), np.linspace(0, 1, 10))
     np.testing.assert_array_equal(back.predict(*args, pick=9), CALIBRATION.predict(*args, pick=9))
+    assert back.figures == CALIBRATION.figures
 
 
 @pytest.mark.parametrize(
@@ -354,8 +349,8 @@ def test_a_calibration_is_restored():
     ids=str,
 )
 def test_a_damaged_calibration_is_refused(change):
-    with pytest.raises(DamagedState, match=r"c\.metaod"):
-        Calibration.restore(StateReader(state_of(CALIBRATION) | change, "c.metaod"))
+    with pytest.raises(ValueError, match=r"state|edges|distances"):
+        decode(Calibration, encode(CALIBRATION) | change)
 
 
 # inside an artifact
@@ -440,7 +435,7 @@ def test_an_artifact_holds_history_and_calibration(trained, tmp_path):
     trained.save(tmp_path / "a.metaod")
     back = Artifact.load(tmp_path / "a.metaod")
     for part in ("history", "calibration"):
-        _same(getattr(back, part).state(), getattr(trained, part).state())
+        _same(encode(getattr(back, part)), encode(getattr(trained, part)))
 
 
 def _same(one, other):
@@ -455,21 +450,17 @@ def _same(one, other):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda artifact: replace(artifact, history=None),
-        lambda artifact: replace(
-            artifact, history=replace(artifact.history, models=tuple(reversed("abcdefghij")))
-        ),
-        lambda artifact: replace(
-            artifact, history=replace(artifact.history, features=artifact.history.features[::-1])
-        ),
-        lambda artifact: replace(
-            artifact, calibration=replace(artifact.calibration, edges=np.array([4.0, 3, 2, 1]))
-        ),
+        lambda content: content.update(history=None),
+        lambda content: content["history"].update(models=list("abcdefghij")),
+        lambda content: content["history"].update(features=content["history"]["features"][::-1]),
+        lambda content: content["calibration"].update(edges=np.array([4.0, 3, 2, 1])),
     ],
     ids=["no history", "other models", "other features", "edges"],
 )
 def test_an_artifact_whose_parts_do_not_fit(trained, tmp_path, change):
-    change(trained).save(tmp_path / "a.metaod")
-    with pytest.raises(UserError, match=r"a\.metaod") as caught:
-        Artifact.load(tmp_path / "a.metaod")
+    trained.save(tmp_path / "a.metaod")
+    forged(tmp_path / "a.metaod", tmp_path / "b.metaod", change)
+    with pytest.raises(BadArtifact) as caught:
+        Artifact.load(tmp_path / "b.metaod")
+    assert caught.value.code == "damaged"
     assert "\n" not in str(caught.value)

@@ -26,7 +26,7 @@ def test_there_are_golden_artifacts(expected):
 @pytest.mark.parametrize("name", NAMES)
 def test_predictions_have_not_changed(name, expected):
     artifact = Artifact.load(GOLDEN / f"{name}.metaod")
-    assert artifact.manifest.learner == name
+    assert artifact.learner.name == name
     scores = artifact.learner.predict(expected["M"]).to_numpy()
     # MetaOD has rounded its scores to a thousandth of their spread since then
     atol = 5.1e-4 * expected[name].std(axis=1).max() if name == "metaod" else 1e-12
@@ -38,6 +38,6 @@ def test_predictions_have_not_changed(name, expected):
 def test_they_were_made_with_the_oldest_versions(name):
     lines = (ROOT / "constraints-oldest.txt").read_text(encoding="utf-8").splitlines()
     oldest = dict(line.split("==") for line in lines if "==" in line)
-    versions = Artifact.load(GOLDEN / f"{name}.metaod").manifest.versions
+    versions = Artifact.load(GOLDEN / f"{name}.metaod").versions
     for library in ("numpy", "scikit-learn", "scipy", "pandas", "numba"):
         assert versions[library] == oldest[library], "make them again with: make golden"

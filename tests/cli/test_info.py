@@ -29,7 +29,7 @@ def call(capsys):
 @pytest.fixture
 def artifact(tmp_path):
     learner = make_learner("global_best").fit([[0.1, 0.5], [0.3, 0.2]], [[3.0], [4.0]])
-    made = Artifact.of(learner, measure="ap", datasets=("fp1:a", "fp1:b"), n_origins=2)
+    made = Artifact(learner, measure="ap", datasets=("fp1:a", "fp1:b"), n_origins=2)
     edges, ends = np.empty(0), np.zeros((2, 1))
     figures = {"interval_coverage": 0.42125}
     calibration = Calibration(np.zeros(4), edges, ends, ends, np.ones(1), figures)

@@ -17,7 +17,7 @@ def output(capsys, *arguments):
 
 
 def test_by_default_it_lists_what_is_picked_from(capsys):
-    picked = find_artifact("default").manifest.models
+    picked = find_artifact("default").learner.models_
     n_averages = sum(name.startswith("ZAverage") for name in picked)
     out = output(capsys)
     assert f"{len(picked) - n_averages} models and {n_averages} averages of them" in out

@@ -83,5 +83,5 @@ def test_the_recipe_of_the_guide_works(tmp_path, few_shipped, monkeypatch, capsy
     assert f"{N_SHIPPED + 2} datasets of" in screens["train"]
     assert "40 models and 456 averages of them" in screens["train"]
     assert "mean of 2 tables" in screens["compare"]
-    assert Artifact.load("mine.metaod").manifest.learner == RECIPES["default"].learner
+    assert Artifact.load("mine.metaod").learner.name == RECIPES["default"].learner
     assert {"score", "rank", "flag"} <= set(pd.read_csv("scored.csv").columns)

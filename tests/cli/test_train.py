@@ -76,11 +76,11 @@ def test_train_and_load(capsys, tmp_path, store):
     ):
         assert words in screen
     artifact = Artifact.load(out)
-    assert artifact.manifest.models == tuple(spec.id for spec in SPECS)
+    assert artifact.learner.models_ == tuple(spec.id for spec in SPECS)
     assert artifact.learner.features_ == schema("paper").learned
-    assert len(artifact.manifest.datasets) == 8
-    assert artifact.manifest.measure == "ap"
-    assert artifact.manifest.n_origins == 4
+    assert len(artifact.datasets) == 8
+    assert artifact.measure == "ap"
+    assert artifact.n_origins == 4
 
 
 def test_options_reach_the_learner(capsys, tmp_path, store):
@@ -89,12 +89,12 @@ def test_options_reach_the_learner(capsys, tmp_path, store):
                  "--schema", "scores", "--schema", "paper", "--measure", "roc_auc", "--seed", "7",
                  "--exclude-origin", "origin1", "--exclude-origin", "origin2"]  # fmt: skip
     assert call(capsys, *arguments)[0] == 0
-    manifest = Artifact.load(out).manifest
-    assert manifest.seed == 7
-    assert manifest.measure == "roc_auc"
-    assert [part.name for part in manifest.schemas] == ["scores", "paper"]
-    assert manifest.features == (*schema("scores").learned, *schema("paper").learned)
-    assert len(manifest.datasets) == 4
+    artifact = Artifact.load(out)
+    assert artifact.learner.random_state == 7
+    assert artifact.measure == "roc_auc"
+    assert list(artifact.schemas) == ["scores", "paper"]
+    assert artifact.learner.features_ == (*schema("scores").learned, *schema("paper").learned)
+    assert len(artifact.datasets) == 4
     first = out.read_bytes()
     assert call(capsys, *arguments)[0] == 0
     assert out.read_bytes() == first
@@ -150,7 +150,7 @@ def test_a_space_limits_what_is_learned(capsys, tmp_path, options, picked, words
         capsys, "train", "--store", path, "--learner", "global_best", "-o", out, *options
     )
     assert code == 0, err
-    assert set(Artifact.load(out).manifest.models) == {spec.id for spec in picked}
+    assert set(Artifact.load(out).learner.models_) == {spec.id for spec in picked}
     assert words in screen
 
 
@@ -166,10 +166,10 @@ def test_the_default_learns_as_the_shipped_one_does(capsys, tmp_path):
         capsys, "train", "--store", path, "-o", out, "--calibrate", 0, "--set", "n_estimators=2"
     )
     assert code == 0, err
-    manifest = Artifact.load(out).manifest
-    assert manifest.learner == RECIPES["default"].learner
-    assert [part.name for part in manifest.schemas] == list(RECIPES["default"].schemas)
-    assert set(manifest.models) == {spec.id for spec in (*EXTENDED, AVERAGE)}
+    artifact = Artifact.load(out)
+    assert artifact.learner.name == RECIPES["default"].learner
+    assert list(artifact.schemas) == list(RECIPES["default"].schemas)
+    assert set(artifact.learner.models_) == {spec.id for spec in (*EXTENDED, AVERAGE)}
     assert "8 datasets of 4 origins; the store has 1 more without these models" in screen
 
 
@@ -218,8 +218,8 @@ def bad_input(store, tmp_path):
         ),
         "no folder": (["--store", store, "--out", tmp_path / "no" / "a"], "there is no folder"),
         "a folder": (["--store", store, "--out", tmp_path], "is a folder"),
-        "the store": (["--store", store, "--out", store], "not an artifact"),
-        "another file": (["--store", store, "--out", other], "not an artifact"),
+        "the store": (["--store", store, "--out", store], "is not a file that metaod saved"),
+        "another file": (["--store", store, "--out", other], "is not a file that metaod saved"),
     }  # fmt: skip
 
 

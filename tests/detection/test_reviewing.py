@@ -109,9 +109,9 @@ def test_a_saved_detector_scores_as_before(tmp_path):
 def test_a_saved_pick_with_marks_of_rows_that_do_not_exist_is_refused(tmp_path):
     path = tmp_path / "reviewed.mod"
     MetaOD().fit(FRAME, marks=MARKS).save(path)
-    document, arrays = read_container(path)
-    arrays["marked_rows"] = arrays["marked_rows"] + 60
-    write_container(path, document, arrays)
+    content = read_container(path, "pick")
+    content["marked_rows"] = content["marked_rows"] + np.int8(60)
+    write_container(path, "pick", content)
     with pytest.raises(BadFile, match="rows that do not exist"):
         load(path)
 

@@ -1,13 +1,12 @@
 """A made-up learner, and artifacts of it, for the tests of artifacts."""
 
-import zipfile
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from made_history import history
 
-from metaod.artifacts import Artifact
+from metaod.artifacts import Artifact, read_container, write_container
 from metaod.learners import Learner
 from metaod.learners._forests import FlatForest
 
@@ -43,18 +42,12 @@ class Foresting(Learner):
 
 
 def fitted(kind=Foresting, **parameters):
-    return Artifact.of(
-        kind(**parameters).fit(*history()), measure="ap", n_origins=12,
-        datasets=tuple(history()[0].index),
-    )  # fmt: skip
+    learner = kind(**parameters).fit(*history())
+    return Artifact(learner, measure="ap", n_origins=12, datasets=tuple(history()[0].index))
 
 
-def members_of(path):
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def rewrite(path, members, compression=zipfile.ZIP_DEFLATED):
-    with zipfile.ZipFile(path, "w", compression) as archive:
-        for name, data in members.items() if isinstance(members, dict) else members:
-            archive.writestr(name, data)
+def forged(source, path, change):
+    """Write a copy of an artifact with a changed content."""
+    content = read_container(source, "learner")
+    change(content)
+    write_container(path, "learner", content)

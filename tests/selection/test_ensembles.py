@@ -271,7 +271,7 @@ def test_an_artifact_with_averages_is_read_as_it_was_written(tmp_path, name):
     made = averages_artifact(name)
     made.save(tmp_path / "made.metaod")
     again = Artifact.load(tmp_path / "made.metaod")
-    assert again.manifest.models == made.manifest.models
-    assert set(AVERAGES) < set(again.manifest.models)
+    assert again.learner.models_ == made.learner.models_
+    assert set(AVERAGES) < set(again.learner.models_)
     one, other = select(X, learner=made), select(X, learner=tmp_path / "made.metaod")
     pd.testing.assert_frame_equal(one.ranking, other.ranking)

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from made_selecting import MODELS, artifact, table, training_data
 
-from metaod.artifacts import normalised
 from metaod.history import train
 from metaod.learners import Learner
 from metaod.selection import select
@@ -81,7 +80,7 @@ def test_the_nearest_are_the_nearest():
     P, column = data.P.to_numpy(), MODELS.index(selection.best.id)
     np.testing.assert_allclose(why.nearest["performance"], P[expected, column], rtol=1e-6)
     np.testing.assert_allclose(
-        why.nearest["normalised"], normalised(P)[expected, column], rtol=1e-5
+        why.nearest["normalised"], made.history.normalised[expected, column], rtol=1e-5
     )
     np.testing.assert_allclose(why.nearest["reference"], data.reference.iloc[expected], rtol=1e-6)
     assert len(selection.explain().nearest) == 5
@@ -100,7 +99,7 @@ def test_performance_is_named_by_its_measure():
     why = select(table(seed=50), learner=made).explain()
     assert (why.measure, why.to_dict()["measure"]) == ("ap", "ap")
     assert "with AP of the pick" in str(why)
-    other = replace(made, manifest=replace(made.manifest, measure="roc_auc"))
+    other = replace(made, measure="roc_auc")
     why = select(table(seed=50), learner=other).explain()
     assert "with ROC AUC of the pick" in str(why)
     assert "AP" not in str(why)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import metaod
-from metaod.artifacts._calibration import LEVEL
+from metaod.artifacts._history import LEVEL
 from metaod.history import RECIPES, final_origins, find_artifact, shipped_datasets
 from metaod.models import candidate_averages, model_space, title_of
 
@@ -38,13 +38,12 @@ def mostly_zero():
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_shipped_learner_describes_itself(name):
     artifact = find_artifact(name)
-    manifest = artifact.manifest
-    assert manifest.learner == RECIPES[name].learner
-    assert artifact.schema_names == RECIPES[name].schemas
-    assert len(manifest.datasets) == 1065
-    assert manifest.n_origins == 958
-    assert manifest.measure == "ap"
-    assert set(manifest.models) == MODELS[name]
+    assert artifact.learner.name == RECIPES[name].learner
+    assert tuple(artifact.schemas) == RECIPES[name].schemas
+    assert len(artifact.datasets) == 1065
+    assert artifact.n_origins == 958
+    assert artifact.measure == "ap"
+    assert set(artifact.learner.models_) == MODELS[name]
     assert len(artifact.history.names) == 1065
     assert len(set(artifact.history.origins)) == 958
 

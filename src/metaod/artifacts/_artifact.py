@@ -1,164 +1,163 @@
 """A fitted learner in a file, with its history and its calibration."""
 
-from dataclasses import dataclass
+import platform
+from dataclasses import dataclass, field, fields
+from importlib.metadata import version
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from metaod.artifacts._calibration import Calibration
-from metaod.artifacts._container import BadArtifact, UnfitArtifact, read_container, write_container
-from metaod.artifacts._history import History
-from metaod.artifacts._manifest import (
-    Manifest,
-    UsedSchema,
-    insert_arrays,
-    library_versions,
-    separate_arrays,
-)
+from metaod._version import __version__
+from metaod.artifacts._container import BadArtifact, read_container, write_container
+from metaod.artifacts._history import Calibration, History
 from metaod.errors import BadParameter, UserError
-from metaod.learners import Learner, StateReader, learner_class, make_learner
+from metaod.learners import Learner, StateReader, decode, encode, learner_class, make_learner
 from metaod.metafeatures import SCHEMAS
 from metaod.models import Matrix
 
 if TYPE_CHECKING:
     from metaod.metafeatures import MetaFeatures
 
+_LIBRARIES = ("numba", "numpy", "pandas", "pyod", "scikit-learn", "scipy")
 _TRAIN_AGAIN = "train the learner again"
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of the libraries that scores depend on, by name."""
+    found = {name: version(name) for name in _LIBRARIES}
+    return {"metaod": __version__, "python": platform.python_version(), **found}
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """A fitted learner with its manifest.
+    """A fitted learner and how it was made.
 
     Parameters
     ----------
     learner : Learner
         The fitted learner.
-    manifest : Manifest
-        Its name, parameters, models, schemas and training.
+    schemas : dict of str to int
+        Schemas whose features it takes, and their versions, in order; empty if its features belong
+        to no schema.
+    measure : str, optional
+        The performance measure.
+    datasets : tuple of str
+        Fingerprints of the training datasets.
+    n_origins : int
+        Number of their origins.
     history : History, optional
         The historical datasets, for explanations.
     calibration : Calibration, optional
         Predicts performance with intervals; needs the history.
+    versions : dict of str to str
+        Versions of the libraries, by name.
     """
 
     learner: Learner
-    manifest: Manifest
+    schemas: dict[str, int] = field(default_factory=dict)
+    measure: str | None = None
+    datasets: tuple[str, ...] = ()
+    n_origins: int = 0
     history: History | None = None
     calibration: Calibration | None = None
+    versions: dict[str, str] = field(default_factory=library_versions)
 
-    @classmethod
-    def of(
-        cls,
-        learner: Learner,
-        *,
-        schemas: tuple[UsedSchema, ...] = (),
-        measure: str | None = None,
-        datasets: tuple[str, ...] = (),
-        n_origins: int = 0,
-    ) -> Self:
-        """Make the artifact of a fitted learner, with the installed versions."""
-        if not hasattr(learner, "models_"):
+    def __post_init__(self) -> None:
+        if not hasattr(self.learner, "models_"):
             what = "the learner has not been fitted"
-            raise UserError(what, where=learner.name, remedy="call fit first")
-        versions = library_versions()
-        identity = learner.name, learner.params(), learner.models_
-        return cls(learner, Manifest(*identity, schemas, measure, datasets, n_origins, versions))
+            raise UserError(what, where=self.learner.name, remedy="call fit first")
+        history = self.history
+        if self.calibration is not None and history is None:
+            raise ValueError("it has a calibration but no history")
+        if history is not None and (
+            sorted(history.models) != sorted(self.learner.models_)
+            or history.features != self.learner.features_
+        ):
+            raise ValueError("its history has other models or features than its learner")
 
     def save(self, path: "str | PathLike[str]") -> None:
         """Write the artifact to a file completely or not at all; replace an artifact."""
-        parts = {"learner": self.learner, "history": self.history, "calibration": self.calibration}
-        states = {name: None if part is None else part.state() for name, part in parts.items()}
-        state, arrays = separate_arrays(states)
-        write_container(path, {**self.manifest.to_json(), "state": state}, arrays)
+        saved = _Saved(
+            self.learner.name,
+            self.learner.params(),
+            self.learner.state(),
+            **{name: getattr(self, name) for name in _SHARED},
+        )
+        write_container(path, "learner", encode(saved))
 
     @classmethod
     def load(cls, path: "str | PathLike[str]") -> Self:
         """Read an artifact; nothing in the file is executed, and everything is checked."""
-        document, arrays = read_container(path)
-        manifest = _read_manifest(document, path)
-        learner = _unfitted_learner(manifest, path)
+        content = read_container(path, "learner")
         try:
-            state = insert_arrays(document.get("state"), arrays)
-            reader = StateReader({"state": state}, str(path)).part("state")
-            learner.restore(reader.part("learner"))
-            history, calibration = _restore_history(reader, learner)
+            saved: _Saved = decode(_Saved, content, "learner")
+            _check_schemas(saved.schemas, path)
+            learner = _unfitted_learner(saved, path)
+            learner.restore(StateReader(saved.state, str(path)))
+            return cls(learner, **{name: getattr(saved, name) for name in _SHARED})
         except UserError:
             raise
         except Exception as error:  # a learner of any package can fail in any way
-            what = f"does not fit {type(learner).__name__}: {type(error).__name__}: {error}"
+            what = f"is damaged ({type(error).__name__}: {error!s:.200})"
             raise BadArtifact(path, what, remedy=_TRAIN_AGAIN) from error
-        other_features = manifest.schemas and learner.features_ != manifest.features
-        if learner.models_ != manifest.models or other_features:
-            what = "its manifest names other models or features than its learner"
-            raise BadArtifact(path, what, remedy=_TRAIN_AGAIN)
-        return cls(learner, manifest, history, calibration)
-
-    @property
-    def schema_names(self) -> tuple[str, ...]:
-        """The schemas that :func:`metaod.extract` must extract."""
-        return tuple(part.name for part in self.manifest.schemas)
 
     def vector(self, features: "MetaFeatures") -> Matrix:
         """Return the meta-features that the learner takes, in its order."""
-        if not self.manifest.schemas:
+        if not self.schemas:
             what = "the learner was fitted on features that belong to no schema"
             remedy = "call the learner's predict with them"
-            raise UserError(what, where=self.manifest.learner, remedy=remedy)
+            raise UserError(what, where=self.learner.name, remedy=remedy)
         values = features.to_dict()
-        for part in self.manifest.schemas:
-            found = features.versions.get(part.name)
-            if found is None or found < part.version or not values.keys() >= set(part.features):
-                got, remedy = f"version {found}", f"update metaod, or {_TRAIN_AGAIN}"
-                if found is None:
-                    got, remedy = "none", "extract that schema too"
-                needed = f"meta-features of schema {part.name!r}, version {part.version}"
-                where = f"learner {self.manifest.learner!r}"
-                raise UserError(f"needs {needed}, got {got}", where=where, remedy=remedy)
-        return np.array([values[name] for name in self.manifest.features])
+        for name, number in self.schemas.items():
+            found = features.versions.get(name)
+            if found is None or found < number:
+                what = f"needs meta-features of schema {name!r}, version {number}, got {found}"
+                remedy = f"extract that schema, update metaod, or {_TRAIN_AGAIN}"
+                raise UserError(what, where=f"learner {self.learner.name!r}", remedy=remedy)
+        return np.array([values[name] for name in self.learner.features_])
 
 
-def _unfitted_learner(manifest: Manifest, path: "str | PathLike[str]") -> Learner:
-    name = manifest.learner
+@dataclass(frozen=True)
+class _Saved:
+    """What a file holds of an artifact."""
+
+    learner: str
+    parameters: dict[str, Any]
+    state: dict[str, Any]
+    schemas: dict[str, int]
+    measure: str | None
+    datasets: tuple[str, ...]
+    n_origins: int
+    history: History | None
+    calibration: Calibration | None
+    versions: dict[str, str]
+
+
+_SHARED = [item.name for item in fields(Artifact) if item.name != "learner"]
+
+
+def _unfitted_learner(saved: _Saved, path: "str | PathLike[str]") -> Learner:
+    name = saved.learner
     try:
         learner_class(name)
     except BadParameter as error:
         what = f"holds the learner {name!r}, which is not installed"
         remedy = "update metaod, or install the package that offers it"
-        raise UnfitArtifact(path, what, remedy=remedy) from error
+        raise BadArtifact(path, what, remedy=remedy, code="not-installed") from error
     try:
-        return make_learner(name, **manifest.parameters)
+        return make_learner(name, **saved.parameters)
     except (BadParameter, TypeError) as error:
         what = f"its learner {name!r} does not take its parameters: {error}"
-        raise UnfitArtifact(path, what, remedy=f"update metaod, or {_TRAIN_AGAIN}") from error
+        remedy = f"update metaod, or {_TRAIN_AGAIN}"
+        raise BadArtifact(path, what, remedy=remedy, code="not-installed") from error
 
 
-def _restore_history(
-    reader: StateReader, learner: Learner
-) -> tuple[History | None, Calibration | None]:
-    history = History.restore(reader.part("history")) if reader.has("history") else None
-    if history is not None:
-        same_models = set(history.models) == set(learner.models_)
-        if not same_models or history.features != learner.features_:
-            raise reader.damaged("its history has other models or features than its learner")
-    if not reader.has("calibration"):
-        return history, None
-    if history is None:
-        raise reader.damaged("it has a calibration but no history")
-    return history, Calibration.restore(reader.part("calibration"))
-
-
-def _read_manifest(document: dict[str, Any], path: "str | PathLike[str]") -> Manifest:
-    manifest = Manifest.from_json(document, str(path))
-    for part in manifest.schemas:
-        if part.name not in SCHEMAS:
-            what = f"needs meta-features of the unknown schema {part.name!r}"
-            raise UnfitArtifact(path, what, remedy="update metaod")
-        known = SCHEMAS[part.name].version
-        if not 1 <= part.version <= known:
-            needed = f"needs meta-features of schema {part.name!r}, version {part.version}"
-            what = f"{needed}; this metaod extracts version {known}"
-            remedy = "update metaod" if part.version > known else _TRAIN_AGAIN
-            raise UnfitArtifact(path, what, remedy=remedy)
-    return manifest
+def _check_schemas(schemas: dict[str, int], path: "str | PathLike[str]") -> None:
+    for name, number in schemas.items():
+        known = SCHEMAS[name].version if name in SCHEMAS else 0
+        if not 1 <= number <= known:
+            needed = f"needs meta-features of schema {name!r}, version {number}"
+            what = f"{needed}; this metaod extracts version {known or 'none'}"
+            remedy = "update metaod" if number > known else _TRAIN_AGAIN
+            raise BadArtifact(path, what, remedy=remedy, code="not-installed")

@@ -42,18 +42,18 @@ def info(learner: Learner = "default", *, json: Json = False) -> None:
 
 
 def _as_data(artifact: "Artifact") -> dict[str, Any]:
-    manifest, calibration = artifact.manifest, artifact.calibration
+    learner, calibration = artifact.learner, artifact.calibration
     return {
-        "name": manifest.learner,
-        "title": artifact.learner.title,
-        "parameters": dict(manifest.parameters),
-        "measure": manifest.measure,
-        "datasets": len(manifest.datasets),
-        "origins": manifest.n_origins,
-        "models": len(manifest.models),
-        "schemas": {part.name: part.version for part in manifest.schemas},
-        "features": len(manifest.features),
-        "versions": dict(manifest.versions),
+        "name": learner.name,
+        "title": learner.title,
+        "parameters": learner.params(),
+        "measure": artifact.measure,
+        "datasets": len(artifact.datasets),
+        "origins": artifact.n_origins,
+        "models": len(learner.models_),
+        "schemas": artifact.schemas,
+        "features": len(learner.features_),
+        "versions": artifact.versions,
         # how picks did on tables of origins that the learner had not seen
         "figures": {} if calibration is None else calibration.figures,
     }

@@ -83,7 +83,7 @@ def _listed(space: str | None, learner: str) -> "list[ModelSpec]":
             artifact = find_artifact(learner)
         # families in their usual order, averages last
         ordered = {name: place for place, name in enumerate(registered_families())}
-        specs = map(ModelSpec.parse, artifact.manifest.models)
+        specs = map(ModelSpec.parse, artifact.learner.models_)
         return sorted(specs, key=lambda spec: ordered.get(spec.detector, len(ordered)))
     if learner != "default":
         raise BadParameter(_COMMAND, "--learner", "left out with --space", learner)

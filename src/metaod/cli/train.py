@@ -138,23 +138,23 @@ def train(
 def _print_artifact(artifact: "Artifact", path: Path, calibrate: int, n_unused: int) -> None:
     from metaod.models import member_ids
 
-    manifest = artifact.manifest
-    schemas = " + ".join(f"{part.name} {part.version}" for part in manifest.schemas)
-    origins = counted(manifest.n_origins, "origin")
-    datasets = f"{counted(len(manifest.datasets), 'dataset')} of {origins}"
+    learner = artifact.learner
+    schemas = " + ".join(f"{name} {number}" for name, number in artifact.schemas.items())
+    origins = counted(artifact.n_origins, "origin")
+    datasets = f"{counted(len(artifact.datasets), 'dataset')} of {origins}"
     if n_unused:
         datasets += f"; the store has {n_unused} more without these models or meta-features"
-    n_averages = sum(len(member_ids(name)) > 1 for name in manifest.models)
-    models = counted(len(manifest.models) - n_averages, "model")
+    n_averages = sum(len(member_ids(name)) > 1 for name in learner.models_)
+    models = counted(len(learner.models_) - n_averages, "model")
     if n_averages:
         models += f" and {counted(n_averages, 'average')} of them"
-    features = counted(len(artifact.learner.features_), "meta-feature")
+    features = counted(len(learner.features_), "meta-feature")
     table = grid("", "")
     table.show_header = False
     for name, text in (
-        ("learner", f"{manifest.learner} ({artifact.learner.title})"),
+        ("learner", f"{learner.name} ({learner.title})"),
         ("trained on", datasets),
-        ("picks from", f"{models}, by {manifest.measure}"),
+        ("picks from", f"{models}, by {artifact.measure}"),
         ("looks at", f"{features}, schema {schemas}"),
         ("calibration", _calibration(artifact, calibrate)),
         ("file", f"{visible(str(path))}, {_size(path.stat().st_size)}"),
@@ -166,7 +166,7 @@ def _print_artifact(artifact: "Artifact", path: Path, calibrate: int, n_unused: 
 def _calibration(artifact: "Artifact", asked: int) -> str:
     if artifact.calibration is not None:
         return f"by {asked} fits"
-    n_origins = artifact.manifest.n_origins
+    n_origins = artifact.n_origins
     few = f": {counted(n_origins, 'origin')} for {asked} fits are too few" if asked else ""
     return f"not calibrated{few}"
 

@@ -8,14 +8,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from metaod.artifacts import (
     Artifact,
     BadArtifact,
-    NewerArtifact,
     library_versions,
     read_container,
     write_container,
@@ -24,19 +23,17 @@ from metaod.detection._fitting import Fitted, fit_models
 from metaod.detection._marked import MarkedFit, learn_marks
 from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
-from metaod.models import ModelSpec, Scores, expected_costs, total_cost, why_too_costly
+from metaod.learners import Shape, decode, encode
+from metaod.models import Matrix, ModelSpec, Scores, expected_costs, total_cost, why_too_costly
 from metaod.options import Reading
 from metaod.review import Ranker
 from metaod.selection import Models, Tracker, check_pick, check_seed
 from metaod.tables import Preparation
 
-_KIND = "pick"
-# 2 has marks, 3 has marked rows that the models did not learn from; a pick without them is written
-# as an earlier version, which older versions of metaod read
-_VERSION, _WITH_MARKS, _WITHOUT_MARKS = 3, 2, 1
 _UNSURE = -1
 _SAVE_AGAIN = "save the pick again"
-_WHAT_A_PICK_IS = "a pick is a file that 'metaod detect --save' or MetaOD.save wrote"
+_MATRIX = Annotated[Matrix, Shape("n", "d")]
+_SCORES = Annotated[Scores, Shape("n")]
 
 # limits of fitting again, because a file from elsewhere could demand more; the count is the product
 # of a model's counts (trees, bins, cuts)
@@ -65,10 +62,7 @@ class SavedPick:
         n_reference = len(rows)
         if marked is not None:
             rows = np.concatenate([rows, np.setdiff1d(list(marked.table.marks), rows)])
-        version = _WITHOUT_MARKS if marked is None else _WITH_MARKS
-        document = {
-            "kind": _KIND,
-            "pick_version": _VERSION if len(rows) > n_reference else version,
+        document: dict[str, Any] = {
             "n_reference": n_reference,
             "models": list(fitted.weights),
             "weights": list(fitted.weights.values()),
@@ -85,39 +79,20 @@ class SavedPick:
         arrays: dict[str, Any] = {"X": fitted.X[rows], "scores": fitted.scores[rows]}
         if marked is not None:
             marks = marked.table.marks
-            document["review"], learned = marked.table.ranker.to_parts()
+            document["ranker"] = encode(marked.table.ranker)
             places = np.empty(len(fitted.X), dtype=np.int64)
             places[rows] = np.arange(len(rows))
             arrays["marked_rows"] = places[list(marks)]
             answers = [_UNSURE if answer is None else int(answer) for answer in marks.values()]
             arrays["answers"] = np.array(answers, dtype=np.int8)
-            arrays |= {f"review.{name}": array for name, array in learned.items()}
-        write_container(path, document, arrays)
+        write_container(path, "pick", document | arrays)
 
     @classmethod
     def read(cls, path: "str | PathLike[str]", tracker: Tracker | None = None) -> "SavedPick":
         """Read a file and fit its models again; BadArtifact if it is no pick or is damaged."""
+        document = read_container(path, "pick")
         try:
-            document, arrays = read_container(path)
-        except NewerArtifact:
-            raise
-        except BadArtifact as error:
-            what = (
-                str(error.what)
-                .replace("an artifact", "a saved pick")
-                .replace("artifact", "saved pick")
-            )
-            raise BadArtifact(path, what, remedy=_WHAT_A_PICK_IS) from error
-        if document.get("kind") != _KIND:
-            raise BadArtifact(path, "is not a saved pick", remedy=_WHAT_A_PICK_IS)
-        version = document.get("pick_version")
-        if type(version) is not int or version < 1:
-            raise BadArtifact(path, "has no version of a pick", remedy=_SAVE_AGAIN)
-        if version > _VERSION:
-            what = f"is a pick of format {version}, which is unknown"
-            raise NewerArtifact(path, what, remedy="update metaod")
-        try:
-            return cls._restored(document, arrays, path, tracker)
+            return cls._restored(document, document, path, tracker)
         except (UserError, KeyError, TypeError, ValueError, AttributeError) as error:
             known = isinstance(error, UserError)
             what = str(error) if known else f"{type(error).__name__}: {error}"
@@ -138,12 +113,8 @@ class SavedPick:
         parameters["contamination"] = check_contamination(parameters["contamination"])
         check_pick(parameters["pick"])
         preparation = Preparation.from_dict(document["preparation"])
-        X, scores = arrays["X"], arrays["scores"]
-        n_columns = len(preparation.names_)
-        if not X.dtype == scores.dtype == np.float64 or X.shape != (len(scores), n_columns):
-            raise ValueError(f"a training matrix of {X.shape} for {len(scores)} × {n_columns}")
-        if not np.isfinite(X).all() or not np.isfinite(scores).all():
-            raise ValueError("training values or scores that are not finite")
+        scores = decode(_SCORES, document["scores"], "scores")
+        X = decode(_MATRIX, document["X"], "X", n=len(scores), d=len(preparation.names_))
         models = [ModelSpec.parse(name) for name in document["models"]]
         weights = [float(weight) for weight in document["weights"]]
         if not models or len(models) != len(weights) or not all(weight > 0 for weight in weights):
@@ -162,8 +133,9 @@ class SavedPick:
             n_reference=_n_reference(document, len(X)),
             tracker=tracker,
         )
-        if document["pick_version"] > _WITHOUT_MARKS:
-            fitted = learn_marks(fitted, _marks(arrays, len(X)), share, _ranker(document, arrays))
+        if "ranker" in document:
+            ranker = decode(Ranker, document["ranker"], "ranker")
+            fitted = learn_marks(fitted, _marks(arrays, len(X)), share, ranker)
         notes = tuple(str(note) for note in document["notes"])
         fitted = replace(fitted, threshold=float(document["threshold"]), notes=notes)
         fitted = _compared(fitted, scores, document, path)
@@ -189,7 +161,7 @@ def plain_parameters(model: Any) -> dict[str, Any]:
     """Return an estimator's parameters as plain data; roles are those of the preparation."""
     learner = model.learner
     return {
-        "learner": learner.manifest.learner if isinstance(learner, Artifact) else fspath(learner),
+        "learner": learner.learner.name if isinstance(learner, Artifact) else fspath(learner),
         "pick": model.pick,
         "contamination": check_contamination(model.contamination),
         "exclude": _model_names(model.exclude),
@@ -208,7 +180,7 @@ def _model_names(models: Models | None) -> str | list[str] | None:
 
 def _marks(arrays: Mapping[str, Any], n_rows: int) -> dict[int, bool | None]:
     rows, answers = arrays["marked_rows"], arrays["answers"]
-    legal = rows.dtype == np.int64 and answers.dtype == np.int8 and rows.ndim == 1
+    legal = rows.dtype.kind == answers.dtype.kind == "i" and rows.ndim == 1
     if not legal or rows.shape != answers.shape or len(np.unique(rows)) != len(rows):
         raise ValueError("marks that are not one a row")
     if not len(rows) or rows.min() < 0 or rows.max() >= n_rows:
@@ -217,15 +189,6 @@ def _marks(arrays: Mapping[str, Any], n_rows: int) -> dict[int, bool | None]:
     if not set(answers.tolist()) <= set(meaning):
         raise ValueError("marks that are neither yes, no nor unsure")
     return dict(zip(rows.tolist(), map(meaning.get, answers.tolist()), strict=True))
-
-
-def _ranker(document: Mapping[str, Any], arrays: Mapping[str, Any]) -> Ranker | None:
-    """Return the ranker of the file; None, for the shipped one, if it has other features."""
-    prefix = "review."
-    own = {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}
-    if not Ranker.is_current(document["review"]):
-        return None
-    return Ranker.from_parts(document["review"], own, where="the saved pick")
 
 
 def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from metaod._version import __version__
-from metaod.artifacts import Artifact, BadArtifact, read_document
+from metaod.artifacts import Artifact
 from metaod.errors import BadParameter, UserError
 from metaod.history._shipped_matrix import (
     MIXED_COLLECTIONS,
@@ -140,7 +140,7 @@ def find_artifact(
 
     Examples
     --------
-    >>> find_artifact("metaod").manifest.learner
+    >>> find_artifact("metaod").learner.name
     'metaod'
     """
     if isinstance(learner, Artifact):
@@ -149,7 +149,6 @@ def find_artifact(
     if isinstance(learner, str) and learner in names:
         return shipped_artifact(learner)
     if isinstance(learner, str | PathLike) and Path(learner).is_file():
-        _refuse_saved_pick(learner)
         return Artifact.load(learner)
     remedy = None
     if learner == _UNTRAINABLE:
@@ -159,16 +158,6 @@ def find_artifact(
         )
     legal = f"an artifact's path, or one of {tuple(names)}"
     raise BadParameter(owner, "learner", legal, learner, remedy=remedy)
-
-
-def _refuse_saved_pick(path: "str | PathLike[str]") -> None:
-    document: dict[str, object] = {}
-    # Artifact.load raises other errors again
-    with suppress(UserError):
-        document = read_document(path)
-    if document.get("kind") == "pick":
-        remedy = "use it with 'metaod detect --apply' or metaod.load"
-        raise BadArtifact(path, "is a saved pick, not a learner", remedy=remedy)
 
 
 def will_train(learner: object) -> bool:
@@ -195,7 +184,7 @@ def shipped_artifact(name: str = DEFAULT) -> Artifact:
     # a file that is missing, damaged or of another learner is replaced
     with suppress(UserError):
         kept = Artifact.load(path)
-        if kept.manifest.learner == name:
+        if kept.learner.name == name:
             return kept
     artifact = train_shipped(name)
     # a cache that cannot be written is no reason to fail

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from metaod.artifacts import Artifact, Calibration, History, UsedSchema
+from metaod.artifacts import Artifact, Calibration, History
 from metaod.errors import BadParameter, UserError
 from metaod.history._metrics import MEASURES
 from metaod.learners import Learner, Progress, out_of_fold_scores
@@ -30,8 +30,8 @@ class TrainingData:
         Name, origin, n_rows and n_columns of the same datasets.
     reference : Series of shape (n_datasets,)
         Performance of PyOD's default iForest on them, NaN where unknown.
-    schemas : tuple of UsedSchema
-        The schemas of the columns of M.
+    schemas : dict of str to int
+        The schemas of the columns of M, and their versions.
     measure : str
         The measure in P.
     """
@@ -40,7 +40,7 @@ class TrainingData:
     M: pd.DataFrame
     datasets: pd.DataFrame
     reference: "pd.Series[float]"
-    schemas: tuple[UsedSchema, ...]
+    schemas: dict[str, int]
     measure: str
 
     @classmethod
@@ -71,7 +71,7 @@ class TrainingData:
         """
         if measure not in MEASURES:
             raise BadParameter("TrainingData", "measure", MEASURES, measure)
-        parts, schemas = [], []
+        parts, schemas = [], {}
         for name, frame in metafeatures.items():
             used = schema(name).of_columns(frame.columns)
             lacking = [feature for feature in used.learned if feature not in frame.columns]
@@ -79,7 +79,7 @@ class TrainingData:
                 legal = f"all features of {name!r}, version {used.version}"
                 raise BadParameter("TrainingData", "metafeatures", legal, f"no {lacking[0]}")
             parts.append(frame[list(used.learned)])
-            schemas.append(UsedSchema(name, used.version, used.learned))
+            schemas[name] = used.version
         if not parts:
             raise BadParameter("TrainingData", "metafeatures", "of one schema at least", "none")
         rows = P.index[P.notna().any(axis=1)]
@@ -93,7 +93,7 @@ class TrainingData:
             pd.concat([part.loc[rows] for part in parts], axis=1),
             datasets.loc[rows, ["name", "origin", "n_rows", "n_columns"]],
             pd.Series(np.nan, index=rows) if reference is None else reference.reindex(rows),
-            tuple(schemas),
+            schemas,
             measure,
         )
 
@@ -149,11 +149,10 @@ def train(
     if calibrate < 0 or calibrate == 1:
         raise BadParameter("train", "calibrate", "0 for none, or 2 or more", calibrate)
     learner.fit(data.P, data.M, data.origins, progress=progress)
-    names, n_origins = tuple(map(str, data.P.index)), data.n_origins
-    artifact = Artifact.of(
-        learner, schemas=data.schemas, measure=data.measure, datasets=names, n_origins=n_origins
+    datasets = tuple(map(str, data.P.index))
+    artifact = Artifact(
+        learner, data.schemas, data.measure, datasets, data.n_origins, data.history()
     )
-    artifact = replace(artifact, history=data.history())
     if calibrate == 0 or calibrate > data.n_origins:
         return artifact
     calibration = calibration_of(data, learner, n_folds=calibrate, progress=progress)

@@ -12,7 +12,7 @@ from metaod.learners._registry import (
     learner_names,
     make_learner,
 )
-from metaod.learners._state import State, StateReader
+from metaod.learners._state import Shape, State, StateReader, decode, encode
 
 __all__ = [
     "ENTRY_POINTS",
@@ -20,9 +20,12 @@ __all__ = [
     "FlatForest",
     "Learner",
     "Progress",
+    "Shape",
     "State",
     "StateReader",
     "best_model",
+    "decode",
+    "encode",
     "learner_class",
     "learner_classes",
     "learner_names",

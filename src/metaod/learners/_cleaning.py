@@ -1,12 +1,12 @@
 """Cleaning of meta-features: missing, huge and constant values, and a common scale."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from metaod.learners._state import State, StateReader
+from metaod.learners._state import Shape, State, StateReader, encode
 from metaod.models import Matrix
 
 _MARGIN = 1.0  # standard deviations that values may lie outside the training range
@@ -38,13 +38,17 @@ class Cleaning:
     (3, 2)
     """
 
-    kept: npt.NDArray[np.intp]
-    median: Matrix
-    spread: Matrix
-    mean: Matrix
-    scale: Matrix
-    low: Matrix
-    high: Matrix
+    kept: Annotated[npt.NDArray[np.intp], Shape("kept", below="d")]
+    median: Annotated[Matrix, Shape("kept")]
+    spread: Annotated[Matrix, Shape("kept")]
+    mean: Annotated[Matrix, Shape("kept")]
+    scale: Annotated[Matrix, Shape("kept")]
+    low: Annotated[Matrix, Shape("kept")]
+    high: Annotated[Matrix, Shape("kept")]
+
+    def __post_init__(self) -> None:
+        if (self.spread <= 0).any() or (self.scale <= 0).any():
+            raise ValueError("spread or scale is not positive")
 
     @classmethod
     def fit(cls, M: Matrix) -> Self:
@@ -76,17 +80,12 @@ class Cleaning:
         return np.clip((bent - self.mean) / self.scale, self.low, self.high)
 
     def state(self) -> State:
-        return dict(vars(self))
+        return dict(encode(self))
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        # the reader knows the number of raw features, d
-        kept = reader.indices("kept", "kept", reader.size("d"))
-        names = ("median", "spread", "mean", "scale", "low", "high")
-        parts = [reader.array(name, ("kept",)) for name in names]
-        if (parts[1] <= 0).any() or (parts[3] <= 0).any():
-            raise reader.damaged("spread or scale is not positive")
-        return cls(kept, *parts)
+        found: Self = reader.decode(cls)
+        return found
 
 
 def _varies(values: Matrix) -> bool:

@@ -1,14 +1,14 @@
 """Forests as arrays: fitted by scikit-learn, saved and applied without it."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
 from metaod.learners._cleaning import Cleaning
-from metaod.learners._state import State, StateReader
+from metaod.learners._state import Shape, State, StateReader, encode
 from metaod.models import Matrix
 
 Indices = npt.NDArray[np.intp]
@@ -22,13 +22,29 @@ class FlatForest:
     Features are compared in single precision, and the trees' predictions are added in their order.
     """
 
-    roots: Nodes  # (trees,) index of each tree's first node
-    feature: Nodes  # (nodes,) feature that a node compares; in a leaf, -1
-    threshold: Matrix  # (nodes,) rows with at most this value go left
-    left: Nodes  # (nodes,) index of the left child; in a leaf, its row of values
-    right: Nodes  # (nodes,) index of the right child
-    values: Matrix  # (leaves, outputs) predictions of the leaves
+    roots: Annotated[Nodes, Shape("trees")]  # index of each tree's first node
+    feature: Annotated[Nodes, Shape("nodes")]  # feature that a node compares; in a leaf, -1
+    threshold: Annotated[Matrix, Shape("nodes")]  # rows with at most this value go left
+    left: Annotated[Nodes, Shape("nodes")]  # index of the left child; in a leaf, its row of values
+    right: Annotated[Nodes, Shape("nodes")]  # index of the right child
+    values: Annotated[Matrix, Shape("leaves", "outputs")]  # predictions of the leaves
     n_features: int
+
+    def __post_init__(self) -> None:
+        nodes, leaf = np.arange(len(self.feature)), self.feature < 0
+        rows = self.left[leaf]
+        children = np.concatenate([self.left[~leaf], self.right[~leaf]])
+        valid = (
+            len(self.roots) > 0
+            and ((self.feature >= -1) & (self.feature < self.n_features)).all()
+            and ((rows >= 0) & (rows < len(self.values))).all()
+            # children come after their parent: every descent ends
+            and (children > np.tile(nodes[~leaf], 2)).all()
+            and (children < len(nodes)).all()
+            and ((self.roots >= 0) & (self.roots < len(nodes))).all()
+        )
+        if not valid:
+            raise ValueError("the forest points outside itself")
 
     @classmethod
     def fit(
@@ -152,37 +168,12 @@ class FlatForest:
         return weights
 
     def state(self) -> State:
-        state = dict(vars(self))
-        single = self.values.astype(np.float32)
-        if np.array_equal(single, self.values):
-            state["values"] = single
-        return state
+        return dict(encode(self))
 
     @classmethod
     def restore(cls, reader: StateReader) -> Self:
-        """Restore what :meth:`state` returned; refuse indices outside the arrays."""
-        roots = reader.array("roots", ("trees",), "i").astype(np.int32)
-        feature, left, right = (
-            reader.array(name, ("nodes",), "i").astype(np.int32)
-            for name in ("feature", "left", "right")
-        )
-        threshold = reader.array("threshold", ("nodes",)).astype(np.float64)
-        values = reader.array("values", ("leaves", "outputs")).astype(np.float64)
-        n_features = int(reader.number("n_features"))
-        nodes, leaf = np.arange(len(feature)), feature < 0
-        children = np.concatenate([left[~leaf], right[~leaf]])
-        valid = (
-            len(roots) > 0
-            and ((feature >= -1) & (feature < n_features)).all()
-            and ((left[leaf] >= 0) & (left[leaf] < len(values))).all()
-            # children come after their parent: every descent ends
-            and (children > np.tile(nodes[~leaf], 2)).all()
-            and (children < len(nodes)).all()
-            and ((roots >= 0) & (roots < len(nodes))).all()
-        )
-        if not valid:
-            raise reader.damaged("the forest points outside itself")
-        return cls(roots, feature, threshold, left, right, values, n_features)
+        found: Self = reader.decode(cls)
+        return found
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass, fields, is_dataclass
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +65,8 @@ class StateReader:
                 raise self.damaged(f"{name} has shape {value.shape}: {length} is not {expected}")
         if kind == "f" and not np.isfinite(value).all():
             raise self.damaged(f"{name} holds NaN or infinities")
-        return value
+        # files hold the smallest type
+        return value.astype({"f": np.float64, "i": np.int64, "b": np.bool_}[kind])
 
     def indices(self, name: str, size: str | int, below: int) -> npt.NDArray[np.intp]:
         """Return a vector of indices from 0 to ``below`` - 1."""
@@ -129,6 +133,13 @@ class StateReader:
         for item in value:
             yield self._nested(name, item, {})
 
+    def decode(self, kind: Any) -> Any:
+        """Return the state as a dataclass."""
+        try:
+            return _decode(kind, dict(self._state), "state", dict(self._sizes))
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise self.damaged(str(error)) from error
+
     def damaged(self, message: str) -> DamagedState:
         """Return the error to raise for a damaged state."""
         return DamagedState(message, where=self._where, remedy="train the learner again")
@@ -142,3 +153,123 @@ class StateReader:
         if name not in self._state:
             raise self.damaged(f"{name} is missing")
         return self._state[name]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of an array that is a field: numbers, and names of sizes.
+
+    The first array that uses a name sets the size, for its dataclass and those within it.
+
+    Parameters
+    ----------
+    *sizes : str or int
+        One for each dimension.
+    below : str, optional
+        The values are indices below this size, if it is known.
+    missing : bool, default=False
+        Whether values may be NaN.
+    """
+
+    sizes: tuple[str | int, ...]
+    below: str | None = None
+    missing: bool = False
+
+    def __init__(self, *sizes: str | int, below: str | None = None, missing: bool = False) -> None:
+        object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "below", below)
+        object.__setattr__(self, "missing", missing)
+
+
+def encode(value: Any) -> Any:
+    """Return a dataclass, with all that its fields hold, as dictionaries, lists and arrays."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
+    return value
+
+
+def decode(kind: Any, value: Any, name: str = "state", **sizes: int) -> Any:
+    """Undo :func:`encode`; ValueError if a value has another type or shape than its field.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass, ``Annotated[array, Shape(...)]``, str, bool, int, float, Any, Literal, or
+        tuples, dictionaries with text keys and unions of them.
+    value : object
+        Plain data from an untrusted source.
+    name : str
+        What the value is called in errors.
+    **sizes : int
+        Known sizes by their names in shapes.
+
+    Examples
+    --------
+    >>> decode(tuple[int, ...], [3, 4])
+    (3, 4)
+    """
+    return _decode(kind, value, name, sizes)
+
+
+def _decode(kind: Any, value: Any, name: str, sizes: dict[str, int]) -> Any:
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        dtype = np.dtype(get_args(get_args(args[0])[1])[0])
+        return _array(dtype, args[1], value, name, sizes)
+    if is_dataclass(kind):
+        return _instance(kind, value, name, dict(sizes))
+    if origin in (Union, UnionType):  # of one type and None
+        own = next(arg for arg in args if arg is not NoneType)
+        return None if value is None else _decode(own, value, name, sizes)
+    if origin is tuple and isinstance(value, list):
+        return tuple(_decode(args[0], item, f"{name}.{i}", sizes) for i, item in enumerate(value))
+    if origin is dict and isinstance(value, dict):
+        return {key: _decode(args[1], item, f"{name}.{key}", sizes) for key, item in value.items()}
+    return _plain(kind, value, name)
+
+
+def _plain(kind: Any, value: Any, name: str) -> Any:
+    if kind is float and type(value) is int:
+        value = float(value)  # OverflowError if it is too large
+    is_literal = get_origin(kind) is Literal
+    is_legal = value in get_args(kind) if is_literal else kind is Any or type(value) is kind
+    if not is_legal or (kind is float and not isfinite(value)):
+        raise ValueError(f"{name} is not {getattr(kind, '__name__', kind)}")
+    return value
+
+
+def _instance(kind: Any, value: Any, name: str, sizes: dict[str, int]) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is not a dictionary")
+    types = get_type_hints(kind, include_extras=True)
+    found = {}
+    for item in fields(kind):
+        if item.name not in value:
+            raise ValueError(f"{name}.{item.name} is missing")
+        own = f"{name}.{item.name}"
+        found[item.name] = _decode(types[item.name], value[item.name], own, sizes)
+    return kind(**found)
+
+
+def _array(
+    dtype: np.dtype[Any], shape: Shape, value: Any, name: str, sizes: dict[str, int]
+) -> npt.NDArray[Any]:
+    kinds = {"f": "f", "i": "iu", "u": "u", "b": "b"}[dtype.kind]
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds:
+        raise ValueError(f"{name} is not an array of {dtype}")
+    array = value.astype(dtype)
+    wanted = [
+        size if isinstance(size, int) else sizes.setdefault(size, length)
+        for size, length in zip(shape.sizes, array.shape, strict=False)
+    ]
+    if array.ndim != len(shape.sizes) or list(array.shape) != wanted:
+        raise ValueError(f"{name} has the shape {array.shape}, not {shape.sizes} of {sizes}")
+    if dtype.kind == "f" and not (np.isfinite(array) | (np.isnan(array) & shape.missing)).all():
+        raise ValueError(f"{name} holds NaN or infinities")
+    if shape.below is not None:
+        limit = sizes.get(shape.below, np.inf)
+        if ((array < 0) | (array >= limit)).any():
+            raise ValueError(f"{name} holds an index that is not below {limit}")
+    return array

@@ -1,6 +1,5 @@
 """The learned ranking of rows: boosted trees over features, trained on the labelled history."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import as_file, files
@@ -11,21 +10,16 @@ import numpy as np
 
 from metaod.artifacts import BadArtifact, read_container, write_container
 from metaod.errors import BadParameter
-from metaod.learners import FlatForest, StateReader
+from metaod.learners import FlatForest, decode, encode
 from metaod.models import Matrix, njit
 from metaod.review._features import FEATURES
 from metaod.review._left import STATE_FEATURES
 from metaod.review._rows import Floats32
 
-_KIND = "review"
-_VERSION = 1
-_NAMES = {"rows": list(FEATURES), "left": list(STATE_FEATURES)}
-_OUTPUTS = {"rows": 1, "left": 3}
-
 
 @dataclass(frozen=True, eq=False)
 class Ranker:
-    """What history says of marks.
+    """The ranking of rows by marks, learned from history.
 
     Parameters
     ----------
@@ -34,60 +28,37 @@ class Ranker:
     left : FlatForest
         Low, middle and high estimate of the logarithm of the share of outliers among the rows that
         are not marked, from the features of a review's state.
+    features, state_features : tuple of str
+        Names of the features that the forests take.
     """
 
     rows: FlatForest
     left: FlatForest
+    features: tuple[str, ...] = FEATURES
+    state_features: tuple[str, ...] = STATE_FEATURES
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return plain data and arrays, which a file can hold."""
-        arrays: dict[str, Any] = {}
-        document: dict[str, Any] = {"version": _VERSION, "features": _NAMES}
-        for name in _NAMES:
-            state = getattr(self, name).state()
-            document[name] = {"n_features": state.pop("n_features")}
-            arrays |= {f"{name}.{key}": value for key, value in state.items()}
-        return document, arrays
-
-    @staticmethod
-    def is_current(document: Mapping[str, Any]) -> bool:
-        """Whether plain data of a ranker is of this version and of the same features."""
-        return bool(document.get("version") == _VERSION and document.get("features") == _NAMES)
-
-    @classmethod
-    def from_parts(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, Any], *, where: str
-    ) -> Self:
-        """Restore what :meth:`to_parts` returned; BadArtifact if it does not fit together."""
-        if not cls.is_current(document):
-            what = "holds what another version of metaod learned of reviews"
-            raise BadArtifact(where, what, remedy="learn the marks again")
-        forests = {}
-        for name, features in _NAMES.items():
-            own = {
-                key.partition(".")[2]: value
-                for key, value in arrays.items()
-                if key.startswith(f"{name}.")
-            }
-            forest = FlatForest.restore(StateReader({**own, **document[name]}, where))
-            if forest.n_features != len(features) or forest.n_outputs != _OUTPUTS[name]:
-                raise BadArtifact(where, "has a forest of other features", remedy="train it again")
-            forests[name] = forest
-        return cls(**forests)
+    def __post_init__(self) -> None:
+        taken = (self.features, self.rows.n_features, self.rows.n_outputs)
+        of_state = (self.state_features, self.left.n_features, self.left.n_outputs)
+        if (taken, of_state) != (
+            (FEATURES, len(FEATURES), 1),
+            (STATE_FEATURES, len(STATE_FEATURES), 3),
+        ):
+            raise ValueError("the ranker has other features than this version of metaod")
 
     def write(self, path: "str | PathLike[str]") -> None:
         """Write to a file, or replace it."""
-        document, arrays = self.to_parts()
-        write_container(path, {"kind": _KIND, "review": document}, arrays)
+        write_container(path, "review", encode(self))
 
     @classmethod
     def read(cls, path: "str | PathLike[str]") -> Self:
         """Read a file; BadArtifact if it is damaged or of another version."""
-        document, arrays = read_container(path)
-        if document.get("kind") != _KIND:
-            remedy = "train it with: python -m research train-review"
-            raise BadArtifact(path, "does not hold what was learned of reviews", remedy=remedy)
-        return cls.from_parts(document["review"], arrays, where=str(path))
+        content = read_container(path, "review")
+        try:
+            found: Self = decode(cls, content, "ranker")
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise BadArtifact(path, f"is damaged ({error})", remedy="train it again") from error
+        return found
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metaod.artifacts import Artifact, History, normalised
+from metaod.artifacts import Artifact, History
 from metaod.learners import best_model
 from metaod.models import Matrix, member_ids
 
@@ -118,7 +118,7 @@ def explain_pick(
     artifact: Artifact, m: Matrix, scores: "pd.Series[float]", pick: str, *, top: int = 5
 ) -> Explanation:
     """Explain a pick for a table with meta-features `m` and `scores` of the models to pick from."""
-    history, measure = artifact.history, artifact.manifest.measure or "performance"
+    history, measure = artifact.history, artifact.measure or "performance"
     if history is None:
         return Explanation(pick, None, pd.DataFrame(), pd.DataFrame(), measure)
     ordinary = m.copy()
@@ -143,7 +143,7 @@ def nearest_tables(history: History, m: Matrix, pick: str, top: int) -> pd.DataF
     P = history.P[places].astype(np.float64)
     known = pick in history.models
     column = history.models.index(pick) if known else 0
-    own, share = P[:, column], normalised(P)[:, column]
+    own, share = P[:, column], history.normalised[places, column]
     if not known:
         own = share = np.full(len(places), np.nan)
     return pd.DataFrame(

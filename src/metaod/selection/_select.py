@@ -105,7 +105,7 @@ class Selection:
     def explain(self, *, top: int = 5) -> Explanation:
         """Explain the pick by the `top` nearest historical datasets and main meta-features."""
         if self.features is None:
-            measure = self.artifact.manifest.measure or "performance"
+            measure = self.artifact.measure or "performance"
             none = pd.DataFrame()
             return Explanation(self._pick, self._pick, none, none, measure, is_fixed=True)
         scores = self.ranking.set_index("model")["score"]
@@ -122,7 +122,7 @@ class Selection:
             return pd.DataFrame()
         features = self.features
         if features is None:
-            schemas = self.artifact.schema_names
+            schemas = tuple(self.artifact.schemas)
             features = extract(self.prepared, schemas, random_state=self.random_state)
         vector = self.artifact.vector(features)
         return nearest_tables(self.artifact.history, vector, self._pick, top)
@@ -130,7 +130,7 @@ class Selection:
     @property
     def measure(self) -> str:
         """The measure of the historical performance, as people write it: AP, ROC AUC, ..."""
-        measure = self.artifact.manifest.measure or "performance"
+        measure = self.artifact.measure or "performance"
         return MEASURE_TITLES.get(measure, measure)
 
     def to_dict(self, *, top: int | None = None) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Selection:
         return {
             "pick": dict.fromkeys(self.members, 1 / len(self.members)),
             "best": {"id": self.best.id, **self.best.to_dict()},
-            "learner": None if self.features is None else self.artifact.manifest.learner,
+            "learner": None if self.features is None else self.artifact.learner.name,
             "table": {
                 "source": self.prepared.source,
                 "n_rows": int(self.prepared.X.shape[0]),
@@ -250,7 +250,7 @@ def make_selection(
         tracker.stage("pick")
         return _committee_selection(prepared, artifact, constraints, random_state, owner)
     tracker.stage("measure")
-    features = extract(prepared, artifact.schema_names, random_state=random_state)
+    features = extract(prepared, tuple(artifact.schemas), random_state=random_state)
     tracker.stage("pick")
     vector = artifact.vector(features)
     scores = artifact.learner.predict(vector)

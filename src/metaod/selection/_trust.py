@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metaod.artifacts import Artifact, History, normalised
+from metaod.artifacts import Artifact, History
 from metaod.models import Matrix
 from metaod.tables import PreparationRecord, PreparedTable, listed
 
@@ -140,7 +140,7 @@ def trust_in_fixed(
         return Trust(warnings=warnings, is_fixed=True)
     place = history.models.index(model)
     P = history.P.astype(np.float64)
-    share = normalised(P)[:, place]
+    share = history.normalised[:, place]
     low, high = np.nanquantile(share, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     difference = P[:, place] - history.reference
     difference = difference[~np.isnan(difference)]
