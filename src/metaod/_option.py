@@ -56,12 +56,13 @@ class Option:
         What the command line's help calls the value.
     flags : tuple of str
         How the command line writes it, if not as its name; two for a switch and its opposite.
-    minimum, maximum, above : int, optional
+    minimum, maximum, above : float, optional
         Limits of a number; it lies above `above`.
     legal : str
         The legal set, if the type and the limits do not say it.
     convert : callable, optional
-        Returns the value as the code uses it; ValueError or TypeError if it is not legal.
+        Returns the value as the code uses it; ValueError or TypeError if it is not legal. By
+        default several values become a tuple of names.
     is_kept : bool
         Whether a saved pick keeps it, because later rows are read with it, too.
     only_python : bool
@@ -74,9 +75,9 @@ class Option:
     details: str = ""
     metavar: str = ""
     flags: tuple[str, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
-    above: int | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None
     legal: str = ""
     convert: Callable[[Any], Any] | None = None
     is_kept: bool = False
@@ -109,8 +110,9 @@ class Option:
     def checked(self, value: Any, owner: str) -> Any:
         """Return the value as the code uses it; BadParameter, which names the owner, if illegal."""
         try:
-            if self.convert is not None and (value is not None or self.is_many):
-                return self.convert(value)
+            convert = self.convert or (as_names if self.is_many else None)
+            if convert is not None and (value is not None or self.is_many):
+                return convert(value)
         except (LookupError, TypeError, ValueError):
             pass
         else:
@@ -181,6 +183,15 @@ class Option:
         return [word for one in values for word in (flags[0], str(one))] or [flags[0]]
 
 
+def as_names(given: Any) -> tuple[str, ...]:
+    """Convert one, several or no names to a tuple; TypeError for what is not names."""
+    if given is None:
+        return ()
+    if isinstance(given, bytes | Mapping):
+        raise TypeError
+    return (given,) if isinstance(given, str) else tuple(map(str, given))
+
+
 def option(default: Any, help: str, **settings: Any) -> Any:  # noqa: A002 - its name everywhere
     """Return the field of an option with this default; the settings are those of `Option`."""
     return field(default=default, metadata={"option": Option(help, **settings)})
@@ -227,7 +238,7 @@ class Options:
         return {name: getattr(checked, name) for name in offered}
 
     @classmethod
-    def schema(cls) -> dict[str, Any]:
+    def json_schema(cls) -> dict[str, Any]:
         """Return the JSON schema of an object that holds them."""
         return {
             "type": "object",

@@ -5,12 +5,12 @@ line, the page, the tools for agents, the checks and the documentation follow: s
 """
 
 import codecs
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from metaod._option import Option, Options, document, option, takes
+from metaod._option import Option, Options, as_names, document, option, takes
 from metaod.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -53,15 +53,6 @@ def _words(given: Any) -> tuple[str, ...]:
         whole = isinstance(plain, float) and plain.is_integer()
         words.append(str(int(plain) if whole else plain))
     return tuple(words)
-
-
-def _names(given: Any) -> tuple[str, ...]:
-    """Convert one, several or no names to a tuple."""
-    if given is None:
-        return ()
-    if isinstance(given, bytes | Mapping):
-        raise TypeError
-    return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
 def _models(given: Any) -> Any:
@@ -147,7 +138,6 @@ class Reading(Options):
         "A column to read as text.",
         metavar="COLUMN",
         legal="a column's name or an iterable of names",
-        convert=_names,
         is_kept=True,
     )
     dayfirst: bool | None = option(
@@ -212,7 +202,7 @@ class Reading(Options):
     @property
     def text_columns(self) -> tuple[str, ...]:
         """The option `text`, once it is checked."""
-        return self.text if isinstance(self.text, tuple) else _names(self.text)
+        return self.text if isinstance(self.text, tuple) else as_names(self.text)
 
     def checked(self, owner: str) -> Self:
         """Return them as the code uses them; errors name the owner."""
@@ -224,11 +214,7 @@ class Reading(Options):
         return found
 
 
-_ROLE = {
-    "metavar": "COLUMN",
-    "legal": "a column's name, an iterable of names or None",
-    "convert": _names,
-}
+_ROLE = {"metavar": "COLUMN", "legal": "a column's name, an iterable of names or None"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import json
 import pytest
 import typer
 
-from metaod.cli.describe import describe
+from metaod.cli.inspect import describe
 from metaod.errors import UserError
 from metaod.metafeatures import schema
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from metaod.cli.serve import serve
+from metaod.cli.servers import serve
 from metaod.errors import UserError
 
 pytest.importorskip("uvicorn", reason="the extra web is not installed")

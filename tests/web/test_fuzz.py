@@ -14,18 +14,18 @@ schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not i
 
 def job(kind):
     """What a job takes, beside its own options."""
-    schema = kind.schema()
-    parts = {"reading": Reading.schema(), "roles": Columns.schema()}
+    schema = kind.json_schema()
+    parts = {"reading": Reading.json_schema(), "roles": Columns.json_schema()}
     return {**schema, "properties": {**schema["properties"], **parts}}
 
 
 BODIES = {
     ("POST", "inspection"): job(Options),
     ("POST", "detection"): job(Fitting),
-    ("PUT", "flags"): routes.Flags.schema(),
-    ("POST", "answers"): routes.Answer.schema(),
+    ("PUT", "flags"): routes.Flags.json_schema(),
+    ("POST", "answers"): routes.Answer.json_schema(),
 }
-QUERIES = {"tables": routes.Upload.schema(), "scored": routes.Scored.schema()}
+QUERIES = {"tables": routes.Upload.json_schema(), "scored": routes.Scored.json_schema()}
 PROBLEM = {
     "type": "object",
     "required": ["title", "status", "code", "detail"],

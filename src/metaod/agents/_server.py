@@ -140,7 +140,7 @@ class _Tool:
         return types.Tool(
             name=self.name,
             description=self.description,
-            input_schema=self.takes.schema(),
+            input_schema=self.takes.json_schema(),
             annotations=types.ToolAnnotations(
                 read_only_hint=not self.changes,
                 destructive_hint=False,

@@ -5,8 +5,9 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -14,17 +15,14 @@ from metaod._version import __version__
 from metaod.cli.build import build
 from metaod.cli.compare import compare
 from metaod.cli.db import app as db_app
-from metaod.cli.describe import describe
 from metaod.cli.detect import detect
-from metaod.cli.examples import add_examples
 from metaod.cli.info import info
-from metaod.cli.inspect import inspect
-from metaod.cli.mcp import mcp
+from metaod.cli.inspect import describe, inspect
 from metaod.cli.models import models
 from metaod.cli.review import review
 from metaod.cli.screen import as_flags, message, prepare_streams, visible
 from metaod.cli.select import select
-from metaod.cli.serve import serve
+from metaod.cli.servers import mcp, serve
 from metaod.cli.train import learners, train
 from metaod.errors import BadParameter, UserError
 
@@ -55,7 +53,50 @@ for command in (detect, review, serve, select, compare, inspect, describe, model
 for command in (build, learners, train):
     app.command(rich_help_panel=_OFFLINE)(command)
 app.add_typer(db_app, name="db", rich_help_panel=_OFFLINE)
-add_examples(app)
+
+
+def read_examples() -> dict[str, list[str]]:
+    """Return command lines by the name of the command; the empty name is `metaod` itself."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in files("metaod.cli").joinpath("examples.txt").read_text("utf-8").splitlines():
+        if line.startswith("["):
+            name = line[1:-1]
+            found[name] = []
+        elif line.startswith("+"):
+            found[name] += found[line]
+        elif line and not line.startswith("#"):
+            found[name].append(line)
+    return {
+        name: [line.format(name) for line in lines]
+        for name, lines in found.items()
+        if not name.startswith("+")
+    }
+
+
+def _add_examples() -> None:
+    """Show the examples of every command at the end of its help."""
+    listed = {
+        name: "\n".join(
+            ["Examples:", *(f"{'' if line[0] == ' ' else '  '}{line}" for line in lines)]
+        )
+        for name, lines in read_examples().items()
+    }
+    app.info.epilog = listed[""]
+    for name, command in _commands(app):
+        command.epilog = listed.get(name)
+
+
+def _commands(app: typer.Typer, group: str = "") -> Iterator[tuple[str, Any]]:
+    for command in app.registered_commands:
+        name = command.name or getattr(command.callback, "__name__", "")
+        yield f"{group}{name}", command
+    for inner in app.registered_groups:
+        if inner.typer_instance is not None:
+            yield from _commands(inner.typer_instance, f"{inner.name} ")
+
+
+_add_examples()
 
 
 def _show_version(wanted: bool) -> None:

@@ -60,8 +60,7 @@ def _parameters(group: type[Options]) -> list[inspect.Parameter]:
             default=None if option.default == () else option.default,
             annotation=Annotated[_type(option), _typer_option(option, group.title)],
         )
-        for name, option in group.declared().items()
-        if not option.only_python
+        for name, option in group.offered().items()
     ]
 
 

@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,14 +79,16 @@ def shape_of(prepared: "PreparedTable") -> str:
     return text if n_columns == n_prepared else f"{text} ({n_prepared} after preparation)"
 
 
-def grid(*headings: str, right: tuple[str, ...] = ()) -> "Grid":
-    """Return an empty table; the columns in `right` are right-aligned."""
+def grid(*headings: str, right: Sequence[str] = (), rows: Iterable[Sequence[str]] = ()) -> "Grid":
+    """Return a table; the columns in `right` are right-aligned."""
     from rich import box
     from rich.table import Table as Grid
 
     table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for heading in headings:
         table.add_column(heading, justify="right" if heading in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

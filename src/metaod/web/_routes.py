@@ -125,8 +125,8 @@ async def _about(request: Request) -> Response:
         "version": __version__,
         "limits": asdict(_tables(request).limits),
         "labels": LABELS,
-        "reading": Reading.schema(),
-        "roles": Columns.schema(),
+        "reading": Reading.json_schema(),
+        "roles": Columns.json_schema(),
     }
     return JSONResponse(about)
 

@@ -1,0 +1,125 @@
+"""``metaod serve``, a local page, and ``metaod mcp``, tools for programs that act for a user."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metaod.cli.options import with_options
+from metaod.cli.screen import message
+from metaod.errors import UserError
+from metaod.options import Names, Options, option
+
+_TOKEN = re.compile("[A-Za-z0-9_-]{16,200}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving(Options):
+    """The options of the page."""
+
+    host: str = option("127.0.0.1", "Address to listen at; one that is not local needs a token.")
+    port: int = option(8765, "Port to listen at; 0 takes a free one.", minimum=0, maximum=65535)
+    open_browser: bool = option(False, "Open the page in the browser.", flags=("--open",))
+    max_mb: int = option(200, "Largest upload in MB.", minimum=1)
+    max_rows: int = option(1_000_000, "Most rows of a table.", minimum=1)
+    max_columns: int = option(2_000, "Most columns of a table.", minimum=1)
+    max_minutes: float = option(30.0, "Longest time of a job.", minimum=0.01)
+    max_jobs: int = option(2, "Most jobs at the same time.", minimum=1)
+    max_tables: int = option(8, "Most tables at the same time.", minimum=1)
+    keep_minutes: float = option(60.0, "Delete a table that is unused for so long.", minimum=0.01)
+
+
+@with_options
+def serve(
+    *,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            help="Word that requests must present; made up for addresses that are not local.",
+            envvar="METAOD_TOKEN",
+            show_envvar=True,
+            metavar="WORD",
+        ),
+    ] = None,
+    asked: Serving,
+) -> None:
+    """Open a local page: drop a table, find its outliers, review them, download the result.
+
+    The page and its files stay on this machine: nothing is sent anywhere else.
+    Uploads are deleted when they are not used any more, and when the server
+    ends (Ctrl-C).
+    """  # fmt: skip
+    from metaod.web import Limits, PageServer
+
+    if token is not None and not _TOKEN.fullmatch(token):
+        what = (
+            f"a token must be a word of 16 to 200 letters, digits, - and _; this has {len(token)}"
+        )
+        raise UserError(f"{what} characters", where="--token", remedy="give another, or none")
+
+    def on_start(link: str) -> None:
+        message(f"MetaOD is at {link}")
+        message("Ctrl-C ends it and deletes all uploads")
+        if asked.open_browser:
+            import webbrowser
+
+            webbrowser.open(link)
+
+    limits = Limits(
+        upload_bytes=asked.max_mb * 2**20,
+        rows=asked.max_rows,
+        columns=asked.max_columns,
+        seconds=60 * asked.max_minutes,
+        jobs=asked.max_jobs,
+        tables=asked.max_tables,
+        idle_seconds=60 * asked.keep_minutes,
+    )
+    server = PageServer(
+        host=asked.host, port=asked.port, token=token, limits=limits, on_start=on_start
+    )
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        message("stopped; all uploads are deleted")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowing(Options):
+    """The options of the tools."""
+
+    allow: Names = option(
+        (), "A file that may be read, or a folder with all that is inside.", metavar="PATH"
+    )
+    allow_write: str | None = option(
+        None,
+        "The folder in which new files may be made; by default nothing is written.",
+        metavar="FOLDER",
+    )
+    max_bytes: int = option(200_000_000, "The largest file that is read.", metavar="N", minimum=1)
+    max_seconds: float = option(
+        120.0,
+        "The longest expected time to fit a pick; slower models are left out.",
+        metavar="S",
+        minimum=0.001,
+    )
+
+
+@with_options
+def mcp(*, asked: Allowing) -> None:
+    """Serve tools to an assistant: inspect, select, detect, explain rows, review.
+
+    Speaks the Model Context Protocol (MCP) on standard input and output; a
+    client such as an editor or a chat program starts this command. It reads
+    only what --allow names, and writes only with --allow-write. Needs
+    'pip install "metaod-next[mcp]"'.
+    """
+    from metaod.agents import Access, serve
+
+    if not asked.allow:
+        what = "no file or folder is allowed"
+        raise UserError(what, where="metaod mcp", remedy="name some with --allow PATH")
+    allow_write = None if asked.allow_write is None else Path(asked.allow_write)
+    access = Access.of([Path(path) for path in asked.allow], allow_write, asked.max_bytes)
+    serve(access, max_seconds=asked.max_seconds)
