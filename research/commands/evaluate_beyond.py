@@ -37,7 +37,7 @@ from metaod.models import (
     member_ids,
     model_space,
 )
-from metaod.models._averages import REPRESENTATIVES
+from metaod.models._spec import REPRESENTATIVES
 from metaod.store import KeptScores, ScoreCache
 from metaod.tables import prepare
 from research.commands.evaluate_selector import CHOSEN, FOLDER, Bench

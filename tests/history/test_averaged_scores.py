@@ -7,7 +7,7 @@ from scipy.stats import zscore
 from metaod.history import FIXED_REFERENCES, evaluate_models, measure
 from metaod.history._references import AverageScores
 from metaod.models import AverageDetector, CellState, ModelSpec, Scored, average_of
-from metaod.models._averages import averages_of
+from metaod.models._spec import averages_of
 
 A, B, R = ModelSpec("HBOS"), ModelSpec("COF"), ModelSpec("LODA")
 RNG = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from metaod.metafeatures._components import leading_components, run_pca
 from metaod.metafeatures._landmarker_features import score_summary
 from metaod.models import _neighbours as neighbours
 from metaod.models import family, fit_scaling
-from metaod.models._isolation_trees import grow_trees
+from metaod.models._isolation_forests import grow_trees
 from metaod.models.families.iforest import IForest
 from metaod.models.families.loda import LODA, _cuts
 

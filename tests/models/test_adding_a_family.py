@@ -16,7 +16,7 @@ import numpy as np
 from metaod.models._costs import CostLaw
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings, add_builtin
-from metaod.models._parameters import Number, hyperparameters
+from metaod.models._estimator import Number, hyperparameters
 
 
 class MeanDistance(Estimator):

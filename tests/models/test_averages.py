@@ -17,7 +17,7 @@ from metaod.models import (
     member_ids,
     model_space,
 )
-from metaod.models._averages import COMMITTEE, REPRESENTATIVES, averages_of
+from metaod.models._spec import COMMITTEE, REPRESENTATIVES, averages_of
 
 SPACE = model_space("all")
 KNN, HBOS, FOREST = (

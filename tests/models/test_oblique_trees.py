@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_oblique import path_lengths
 
-from metaod.models._draws import below, draw_first, normal, put_back, seed_tree, uniform
 from metaod.models._hyperplanes import _sort
+from metaod.models._isolation_forests import below, draw_first, normal, put_back, seed_tree, uniform
 from metaod.models._oblique_trees import add_path_lengths, grow_trees
 
 _RNG = np.random.default_rng(0)

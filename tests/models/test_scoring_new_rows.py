@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
-from metaod.models._averages import REPRESENTATIVES
 from metaod.models._new_rows import TrainingRows
+from metaod.models._spec import REPRESENTATIVES
 
 RNG = np.random.default_rng(0)
 TRAINING = RNG.normal(size=(1500, 7)) @ RNG.normal(size=(7, 7))

@@ -9,8 +9,8 @@ import pytest
 from metaod.errors import BadParameter
 from metaod.history import iter_folder
 from metaod.models import Budget, CellState, ModelSpec, average_of, is_average, model_space
-from metaod.models import _averages as averages_module
-from metaod.models._averages import averages_of
+from metaod.models import _spec as averages_module
+from metaod.models._spec import averages_of
 from metaod.store import BuildOptions, Store, build, performance_matrix, verify
 
 FEW = tuple(

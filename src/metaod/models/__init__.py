@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 import metaod.models.families  # noqa: F401 - registers the package's own families
-from metaod.models._arrays import Matrix, Scores
-from metaod.models._averages import COMMITTEE, average_of, candidate_averages, member_ids
-from metaod.models._compiled import Compilation, compilation, njit
+from metaod.models._arrays import Compilation, Matrix, Scores, compilation, njit
 from metaod.models._costs import Cost, expected_costs, expected_scoring
+from metaod.models._estimator import check_contamination, check_n_jobs
 from metaod.models._family import (
     family,
     register_family,
@@ -14,12 +13,18 @@ from metaod.models._family import (
     unregister_family,
 )
 from metaod.models._model_id import DEFAULT_SCALING, Value
-from metaod.models._parameters import check_contamination, check_n_jobs
-from metaod.models._scaling import fit_scaling
-from metaod.models._score_scale import ScoreScale
+from metaod.models._scaling import ScoreScale, fit_scaling
 from metaod.models._scoring import Budget, CellState, Mode, Scored, score_models
-from metaod.models._spaces import SPACES, model_space, specs_of
-from metaod.models._spec import ModelSpec
+from metaod.models._spec import (
+    COMMITTEE,
+    SPACES,
+    ModelSpec,
+    average_of,
+    candidate_averages,
+    member_ids,
+    model_space,
+    specs_of,
+)
 
 if TYPE_CHECKING:
     from metaod.models._detector import AverageDetector, SpecDetector

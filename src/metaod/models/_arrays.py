@@ -1,4 +1,16 @@
-"""Array types of the package, and a matrix product that treats every row alike."""
+"""Array types of the package, a matrix product that treats every row alike, and compiled loops.
+
+numba compiles a function when it is first called. Importing numba takes as long as picking a model
+for a small table, which needs no such function, so numba is imported by the first call too.
+"""
+
+import warnings
+from collections.abc import Callable
+from functools import cache, update_wrapper
+from importlib import import_module
+from threading import Lock
+from time import monotonic
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,3 +43,100 @@ def product(X: Matrix, weights: Matrix) -> Matrix:
         for start in range(0, weights.shape[1], _COLUMNS)
     ]
     return np.concatenate(parts, axis=2).reshape(n_blocks * _ROWS, weights.shape[1])[:n_rows]
+
+
+_LOCK = Lock()
+
+
+class Compilation:
+    """Whether numba compiles at the moment, and the time that it has compiled in this process.
+
+    Loading a function that was compiled by an earlier process does not count.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0  # numba compiles a function's callees while it compiles the function
+        self._began = 0.0
+        self._before = 0.0
+        self._is_watching = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a function is being compiled."""
+        return self._depth > 0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that this process has compiled."""
+        return self._before + (monotonic() - self._began if self._depth else 0.0)
+
+    def watch(self) -> None:
+        """Receive numba's events."""
+        if self._is_watching:
+            return
+        self._is_watching = True
+        event: Any = import_module("numba.core.event")
+
+        state = self
+
+        class Listener(event.Listener):  # type: ignore[misc]  # imported late
+            def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
+                if not state.is_running:
+                    state._began = monotonic()
+                state._depth += 1
+
+            def on_end(self, event: object) -> None:  # noqa: ARG002 - numba's signature
+                seconds = state.seconds
+                state._depth -= 1
+                if not state.is_running:
+                    state._before = seconds
+
+        event.register("numba:compile", Listener())
+
+
+compilation = Compilation()
+"""The compilation in this process."""
+
+
+class _Compiled:
+    """Stands for a function until Python calls it, or numba compiles one that calls it."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._function, self._options = function, options
+        self._dispatcher: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        return (self._dispatcher or self._load())(*args)
+
+    @property
+    def _numba_type_(self) -> Any:
+        # numba asks each global of a function that it compiles for this
+        return (self._dispatcher or self._load())._numba_type_
+
+    def _load(self) -> Any:
+        with _LOCK:
+            if self._dispatcher is None:
+                import numba  # noqa: PLC0415 - slow to import
+
+                compilation.watch()
+                # no function is passed to another, which needs a wrapper that takes time to compile
+                options = {"no_cfunc_wrapper": True, **self._options}
+                try:
+                    self._dispatcher = numba.njit(**options)(self._function)
+                except RuntimeError:
+                    _warn_of_no_folder()
+                    options["cache"] = False
+                    self._dispatcher = numba.njit(**options)(self._function)
+        return self._dispatcher
+
+
+@cache
+def _warn_of_no_folder() -> None:
+    problem = "functions are compiled in every run, because no folder can keep them"
+    warnings.warn(f"{problem}; set NUMBA_CACHE_DIR to a folder that can be written", stacklevel=4)
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator like numba's, which imports numba when the function is first called."""
+    return lambda function: _Compiled(function, options)

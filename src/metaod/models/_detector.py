@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Scores
+from metaod.models._estimator import check_contamination, check_fixed, check_n_jobs
 from metaod.models._family import family
 from metaod.models._model_id import ModelId
-from metaod.models._parameters import check_contamination, check_fixed, check_n_jobs
-from metaod.models._scaling import FittedScaling, fit_scaling
-from metaod.models._score_scale import ScoreScale
+from metaod.models._scaling import FittedScaling, ScoreScale, fit_scaling
 
 _BLOCK = 4_096
 """New rows scored at once: the 300 neighbours of each take some 100 MB."""

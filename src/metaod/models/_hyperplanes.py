@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metaod.models._compiled import njit
-from metaod.models._draws import below, normal, uniform
+from metaod.models._arrays import njit
+from metaod.models._isolation_forests import below, normal, uniform
 
 # a gain must be larger by this much, so rounding does not decide between ties: the first wins
 _MARGIN = 1e-7

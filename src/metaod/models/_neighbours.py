@@ -1,6 +1,10 @@
-"""Detectors that compare a row with its nearest others, and the neighbour search as a landmarker.
+"""The nearest neighbours of rows, and detectors that compare a row with them.
 
-One search per metric serves every kNN, LOF, COF and ABOD of a table.
+One search per metric serves every kNN, LOF, COF and ABOD of a table. Wide tables are searched by
+brute force, in blocks of rows: inner products for the Euclidean metric, sums of absolute
+differences for the Manhattan one. Inner products are inexact for close rows, so they only select
+candidates, with a margin for rounding, whose distances are then computed from differences. Long
+narrow tables are searched with a k-d tree.
 """
 
 import math
@@ -12,12 +16,246 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
-from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import Estimator, grouped
+from metaod.models._arrays import Matrix, Scores, njit
+from metaod.models._estimator import Estimator, Whole, grouped, hyperparameters
 from metaod.models._family import family
-from metaod.models._parameters import Whole, hyperparameters
-from metaod.models._search import Neighbours, nearest
+
+Indices = npt.NDArray[np.int32]
+
+_BLOCK = 2**18  # distances in a block: 2 MiB, which fit the cache of a core
+_FEWEST = 16  # rows in a block of a long table; fewer would slow down the inner products
+_TREE_ROWS = 10_000  # rows searched with a tree at a time
+_ROUNDING = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The nearest other rows of every row; nearest first, equally distant ones by index.
+
+    A k-d tree chooses by its own order which of the equally distant rows are the k nearest.
+
+    Parameters
+    ----------
+    distances : ndarray of float, shape (n_rows, k)
+    indices : ndarray of int32, shape (n_rows, k)
+    """
+
+    distances: Matrix
+    indices: Indices
+
+    def first(self, k: int) -> "Neighbours":
+        """Return the k nearest of each row."""
+        return Neighbours(self.distances[:, :k], self.indices[:, :k])
+
+
+def nearest(X: Matrix, k: int, metric: str) -> Neighbours:
+    """Find the k nearest other rows of every row; k is less than the number of rows.
+
+    Memory beyond the result: about 4 MiB, or 256 bytes a row where that is more.
+    """
+    n_rows, n_columns = X.shape
+    if k >= n_rows:  # the searches would not end
+        raise ValueError(f"{k} neighbours of {n_rows} rows")
+    found = Neighbours(np.empty((n_rows, k)), np.empty((n_rows, k), dtype=np.int32))
+    if _suits_tree(n_rows, n_columns):
+        _search_tree(X, metric, found)
+    elif metric == "euclidean":
+        _search_products(X, found)
+    else:
+        _search_differences(X, found)
+    return found
+
+
+def _suits_tree(n_rows: int, n_columns: int) -> bool:
+    # measured: numbers of rows at which a tree becomes faster, for 3, 6 and 9 columns
+    return n_columns <= 16 and n_rows > 1500 * 1.5**n_columns
+
+
+def _blocks(n_rows: int) -> list[slice]:
+    step = max(_FEWEST, _BLOCK // n_rows)
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def _search_products(X: Matrix, found: Neighbours) -> None:
+    # |a - b|² = |a|² + |b|² - 2ab, about the mean to reduce rounding
+    centred = X - X.mean(axis=0)
+    squares = np.einsum("ij,ij->i", centred, centred)
+    _refuse_overflow(4.0 * float(squares.max()))
+    factors = np.ascontiguousarray(-2 * centred.T)
+    margins = 8 * (X.shape[1] + 8) * _ROUNDING * (squares + squares.max())
+    blocks = _blocks(len(X))
+    space = np.empty((blocks[0].stop, len(X)))
+    reach = float(squares.mean())
+    for rows in blocks:
+        block = space[: rows.stop - rows.start]
+        np.matmul(centred[rows], factors, out=block)
+        block += squares
+        block += squares[rows, np.newaxis]
+        reach = _choose(block, rows.start, margins[rows], reach, X, found.distances, found.indices)
+
+
+def _search_differences(X: Matrix, found: Neighbours) -> None:
+    _refuse_overflow(2.0 * float(np.abs(X).max()) * X.shape[1])
+    no_rows = np.empty((0, 0))
+    reach = float(np.abs(X).mean() * X.shape[1])
+    for rows in _blocks(len(X)):
+        block = scipy.spatial.distance.cdist(X[rows], X, "cityblock")
+        margins = np.zeros(len(block))
+        reach = _choose(block, rows.start, margins, reach, no_rows, found.distances, found.indices)
+
+
+def _search_tree(X: Matrix, metric: str, found: Neighbours) -> None:
+    # a balanced tree of many equal values takes very long to build
+    tree: Any = scipy.spatial.KDTree(X, leafsize=32, balanced_tree=False)
+    k = found.indices.shape[1]
+    for start in range(0, len(X), _TREE_ROWS):
+        rows = slice(start, min(start + _TREE_ROWS, len(X)))
+        distances, indices = tree.query(X[rows], k + 1, p=2 if metric == "euclidean" else 1)
+        _drop_self(distances, indices, start, found.distances, found.indices)
+
+
+def _refuse_overflow(largest: float) -> None:
+    if not np.isfinite(largest):
+        raise OverflowError("distances between rows exceed the range of floating-point numbers")
+
+
+@njit(cache=True, nogil=True)
+def _choose(
+    block: Matrix, start: int, margins: Scores, reach: float, X: Matrix, distances: Matrix,
+    indices: Indices,
+) -> float:  # fmt: skip
+    """Keep the nearest of each row of a block of distances; squared and inexact if X is given.
+
+    Returns a distance that contained the neighbours of the last row: a guess for the next block.
+    """
+    k = indices.shape[1]
+    inexact = X.size > 0
+    near = np.empty(block.shape[1])
+    who = np.empty(block.shape[1], dtype=np.int32)
+    for r in range(block.shape[0]):
+        row = block[r]
+        i = start + r
+        row[i] = np.inf
+        reach = _reach(row, k, reach)
+        limit = reach + 2 * margins[r]
+        count = 0
+        for t in range(row.size):
+            # always written, counted if near: a branch would be mispredicted
+            near[count] = row[t]
+            who[count] = t
+            count += row[t] <= limit
+            if count == near.size:
+                break
+        if inexact:
+            for t in range(count):
+                near[t] = _squared_distance(X[i], X[who[t]])
+        _order_first(near, who, count, k)
+        for t in range(k):
+            distances[i, t] = np.sqrt(near[t]) if inexact else near[t]
+            indices[i, t] = who[t]
+    return reach
+
+
+@njit(cache=True, nogil=True)
+def _reach(row: Matrix, k: int, guess: float) -> float:
+    """Return a limit that at least k of the values, and not many more, do not exceed."""
+    low, high = 0.0, guess
+    count = _count_within(row, high)
+    while count < k:
+        low, high = high, 2 * high + 1e-300
+        count = _count_within(row, high)
+    for _ in range(40):
+        if count <= k + k // 4 + 8:
+            break
+        middle = 0.5 * (low + high)
+        within = _count_within(row, middle)
+        if within < k:
+            low = middle
+        else:
+            high, count = middle, within
+    return high
+
+
+@njit(cache=True, nogil=True)
+def _count_within(row: Matrix, limit: float) -> int:
+    count = 0
+    for t in range(row.size):
+        count += row[t] <= limit
+    return count
+
+
+# the compiler may reorder the additions, to add several columns at once
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _squared_distance(a: Matrix, b: Matrix) -> float:
+    total = 0.0
+    for c in range(a.size):
+        total += (a[c] - b[c]) ** 2
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _order_first(values: Matrix, indices: Indices, count: int, k: int) -> None:
+    """Sort the k smallest of the first count values to the front, equal ones by index.
+
+    This is a quicksort that skips every part after the k-th value.
+    """
+    parts = np.empty((64, 2), dtype=np.int64)
+    parts[0, 0], parts[0, 1] = 0, count - 1
+    stack_size = 1
+    while stack_size > 0:
+        stack_size -= 1
+        first, last = parts[stack_size, 0], parts[stack_size, 1]
+        while last - first > 16:
+            value, index = values[(first + last) // 2], indices[(first + last) // 2]
+            a, b = first, last
+            while a <= b:
+                while values[a] < value or (values[a] == value and indices[a] < index):
+                    a += 1
+                while values[b] > value or (values[b] == value and indices[b] > index):
+                    b -= 1
+                if a <= b:
+                    values[a], values[b] = values[b], values[a]
+                    indices[a], indices[b] = indices[b], indices[a]
+                    a += 1
+                    b -= 1
+            # the shorter part is sorted first, so 64 stack_size parts suffice for any count
+            if a < k and last - a > b - first:
+                parts[stack_size, 0], parts[stack_size, 1] = a, last
+                stack_size += 1
+                last = b
+            elif a < k:
+                parts[stack_size, 0], parts[stack_size, 1] = first, b
+                stack_size += 1
+                first = a
+            else:
+                last = b
+        for t in range(first + 1, last + 1):
+            value, index = values[t], indices[t]
+            u = t - 1
+            while u >= first and (values[u] > value or (values[u] == value and indices[u] > index)):
+                values[u + 1], indices[u + 1] = values[u], indices[u]
+                u -= 1
+            values[u + 1], indices[u + 1] = value, index
+
+
+@njit(cache=True, nogil=True)
+def _drop_self(
+    found: Matrix, who: npt.NDArray[np.int64], start: int, distances: Matrix, indices: Indices
+) -> None:
+    """Copy a tree's results without the row itself, or without the last of many equal rows."""
+    k = indices.shape[1]
+    for r in range(found.shape[0]):
+        i = start + r
+        kept = 0
+        for t in range(k + 1):
+            if who[r, t] != i and kept < k:
+                distances[i, kept] = found[r, t]
+                indices[i, kept] = who[r, t]
+                kept += 1
+        _order_first(distances[i], indices[i], k, k)
+
 
 PAPER_SIZES = (1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)
 """Numbers of neighbours in the paper's grids of kNN and LOF."""

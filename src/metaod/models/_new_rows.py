@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from metaod.models._arrays import Matrix, Scores
-from metaod.models._compiled import njit
+from metaod.models._arrays import Matrix, Scores, njit
 
 Floats32 = npt.NDArray[np.float32]
 

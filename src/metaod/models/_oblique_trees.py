@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaod.models._compiled import njit
-from metaod.models._draws import draw_first, put_back, seed_tree
+from metaod.models._arrays import njit
 from metaod.models._hyperplanes import (
     Buffers,
     ColumnStats,
@@ -29,7 +28,7 @@ from metaod.models._hyperplanes import (
     project,
     random_hyperplane,
 )
-from metaod.models._isolation_trees import average_path_length
+from metaod.models._isolation_forests import average_path_length, draw_first, put_back, seed_tree
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]

@@ -17,10 +17,8 @@ import numpy.typing as npt
 from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._costs import expected_costs
-from metaod.models._estimator import Estimator, grouped
-from metaod.models._parameters import check_fixed
-from metaod.models._scaling import FittedScaling, fit_scaling
-from metaod.models._score_scale import ScoreScale
+from metaod.models._estimator import Estimator, check_fixed, grouped
+from metaod.models._scaling import FittedScaling, ScoreScale, fit_scaling
 from metaod.models._spec import ModelSpec
 
 

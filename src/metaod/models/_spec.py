@@ -1,11 +1,24 @@
-"""A model: a detector, its hyperparameters and the scaling of the columns before it."""
+"""Models: a detector, its hyperparameters and a scaling; averages of models, and model spaces.
 
+An average is a :class:`ModelSpec` whose id contains the ids of its members: the mean of their
+standardised scores.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from metaod.errors import BadParameter
-from metaod.models._family import ALL_ROWS_UP_TO, FEW_ROWS, Family, family
-from metaod.models._model_id import ModelId
-from metaod.models._parameters import check_contamination
+from metaod.models._estimator import check_contamination
+from metaod.models._family import (
+    ALL_ROWS_UP_TO,
+    FEW_ROWS,
+    Family,
+    Settings,
+    family,
+    registered_families,
+)
+from metaod.models._model_id import AVERAGE, MEMBER_SEPARATOR, ModelId
 from metaod.models._scaling import SCALINGS, FittedScaling, why_not_scaled
 
 if TYPE_CHECKING:
@@ -127,3 +140,155 @@ class ModelSpec(ModelId):
                 self.members, random_state=random_state, contamination=share, fixed=fixed
             )
         return SpecDetector(self, random_state=random_state, contamination=share, fixed=fixed)
+
+
+def average_of(*members: ModelSpec) -> ModelSpec:
+    """Return the average of two or more different models, in any order; none is an average itself.
+
+    Examples
+    --------
+    >>> average_of(ModelSpec("MCD"), ModelSpec("ECOD"))
+    ZAverage(members="ECOD() + MCD()")
+    """
+    ids = sorted(member.id for member in members)
+    average = ModelSpec(AVERAGE, {"members": MEMBER_SEPARATOR.join(ids)})
+    _ = average.members  # raises if the members are not legal
+    return average
+
+
+def averages_of(models: Iterable[ModelSpec], most: int = 3) -> tuple[ModelSpec, ...]:
+    """Return all averages of 2 to ``most`` of the models."""
+    different = list(dict.fromkeys(models))
+    return tuple(
+        average_of(*members)
+        for count in range(2, most + 1)
+        for members in combinations(different, count)
+    )
+
+
+def member_ids(model: str) -> tuple[str, ...]:
+    """Return the ids of an average's members; of any other model, its own id.
+
+    Examples
+    --------
+    >>> member_ids('ZAverage(members="ECOD() + MCD()")')
+    ('ECOD()', 'MCD()')
+    """
+    # a column of a learner need not be named by a model's id
+    if not model.startswith(f"{AVERAGE}("):
+        return (model,)
+    return tuple(member.id for member in ModelSpec.parse(model).members)
+
+
+REPRESENTATIVES = tuple(
+    ModelSpec.parse(model)
+    for model in (
+        "IForest(n_estimators=200, max_features=1.0)",
+        "IForest(n_estimators=200, max_features=1.0, scaling=signedlog)",
+        "SCiForest(n_dims=5, n_estimators=100, n_trials=3, max_depth=32, scaling=robust)",
+        "SCiForest(n_dims=5, n_estimators=100, n_trials=3, max_depth=32, scaling=signedlog)",
+        "SCiForest(n_dims=2, n_estimators=100, n_trials=3, max_depth=32, scaling=signedlog)",
+        "KDE(gamma_scale=0.3, scaling=robust)",
+        "KDE(gamma_scale=1.0, scaling=signedlog)",
+        "KDE(gamma_scale=0.3, scaling=whitened)",
+        "KNN(n_neighbors=300, method=largest, scaling=robust)",
+        "KNN(n_neighbors=300, method=largest, scaling=signedlog)",
+        "KNN(n_neighbors=300, method=largest, scaling=whitened)",
+        "MCD(scaling=robust)",
+        "MCD(core=0.75, scaling=robust)",
+        "PCA(weighted=false, scaling=signedlog)",
+    )
+)
+"""The models of the extended space that averages combine: one or a few of each family."""
+
+COMMITTEE = tuple(REPRESENTATIVES[i] for i in (1, 3, 6, 7, 8, 12, 13))
+"""One model of each kind: their average seldom wins by much and seldom loses by much."""
+
+
+def candidate_averages(models: Iterable[ModelSpec] = REPRESENTATIVES) -> tuple[ModelSpec, ...]:
+    """Return the averages that can be picked: of two or three representatives, and the committee.
+
+    All members are among ``models``.
+
+    Examples
+    --------
+    >>> len(candidate_averages(REPRESENTATIVES[:3]))
+    4
+    """
+    available = set(models)
+    averages = averages_of(spec for spec in REPRESENTATIVES if spec in available)
+    if available.issuperset(COMMITTEE):
+        averages = (*averages, average_of(*COMMITTEE))
+    return averages
+
+
+SPACES = ("paper", "extended", "all")
+"""Names of the model spaces, see :func:`model_space`."""
+
+_PAPER = ("LOF", "KNN", "OCSVM", "COF", "ABOD", "IForest", "HBOS", "LODA")
+"""The paper's families in the paper's order. Their grids are those that its authors ran and that
+give 302 models; the appendix has slips (ABOD has 12 values, HBOS varies ``alpha``, the two lists of
+LODA are swapped)."""
+
+
+def specs_of(family: Family) -> tuple[ModelSpec, ...]:
+    """Return the models of one family's grid.
+
+    Examples
+    --------
+    >>> from metaod.models import family
+    >>> specs_of(family("COF"))[:2]
+    (COF(n_neighbors=3), COF(n_neighbors=5))
+    """
+    return tuple(_models(family, [Settings(family.grid)]))
+
+
+def model_space(
+    name: str = "paper", *, detectors: Iterable[str] | None = None
+) -> tuple[ModelSpec, ...]:
+    """Return the models of a named space, family by family.
+
+    Parameters
+    ----------
+    name : {"paper", "extended", "all"}, default="paper"
+        ``paper`` has the paper's 302 models, all on z-scored columns. ``extended`` has few settings
+        of more families, some on several scalings. ``all`` has both and every registered grid.
+    detectors : iterable of str, optional
+        Only these families.
+
+    Examples
+    --------
+    >>> len(model_space("paper"))
+    302
+    >>> model_space("extended", detectors="KDE")[2]
+    KDE(gamma_scale=0.3, scaling=robust)
+    """
+    if name not in SPACES:
+        raise BadParameter("model_space", "name", SPACES, name)
+    chosen = list(dict.fromkeys(_space(name)))
+    if detectors is not None:
+        wanted = [detectors] if isinstance(detectors, str) else list(detectors)
+        legal = list(dict.fromkeys(spec.detector for spec in chosen))
+        for detector in wanted:
+            if detector not in legal:
+                raise BadParameter("model_space", "detectors", legal, detector)
+        chosen = [spec for spec in chosen if spec.detector in wanted]
+    return tuple(chosen)
+
+
+def _space(name: str) -> Iterator[ModelSpec]:
+    if name in {"paper", "all"}:
+        for item in map(family, _PAPER):
+            yield from specs_of(item)
+    if name in {"extended", "all"}:
+        for item in registered_families().values():
+            yield from _models(item, item.extended)
+    if name == "all":
+        for item in registered_families().values():
+            yield from specs_of(item)
+
+
+def _models(item: Family, settings: Iterable[Settings]) -> Iterator[ModelSpec]:
+    for part in settings:
+        for params, scaling in part.combinations():
+            yield ModelSpec(item.name, params, scaling)

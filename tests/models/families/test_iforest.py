@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metaod.models._isolation_trees import add_path_lengths, average_path_length, grow_trees
+from metaod.models._isolation_forests import add_path_lengths, average_path_length, grow_trees
 
 
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(200, 5), (3, 1), (2, 2)])

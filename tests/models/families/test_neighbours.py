@@ -9,8 +9,7 @@ from scipy.spatial.distance import cdist
 
 from metaod.models import CellState, model_space, score_models
 from metaod.models import _neighbours as neighbours
-from metaod.models import _search as search
-from metaod.models._search import nearest
+from metaod.models._neighbours import nearest
 
 METRICS = {"euclidean": "euclidean", "manhattan": "cityblock"}
 RNG = np.random.default_rng(11)
@@ -65,8 +64,8 @@ def test_distances_of_near_copies_far_from_zero_keep_their_digits():
 def test_a_tree_finds_what_brute_force_finds(monkeypatch, metric):
     X = np.vstack([RNG.normal(size=(400, 3)), RNG.integers(0, 3, size=(400, 3))])
     expected = nearest(X, 25, metric)
-    monkeypatch.setattr(search, "_suits_tree", lambda n_rows, n_columns: True)
-    monkeypatch.setattr(search, "_TREE_ROWS", 300)
+    monkeypatch.setattr(neighbours, "_suits_tree", lambda n_rows, n_columns: True)
+    monkeypatch.setattr(neighbours, "_TREE_ROWS", 300)
     found = nearest(X, 25, metric)
     np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
     assert not (found.indices == np.arange(len(X))[:, np.newaxis]).any()
@@ -74,7 +73,7 @@ def test_a_tree_finds_what_brute_force_finds(monkeypatch, metric):
 
 def test_a_long_narrow_table_is_searched_with_a_tree():
     X = np.round(RNG.normal(size=(6000, 2)), 2)
-    assert search._suits_tree(*X.shape)
+    assert neighbours._suits_tree(*X.shape)
     rows = RNG.integers(0, len(X), size=50)
     found = nearest(X, 10, "manhattan")
     expected = np.sort(cdist(X[rows], X, "cityblock"), axis=1)[:, 1:11]

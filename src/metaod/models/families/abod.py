@@ -5,11 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from metaod.models._arrays import Matrix, Scores
-from metaod.models._compiled import njit
+from metaod.models._arrays import Matrix, Scores, njit
 from metaod.models._family import Family, add_builtin
-from metaod.models._neighbours import NeighbourEstimator, more_rows_than_neighbours
-from metaod.models._search import Neighbours
+from metaod.models._neighbours import NeighbourEstimator, Neighbours, more_rows_than_neighbours
 
 
 class ABOD(NeighbourEstimator):

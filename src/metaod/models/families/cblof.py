@@ -6,9 +6,8 @@ import numpy as np
 import scipy
 
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import Estimator
+from metaod.models._estimator import Estimator, Whole, hyperparameters
 from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
-from metaod.models._parameters import Whole, hyperparameters
 
 _SHARE_OF_LARGE = 0.9  # alpha in PyOD: the large clusters have at least this share of the rows
 _DROP = 5  # beta in PyOD: ratio of sizes at which small clusters begin

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod.models._arrays import Matrix, Scores
-from metaod.models._compiled import njit
+from metaod.models._arrays import Matrix, Scores, njit
 from metaod.models._estimator import Estimator
 from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
 

@@ -10,12 +10,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from metaod.models._arrays import Matrix, Scores
-from metaod.models._binning import bin_of, edge_of
-from metaod.models._compiled import njit
-from metaod.models._estimator import Estimator, grouped
+from metaod.models._arrays import Matrix, Scores, njit
+from metaod.models._estimator import Estimator, Number, Whole, grouped, hyperparameters
 from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
-from metaod.models._parameters import Number, Whole, hyperparameters
 
 Bins = npt.NDArray[np.uint16]
 
@@ -119,6 +116,28 @@ def _sum_columns(bins: Any, table: Any) -> Any:
             total += table[bins[i, j], j]
         sums[i] = total
     return sums
+
+
+# bins of equal width, as in NumPy's histogram
+
+
+@njit(cache=True)
+def edge_of(b: Any, low: Any, step: Any) -> Any:
+    """Return the lower edge of bin b, as NumPy's ``linspace`` rounds it."""
+    return b * step + low
+
+
+@njit(cache=True)
+def bin_of(value: Any, low: Any, high: Any, step: Any, n_bins: int) -> Any:
+    """Return the number of a value's bin: NumPy's estimate with its two corrections for rounding.
+
+    All numbers are floats and edges are computed, not looked up, so loops over values vectorise.
+    """
+    last = n_bins - 1.0
+    b = min(np.floor((value - low) / (high - low) * n_bins), last)
+    b -= 1.0 if value < edge_of(b, low, step) else 0.0
+    above = value >= edge_of(b + 1.0, low, step)
+    return b + (1.0 if above and b < last else 0.0)
 
 
 add_builtin(

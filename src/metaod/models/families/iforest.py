@@ -9,13 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.models._arrays import Matrix, Scores
-from metaod.models._compiled import njit
-from metaod.models._estimator import seed_of
+from metaod.models._arrays import Matrix, Scores, njit
+from metaod.models._estimator import Whole, hyperparameters, seed_of
 from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
-from metaod.models._forests import Forest, TreeKind
-from metaod.models._isolation_trees import Trees, add_path_lengths, grow_trees, leaf_numbers
-from metaod.models._parameters import Whole, hyperparameters
+from metaod.models._isolation_forests import (
+    Forest,
+    TreeKind,
+    Trees,
+    add_path_lengths,
+    grow_trees,
+    leaf_numbers,
+)
 
 Floats = npt.NDArray[np.float32]
 

@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.models import _new_rows
-from metaod.models._arrays import Matrix, Scores
-from metaod.models._compiled import njit
-from metaod.models._estimator import Estimator
+from metaod.models._arrays import Matrix, Scores, njit
+from metaod.models._estimator import Estimator, Number, hyperparameters
 from metaod.models._family import Family, Settings, add_builtin
-from metaod.models._parameters import Number, hyperparameters
 
 ALL_ROWS_UP_TO = 20_000  # most rows that are all centres; the time grows with their square
 CENTERS = 10_000  # rows drawn as centres from a longer table

@@ -8,16 +8,16 @@ import scipy
 
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
+from metaod.models._estimator import OneOf, Whole, hyperparameters
 from metaod.models._family import MORE_ROWS, Family, Settings, add_builtin
 from metaod.models._neighbours import (
     PAPER_SIZES,
     NeighbourEstimator,
+    Neighbours,
     more_rows_than_neighbours,
     run_neighbours,
 )
 from metaod.models._new_rows import TrainingRows
-from metaod.models._parameters import OneOf, Whole, hyperparameters
-from metaod.models._search import Neighbours
 
 _METHODS = ("largest", "mean", "median")
 _LARGEST = {"method": ("largest",)}

@@ -13,12 +13,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from metaod.models._arrays import Matrix, Scores
-from metaod.models._binning import bin_of, edge_of
-from metaod.models._compiled import njit
-from metaod.models._estimator import Estimator, grouped, seed_of
+from metaod.models._arrays import Matrix, Scores, njit
+from metaod.models._estimator import Estimator, Whole, grouped, hyperparameters, seed_of
 from metaod.models._family import MANY_ROWS, Family, add_builtin
-from metaod.models._parameters import Whole, hyperparameters
+from metaod.models.families.hbos import bin_of, edge_of
 
 
 class Cut(NamedTuple):

@@ -6,14 +6,14 @@ from typing import Any, Self
 import numpy as np
 
 from metaod.models._arrays import Matrix, Scores
+from metaod.models._estimator import OneOf, Whole, hyperparameters
 from metaod.models._family import MORE_ROWS, Family, Settings, add_builtin
 from metaod.models._neighbours import (
     PAPER_SIZES,
     NeighbourEstimator,
+    Neighbours,
     more_rows_than_neighbours,
 )
-from metaod.models._parameters import OneOf, Whole, hyperparameters
-from metaod.models._search import Neighbours
 
 _METRICS = ("manhattan", "euclidean", "minkowski")
 

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import Estimator
+from metaod.models._estimator import Estimator, Number, hyperparameters
 from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
-from metaod.models._parameters import Number, hyperparameters
 
 
 class MCD(Estimator):

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import seed_of
+from metaod.models._estimator import Whole, hyperparameters, seed_of
 from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
-from metaod.models._forests import Forest, TreeKind
+from metaod.models._isolation_forests import Forest, TreeKind
 from metaod.models._oblique_trees import ObliqueTrees, add_path_lengths, grow_trees
-from metaod.models._parameters import Whole, hyperparameters
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ import warnings
 
 from metaod.errors import UserError
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import Estimator
+from metaod.models._estimator import Estimator, Number, OneOf, hyperparameters
 from metaod.models._family import Family, Settings, add_builtin
-from metaod.models._parameters import Number, OneOf, hyperparameters
 
 _KERNELS = ("linear", "poly", "rbf", "sigmoid")
 

@@ -1,18 +1,93 @@
-"""Isolation trees as scikit-learn grows them, with our own random generator, in flat arrays.
+"""Isolation forests: random draws, trees that split at values of a column, and nested forests.
 
-A tree of depth D is complete: node i has the children 2i and 2i + 1, nodes 1 ... 2^D - 1 split and
-the following 2^D are leaves. A branch that ends early continues to the left with infinite
-thresholds, so every row takes D steps and no step tests for a leaf. Thresholds are drawn in float64
-between float32 values, as in scikit-learn, then rounded down to float32, which splits the same way.
+Draws are made with SplitMix64, so they are the same on every machine and library version. The state
+is an array of one unsigned 64-bit integer, which every draw changes.
+
+Trees are those of scikit-learn, in flat arrays. A tree of depth D is complete: node i has the
+children 2i and 2i + 1, nodes 1 ... 2^D - 1 split and the following 2^D are leaves. A branch that
+ends early continues to the left with infinite thresholds, so every row takes D steps and no step
+tests for a leaf. Thresholds are drawn in float64 between float32 values, as in scikit-learn, then
+rounded down to float32, which splits the same way.
+
+One nested forest for each seed and kind of tree serves every size: the first t trees of a forest
+are the forest of t trees, as in scikit-learn with an integer seed.
 """
 
-from typing import Any
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from metaod.models._compiled import njit
-from metaod.models._draws import below, draw_first, put_back, seed_tree, uniform
+from metaod.errors import BadParameter
+from metaod.models._arrays import Matrix, Scores, njit
+from metaod.models._estimator import Estimator, grouped
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
+_TO_53_BITS = np.uint64(11)
+
+
+@njit(cache=True, nogil=True)
+def _mixed(bits: Any) -> Any:
+    bits = (bits ^ (bits >> _SHIFT_1)) * _MIX_1
+    bits = (bits ^ (bits >> _SHIFT_2)) * _MIX_2
+    return bits ^ (bits >> _SHIFT_3)
+
+
+@njit(cache=True, nogil=True)
+def seed_tree(state: Any, seed: int, kind: int, tree: int) -> None:
+    """Start the independent stream of one tree of one kind of forest."""
+    state[0] = _mixed(
+        _mixed(_mixed(np.uint64(seed) + _GAMMA) ^ np.uint64(kind)) + np.uint64(tree) * _GAMMA
+    )
+
+
+@njit(cache=True, nogil=True)
+def uniform(state: Any, low: float, high: float) -> float:
+    """Draw a number in [low, high)."""
+    state[0] += _GAMMA
+    return float(low + (_mixed(state[0]) >> _TO_53_BITS) * 2.0**-53 * (high - low))
+
+
+@njit(cache=True, nogil=True)
+def below(state: Any, bound: int) -> int:
+    """Draw an integer in [0, bound)."""
+    return int(uniform(state, 0.0, 1.0) * bound)
+
+
+@njit(cache=True, nogil=True)
+def normal(state: Any) -> float:
+    """Draw from the standard normal distribution, by Box and Muller's method."""
+    # 1 - u is in (0, 1], so its logarithm is finite
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(state, 0.0, 1.0)))
+    return radius * math.cos(2.0 * math.pi * uniform(state, 0.0, 1.0))
+
+
+@njit(cache=True, nogil=True)
+def draw_first(state: Any, items: Any, count: int, swapped: Any) -> None:
+    """Swap random items to the first ``count`` positions; write the positions to ``swapped``."""
+    n = items.shape[0]
+    for i in range(count):
+        j = i + below(state, n - i)
+        swapped[i] = j
+        items[i], items[j] = items[j], items[i]
+
+
+@njit(cache=True, nogil=True)
+def put_back(items: Any, count: int, swapped: Any) -> None:
+    """Undo :func:`draw_first`."""
+    for i in range(count - 1, -1, -1):
+        j = swapped[i]
+        items[i], items[j] = items[j], items[i]
+
+
+# trees
 
 Floats32 = npt.NDArray[np.float32]
 Floats64 = npt.NDArray[np.float64]
@@ -227,3 +302,71 @@ def leaf_numbers(X: Floats32, trees: Trees, depth: int) -> npt.NDArray[np.uint8]
                 node = _step(row, trees[0][t], trees[1][t], node)
             numbers[r, t] = (node - n_leaves) << shift
     return numbers
+
+
+# forests
+
+
+@dataclass(frozen=True)
+class TreeKind(ABC):
+    """What the trees of a forest have in common."""
+
+    seed: int
+    n_samples: int
+
+    def table(self, X: Matrix) -> Any:
+        """Return the table in the form that trees take."""
+        return X
+
+    @abstractmethod
+    def grow(self, table: Any, first: int, last: int) -> Any:
+        """Grow trees ``first`` ... ``last - 1`` of the forest."""
+
+    @abstractmethod
+    def add_path_lengths(self, table: Any, trees: Any, sums: Scores) -> None:
+        """Add each row's path lengths in the trees to ``sums``, tree by tree."""
+
+    def scores(self, sums: Scores, n_trees: int) -> Scores:
+        """Convert summed path lengths to scores in (0, 1]; a row of average depth has 0.5."""
+        scores: Scores = np.exp2(-sums / (n_trees * average_path_length(self.n_samples)))
+        return scores
+
+
+class Forest(Estimator):
+    """A forest of isolation trees; rows with short paths are outlying."""
+
+    n_estimators: int
+
+    @abstractmethod
+    def tree_kind(self, n_rows: int, n_columns: int) -> TreeKind:
+        """Return the kind of trees on a table of that size; refuse an illegal one."""
+
+    @classmethod
+    def fit_many(
+        cls, X: Matrix, models: Sequence[Self]
+    ) -> Iterator[tuple[Self, Scores | Exception]]:
+        """Yield the training scores of models, forest by forest and size by size."""
+        possible = []
+        for model in models:
+            try:
+                possible.append((model.tree_kind(*X.shape), model))
+            except BadParameter as error:
+                yield model, error
+        for kind, own in grouped(possible, lambda item: item[0]).items():
+            table, sums, grown = kind.table(X), np.zeros(len(X)), 0
+            for _, model in sorted(own, key=lambda item: item[1].n_estimators):
+                if model.n_estimators > grown:
+                    trees = kind.grow(table, grown, model.n_estimators)
+                    kind.add_path_lengths(table, trees, sums)
+                    grown = model.n_estimators
+                yield model, kind.scores(sums, grown)
+
+    def _fit(self, X: Matrix) -> Scores:
+        self.kind_ = self.tree_kind(*X.shape)
+        self.trees_ = self.kind_.grow(self.kind_.table(X), 0, self.n_estimators)
+        return self._score(X)
+
+    def _score(self, X: Matrix) -> Scores:
+        sums = np.zeros(len(X))
+        self.kind_.add_path_lengths(self.kind_.table(X), self.trees_, sums)
+        return self.kind_.scores(sums, self.n_estimators)
