@@ -12,15 +12,7 @@ import numpy.typing as npt
 
 from metaod.errors import UserError
 from metaod.history import FolderEntry, average_precision
-from metaod.models import (
-    COMMITTEE,
-    REPAIRABLE,
-    Matrix,
-    ModelSpec,
-    Scores,
-    ScoreScale,
-    score_models,
-)
+from metaod.models import COMMITTEE, Matrix, ModelSpec, Scores, ScoreScale, score_models
 from metaod.review import FEATURES, MarkedTable, Ranker, RowSpace
 from metaod.tables import prepare
 from research.injection import KINDS, Injection
@@ -103,7 +95,7 @@ class ReviewTable:
         members = []
         for spec in COMMITTEE:
             own = scores[spec]
-            if own is not None and np.isfinite(own).mean() > 1 - REPAIRABLE:
+            if own is not None and np.isfinite(own).mean() > 1 - ScoreScale.REPAIRABLE:
                 members.append(ScoreScale.of(own, where=spec.id).bounded(own))
         forest = scores[FOREST]
         if not members or forest is None:

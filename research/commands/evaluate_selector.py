@@ -29,7 +29,7 @@ from metaod.history import (
     shipped_training_data,
 )
 from metaod.learners import make_learner, origin_folds
-from metaod.models import COMMITTEE, ModelSpec, average_of, members_of
+from metaod.models import COMMITTEE, ModelSpec, average_of
 from research.statistics import bootstrap_intervals
 
 FOLDER = Path(__file__).parents[2] / "results" / "selector"
@@ -207,7 +207,7 @@ def filled(data: TrainingData, rows: Rows) -> pd.DataFrame:
 
 def n_members(name: str) -> int:
     """Count the members of a model or average."""
-    return len(members_of(ModelSpec.parse(name)))
+    return len(ModelSpec.parse(name).members)
 
 
 def _scores(data: TrainingData, design: Design, seed: int, train: Rows, test: Rows) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from metaod.history import FOLDS, RECIPES, shipped_datasets, shipped_matrix, shipped_training_data
 from metaod.learners import make_learner, out_of_fold_scores
-from metaod.models import DEFAULT_SCALING, ModelSpec
+from metaod.models import ModelSpec
 
 NAMES = (
     "odds/annthyroid", "odds/breastw", "dami/Cardiotocography", "odds/glass", "odds/ionosphere",
@@ -28,7 +28,7 @@ def short(model: str) -> str:
     parts = []
     for member in ModelSpec.parse(model).members:
         core = dict(member.params).get("core")
-        scaling = "" if member.scaling == DEFAULT_SCALING else f" {member.scaling}"
+        scaling = "" if member.scaling == "zscore" else f" {member.scaling}"
         parts.append(member.detector + (f" core {core}" if core else "") + scaling)
     return " + ".join(parts)
 

@@ -20,13 +20,13 @@ from metaod.models import (
     ModelSpec,
     _new_rows,
     average_of,
-    learned_rows,
     register_family,
     unregister_family,
 )
 from metaod.models._family import ALL_ROWS_UP_TO
 from metaod.tables import prepare, read_table
 
+LEARNED_ROWS = ModelSpec.learned_rows
 RNG = np.random.default_rng(0)
 N = 900
 X = np.vstack([RNG.normal(size=(N - 20, 4)) @ RNG.normal(size=(4, 4)), RNG.normal(9, 1, (20, 4))])
@@ -44,7 +44,7 @@ def _small_limits(monkeypatch):
 def learn(monkeypatch, n_rows, *, of_more_than):
     """Set the sample of every model."""
     rule = lambda _, n: n if n <= of_more_than else n_rows  # noqa: E731 - one line
-    monkeypatch.setattr(_fitting, "learned_rows", rule)
+    monkeypatch.setattr(ModelSpec, "learned_rows", rule)
 
 
 def fitted(table=X, **options):
@@ -66,7 +66,7 @@ def test_the_user_is_told():
 
 
 def test_a_single_model_of_a_fast_family_learns_from_more_rows(monkeypatch):
-    monkeypatch.setattr(_fitting, "learned_rows", learned_rows)
+    monkeypatch.setattr(ModelSpec, "learned_rows", LEARNED_ROWS)
     table = np.random.default_rng(1).normal(size=(ALL_ROWS_UP_TO + 1, 3))
     model = metaod.MetaOD(space=["COPOD"], pick="learned-single").fit(table)
     whole = ModelSpec("COPOD").to_pyod().fit(model.fitted_.X)
@@ -81,7 +81,7 @@ def long_table():
 
 
 def test_a_sampled_single_model_is_the_same_after_a_reload(monkeypatch, long_table, tmp_path):
-    monkeypatch.setattr(_fitting, "learned_rows", learned_rows)
+    monkeypatch.setattr(ModelSpec, "learned_rows", LEARNED_ROWS)
     model = metaod.MetaOD(space=["KNN"], pick="learned-single").fit(long_table)
     assert len(model.fitted_.reference) == ALL_ROWS_UP_TO
     assert any("learned from 20,000 of 20,500 rows" in note for note in model.notes_)
@@ -93,7 +93,7 @@ def test_a_sampled_single_model_is_the_same_after_a_reload(monkeypatch, long_tab
 
 
 def test_an_average_that_falls_back_to_a_single_model_draws_its_own_sample(monkeypatch, long_table):
-    monkeypatch.setattr(_fitting, "learned_rows", learned_rows)
+    monkeypatch.setattr(ModelSpec, "learned_rows", LEARNED_ROWS)
     unfit = ModelSpec.parse("LOF(n_neighbors=20, metric=euclidean)")
     alone = ModelSpec.parse("COPOD()")
     average = average_of(unfit, ModelSpec.parse("KNN(n_neighbors=5, method=largest)"))

@@ -11,13 +11,7 @@ from made_selecting import averages_artifact, table
 from metaod.detection import MetaOD, load
 from metaod.errors import BadParameter, UserError
 from metaod.history import shipped_matrix, shipped_training_data
-from metaod.models import (
-    COMMITTEE,
-    average_of,
-    expected_costs,
-    learned_rows,
-    members_of,
-)
+from metaod.models import COMMITTEE, average_of, expected_costs
 from metaod.selection import select
 from metaod.selection._candidates import Constraints
 from metaod.selection._committee import COMMITTEE_ID, CommitteePick
@@ -79,7 +73,7 @@ def test_its_figures_are_those_of_the_historical_tables():
 def test_a_member_that_does_not_apply_is_left_out_with_a_warning():
     selection = select(table(60, seed=5), pick="committee")
     assert set(selection.passed_over) == {NEIGHBOURS}
-    assert set(members_of(selection.best)) == set(COMMITTEE) - {NEIGHBOURS}
+    assert set(selection.best.members) == set(COMMITTEE) - {NEIGHBOURS}
     (warning,) = [text for text in selection.trust.warnings if "committee" in text]
     assert warning == (
         "the committee scores with 6 of its 7 models, without k nearest neighbours (needs at least "
@@ -111,7 +105,7 @@ def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
         found = CommitteePick.for_table(shape, constraints)
     except UserError:
         return
-    members = members_of(found.best)
+    members = found.best.members
     assert {*members, *found.left_out} == set(COMMITTEE)
     assert not {*members} & {*found.left_out}
     assert all(member.why_not(*shape) is None for member in members)
@@ -120,7 +114,7 @@ def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
     if limit is not None:
         assert cost.seconds <= limit
     if len(members) > 1:
-        n_learned = learned_rows(found.best, n_rows)
+        n_learned = found.best.learned_rows(n_rows)
         seconds = [cost.seconds for cost in expected_costs(COMMITTEE, *shape, n_learned=n_learned)]
         by_member = dict(zip(COMMITTEE, seconds, strict=True))
         slow = [spec for spec, why in found.left_out.items() if "together" in why]
@@ -132,7 +126,7 @@ def test_members_are_judged_by_the_rows_that_members_learn_from():
     found = CommitteePick.for_table((100_000, 250), Constraints(max_bytes=2 * 2**30))
     assert not found.left_out
     limited = CommitteePick.for_table((200_000, 20), Constraints(max_seconds=5))
-    assert {"IForest", "MCD"} <= {spec.detector for spec in members_of(limited.best)}
+    assert {"IForest", "MCD"} <= {spec.detector for spec in limited.best.members}
 
 
 def test_a_limit_that_no_member_keeps_is_told_with_all_members():

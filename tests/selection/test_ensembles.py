@@ -16,14 +16,13 @@ from metaod.history import train
 from metaod.learners import learner_names, make_learner
 from metaod.models import (
     AverageDetector,
+    Cost,
     ModelSpec,
     SpecDetector,
     average_of,
     expected_costs,
     member_ids,
-    members_of,
     register_family,
-    total_cost,
     unregister_family,
 )
 from metaod.selection import select
@@ -116,7 +115,7 @@ def with_all(*detectors):
     return {
         model
         for model in (*MODELS, *AVERAGES)
-        if all(spec.detector in detectors for spec in members_of(ModelSpec.parse(model)))
+        if all(spec.detector in detectors for spec in ModelSpec.parse(model).members)
     }
 
 
@@ -168,13 +167,13 @@ def test_an_average_does_not_apply_if_a_member_does_not():
 
 def test_an_average_costs_what_its_members_do():
     spec = ModelSpec.parse(BEST)
-    parts = expected_costs(members_of(spec), *SHAPE)
+    parts = expected_costs(spec.members, *SHAPE)
     cost = expected_cost(spec, *SHAPE)
     assert cost.seconds == pytest.approx(sum(part.seconds for part in parts))
     assert cost.n_bytes == max(part.n_bytes for part in parts)
     # what is known counts, and what is not is no reason to forget it
-    half = expected_cost(average_of(ModelSpec("Unheard"), members_of(spec)[0]), *SHAPE)
-    assert half == parts[0] == total_cost([parts[0]])
+    half = expected_cost(average_of(ModelSpec("Unheard"), spec.members[0]), *SHAPE)
+    assert half == parts[0] == Cost.total([parts[0]])
     assert not expected_cost(average_of(ModelSpec("Un"), ModelSpec("Heard")), *SHAPE).is_known
 
 

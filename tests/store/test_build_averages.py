@@ -8,7 +8,7 @@ import pytest
 
 from metaod.errors import BadParameter
 from metaod.history import iter_folder
-from metaod.models import Budget, CellState, ModelSpec, average_of, is_average, model_space
+from metaod.models import Budget, CellState, ModelSpec, average_of, model_space
 from metaod.models import _spec as averages_module
 from metaod.models._spec import averages_of
 from metaod.store import BuildOptions, Store, build, performance_matrix, verify
@@ -64,12 +64,12 @@ def cells(path):
 
 def test_averages_of_the_representatives_that_are_built():
     specs = OPTIONS.specs()
-    averages = [spec for spec in specs if is_average(spec)]
+    averages = [spec for spec in specs if spec.is_average]
     assert set(averages) == set(averages_of(FEW[:3]))  # kNN is not among the families
     assert set(specs) - set(averages) == set(model_space("extended", detectors=FAMILIES))
     whole = BuildOptions(space="extended", averages=True)
     # the committee beside those of two or three
-    assert set(filter(is_average, whole.specs())) == {
+    assert {spec for spec in whole.specs() if spec.is_average} == {
         *averages_of(FEW),
         average_of(*averages_module.COMMITTEE),
     }
@@ -86,7 +86,7 @@ def test_averages_come_with_the_models_or_after_them(tmp_path, folder):
     report = run(tmp_path / "later.db", folder, OPTIONS)
     assert cells(tmp_path / "later.db") == at_once
     # only what is an average was lacking
-    assert all(is_average(spec) for task in report.plan.tasks for spec in task.specs)
+    assert all(spec.is_average for task in report.plan.tasks for spec in task.specs)
     assert not run(tmp_path / "later.db", folder, OPTIONS).plan.tasks
     random, fixed = average_of(FEW[0], FEW[1]).id, average_of(FEW[0], FEW[2]).id
     for name in ("set0", "set1"):

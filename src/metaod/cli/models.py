@@ -127,17 +127,16 @@ def _print_models(shown: "list[ModelSpec]", total: int, rows: int | None, column
 
 
 def _print_families(chosen: "list[ModelSpec]") -> None:
-    from metaod.models import is_average
 
     table = grid("family", "models", "random", "hyperparameters", right=("models",))
     for name in dict.fromkeys(spec.detector for spec in chosen):
         alike = [spec for spec in chosen if spec.detector == name]
         random = {spec.is_random for spec in alike}
         is_random = "some" if len(random) > 1 else "yes" if random == {True} else "no"
-        described = _members_in(alike) if is_average(alike[0]) else _values_in(alike)
+        described = _members_in(alike) if alike[0].is_average else _values_in(alike)
         table.add_row(name, str(len(alike)), is_random, described or "-")
     console().print(table)
-    n_averages = sum(map(is_average, chosen))
+    n_averages = sum(spec.is_average for spec in chosen)
     averages = f" and {counted(n_averages, 'average')} of them" if n_averages else ""
     count = counted(len(chosen) - n_averages, "model") + averages
     console().print(f"{count}; --family NAME lists one family, --all lists every model")
@@ -153,14 +152,12 @@ def _members_in(averages: "list[ModelSpec]") -> str:
 
 def _values_in(specs: "list[ModelSpec]") -> str:
     """List the values of each hyperparameter in a family, one hyperparameter a line."""
-    from metaod.models import DEFAULT_SCALING
-
     values: dict[str, dict[Any, None]] = {name: {} for name in specs[0].family.grid}
     for spec in specs:
         for name, value in spec.params:
             values.setdefault(name, {})[value] = None
         values.setdefault("scaling", {})[spec.scaling] = None
-    if list(values["scaling"]) == [DEFAULT_SCALING]:
+    if list(values["scaling"]) == ["zscore"]:
         del values["scaling"]  # the default is not part of a model's id
     return "\n".join(
         f"{name}: {', '.join(map(str, _sorted(options)))}" for name, options in values.items()

@@ -14,7 +14,6 @@ from metaod.cli.screen import visible
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from metaod.models import Compilation
     from metaod.selection import ProgressReport
 
 _STARTED = time.monotonic()  # this module is imported when the command begins
@@ -169,7 +168,7 @@ class ProgressLine:
         return fraction, f"{clock(math.ceil(left - since))} left"
 
 
-def _compilation() -> "Compilation | None":
+def _compilation() -> Any:
     # importing the models takes longer than some commands, which need none
     return getattr(sys.modules.get("metaod.models"), "compilation", None)
 

@@ -77,7 +77,7 @@ def select(
 
 
 def _print(selection: "Selection", table: "Table", top: int, *, verbose: bool) -> None:
-    from metaod.models import title_of
+    from metaod.models import member_ids
     from metaod.selection import table_notes
 
     out = console()
@@ -88,7 +88,7 @@ def _print(selection: "Selection", table: "Table", top: int, *, verbose: bool) -
     numbers = ("expected", "interval", "seconds")
     listing = grid("", "model", *numbers, right=("", *numbers))
     rows = selection.ranking.head(top).to_dict("records")
-    models = [title_of(str(row["model"])) for row in rows]
+    models = [" + ".join(member_ids(str(row["model"]))) for row in rows]
     is_wide = max(map(len, models)) > out.width - _OTHER_COLUMNS_WIDTH
     if is_wide and not verbose:
         models = [_PARAMETER.sub("", model) for model in models]

@@ -34,8 +34,6 @@ from metaod.models import (
     ScoreScale,
     SpecDetector,
     family,
-    learned_rows,
-    members_of,
 )
 from metaod.selection import Selection, Tracker
 
@@ -203,9 +201,9 @@ def fit_selection(
     detectors: list[SpecDetector] = []
     tracker = tracker or Tracker(None)
     for spec in selection.specs():
-        members = [member for member in members_of(spec) if member not in tried]
+        members = [member for member in spec.members if member not in tried]
         tried.update(members)
-        places = reference_rows(X, learned_rows(spec, len(X)), random_state)
+        places = reference_rows(X, spec.learned_rows(len(X)), random_state)
         reference = X if places is None else X[places]
         if places is not None:
             members = [for_sample(member, len(places), len(X)) for member in members]

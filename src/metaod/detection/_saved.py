@@ -24,7 +24,7 @@ from metaod.detection._marked import MarkedFit, learn_marks
 from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
 from metaod.learners import Shape, decode, encode
-from metaod.models import Matrix, ModelSpec, Scores, expected_costs, total_cost, why_too_costly
+from metaod.models import Cost, Matrix, ModelSpec, Scores, expected_costs
 from metaod.options import Reading
 from metaod.review import Ranker
 from metaod.selection import Models, Tracker, check_pick, check_seed
@@ -193,8 +193,8 @@ def _marks(arrays: Mapping[str, Any], n_rows: int) -> dict[int, bool | None]:
 
 def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:
     """Refuse models that are too costly for a real pick, before they are fitted."""
-    cost = total_cost(expected_costs(specs, *shape))
-    reason = why_too_costly(cost, _MAX_SECONDS, _MAX_BYTES)
+    cost = Cost.total(expected_costs(specs, *shape))
+    reason = cost.why_over(_MAX_SECONDS, _MAX_BYTES)
     if reason is not None:
         raise ValueError(f"fitting it again {reason}")
     for spec in specs:

@@ -12,16 +12,7 @@ from metaod._version import __version__
 from metaod.errors import BadParameter
 from metaod.history._metrics import MEASURES, measure
 from metaod.history._references import AverageScores, Reference, ReferenceScores
-from metaod.models import (
-    Budget,
-    CellState,
-    Matrix,
-    Mode,
-    ModelSpec,
-    Scored,
-    is_average,
-    score_models,
-)
+from metaod.models import Budget, CellState, Matrix, Mode, ModelSpec, Scored, score_models
 
 ENGINE_VERSION = f"metaod {__version__}"
 """The version that is stored with an evaluation."""
@@ -121,10 +112,10 @@ def evaluate_models(
     mode = Mode(mode)
     labels = np.ascontiguousarray(y, dtype=np.int8)
     wanted = dict.fromkeys(specs)
-    others = ReferenceScores([item for item in references if not is_average(item.spec)], trials)
+    others = ReferenceScores([item for item in references if not item.spec.is_average], trials)
     candidates = [*wanted, *(item.spec for item in references)]
-    averages = AverageScores(filter(is_average, candidates), trials)
-    models = [spec for spec in wanted if not is_average(spec)]
+    averages = AverageScores((spec for spec in candidates if spec.is_average), trials)
+    models = [spec for spec in wanted if not spec.is_average]
     members = [*others.members, *sorted(averages.members)]
     everything = list(dict.fromkeys([*models, *members]))
     limits = budget or Budget()

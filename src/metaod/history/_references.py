@@ -12,15 +12,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from metaod.models import (
-    CellState,
-    ModelSpec,
-    Scored,
-    Scores,
-    ScoreScale,
-    average_of,
-    members_of,
-)
+from metaod.models import CellState, ModelSpec, Scored, Scores, ScoreScale, average_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ class Reference:
 _IFOREST_200 = ModelSpec("IForest", {"n_estimators": 200})
 
 FIXED_REFERENCES = tuple(
-    Reference(spec, members_of(spec))
+    Reference(spec, spec.members)
     for spec in (
         ModelSpec("IForest"),
         ModelSpec("LOF"),
@@ -166,7 +158,7 @@ class AverageScores:
     def __init__(self, averages: Iterable[ModelSpec], trials: int) -> None:
         self._averages = tuple(dict.fromkeys(averages))
         self._trials = trials
-        self.members = frozenset(chain.from_iterable(map(members_of, self._averages)))
+        self.members = frozenset(chain.from_iterable(average.members for average in self._averages))
         self._kept: dict[tuple[ModelSpec, int], Scores] = {}
         self._missing: dict[tuple[ModelSpec, int], Scored] = {}
         self._seconds: dict[ModelSpec, float] = {}
@@ -191,7 +183,7 @@ class AverageScores:
                 yield self._finish(average, trial)
 
     def _finish(self, average: ModelSpec, trial: int) -> Scored:
-        members = members_of(average)
+        members = average.members
         keys = [(member, trial if member.is_random else 0) for member in members]
         seconds = sum(self._seconds[member] for member in members)
         for key in keys:

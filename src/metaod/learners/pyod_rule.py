@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,11 @@ from metaod.errors import BadParameter
 from metaod.learners._base import Learner, Progress
 from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, mean_performance
-from metaod.models import DEFAULT_SCALING, Matrix, ModelSpec, Value
+from metaod.models import Matrix, ModelSpec
 
 _ROWS, _COLUMNS = 5_000, 20
 # PyOD's defaults of the hyperparameters in model ids
-_DEFAULTS: dict[str, dict[str, Value]] = {
+_DEFAULTS: dict[str, dict[str, Any]] = {
     "KNN": {"n_neighbors": 5, "method": "largest", "metric": "minkowski", "p": 2},
     "IForest": {"n_estimators": 100, "max_features": 1.0, "max_samples": "auto"},
 }
@@ -87,7 +87,7 @@ def _pick(detector: str, models: tuple[str, ...], known: npt.NDArray[np.bool_]) 
             # columns of P need not be model ids
             continue
         if spec.detector == detector:
-            found.append((spec.scaling != DEFAULT_SCALING, _distance(spec), models[index], index))
+            found.append((spec.scaling != "zscore", _distance(spec), models[index], index))
     return int(min(found)[-1]) if found else None
 
 

@@ -9,17 +9,7 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 from metaod.errors import BadParameter, UserError, counted
-from metaod.models import (
-    SPACES,
-    Cost,
-    ModelSpec,
-    expected_costs,
-    is_average,
-    members_of,
-    model_space,
-    registered_families,
-    why_too_costly,
-)
+from metaod.models import SPACES, Cost, ModelSpec, expected_costs, model_space, registered_families
 
 Models = str | ModelSpec | Iterable[str | ModelSpec]
 Pick = Literal["committee", "learned", "learned-single"]
@@ -97,14 +87,14 @@ class Candidates:
         expected = expected_costs(models, *shape, is_sampled=is_sampled, n_learned=n_learned)
         for spec, cost in zip(models, expected, strict=True):
             reason = spec.why_not(*shape)
-            if constraints.pick == "learned-single" and is_average(spec):
+            if constraints.pick == "learned-single" and spec.is_average:
                 reason = _NOT_SINGLE
             elif space is not None and not _is_in(spec, space):
                 reason = _NOT_IN_SPACE
             elif _names_of(spec) & excluded:
                 reason = "excluded"
             if reason is None:
-                reason = why_too_costly(cost, constraints.max_seconds, max_bytes)
+                reason = cost.why_over(constraints.max_seconds, max_bytes)
                 if reason is not None:
                     too_costly[spec] = cost
             if reason is None:
@@ -124,13 +114,13 @@ class Candidates:
 
 def _names_of(spec: ModelSpec) -> set[str]:
     """Return ids and families of the model and its members."""
-    return {name for part in (spec, *members_of(spec)) for name in (part.id, part.detector)}
+    return {name for part in (spec, *spec.members) for name in (part.id, part.detector)}
 
 
 def _is_in(spec: ModelSpec, names: set[str]) -> bool:
     """Whether the model itself or all of its members are named."""
     return bool({spec.id, spec.detector} & names) or all(
-        {member.id, member.detector} & names for member in members_of(spec)
+        {member.id, member.detector} & names for member in spec.members
     )
 
 

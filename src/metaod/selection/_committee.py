@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from metaod.models import COMMITTEE, Cost, ModelSpec, average_of, learned_rows, total_cost
+from metaod.models import COMMITTEE, Cost, ModelSpec, average_of
 from metaod.selection._candidates import Candidates, Constraints
 from metaod.selection._explanation import family_names
 
@@ -32,16 +32,16 @@ class CommitteePick:
         If all others together exceed ``max_seconds``, the slowest of them are left out too. The
         last one may be replaced by another: alone, a model may learn from more rows.
         """
-        n_learned = learned_rows(average_of(*COMMITTEE), shape[0])
+        n_learned = average_of(*COMMITTEE).learned_rows(shape[0])
         found = Candidates.among(COMMITTEE, shape, constraints, owner=owner, n_learned=n_learned)
         costs, left_out = dict(found.costs), dict(found.passed_over)
         limit = constraints.max_seconds
-        while limit is not None and len(costs) > 1 and total_cost(costs.values()).seconds > limit:
+        while limit is not None and len(costs) > 1 and Cost.total(costs.values()).seconds > limit:
             slowest = max(costs, key=lambda spec: (costs[spec].seconds, spec.id))
             del costs[slowest]
             left_out[slowest] = f"all members together would take more than {limit:.3g} s"
         if len(costs) > 1:
-            return cls(average_of(*costs), total_cost(costs.values()), left_out)
+            return cls(average_of(*costs), Cost.total(costs.values()), left_out)
         alone = Candidates.among(COMMITTEE, shape, constraints, owner=owner)
         best = min(alone.costs, key=lambda spec: (spec not in costs, alone.costs[spec].seconds))
         reasons = {**alone.passed_over, **left_out}

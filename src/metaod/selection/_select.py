@@ -16,7 +16,7 @@ from metaod.errors import BadParameter, counted
 from metaod.history import find_artifact
 from metaod.learners import best_model
 from metaod.metafeatures import MetaFeatures, extract
-from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space, title_of
+from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space
 from metaod.selection._candidates import Candidates, Constraints, Models, Pick
 from metaod.selection._committee import COMMITTEE_ID, CommitteePick
 from metaod.selection._explanation import (
@@ -161,16 +161,16 @@ class Selection:
     def __repr__(self) -> str:
         rows, columns = self.prepared.X.shape
         shape = f"{counted(rows, 'row')} × {counted(columns, 'column')}"
-        return f"Selection({title_of(self._pick)} for {shape})"
+        return f"Selection({_title(self._pick)} for {shape})"
 
     def _repr_html_(self) -> str:
         first = self.ranking.head(10).drop(columns="score")
-        shown = first.assign(model=[title_of(name) for name in first["model"]])
+        shown = first.assign(model=[_title(name) for name in first["model"]])
         # pandas would cut long ids
         with pd.option_context("display.max_colwidth", None):
             table = shown.to_html(index=False, float_format=lambda value: f"{value:.3g}", border=0)
         paragraphs = "".join(f"<p>{html.escape(line)}</p>" for line in str(self.trust).splitlines())
-        pick = html.escape(title_of(self._pick))
+        pick = html.escape(_title(self._pick))
         return f"<div><p><b>{pick}</b></p>{paragraphs}{table}</div>"
 
 
@@ -347,3 +347,7 @@ def _estimates(
     return {
         name: pd.Series(values, index=models) for name, values in zip(names, found, strict=True)
     }
+
+
+def _title(model: str) -> str:
+    return " + ".join(member_ids(model))

@@ -34,8 +34,6 @@ from metaod.models import (
     Scored,
     candidate_averages,
     expected_costs,
-    is_average,
-    members_of,
     model_space,
 )
 from metaod.store._records import MetaFeatureRecord
@@ -182,8 +180,8 @@ class BuildTask:
         """The expected memory beyond that of the process: the table, kept scores, largest model."""
         n_rows, n_columns = self.shape
         used = {*self.specs, *(member for item in self.references for member in item.members)}
-        averaged = {member for spec in filter(is_average, used) for member in members_of(spec)}
-        singles = [spec for spec in used | averaged if not is_average(spec)]
+        averaged = {member for spec in used if spec.is_average for member in spec.members}
+        singles = [spec for spec in used | averaged if not spec.is_average]
         limit = self.options.budget.bytes
         # a cell beyond the budget is not started; nothing is known of a family without a law
         sizes = [cost.n_bytes for cost in expected_costs(singles, n_rows, n_columns)]
