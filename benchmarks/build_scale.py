@@ -22,13 +22,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
 from distributed import Client, LocalCluster
 
 from metaod.history import iter_folder
-from metaod.store import BuildOptions, Executor, Plan, Store, build, make_executor
+from metaod.store import BuildOptions, Store, build, make_executor
+from metaod.store._executors import Executor
 
 OPTIONS = BuildOptions(detectors=("KNN", "LOF", "IForest", "HBOS", "LODA"), trials=3)
 HEAD = """\
@@ -112,7 +114,7 @@ def drain(runner: Executor, function: Callable[[object], None], tasks: Sequence[
 
 
 def first_task(folder: Path, path: Path) -> object:
-    plans: list[Plan] = []
+    plans: list[Any] = []
     with Store(path, create=True) as store:
         build(store, iter_folder(folder), OPTIONS, on_plan=plans.append)
     return plans[0].tasks[0]

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from metaod.history import iter_folder, shipped_datasets
-from metaod.store import BuildOptions, Store, build, make_executor, summarise
+from metaod.store import BuildOptions, Store, build, make_executor
 from metaod.store._tasks import run_task
 
 OPTIONS = BuildOptions()
@@ -68,7 +68,7 @@ def measure(folder: Path, place: Path) -> tuple[dict[tuple[int, int], float], fl
                     recorded.append(time.process_time() - started)
 
         build(store, iter_folder(folder), OPTIONS, executor=Runner())
-        size = summarise(store)["size_bytes"]
+        size = store.summary()["size_bytes"]
     return seconds, float(np.median(recorded)), float(size)
 
 

@@ -23,15 +23,11 @@ import numpy as np
 
 from metaod.history import Evaluation
 from metaod.metafeatures import schema
-from metaod.models import CellState, Mode, model_space
+from metaod.models import CellState, model_space
 from metaod.store import (
     DatasetRecord,
     MetaFeatureRecord,
     Store,
-    missing,
-    performance_matrix,
-    summarise,
-    training_data,
 )
 
 MODELS = model_space("paper")
@@ -73,9 +69,7 @@ def evaluations(number):
             figures = rng.random(3).tolist()
             seed = trial if spec.is_random else None
             found.append(
-                Evaluation(
-                    spec.id, trial, Mode.FAST, CellState.OK, *figures, rng.random(), seed, "", "1.0"
-                )
+                Evaluation(spec.id, trial, CellState.OK, *figures, rng.random(), seed, "", "1.0")
             )
     return found
 
@@ -109,16 +103,16 @@ def measure(store, n_datasets):
     names = [fingerprint(number) for number in range(n_datasets)]
     rows = {"record a task, ms": 1000 * fill(store, n_datasets)}
     queries = {
-        "performance matrix, s": lambda: performance_matrix(store),
-        "training data, s": lambda: training_data(store, ("paper", "scores")),
-        "what is missing, s": lambda: missing(store, names, wanted()),
+        "performance matrix, s": store.performance_matrix,
+        "training data, s": lambda: store.training_data(("paper", "scores")),
+        "what is missing, s": lambda: store.missing(names, wanted()),
         "all datasets, s": store.datasets,
     }
     results = {}
     for name, query in queries.items():
         rows[name], results[name] = timed(query)
-    facts = summarise(store)
-    n_cells = sum(facts["cells"]["fast"].values())
+    facts = store.summary()
+    n_cells = sum(facts["cells"].values())
     rows["bytes a dataset × model"] = np.array([facts["size_bytes"] / n_cells, np.nan])
     rows["bytes an evaluation"] = np.array([facts["size_bytes"] / facts["evaluations"], np.nan])
     return rows, (results["performance matrix, s"].to_numpy().tobytes(), facts["evaluations"])

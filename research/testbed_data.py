@@ -62,8 +62,6 @@ class TestbedData:
 
         Only the models of the manifest's space are read, whatever else the store holds.
         """
-        from metaod.store import performance_matrix  # noqa: PLC0415 - needs sqlalchemy
-
         if manifest.testbed == "childsets":
             raise UserError(
                 "a folder of your own childsets is not a testbed",
@@ -87,8 +85,8 @@ class TestbedData:
                     where=str(folder),
                     remedy=f"build it with all detectors: {_build(folder)}",
                 )
-        P = _rows(performance_matrix(store, models=space), "performance", members, folder)
-        references = performance_matrix(store, models=list(REFERENCE_MODELS))
+        P = _rows(store.performance_matrix(models=space), "performance", members, folder)
+        references = store.performance_matrix(models=list(REFERENCE_MODELS))
         return cls(
             manifest.testbed,
             _describe(members),
@@ -120,10 +118,8 @@ def _describe(members: Mapping[str, Member]) -> pd.DataFrame:
 def _metafeatures(
     store: "Store", name: str, members: Mapping[str, Member], folder: Path
 ) -> pd.DataFrame:
-    from metaod.store import metafeature_matrix  # noqa: PLC0415 - needs sqlalchemy
-
     try:
-        found = metafeature_matrix(store, name)
+        found = store.metafeature_matrix(name)
     except BadParameter:  # the store has none of this schema
         found = pd.DataFrame()
     rows = _rows(found, f"{name} meta-features", members, folder)

@@ -38,7 +38,7 @@ from metaod.models import (
     model_space,
 )
 from metaod.models._spec import REPRESENTATIVES
-from metaod.store import KeptScores, ScoreCache
+from metaod.store import ScoreCache
 from metaod.tables import prepare
 from research.commands.evaluate_selector import CHOSEN, FOLDER, Bench
 from research.injection import KINDS, recovery
@@ -200,7 +200,9 @@ def _recovery_file(folder: Path, fingerprint: str) -> Path:
     return folder / f"{fingerprint.replace(':', '-')}.csv"
 
 
-def _ap(answer: Answer, kept: KeptScores, y: npt.NDArray[np.int8]) -> float:
+def _ap(
+    answer: Answer, kept: dict[tuple[str, int], npt.NDArray[np.float32]], y: npt.NDArray[np.int8]
+) -> float:
     """Mean average precision over the kept trials."""
     trials = {trial for model, trial in kept if model in dict(answer.votes)}
     found = []

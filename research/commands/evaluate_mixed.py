@@ -27,7 +27,7 @@ from metaod.detection import MetaOD
 from metaod.errors import UserError
 from metaod.history import average_precision, final_origins, iter_folder
 from metaod.models import COMMITTEE, ScoreScale, average_of
-from metaod.store import Store, performance_matrix
+from metaod.store import Store
 from metaod.tables import prepare
 from research.commands.evaluate_selector import CHOSEN, Bench, figures
 from research.reviews import FOREST
@@ -161,7 +161,7 @@ def rebuilt_cells(path: Path) -> None:
     """Compare the cells of newly built mixed tables with those of the shipped matrix."""
     shipped = Bench(final=True).data(CHOSEN)
     with Store(path, read_only=True) as store:
-        new = performance_matrix(store, models=list(shipped.P))
+        new = store.performance_matrix(models=list(shipped.P))
     old = shipped.P.reindex(new.index)
     origins = shipped.origins[new.index]
     change = (new - old).abs()

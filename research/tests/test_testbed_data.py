@@ -10,7 +10,7 @@ import pytest
 from metaod.errors import UserError
 from metaod.history import Evaluation
 from metaod.metafeatures import schema
-from metaod.models import CellState, Mode, ModelSpec, average_of
+from metaod.models import CellState, ModelSpec, average_of
 from metaod.store import DatasetRecord, MetaFeatureRecord, Store
 from research import testbed_data
 from research.evaluation import evaluate_testbed
@@ -47,12 +47,12 @@ def fill(path, *, numbers=range(4), references=True, schemas=("paper", "scores")
                 DatasetRecord(fingerprint(number), f"set{number}", f"o{number}", 100, 5, 10)
             )
             evaluations = [
-                Evaluation(spec.id, 0, Mode.FAST, CellState.OK, *rng.uniform(size=3), 0.1, 0, "",
+                Evaluation(spec.id, 0, CellState.OK, *rng.uniform(size=3), 0.1, 0, "",
                            "1.0")
                 for spec in (*SPECS, *(REFERENCES if references else ()))
             ]  # fmt: skip
             evaluations += [
-                Evaluation(spec.id, 0, Mode.FAST, CellState.OK, 1.0, 1.0, 1.0, 0.1, 0, "", "1.0")
+                Evaluation(spec.id, 0, CellState.OK, 1.0, 1.0, 1.0, 0.1, 0, "", "1.0")
                 for spec in others
             ]
             vectors = [

@@ -9,7 +9,7 @@ from metaod.artifacts import Artifact
 from metaod.cli import main as command
 from metaod.history import RECIPES, Evaluation
 from metaod.metafeatures import schema
-from metaod.models import CellState, Mode, ModelSpec, average_of, model_space
+from metaod.models import CellState, ModelSpec, average_of, model_space
 from metaod.store import DatasetRecord, MetaFeatureRecord, Store
 
 SPECS = [ModelSpec("HBOS", {"n_bins": bins}) for bins in (5, 10, 20)]
@@ -42,7 +42,7 @@ def fill(path, *, schemas=("paper", "scores"), cells=True, specs=SPECS):
                               collection="made", source="generated", licence="CC0-1.0")
             )  # fmt: skip
             evaluations = [
-                Evaluation(spec.id, 0, Mode.FAST, CellState.OK, *rng.uniform(size=3), 0.1, 0, "",
+                Evaluation(spec.id, 0, CellState.OK, *rng.uniform(size=3), 0.1, 0, "",
                            "1.0")
                 for spec in specs
             ]  # fmt: skip

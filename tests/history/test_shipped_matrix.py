@@ -23,13 +23,7 @@ from metaod.history import (
 from metaod.history import _shipped_matrix as matrix
 from metaod.metafeatures import schema
 from metaod.models import ModelSpec, candidate_averages, model_space
-from metaod.store import (
-    Store,
-    import_parquet,
-    performance_matrix,
-    stored_relatives,
-    summarise,
-)
+from metaod.store import Store, import_parquet, stored_relatives
 
 STATES = {"ok", "failed", "not applicable", "over budget"}
 
@@ -150,9 +144,9 @@ def test_the_files_become_a_store(tmp_path):
     write_part(tmp_path, chosen)
     with Store(tmp_path / "my.db", create=True) as store:
         assert import_parquet(store, tmp_path).n_conflicts == 0
-        facts = summarise(store)
+        facts = store.summary()
         assert (facts["datasets"], facts["models"], facts["references"]) == (20, 790, 6)
-        matrix = performance_matrix(store, "ap")
+        matrix = store.performance_matrix("ap")
     shipped = shipped_matrix().loc[chosen]
     shared = matrix.reindex(index=shipped.index, columns=shipped.columns)
     np.testing.assert_allclose(shared, shipped, equal_nan=True)

@@ -3,7 +3,7 @@
 import math
 
 from metaod.history import Evaluation
-from metaod.models import CellState, Mode, ModelSpec
+from metaod.models import CellState, ModelSpec
 from metaod.store import DatasetRecord, MetaFeatureRecord, Store
 
 HBOS = ModelSpec("HBOS", {"n_bins": 10})
@@ -35,7 +35,6 @@ def ok(spec, trial=0, ap=0.5, **changes):
     known = {
         "model": spec.id,
         "trial": trial,
-        "mode": Mode.FAST,
         "state": CellState.OK,
         "ap": ap,
         "roc_auc": 0.5 + ap / 2,
@@ -48,7 +47,7 @@ def ok(spec, trial=0, ap=0.5, **changes):
 
 
 def bad(spec, trial=0, state=CellState.FAILED, reason="ValueError: no"):
-    return Evaluation(spec.id, trial, Mode.FAST, state, reason=reason, engine_version="1.0")
+    return Evaluation(spec.id, trial, state, reason=reason, engine_version="1.0")
 
 
 def vector(*values, schema="made", version=1):
@@ -69,8 +68,7 @@ def filled_store(place="sqlite://"):
     store = new_store(place, (1, 2, 3))
     store.record_task(
         fingerprint(1),
-        [ok(HBOS, ap=1 / 3), ok(IFOREST, 0, 0.1), ok(IFOREST, 1, 0.4), ok(ENSEMBLE, ap=0.9),
-         ok(HBOS, ap=0.25, mode=Mode.EXACT)],
+        [ok(HBOS, ap=1 / 3), ok(IFOREST, 0, 0.1), ok(IFOREST, 1, 0.4), ok(ENSEMBLE, ap=0.9)],
         [vector(1.0, math.nan), vector(0.5, schema="other", version=3)],
     )  # fmt: skip
     store.record_task(

@@ -11,7 +11,7 @@ from metaod.history import iter_folder
 from metaod.models import Budget, CellState, ModelSpec, average_of, model_space
 from metaod.models import _spec as averages_module
 from metaod.models._spec import averages_of
-from metaod.store import BuildOptions, Store, build, performance_matrix, verify
+from metaod.store import BuildOptions, Store, build, verify
 
 FEW = tuple(
     map(
@@ -98,7 +98,7 @@ def test_averages_are_models_to_learn_from(tmp_path, folder):
     run(tmp_path / "a.db", folder, OPTIONS)
     with Store(tmp_path / "a.db") as store:
         assert not any(item.is_reference for item in store.models())
-        matrix = performance_matrix(store, "ap")
+        matrix = store.performance_matrix("ap")
         found = verify(store, list(iter_folder(folder)), sample=100)
     assert {spec.id for spec in OPTIONS.specs()} == set(matrix.columns)
     assert matrix.notna().all(axis=None)

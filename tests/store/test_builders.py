@@ -13,7 +13,7 @@ import pytest
 from made_builds import content, make_folder, run
 
 from metaod.history import iter_folder
-from metaod.store import BuildOptions, Store, build, find_inconsistencies, make_executor
+from metaod.store import BuildOptions, Store, build, make_executor
 from metaod.store import _claims as claiming
 from metaod.store._tasks import run_task
 
@@ -43,7 +43,7 @@ def check_written_once(postgres, url):
     ((stored,),) = postgres.execute("SELECT count(*) FROM evaluations", url=url)
     assert total == distinct == stored
     with Store(url, read_only=True) as store:
-        assert find_inconsistencies(store) == []
+        assert store.inconsistencies() == []
 
 
 def build_in_child(url, folder, started, gate, lease):

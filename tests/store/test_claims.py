@@ -16,7 +16,7 @@ from sqlalchemy import delete, func, select, update
 from metaod.errors import UserError
 from metaod.history import FolderEntry
 from metaod.models import Budget, CellState, ModelSpec
-from metaod.store import BuildOptions, Store, TaskResult, find_inconsistencies
+from metaod.store import BuildOptions, Store, TaskResult
 from metaod.store import _claims as claiming
 from metaod.store._claims import SharedWork
 from metaod.store._executors import SerialExecutor
@@ -309,7 +309,7 @@ class Builders(RuleBasedStateMachine):
     @invariant()
     def nothing_is_written_twice(self):
         assert len(set(self.written)) == len(self.written)
-        assert find_inconsistencies(self.store) == []
+        assert self.store.inconsistencies() == []
         stored = sum(len(self.store.evaluations(fingerprint(k))) for k in range(4))
         assert stored == len(self.written)
 

@@ -21,17 +21,8 @@ from made_store import (
 
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.history import MEASURES
-from metaod.models import CellState, model_space
-from metaod.store import (
-    Store,
-    cells_frame,
-    export_parquet,
-    find_inconsistencies,
-    import_parquet,
-    metafeature_matrix,
-    missing,
-    performance_matrix,
-)
+from metaod.models import CellState
+from metaod.store import Store, export_parquet, import_parquet
 from metaod.store import _exchange as form
 
 
@@ -52,35 +43,35 @@ def test_with_every_trial_the_content_comes_back(exported):
     with filled_store() as store, Store("sqlite://", create=True) as other:
         report = import_parquet(other, exported)
         assert content(other) == content(store)
-        assert report.added["evaluations"] == 9
-        assert find_inconsistencies(other) == []
+        assert report.added["evaluations"] == 8
+        assert other.inconsistencies() == []
 
 
 def test_cells_alone_come_back_rounded(tmp_path):
     with filled_store() as store, Store("sqlite://", create=True) as other:
         store.record_task(fingerprint(3), [ok(HBOS, ap=0.123456, seconds=0.0123456)])
         report = import_parquet(other, export_parquet(store, tmp_path))
-        assert (report.added["cells"], report.added["evaluations"]) == (8, 0)
-        mine, theirs = cells_frame(store), cells_frame(other)
+        assert (report.added["cells"], report.added["evaluations"]) == (7, 0)
+        mine, theirs = store.cells_frame(), other.cells_frame()
         assert theirs["imported"].all()
         figures = [*MEASURES, *(f"{name}_std" for name in MEASURES)]
         np.testing.assert_array_equal(theirs[figures], mine[figures].round(4))
         np.testing.assert_allclose(theirs["seconds"], mine["seconds"], rtol=5e-3)
-        same = ["dataset", "mode", "model", "n_trials", "state", "reason"]
+        same = ["dataset", "model", "n_trials", "state", "reason"]
         pd.testing.assert_frame_equal(theirs[same], mine[same])
         assert theirs["seconds"].iloc[-1] == 0.0123
-        assert performance_matrix(other).isna().equals(performance_matrix(store).isna())
+        assert other.performance_matrix().isna().equals(store.performance_matrix().isna())
         assert store.datasets() == other.datasets()
         assert import_parquet(other, tmp_path).added.total() == 0
         # what was imported is not computed again
         wanted = {HBOS.id: 1, IFOREST.id: 2}
-        assert missing(other, [fingerprint(1), fingerprint(2)], wanted) == {}
+        assert other.missing([fingerprint(1), fingerprint(2)], wanted) == {}
 
 
 def test_without_rounding_cells_come_back_exactly(tmp_path):
     with filled_store() as store, Store("sqlite://", create=True) as other:
         import_parquet(other, export_parquet(store, tmp_path, decimals=None))
-        mine, theirs = cells_frame(store), cells_frame(other)
+        mine, theirs = store.cells_frame(), other.cells_frame()
         pd.testing.assert_frame_equal(
             theirs.drop(columns="imported"), mine.drop(columns="imported")
         )
@@ -97,9 +88,9 @@ def test_what_is_imported_joins_what_is_there(tmp_path, exported):
         store.record_task(fingerprint(1), [ok(HBOS, ap=0.9)])
         report = import_parquet(store, exported)
         assert report.conflict_counts == {"evaluation": 1}
-        assert performance_matrix(store).loc[fingerprint(1), HBOS.id] == 0.9
+        assert store.performance_matrix().loc[fingerprint(1), HBOS.id] == 0.9
         import_parquet(store, exported, prefer="source")
-        assert performance_matrix(store).loc[fingerprint(1), HBOS.id] == 1 / 3
+        assert store.performance_matrix().loc[fingerprint(1), HBOS.id] == 1 / 3
 
 
 # the files
@@ -129,7 +120,7 @@ def test_the_bytes_depend_on_the_content_alone(tmp_path):
 
 def test_other_programs_can_read_it(exported):
     cells = pd.read_parquet(exported / "cells.parquet")
-    assert list(cells.columns) == list(form._TABLES["cells.parquet"])
+    assert list(cells.columns) == list(form._columns("cells.parquet"))
     assert (cells["ap"].isna() == (cells["state"] != "ok")).all()
     M = pd.read_parquet(exported / "metafeatures-made-1.parquet")
     assert list(M.columns) == ["dataset", "f0", "f1"]
@@ -145,23 +136,6 @@ def test_an_export_over_an_earlier_one(exported):
     assert sorted(files(exported)) == [
         "cells.parquet", "datasets.parquet", "manifest.json", "mine.txt", "models.parquet",
     ]  # fmt: skip
-
-
-def test_cells_of_a_whole_testbed_fit_a_small_file(tmp_path):
-    """A tenth of 839 datasets × 302 models; the whole stays below 4 MB."""
-    rng = np.random.default_rng(0)
-    n_datasets, models = 84, model_space("paper")
-    n_rows = n_datasets * len(models)
-    frame = pd.DataFrame({name: rng.random(n_rows).round(4) for name in form._CELL_FIGURES})
-    frame["dataset"] = np.repeat([fingerprint(number) for number in range(n_datasets)], len(models))
-    frame["model"] = [spec.id for spec in models] * n_datasets
-    frame["n_trials"] = [2 if spec.is_random else 1 for spec in models] * n_datasets
-    frame.loc[frame["n_trials"] == 1, [f"{name}_std" for name in MEASURES]] = np.nan
-    frame["mode"], frame["state"], frame["reason"] = "fast", "ok", ""
-    frame["seconds"] = [float(f"{value:.2e}") for value in rng.lognormal(-2, 2, n_rows)]
-    path = tmp_path / "cells.parquet"
-    form._write_table(path, form._to_arrow(path.name, frame))
-    assert path.stat().st_size < 400_000
 
 
 # refusals
@@ -201,7 +175,6 @@ BAD_TABLES = {
     ),
     "a missing text": ("cells.parquet", put("state", 0, None), "'state': has missing values"),
     "an unknown state": ("cells.parquet", put("state", 0, "fine"), "row 1: 'fine' is not a valid"),
-    "an unknown mode": ("cells.parquet", put("mode", 0, "brisk"), "row 1: 'brisk' is not a valid"),
     "above one": ("cells.parquet", put("ap", 0, 1.5), "row 1: The 'ap' parameter"),
     "below zero": ("evaluations.parquet", put("roc_auc", 0, -0.1), "row 1: The 'roc_auc'"),
     "infinite": ("evaluations.parquet", put("seconds", 2, math.inf), "row 3: The 'seconds'"),
@@ -381,4 +354,4 @@ def test_a_version_that_a_later_one_contains_is_left_out(tmp_path):
         names = sorted(path.name for path in folder.glob("metafeatures-*"))
         assert names == ["metafeatures-made-2.parquet", "metafeatures-made-3.parquet"]
         import_parquet(other, folder)
-        assert metafeature_matrix(other, "made", 2).equals(metafeature_matrix(store, "made", 2))
+        assert other.metafeature_matrix("made", 2).equals(store.metafeature_matrix("made", 2))

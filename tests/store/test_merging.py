@@ -16,10 +16,11 @@ from made_store import (
 )
 
 from metaod.errors import BadParameter, UserError
-from metaod.models import CellState, Mode
-from metaod.store import Cell, Store, find_inconsistencies, merge, missing
+from metaod.models import CellState
+from metaod.store import Store, merge
 from metaod.store import _merging as merging
 from metaod.store import _rows as rows
+from metaod.store._schema import Cell
 
 ONE = fingerprint(1)
 
@@ -27,7 +28,6 @@ ONE = fingerprint(1)
 def cell(spec, ap=0.5, n_trials=1, **changes):
     known = {
         "model": spec.id,
-        "mode": Mode.FAST,
         "n_trials": n_trials,
         "state": CellState.OK,
         "ap": ap,
@@ -44,7 +44,7 @@ def cell(spec, ap=0.5, n_trials=1, **changes):
 def add_imported(store, *cells):
     with store.writing() as connection:
         key = rows.dataset_keys(connection)[ONE]
-        rows.replace_cells(connection, key, cells, rows.model_keys(connection))
+        rows.write_content(connection, key, rows.Content(cells=cells), rows.model_keys(connection))
 
 
 def merged(target_trials=(), source_trials=(), target_cells=(), source_cells=(), **keywords):
@@ -57,7 +57,7 @@ def merged(target_trials=(), source_trials=(), target_cells=(), source_cells=(),
     before = content(source)
     report = merge(target, source, **keywords)
     assert content(source) == before
-    assert find_inconsistencies(target) == []
+    assert target.inconsistencies() == []
     once = content(target)
     merge(target, source, **keywords)
     assert content(target) == once
@@ -69,7 +69,7 @@ def test_everything_into_an_empty_store(tmp_path):
         report = merge(target, source)
         assert content(target) == content(source)
         assert report.added == {
-            "datasets": 3, "models": 4, "evaluations": 9, "meta-features": 3,
+            "datasets": 3, "models": 4, "evaluations": 8, "meta-features": 3,
         }  # fmt: skip
         assert report.n_conflicts == 0
         assert merge(target, source).added.total() == 0
@@ -95,7 +95,7 @@ def test_a_trial_that_came_out_otherwise_is_a_conflict(prefer, other):
     target, report = merged([ok(HBOS)], [other], prefer=prefer)
     assert report.conflict_counts == {"evaluation": 1}
     assert str(report.conflicts[0]).startswith(
-        f"evaluation of {HBOS.id} on {ONE}, trial 0, fast: ap 0.5, roc_auc 0.75, "
+        f"evaluation of {HBOS.id} on {ONE}, trial 0: ap 0.5, roc_auc 0.75, "
     )
     kept = ok(HBOS) if prefer == "target" else other
     assert repr(target.evaluations(ONE)) == repr([kept])
@@ -216,12 +216,12 @@ def test_two_aggregates_that_agree():
 def test_an_aggregate_stands_for_as_many_trials_as_are_wanted():
     with new_store(numbers=[1]) as store:
         add_imported(store, cell(IFOREST, 0.5, 3))
-        assert missing(store, [ONE], {IFOREST.id: 3}) == {}
-        assert missing(store, [ONE], {IFOREST.id: 2}) == {}
-        assert missing(store, [ONE], {IFOREST.id: 5}) == {ONE: {IFOREST.id: (0, 1, 2, 3, 4)}}
+        assert store.missing([ONE], {IFOREST.id: 3}) == {}
+        assert store.missing([ONE], {IFOREST.id: 2}) == {}
+        assert store.missing([ONE], {IFOREST.id: 5}) == {ONE: {IFOREST.id: (0, 1, 2, 3, 4)}}
         store.record_task(ONE, [ok(IFOREST, t) for t in range(5)])
         assert [item.imported for item in store.cells(ONE)] == [False]
-        assert find_inconsistencies(store) == []
+        assert store.inconsistencies() == []
 
 
 # refusals
@@ -255,7 +255,7 @@ def test_all_or_nothing(tmp_path, monkeypatch):
         def fails(*_):
             raise ZeroDivisionError
 
-        monkeypatch.setattr(merging.rows, "replace_metafeatures", fails)
+        monkeypatch.setattr(merging.rows, "write_content", fails)
         with pytest.raises(ZeroDivisionError):
             merge(target, source)
         assert content(target) == before

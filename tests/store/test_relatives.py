@@ -21,7 +21,6 @@ from metaod.store import (
     merge,
     record_of,
     stored_relatives,
-    training_data,
 )
 from metaod.store import _schema as schema
 
@@ -98,7 +97,7 @@ def test_a_build_tells_and_joins(store, tmp_path):
     build(store, iter_folder(folder), options, on_plan=lambda plan: told.extend(plan.placed.notes))
     assert len(told) == 1
     assert origins(store)["again"] == "second"
-    assert set(training_data(store).origins) == {"second"}
+    assert set(store.training_data().origins) == {"second"}
 
 
 def filled(tmp_path, store):

@@ -22,21 +22,11 @@ from sqlalchemy.exc import IntegrityError
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES
-from metaod.models import CellState, Mode, ModelSpec, model_space
-from metaod.store import (
-    Cell,
-    MetaFeatureRecord,
-    Store,
-    cells_frame,
-    datasets_frame,
-    find_inconsistencies,
-    metafeature_matrix,
-    missing,
-    performance_matrix,
-    summarise,
-)
+from metaod.models import CellState, ModelSpec, model_space
+from metaod.store import MetaFeatureRecord, Store
 from metaod.store import _schema as schema
-from metaod.store._records import aggregate
+from metaod.store._rows import aggregate
+from metaod.store._schema import Cell
 
 # records
 
@@ -65,7 +55,7 @@ def test_outlier_share():
 @pytest.mark.parametrize("name", [*MEASURES, "seconds"])
 def test_a_cell_that_is_not_ok_has_no_figures(name):
     with pytest.raises(BadParameter, match=name):
-        Cell("HBOS()", Mode.FAST, 1, CellState.FAILED, **{name: 0.0})
+        Cell("HBOS()", 1, CellState.FAILED, **{name: 0.0})
 
 
 @pytest.mark.parametrize(
@@ -83,9 +73,9 @@ def test_a_cell_that_is_not_ok_has_no_figures(name):
 )
 def test_a_cell_that_cannot_be_is_refused(changes, named):
     figures = {"ap": 0.5, "roc_auc": 0.5, "precision_at_n": 0.5, "seconds": 1.0, "n_trials": 1}
-    Cell("HBOS()", Mode.FAST, state=CellState.OK, **figures)
+    Cell("HBOS()", state=CellState.OK, **figures)
     with pytest.raises(BadParameter, match=f"'{named}'"):
-        Cell("HBOS()", Mode.FAST, state=CellState.OK, **(figures | changes))
+        Cell("HBOS()", state=CellState.OK, **(figures | changes))
 
 
 @pytest.mark.parametrize(
@@ -153,11 +143,6 @@ def test_the_gravest_state_is_the_cells(states, expected):
 def test_a_repair_is_the_reason_of_the_cell():
     (cell,) = aggregate([ok(IFOREST, 0), ok(IFOREST, 1, reason="2 scores were NaN")])
     assert (cell.state, cell.reason) == (CellState.OK, "2 scores were NaN")
-
-
-def test_modes_have_their_own_cells():
-    cells = aggregate([ok(HBOS, ap=0.25), ok(HBOS, ap=0.75, mode=Mode.EXACT)])
-    assert [(cell.mode, cell.ap) for cell in cells] == [("exact", 0.75), ("fast", 0.25)]
 
 
 # writing
@@ -236,27 +221,29 @@ def test_faults_are_found():
     with filled_store() as store:
         with store.writing() as connection:
             connection.execute(update(schema.cells).where(schema.cells.c.ap > 0.8).values(ap=0.7))
-        (fault,) = find_inconsistencies(store)
+        (fault,) = store.inconsistencies()
         assert "fp1:00000000000000000000000000000001" in fault
-        assert f"the fast cell of {ENSEMBLE.id} is not the aggregate of its trials" in fault
+        assert f"the cell of {ENSEMBLE.id} is not the aggregate of its trials" in fault
         with store.writing() as connection:
-            connection.execute(schema.evaluations.delete().where(schema.evaluations.c.trial == 1))
-            connection.execute(schema.cells.delete().where(schema.cells.c.mode == "exact"))
             connection.execute(update(schema.metafeatures).values(vector=b"1234567"))
-        faults = find_inconsistencies(store)
+        faults = store.inconsistencies()
         assert len(faults) == 2
         assert all("buffer size" in fault for fault in faults)
+        with store.writing() as connection:
+            connection.exec_driver_sql("UPDATE evaluations SET state = 'nonsense', ap = NULL, "
+                                       "roc_auc = NULL, precision_at_n = NULL")  # fmt: skip
+        assert all("nonsense" in fault for fault in store.inconsistencies())
 
 
 def test_cells_without_trials_and_trials_without_cells_are_faults():
     with filled_store() as store:
         with store.writing() as connection:
-            connection.execute(schema.cells.delete().where(schema.cells.c.mode == "exact"))
+            connection.execute(schema.cells.delete().where(schema.cells.c.n_trials == 2))
             connection.execute(schema.evaluations.delete().where(schema.evaluations.c.ap == 0.9))
-        one = f"{fingerprint(1)}: the"
-        assert find_inconsistencies(store) == [
-            f"{one} exact cell of {HBOS.id} is missing, although it has trials",
-            f"{one} fast cell of {ENSEMBLE.id} has no trials",
+        assert store.inconsistencies() == [
+            f"{fingerprint(1)}: the cell of {IFOREST.id} is missing, although it has trials",
+            f"{fingerprint(1)}: the cell of {ENSEMBLE.id} has no trials",
+            f"{fingerprint(2)}: the cell of {IFOREST.id} is missing, although it has trials",
         ]
 
 
@@ -265,89 +252,82 @@ def test_cells_without_trials_and_trials_without_cells_are_faults():
 
 def test_performance_matrix():
     with filled_store() as store:
-        P = performance_matrix(store)
+        P = store.performance_matrix()
         assert list(P.index) == [fingerprint(1), fingerprint(2)]
         assert list(P.columns) == [HBOS.id, IFOREST.id, LOF.id]
         expected = [[1 / 3, 0.25, np.nan], [np.nan, np.nan, np.nan]]
         np.testing.assert_allclose(P.to_numpy(), expected, rtol=1e-15)
-        chosen = performance_matrix(store, "roc_auc", models=[ENSEMBLE.id, IFOREST.id])
+        chosen = store.performance_matrix("roc_auc", models=[ENSEMBLE.id, IFOREST.id])
         np.testing.assert_allclose(chosen.to_numpy()[0], [0.95, 0.625], rtol=1e-15)
         assert list(chosen.columns) == [ENSEMBLE.id, IFOREST.id]
-        exact = performance_matrix(store, mode=Mode.EXACT)
-        assert list(exact.index) == [fingerprint(1)]
-        assert exact.loc[fingerprint(1), HBOS.id] == 0.25
-        assert performance_matrix(store, "seconds").loc[fingerprint(1), IFOREST.id] == 0.375
+        assert store.performance_matrix("seconds").loc[fingerprint(1), IFOREST.id] == 0.375
 
 
 def test_performance_matrix_refuses_what_it_does_not_know():
     with filled_store() as store:
         with pytest.raises(BadParameter, match="'measure'"):
-            performance_matrix(store, "accuracy")
+            store.performance_matrix("accuracy")
         with pytest.raises(BadParameter, match=r"'COF\(\)'"):
-            performance_matrix(store, models=["COF()"])
+            store.performance_matrix(models=["COF()"])
 
 
 def test_cells_frame():
     with filled_store() as store:
-        frame = cells_frame(store)
-        assert len(frame) == 7
+        frame = store.cells_frame()
+        assert len(frame) == 6
         assert (frame[list(MEASURES)].isna().any(axis=1) == (frame["state"] != "ok")).all()
         assert frame["ap"].dtype == float
-        assert list(cells_frame(store, mode=Mode.EXACT)["ap"]) == [0.25]
-        assert frame[["dataset", "mode", "model"]].apply(tuple, axis=1).is_monotonic_increasing
+        assert frame[["dataset", "model"]].apply(tuple, axis=1).is_monotonic_increasing
 
 
 def test_frames_of_an_empty_store():
     with Store("sqlite://", create=True) as store:
-        assert cells_frame(store).columns.tolist()[:3] == ["dataset", "mode", "model"]
-        assert datasets_frame(store).columns.tolist()[-3:] == ["outlier_share", "source", "licence"]
-        assert performance_matrix(store).empty
+        assert store.cells_frame().columns.tolist()[:2] == ["dataset", "model"]
+        assert "outlier_share" in store.datasets_frame()
+        assert store.performance_matrix().empty
 
 
 def test_datasets_frame():
     with new_store(numbers=[2, 1]) as store:
-        frame = datasets_frame(store)
+        frame = store.datasets_frame()
         assert frame["name"].tolist() == ["set1", "set2"]
         assert frame["outlier_share"].tolist() == [0.05, 0.05]
 
 
 def test_metafeature_matrix():
     with filled_store() as store:
-        M = metafeature_matrix(store, "made")
+        M = store.metafeature_matrix("made")
         assert M.columns.tolist() == ["f0", "f1"]
         np.testing.assert_array_equal(M.to_numpy(), [[1.0, np.nan], [-2.0, 1e300]])
         store.record_task(fingerprint(3), (), [vector(9.0, 8.0, 7.0, version=2)])
-        assert metafeature_matrix(store, "made", 2).to_numpy().tolist() == [[9.0, 8.0, 7.0]]
-        assert len(metafeature_matrix(store, "made", 1)) == 2
+        assert store.metafeature_matrix("made", 2).to_numpy().tolist() == [[9.0, 8.0, 7.0]]
+        assert len(store.metafeature_matrix("made", 1)) == 2
         with pytest.raises(BadParameter, match=r"'made 1', 'made 2', 'other 3'.*Got 'made 7'"):
-            metafeature_matrix(store, "made", 7)
+            store.metafeature_matrix("made", 7)
 
 
 def test_metafeatures_are_read_in_the_newest_version_that_every_dataset_has():
     with filled_store() as store:
-        old = metafeature_matrix(store, "made")
+        old = store.metafeature_matrix("made")
         store.record_task(fingerprint(3), (), [vector(9.0, 8.0, 7.0, version=2)])
-        mixed = metafeature_matrix(store, "made")
+        mixed = store.metafeature_matrix("made")
         assert mixed.columns.tolist() == ["f0", "f1"]
         assert mixed.loc[fingerprint(3)].tolist() == [9.0, 8.0]
         np.testing.assert_array_equal(mixed.loc[old.index], old)
         for number in old.index:
             store.record_task(number, (), [vector(1.0, 2.0, 3.0, version=2)])
-        assert metafeature_matrix(store, "made").columns.tolist() == ["f0", "f1", "f2"]
+        assert store.metafeature_matrix("made").columns.tolist() == ["f0", "f1", "f2"]
 
 
 def test_summary():
     with filled_store() as store:
-        known = summarise(store)
+        known = store.summary()
     assert json.loads(json.dumps(known)) == known
     assert (known["datasets"], known["origins"], known["collections"]) == (3, 3, {"made": 3})
     assert (known["models"], known["references"]) == (3, 1)
-    assert known["cells"] == {
-        "exact": {"ok": 1},
-        "fast": {"failed": 1, "not applicable": 1, "ok": 3, "over budget": 1},
-    }
-    assert (known["evaluations"], known["imported_cells"], known["most_trials"]) == (9, 0, 2)
-    assert known["engine_versions"] == {"1.0": 9}
+    assert known["cells"] == {"failed": 1, "not applicable": 1, "ok": 3, "over budget": 1}
+    assert (known["evaluations"], known["imported_cells"], known["most_trials"]) == (8, 0, 2)
+    assert known["engine_versions"] == {"1.0": 8}
     assert known["metafeatures"] == [
         {"schema": "made", "version": 1, "datasets": 2},
         {"schema": "other", "version": 3, "datasets": 1},
@@ -359,22 +339,21 @@ def test_missing_in_a_store_of_many_datasets():
     with new_store(numbers=range(70)) as store:
         for number in range(0, 70, 2):
             store.record_task(fingerprint(number), [ok(HBOS), ok(IFOREST, 0), ok(IFOREST, 1)])
-        found = missing(store, map(fingerprint, range(71)), wanted)
+        found = store.missing(map(fingerprint, range(71)), wanted)
         everything = {HBOS.id: (0,), IFOREST.id: (0, 1), "COF()": (0,)}
         assert found == {
             fingerprint(number): {"COF()": (0,)} if number % 2 == 0 and number < 70 else everything
             for number in range(71)
         }
-        assert missing(store, [fingerprint(0)], {HBOS.id: 1}, Mode.EXACT) != {}
 
 
 def test_retry_asks_for_the_trials_that_ended_so():
     wanted = {HBOS.id: 1, IFOREST.id: 2, LOF.id: 1}
     with filled_store() as store:
         two = [fingerprint(2)]
-        assert missing(store, two, wanted) == {}
-        assert missing(store, two, wanted, retry=[CellState.OVER_BUDGET]) == {
+        assert store.missing(two, wanted) == {}
+        assert store.missing(two, wanted, retry=[CellState.OVER_BUDGET]) == {
             fingerprint(2): {IFOREST.id: (0,)}
         }
-        again = missing(store, two, wanted, retry=set(CellState))[fingerprint(2)]
+        again = store.missing(two, wanted, retry=set(CellState))[fingerprint(2)]
         assert again == {HBOS.id: (0,), IFOREST.id: (0, 1), LOF.id: (0,)}

@@ -7,31 +7,32 @@ from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from made_store import HBOS, IFOREST, LOF, bad, content, fingerprint, new_store, ok
 
-from metaod.models import CellState, Mode
-from metaod.store import Cell, find_inconsistencies, merge, performance_matrix
+from metaod.models import CellState
 from metaod.store import _rows as rows
-from metaod.store._rows import trial_key
+from metaod.store import merge
+from metaod.store._schema import Cell
 
 SETTINGS = settings(derandomize=True, deadline=None, max_examples=15, stateful_step_count=10)
 NUMBERS = (1, 2)
 
 figures = st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 1.0])
-places = st.tuples(
-    st.sampled_from([HBOS, IFOREST, LOF]), st.integers(0, 2), st.sampled_from(list(Mode))
-)
+places = st.tuples(st.sampled_from([HBOS, IFOREST, LOF]), st.integers(0, 2))
+
+
+def trial_key(item):
+    return (item.model, item.trial)
 
 
 @st.composite
 def evaluations(draw):
     chosen = draw(st.lists(places, max_size=5, unique=True))
     made = []
-    for spec, trial, mode in chosen:
+    for spec, trial in chosen:
         state = draw(st.sampled_from([CellState.OK] * 3 + list(CellState)))
         if state == CellState.OK:
-            made.append(ok(spec, trial, draw(figures), mode=mode))
+            made.append(ok(spec, trial, draw(figures)))
         else:
-            failure = bad(spec, trial, state, draw(st.sampled_from(["", "why"])))
-            made.append(failure if mode == Mode.FAST else ok(spec, trial, mode=mode))
+            made.append(bad(spec, trial, state, draw(st.sampled_from(["", "why"]))))
     return made
 
 
@@ -63,13 +64,14 @@ class TwoStores(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), number=st.sampled_from(NUMBERS), place=places, ap=figures)
     def add_imported_cell(self, which, number, place, ap):
-        spec, _, mode = place
+        spec, _ = place
         numbers = dict.fromkeys(("ap", "roc_auc", "precision_at_n", "seconds"), ap)
-        cell = Cell(spec.id, mode, 1, CellState.OK, **numbers, imported=True)
+        cell = Cell(spec.id, 1, CellState.OK, **numbers, imported=True)
         with self.stores[which].writing() as connection:
             key = rows.dataset_keys(connection)[fingerprint(number)]
-            if cell.key not in {item.key for item in rows.read_cells(connection, key)}:
-                rows.replace_cells(connection, key, [cell], rows.model_keys(connection))
+            if cell.model not in {item.model for item in rows.read_cells(connection, key)}:
+                models = rows.model_keys(connection)
+                rows.write_content(connection, key, rows.Content(cells=[cell]), models)
 
     @invariant()
     def evaluations_are_as_expected(self):
@@ -85,18 +87,14 @@ class TwoStores(RuleBasedStateMachine):
     @invariant()
     def cells_are_what_trials_give(self):
         for store in self.stores:
-            assert find_inconsistencies(store) == []
+            assert store.inconsistencies() == []
 
     @invariant()
     def the_matrix_has_figures_only_where_cells_are_ok(self):
         for store in self.stores:
-            P = performance_matrix(store)
+            P = store.performance_matrix()
             for number in NUMBERS:
-                states = {
-                    cell.model: cell.state
-                    for cell in store.cells(fingerprint(number))
-                    if cell.mode == Mode.FAST
-                }
+                states = {cell.model: cell.state for cell in store.cells(fingerprint(number))}
                 for model in (HBOS.id, IFOREST.id, LOF.id):
                     value = P[model].get(fingerprint(number), math.nan)
                     assert math.isnan(value) == (states.get(model) != CellState.OK)
@@ -126,7 +124,7 @@ def test_without_conflicts_merging_commutes(made, side):
                 stores[which].record_task(fingerprint(place[0]), [item])
         target, source = (stores[which] for which in order)
         assert merge(target, source).n_conflicts == 0
-        assert find_inconsistencies(target) == []
+        assert target.inconsistencies() == []
         once = content(target)
         assert merge(target, source).added.total() == 0
         assert content(target) == once

@@ -3,10 +3,8 @@
 import io
 import math
 import re
-import subprocess
 import sys
 import threading
-import time
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
@@ -25,23 +23,11 @@ from made_store import HBOS, IFOREST, content, dataset, filled_store, fingerprin
 from metaod.cli.main import main
 from metaod.errors import BadParameter, UserError
 from metaod.history import Sketch, sketch
-from metaod.store import (
-    BuildOptions,
-    MetaFeatureRecord,
-    Store,
-    StoreLocation,
-    cells_frame,
-    datasets_frame,
-    export_parquet,
-    find_inconsistencies,
-    hide_password,
-    merge,
-    metafeature_matrix,
-    performance_matrix,
-    summarise,
-)
+from metaod.store import BuildOptions, MetaFeatureRecord, Store, export_parquet, merge
 from metaod.store import _schema as schema
 from metaod.store import _server as server
+from metaod.store._database import StoreLocation
+from metaod.store._server import hide_password
 
 TINY = BuildOptions(detectors=("HBOS",), references=False, schemas=())
 
@@ -167,8 +153,8 @@ def test_commands_show_no_password(postgres, tmp_path):
     assert codes == [0, 0, 0, 0, 0, 2, 0, 0, 2, 2]
     assert PASSWORD not in out.getvalue()
     assert "guarded" in out.getvalue()
-    # nor is it in the row that names the writer, nor in those of claims
-    with Store(url) as store, store.writer_lock(), store.reading() as connection:
+    # nor is it in the rows of claims
+    with Store(url) as store, store.reading() as connection:
         for table in (schema.meta, schema.claims):
             assert PASSWORD not in str(connection.execute(table.select()).all())
 
@@ -241,14 +227,14 @@ def test_both_databases_hold_the_same(postgres, named, figures, vector, tmp_path
             folder = export_parquet(store, tmp_path_factory.mktemp("out"), evaluations=True)
             files = {path.name: path.read_bytes() for path in folder.iterdir()}
             found.append((content(store), files, summary(store)))
-            P, M = performance_matrix(store), metafeature_matrix(store, "made")
+            P, M = store.performance_matrix(), store.metafeature_matrix("made")
             found[-1] += (repr(P.to_csv()), repr(M.to_csv()), M.to_numpy().tobytes())
-            found[-1] += (datasets_frame(store).to_csv(), cells_frame(store).to_csv())
+            found[-1] += (store.datasets_frame().to_csv(), store.cells_frame().to_csv())
     assert found[0] == found[1]
 
 
 def summary(store):
-    known = summarise(store)
+    known = store.summary()
     for name in ("store", "created", "size_bytes"):
         known.pop(name)
     return known
@@ -259,9 +245,9 @@ def test_every_state_merges_between_databases(postgres):
         assert merge(other, one).n_conflicts == 0
         assert content(other) == content(one)
         assert summary(other) == summary(one)
-        pd.testing.assert_frame_equal(cells_frame(other), cells_frame(one))
-        assert summarise(other)["size_bytes"] > 0
-        assert find_inconsistencies(other) == []
+        pd.testing.assert_frame_equal(other.cells_frame(), one.cells_frame())
+        assert other.summary()["size_bytes"] > 0
+        assert other.inconsistencies() == []
         address = other.location.url.render_as_string(hide_password=False)
         with Store(address) as same, pytest.raises(UserError, match="be merged into itself"):
             merge(other, same)
@@ -307,35 +293,6 @@ def test_several_create_a_store_at_once(postgres):
     assert failed == []
     with Store(url) as store:
         assert (len(store.datasets()), len(store.models())) == (4, 4)
-
-
-@pytest.mark.cluster
-def test_a_killed_writer_leaves_no_lock(postgres):
-    url = postgres.new_url()
-    Store(url, create=True).close()
-    program = (
-        "import sys, time; from metaod.store import Store\n"
-        "with Store(sys.argv[1]) as store, store.writer_lock():\n"
-        "    print('ready', flush=True); time.sleep(60)\n"
-    )
-    command = [sys.executable, "-c", program, url]
-    with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
-        Store(url) as store,
-    ):
-        assert process.stdout.readline() == "ready\n"
-        words = f"process {process.pid} on .* is writing to this store"
-        with pytest.raises(UserError, match=words), store.writer_lock():
-            pass
-        process.kill()
-        process.wait()
-        deadline = time.monotonic() + 20
-        while True:
-            try:
-                with store.writer_lock():
-                    break
-            except UserError:
-                assert time.monotonic() < deadline
 
 
 def test_a_long_transaction_of_another_is_named(postgres, monkeypatch):
@@ -409,19 +366,3 @@ def test_a_task_that_is_finished_when_the_connection_breaks_is_not_lost(own_serv
         assert failed == [True]
         assert len(store.evaluations(fingerprint(1))) == 1
         assert math.isclose(store.cells(fingerprint(1))[0].ap, 0.5)
-
-
-def test_the_lock_ends_if_its_row_cannot_be_deleted(postgres):
-    url = postgres.new_url()
-    with Store(url, create=True) as store, Store(url) as other:
-        with store.writer_lock():
-            postgres.execute(
-                "CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE 'no'; END $$"
-                " LANGUAGE plpgsql",
-                "CREATE TRIGGER refuse BEFORE DELETE ON meta EXECUTE FUNCTION refuse()",
-                url=url,
-            )
-        postgres.execute("DROP TRIGGER refuse ON meta", url=url)
-        # the connection of the first is still open
-        with other.writer_lock():
-            pass

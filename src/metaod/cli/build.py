@@ -1,8 +1,7 @@
 """``metaod build``: fill a store with the performance of every model on every dataset."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,48 +12,32 @@ from metaod.errors import BadParameter, UserError, counted
 if TYPE_CHECKING:
     from metaod.history import FolderEntry
     from metaod.models import Budget
-    from metaod.store import Plan, TaskResult
 
-Choice = TypeVar("Choice", bound=StrEnum)
 
-_COMPUTED, _RUN, _LIMITS = "What is computed", "How it is computed", "Limits of a cell"
+def _option(
+    metavar: str | None, text: str, panel: str | None = None, *names: str, **kw: Any
+) -> Any:
+    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel=panel, **kw)
 
-StoreOption = Annotated[
-    str, typer.Option("--store", help="The store: a file, or a database URL.", metavar="PATH")
-]
+
+_WHAT, _HOW, _LIMITS = "What is computed", "How it is computed", "Limits of a cell"
+
+StoreOption = Annotated[str, _option("PATH", "The store: a file, or a database URL.")]
 Folders = Annotated[
     list[Path],
-    typer.Option(
-        "--data",
-        help="Folder of labelled datasets, with or without a catalogue.csv; repeatable.",
-        metavar="DIR",
-    ),
+    _option("DIR", "Folder of labelled datasets, with or without a catalogue.csv; repeatable."),
 ]
-LabelOption = Annotated[
-    str, typer.Option(help="Label column (or array) of the datasets.", metavar="NAME")
-]
-ModeOption = Annotated[
-    str,
-    typer.Option(
-        help="fast, or exact: PyOD's scores bit for bit.", metavar="MODE", rich_help_panel=_COMPUTED
-    ),
-]
+LabelOption = Annotated[str, _option("NAME", "Label column (or array) of the datasets.")]
 MaxSeconds = Annotated[
-    float,
-    typer.Option(
-        help="Seconds that one cell may take.", metavar="S", min=0, max=1e9, rich_help_panel=_LIMITS
-    ),
+    float, _option("S", "Seconds that one cell may take.", _LIMITS, min=0, max=1e9)
 ]
 MaxMemory = Annotated[
     float,
-    typer.Option(
-        help="Memory that one cell may take beside the table, in GiB.",
-        metavar="G",
-        min=0,
-        max=1e6,
-        rich_help_panel=_LIMITS,
+    _option(
+        "G", "Memory that one cell may take beside the table, in GiB.", _LIMITS, min=0, max=1e6
     ),
 ]
+Texts = list[str] | None
 
 
 def build(
@@ -63,89 +46,43 @@ def build(
     data: Folders,
     label: LabelOption = "y",
     only: Annotated[
-        list[str] | None,
-        typer.Option(help="Only datasets whose name contains this; repeatable.", metavar="TEXT"),
+        Texts, _option("TEXT", "Only datasets whose name contains this; repeatable.")
     ] = None,
     space: Annotated[
-        str,
-        typer.Option(
-            help="Model space: paper, extended, or all.", metavar="NAME", rich_help_panel=_COMPUTED
-        ),
+        str, _option("NAME", "Model space: paper, extended, or all.", _WHAT)
     ] = "paper",
-    family: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only this family; repeatable.", metavar="NAME", rich_help_panel=_COMPUTED
-        ),
-    ] = None,
+    family: Annotated[Texts, _option("NAME", "Only this family; repeatable.", _WHAT)] = None,
     averages: Annotated[
         bool,
-        typer.Option(
-            "--averages",
-            help="Also evaluate the averages of models that may be picked.",
-            rich_help_panel=_COMPUTED,
-        ),
+        _option(None, "Also evaluate the averages that may be picked.", _WHAT, "--averages"),
     ] = False,
-    trials: Annotated[
-        int,
-        typer.Option(
-            help="Trials of a random model.", metavar="N", min=1, rich_help_panel=_COMPUTED
-        ),
-    ] = 5,
-    mode: ModeOption = "fast",
+    trials: Annotated[int, _option("N", "Trials of a random model.", _WHAT, min=1)] = 5,
     jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs",
-            "-j",
-            help="Number of processes; -1 for one per core.",
-            metavar="N",
-            rich_help_panel=_RUN,
-        ),
+        int, _option("N", "Number of processes; -1 for one per core.", _HOW, "--jobs", "-j")
     ] = 1,
     executor: Annotated[
         str | None,
-        typer.Option(
-            help="What runs the tasks: serial, joblib for several processes, or dask.",
-            metavar="NAME",
-            rich_help_panel=_RUN,
-        ),
+        _option("NAME", "What runs tasks: serial, joblib for several processes, or dask.", _HOW),
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            help="Address of a Dask scheduler, such as tcp://host:8786.",
-            metavar="ADDRESS",
-            rich_help_panel=_RUN,
-        ),
+        _option("ADDRESS", "Address of a Dask scheduler, such as tcp://host:8786.", _HOW),
     ] = None,
     max_seconds: MaxSeconds = 60.0,
     max_memory: MaxMemory = 2.0,
-    references: Annotated[
-        bool, typer.Option(help="Evaluate the reference models too.", rich_help_panel=_COMPUTED)
-    ] = True,
+    references: Annotated[bool, _option(None, "Evaluate the reference models too.", _WHAT)] = True,
     schema: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Meta-features to extract: paper, scores, none; repeatable, both by default.",
-            metavar="NAME",
-            rich_help_panel=_COMPUTED,
-        ),
+        Texts,
+        _option("NAME", "Meta-features: paper, scores, none; repeatable, both by default.", _WHAT),
     ] = None,
     retry: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Repeat trials in this state: failed, 'over budget'; repeatable.",
-            metavar="STATE",
-            rich_help_panel=_RUN,
-        ),
+        Texts,
+        _option("STATE", "Repeat trials in this state: failed, 'over budget'; repeatable.", _HOW),
     ] = None,
     keep_scores: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Keep this model's scores in a folder beside the store; repeatable.",
-            metavar="MODEL",
-            rich_help_panel=_RUN,
+        Texts,
+        _option(
+            "MODEL", "Keep this model's scores in a folder beside the store; repeatable.", _HOW
         ),
     ] = None,
 ) -> None:
@@ -155,20 +92,22 @@ def build(
     and the same command continues where it stopped. What the store has is
     not computed again. Several builds may fill a store on PostgreSQL at once.
     """
-    from metaod.models import CellState, Mode
+    from metaod.models import CellState
     from metaod.store import BuildOptions, Store, make_executor
     from metaod.store import build as run_build
 
+    states = [state.value for state in CellState]
+    for state in set(retry or ()).difference(states):
+        raise BadParameter("metaod build", "--retry", states, state)
     options = BuildOptions(
         space=space,
         detectors=tuple(family) if family else None,
         averages=averages,
         trials=trials,
-        mode=choice(Mode, "--mode", mode),
         budget=make_budget(max_seconds, max_memory),
         references=references,
         schemas=() if schema == ["none"] else tuple(schema or ("paper", "scores")),
-        retry=frozenset(choice(CellState, "--retry", state) for state in retry or ()),
+        retry=frozenset(map(CellState, retry or ())),
         keep_scores=frozenset(keep_scores or ()),
     )
     options.specs()
@@ -191,15 +130,15 @@ def build(
             on_task=progress.on_task,
             on_others=progress.on_others,
         )
-    states = ", ".join(f"{count} {state.value}" for state, count in report.states.items())
-    if not report.plan.tasks:
+    n_tasks = len(report.plan.tasks)
+    if not n_tasks:
         console().print("nothing to do: every dataset is finished")
         return
-    n_tasks = len(report.plan.tasks)
     done = f"{counted(n_tasks, 'dataset')} done in {report.seconds:.0f} s"
     if report.n_tasks < n_tasks:
         done += f", {n_tasks - report.n_tasks} of {counted(n_tasks, 'task')} by other builders"
-    console().print(done + (f": {states}" if states else ""))
+    found = ", ".join(f"{count} {state.value}" for state, count in report.states.items())
+    console().print(done + (f": {found}" if found else ""))
 
 
 class _BuildProgress:
@@ -215,7 +154,7 @@ class _BuildProgress:
         """Show how many datasets have been read for the plan."""
         self._line.count("reading datasets", done, total)
 
-    def on_plan(self, plan: "Plan") -> None:
+    def on_plan(self, plan: Any) -> None:
         """Print how much is left to do."""
         self._n_tasks, self._cost = len(plan.tasks), plan.cost
         for note in plan.placed.notes:
@@ -226,7 +165,7 @@ class _BuildProgress:
         message(f"{counted(self._n_tasks, 'dataset')} to evaluate, {finished} finished before")
         self._line.update("evaluating the first dataset")
 
-    def on_task(self, result: "TaskResult") -> None:
+    def on_task(self, result: Any) -> None:
         """Show that a dataset is finished and stored."""
         self._n_done += 1
         self._spent += result.task.cost
@@ -254,11 +193,3 @@ def make_budget(max_seconds: float, max_memory: float) -> "Budget":
     from metaod.models import Budget
 
     return Budget(seconds=max_seconds, bytes=int(max_memory * 2**30))
-
-
-def choice(kind: type[Choice], option: str, text: str) -> Choice:
-    """Return the member of an enumeration that an option names."""
-    try:
-        return kind(text)
-    except ValueError:
-        raise BadParameter("metaod", option, [item.value for item in kind], text) from None

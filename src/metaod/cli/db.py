@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,18 +11,13 @@ from metaod.cli.build import (
     LabelOption,
     MaxMemory,
     MaxSeconds,
-    ModeOption,
     StoreOption,
-    choice,
     list_folders,
     make_budget,
 )
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import BadFile, BadParameter, UserError, counted
-
-if TYPE_CHECKING:
-    from metaod.store import DatasetRecord, MergeReport
 
 app = typer.Typer(
     help="Create, show, export, import, merge and verify stores of evaluations.",
@@ -47,34 +42,27 @@ def init(
 ) -> None:
     """Create a store: empty, or with the shipped performance matrix."""
     from metaod.history import shipped_folder
-    from metaod.store import Store, StoreLocation, hide_password, import_parquet
+    from metaod.store import Store, import_parquet
 
-    path, shown = StoreLocation.parse(store).path, hide_password(store)
-    if path is not None and path.exists():
-        raise UserError("exists already", where=shown, remedy="name another file")
-    if path is not None and not path.parent.is_dir():
-        raise UserError("its folder does not exist", where=shown, remedy="make it first")
-    # filled in memory: a command that is interrupted, or killed, leaves no file
-    with Store("sqlite://" if path is not None and shipped else store, create=True) as opened:
+    with Store(store, create=True) as opened:
         if opened.datasets():
-            raise UserError("exists already", where=shown, remedy="name another store")
+            raise UserError("exists already", where=str(opened), remedy="name another store")
         if not shipped:
-            console().print(f"{shown}: an empty store", soft_wrap=True)
+            console().print(f"{opened}: an empty store", soft_wrap=True)
             return
+        # in one transaction: a command that is interrupted leaves an empty store
         with ProgressLine("reading the shipped matrix") as line:
             report = import_parquet(opened, shipped_folder(), progress=line.count)
-            if path is not None:
-                opened.write_file(path)
     _print_merge(report)
 
 
 @app.command()
 def info(*, store: StoreOption, json: Json = False) -> None:
     """Count what a store holds: datasets, models, cells by state."""
-    from metaod.store import Store, summarise
+    from metaod.store import Store
 
     with ProgressLine("counting"), Store(store, read_only=True) as opened:
-        facts = summarise(opened)
+        facts = opened.summary()
     if json:
         print_json(facts)
     else:
@@ -122,7 +110,6 @@ def relatives(
     from metaod.store import (
         Store,
         datasets_without_sketch,
-        hide_password,
         join_relatives,
         stored_relatives,
     )
@@ -165,8 +152,7 @@ def relatives(
         text = "{dataset}: {catalogue_origin} joined to {origin}, because {evidence}"
         out.print(visible(text.format(**change)))
     if lacking:
-        address = hide_password(store)
-        remedy = f"add them with: metaod db add --store {address} --data FOLDER"
+        remedy = f"add them with: metaod db add --store {opened} --data FOLDER"
         out.print(f"datasets without a sketch: {len(lacking)}; {remedy}", soft_wrap=True)
 
 
@@ -224,10 +210,10 @@ def show(
 ) -> None:
     """Show the performance of the models on one dataset, the best first."""
     from metaod.models import CellState
-    from metaod.store import Store, hide_password
+    from metaod.store import Store
 
     with Store(store, read_only=True) as opened:
-        record = _find_dataset(opened.datasets(), name, hide_password(store))
+        record = _find_dataset(opened.datasets(), name, str(opened))
         cells = opened.cells(record.fingerprint)
     done = [cell for cell in cells if cell.state == CellState.OK]
     done.sort(key=lambda cell: (-cell.ap, cell.model))
@@ -243,13 +229,11 @@ def show(
         f"origin {record.origin}"
     )
     numbers = ("AP", "ROC AUC", "P@n", "seconds")
-    several_modes = len({cell.mode for cell in cells}) > 1
     table = grid("model", *numbers, right=numbers)
     for cell in done[:top]:
         spread = "" if cell.n_trials == 1 else f" ± {cell.ap_std:.3f}"
-        name = f"{cell.model}, {cell.mode.value}" if several_modes else cell.model
         others = (f"{cell.roc_auc:.3f}", f"{cell.precision_at_n:.3f}", f"{cell.seconds:.3g}")
-        table.add_row(name, f"{cell.ap:.3f}{spread}", *others)
+        table.add_row(cell.model, f"{cell.ap:.3f}{spread}", *others)
     out.print(table)
     out.print(f"{counted(len(done), 'cell')} ok, {len(rest)} not")
     for cell in rest[:top]:
@@ -318,30 +302,26 @@ def verify(
     label: LabelOption = "y",
     sample: Annotated[int, typer.Option(help="Cells to recompute.", min=1)] = 50,
     seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
-    mode: ModeOption = "fast",
     max_seconds: MaxSeconds = 60.0,
     max_memory: MaxMemory = 2.0,
 ) -> None:
     """Recompute a random sample of cells and compare; exit with code 2 if any differs."""
-    from metaod.models import Mode
-    from metaod.store import Store, find_inconsistencies, hide_password
+    from metaod.store import Store
     from metaod.store import verify as recompute
 
-    shown = hide_password(store)
     entries = list_folders(data, label)
     with ProgressLine("checking the store") as line, Store(store, read_only=True) as opened:
-        problems = find_inconsistencies(opened)
+        problems = opened.inconsistencies()
         if problems:
             what = f"is inconsistent in {counted(len(problems), 'place')}, the first: {problems[0]}"
-            raise UserError(what, where=shown, remedy="restore an older copy, or build it again")
-        chosen, budget = choice(Mode, "--mode", mode), make_budget(max_seconds, max_memory)
+            remedy = "restore an older copy, or build it again"
+            raise UserError(what, where=str(opened), remedy=remedy)
         found = recompute(
             opened,
             entries,
             sample=sample,
             seed=seed,
-            mode=chosen,
-            budget=budget,
+            budget=make_budget(max_seconds, max_memory),
             progress=line.count,
         )
     for difference in found.differences:
@@ -351,7 +331,9 @@ def verify(
     )
     if found.differences:
         what = f"{checked}, {len(found.differences)} differ"
-        raise UserError(what, where=shown, remedy="build them again, or ask who made the store")
+        raise UserError(
+            what, where=str(opened), remedy="build them again, or ask who made the store"
+        )
     console().print(f"{checked}, all agree")
 
 
@@ -361,7 +343,7 @@ def _check_prefer(text: str) -> Any:
     return text
 
 
-def _find_dataset(records: "list[DatasetRecord]", name: str, store: str) -> "DatasetRecord":
+def _find_dataset(records: list[Any], name: str, store: str) -> Any:
     found = [
         record
         for record in records
@@ -388,7 +370,7 @@ def _cell_data(cell: Any) -> dict[str, Any]:
     }
 
 
-def _print_datasets(records: "list[DatasetRecord]") -> None:
+def _print_datasets(records: list[Any]) -> None:
     numbers = ("rows", "columns", "outliers")
     table = grid("name", *numbers, "origin", right=numbers)
     for record in records:
@@ -410,11 +392,11 @@ def _print_facts(facts: dict[str, Any]) -> None:
     table.add_row(
         "models", f"{facts['models']} and {counted(facts['references'], 'reference model')}"
     )
-    for mode, states in facts["cells"].items():
-        total = sum(states.values())
-        table.add_row(f"cells, {mode}", f"{total}")
-        for state, count in states.items():
-            table.add_row("", f"{count} {state} ({count / total:.2%})")
+    states = facts["cells"]
+    total = sum(states.values())
+    table.add_row("cells", f"{total}")
+    for state, count in states.items():
+        table.add_row("", f"{count} {state} ({count / total:.2%})")
     table.add_row("evaluations", str(facts["evaluations"]))
     for item in facts["metafeatures"]:
         schema = f"{item['schema']} version {item['version']}"
@@ -422,7 +404,7 @@ def _print_facts(facts: dict[str, Any]) -> None:
     console().print(table)
 
 
-def _print_merge(report: "MergeReport") -> None:
+def _print_merge(report: Any) -> None:
     added = ", ".join(f"{count} {name}" for name, count in report.added.items() if count)
     console().print(f"added: {added or 'nothing'}")
     for conflict in report.conflicts[:20]:

@@ -107,7 +107,7 @@ def train(
     from metaod.history import RECIPES
     from metaod.history import train as run_training
     from metaod.learners import learner_class, learner_names, make_learner, read_parameters
-    from metaod.store import Store, training_data
+    from metaod.store import Store
 
     schemas: Sequence[str] = schema or ("paper",)
     if learner == "default":
@@ -124,7 +124,7 @@ def train(
     made = make_learner(learner, **parameters)
     target = check_target(out)
     with ProgressLine("reading the store"), Store(store, read_only=True) as opened:
-        data = training_data(opened, schemas, measure=measure, space=space, averages=averages)
+        data = opened.training_data(schemas, measure=measure, space=space, averages=averages)
         n_stored = len(opened.datasets())
     n_unused = n_stored - len(data.P)
     if exclude_origin:

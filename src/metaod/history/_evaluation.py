@@ -28,8 +28,6 @@ class Evaluation:
         The model's id.
     trial : int
         Number of the trial, from 0.
-    mode : Mode
-        Whether the scores are the fast ones or PyOD's own, bit for bit.
     state : CellState
         How the trial ended.
     ap, roc_auc, precision_at_n : float
@@ -46,7 +44,6 @@ class Evaluation:
 
     model: str
     trial: int
-    mode: Mode
     state: CellState
     ap: float = math.nan
     roc_auc: float = math.nan
@@ -125,7 +122,7 @@ def evaluate_models(
         if scored.spec in wanted:
             if keep is not None:
                 keep(scored)
-            yield evaluation_of(scored, labels, mode, seeded=scored.spec.is_random)
+            yield evaluation_of(scored, labels, seeded=scored.spec.is_random)
     combined = chain(
         ((scored, reference.is_random) for reference, scored in others.scored()),
         ((scored, scored.spec.is_random) for scored in averages.scored()),
@@ -133,12 +130,10 @@ def evaluate_models(
     for scored, seeded in combined:
         if keep is not None:
             keep(scored)
-        yield evaluation_of(scored, labels, mode, seeded=seeded)
+        yield evaluation_of(scored, labels, seeded=seeded)
 
 
-def evaluation_of(
-    scored: Scored, y: npt.NDArray[np.int8], mode: Mode, *, seeded: bool
-) -> Evaluation:
+def evaluation_of(scored: Scored, y: npt.NDArray[np.int8], *, seeded: bool) -> Evaluation:
     """Measure a model's scores in one trial against the labels."""
     measures = {}
     if scored.state == CellState.OK and scored.scores is not None:
@@ -146,7 +141,6 @@ def evaluation_of(
     return Evaluation(
         scored.spec.id,
         scored.trial,
-        mode,
         scored.state,
         **measures,
         seconds=scored.seconds,

@@ -1,22 +1,30 @@
 """The build: find what a store lacks, compute it task by task; it can be stopped at any moment."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from metaod.errors import BadColumn, BadParameter
-from metaod.history import FolderEntry, sketch
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from metaod.errors import BadColumn, BadParameter, UserError
+from metaod.history import MEASURES, Evaluation, FolderEntry, evaluate_models, sketch
+from metaod.learners import Progress
 from metaod.metafeatures import schema
-from metaod.models import CellState
+from metaod.models import Budget, CellState, ModelSpec
 from metaod.store._claims import SharedWork
 from metaod.store._executors import Executor, SerialExecutor
-from metaod.store._queries import missing, stored_schemas
-from metaod.store._records import DatasetRecord
 from metaod.store._relatives import Placed, place, write_placed
+from metaod.store._schema import Cell, DatasetRecord
 from metaod.store._store import First, Store
 from metaod.store._tasks import BuildOptions, BuildTask, ScoreCache, TaskResult, run_task
+from metaod.tables import prepare
+
+# how far a recomputed mean may be from a stored one, and from an imported one, which is rounded
+_TOLERANCE = 1e-9
+_IMPORTED_TOLERANCE = 1e-4
 
 
 def _ignore(*_: object) -> None:
@@ -113,7 +121,7 @@ def build(
             result.task.fingerprint, result.evaluations, result.metafeatures, first=first
         )
 
-    with store.only_builder():
+    with store.writer_lock():
         found, duplicates = _read_datasets(store, entries, on_read)
         shared = SharedWork(store) if store.location.is_postgresql else None
         tasks = plan_tasks(store, found, options)
@@ -164,9 +172,8 @@ def plan_tasks(store: Store, found: Found, options: BuildOptions) -> list[BuildT
     wanted = options.n_trials()
     cache = _score_cache(store, options)
     keep = {model: wanted[model] for model in options.keep_scores}
-    look = partial(missing, store, found, wanted, options.mode, retry=options.retry)
-    lacking = store.repeat(look)
-    known = store.repeat(partial(stored_schemas, store))
+    lacking = store.repeat(partial(store.missing, found, wanted, retry=options.retry))
+    known = store.repeat(store.stored_schemas)
     # an average of the available members changes when one of them becomes available
     changing = {
         item.spec.id: {member.id for member in item.members}
@@ -249,3 +256,146 @@ def _score_cache(store: Store, options: BuildOptions) -> ScoreCache | None:
     for model in options.keep_scores - options.n_trials().keys():
         raise BadParameter("build", "keep_scores", "the id of a model that is built", model)
     return ScoreCache.beside(path)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A cell that differs from its recomputation."""
+
+    dataset: str
+    model: str
+    stored: str
+    recomputed: str
+
+    def __str__(self) -> str:
+        return f"{self.dataset}, {self.model}: stored {self.stored}, found {self.recomputed}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The result of a verification: how many cells were recomputed, and those that differ."""
+
+    n_cells: int
+    n_datasets: int
+    differences: tuple[Difference, ...]
+
+
+def verify(
+    store: Store,
+    entries: Sequence[FolderEntry],
+    *,
+    sample: int = 50,
+    seed: int = 0,
+    budget: Budget | None = None,
+    progress: Progress | None = None,
+) -> Verification:
+    """Recompute a random sample of a store's cells and compare.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    entries : sequence of FolderEntry
+        The datasets; those that are not in the store are ignored.
+    sample : int, default=50
+        Number of cells. Cells over budget and reference models are not drawn.
+    seed : int, default=0
+        Seed of the draw.
+    budget : Budget, optional
+        What the cells were allowed to cost when they were built.
+    progress : callable, optional
+        Called with ``"cells"`` and the numbers of cells done and in all.
+    """
+    if sample < 1:
+        raise BadParameter("verify", "sample", "an int in the range [1, inf)", sample)
+    available = _stored_entries(store, entries)
+    specs = {item.id: item.spec for item in store.models() if not item.is_reference}
+    candidates = [
+        (fingerprint, cell)
+        for fingerprint in sorted(available)
+        for cell in store.cells(fingerprint)
+        if cell.model in specs and cell.state != CellState.OVER_BUDGET
+    ]
+    if not candidates:
+        remedy = "check --data, or build first"
+        raise UserError("no cell can be recomputed", where=str(store), remedy=remedy)
+    chosen = np.random.default_rng(seed).permutation(len(candidates))[:sample]
+    drawn: dict[str, list[Cell]] = defaultdict(list)
+    for position in sorted(chosen):
+        fingerprint, cell = candidates[position]
+        drawn[fingerprint].append(cell)
+    differences: list[Difference] = []
+    n_done = 0
+    for fingerprint, cells in drawn.items():
+        differences += _recompute(available[fingerprint], cells, specs, budget)
+        n_done += len(cells)
+        if progress is not None:
+            progress("cells", n_done, len(chosen))
+    return Verification(len(chosen), len(drawn), tuple(differences))
+
+
+def _stored_entries(store: Store, entries: Sequence[FolderEntry]) -> dict[str, FolderEntry]:
+    names = {record.name for record in store.datasets()}
+    fingerprints = {record.fingerprint for record in store.datasets()}
+    found = {}
+    for entry in entries:
+        # reading every file of a large folder would take longer than the verification
+        if entry.full_name in names:
+            fingerprint = entry.load().fingerprint
+            if fingerprint in fingerprints:
+                found[fingerprint] = entry
+    if not found:
+        remedy = "name the folder that it was built from with --data"
+        raise UserError("none of the store's datasets was found", where=str(store), remedy=remedy)
+    return found
+
+
+def _recompute(
+    entry: FolderEntry,
+    cells: list[Cell],
+    specs: dict[str, ModelSpec],
+    budget: Budget | None,
+) -> list[Difference]:
+    dataset = entry.load()
+    try:
+        prepared = prepare(dataset.table)
+    except UserError:
+        # then no model has scores, and each of its cells must have failed
+        return [
+            Difference(entry.full_name, cell.model, cell.state.value, CellState.FAILED.value)
+            for cell in cells
+            if cell.state != CellState.FAILED
+        ]
+    models = [specs[cell.model] for cell in cells]
+    trials = max(cell.n_trials for cell in cells)
+    found = defaultdict(list)
+    with threadpool_limits(1):
+        for item in evaluate_models(
+            prepared.X,
+            dataset.y,
+            models,
+            trials=trials,
+            budget=budget,
+            fixed=prepared.fixed,
+        ):
+            found[item.model].append(item)
+    differences = []
+    for cell in cells:
+        pair = _difference(cell, [t for t in found[cell.model] if t.trial < cell.n_trials])
+        if pair is not None:
+            differences.append(Difference(entry.full_name, cell.model, *pair))
+    return differences
+
+
+def _difference(cell: Cell, items: list[Evaluation]) -> tuple[str, str] | None:
+    states = {item.state for item in items}
+    if states != {cell.state}:
+        return cell.state.value, "/".join(sorted(states))
+    if cell.state == CellState.OK:
+        tolerance = _IMPORTED_TOLERANCE if cell.imported else _TOLERANCE
+        for measure in MEASURES:
+            stored = getattr(cell, measure)
+            mean = np.mean([getattr(item, measure) for item in items])
+            if not abs(stored - mean) <= tolerance:
+                return f"{measure} {stored:.6f}", f"{mean:.6f}"
+    return None

@@ -3,9 +3,9 @@
 ========================================  =====================================================
 ``datasets.parquet``                      one row a dataset
 ``models.parquet``                        one row a model
-``cells.parquet``                         one row a dataset, mode and model; figures are null
+``cells.parquet``                         one row a dataset and model; figures are null
                                           where the state is not ok
-``evaluations.parquet``                   one row a dataset, mode, model and trial (optional)
+``evaluations.parquet``                   one row a dataset, model and trial (optional)
 ``metafeatures-SCHEMA-VERSION.parquet``   one row a dataset, one column a feature; an earlier
                                           version only if a later one does not contain it
 ``sketches.parquet``                      one row a dataset that has a sketch (optional)
@@ -34,24 +34,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Table, select
 
 from metaod.errors import BadFile, BadParameter, UserError
-from metaod.history import Evaluation, Sketch
+from metaod.history import MEASURES, Evaluation, Sketch
 from metaod.learners import Progress
-from metaod.models import CellState, Mode, ModelSpec
+from metaod.models import CellState, ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
-from metaod.store._merging import DatasetContent, MergeReport, Prefer, merge_source
-from metaod.store._queries import cells_frame, metafeature_matrix
-from metaod.store._records import (
-    Cell,
-    DatasetRecord,
-    JoinedOrigin,
-    MetaFeatureRecord,
-    ModelRecord,
-    aggregate,
-)
+from metaod.store._merging import MergeReport, Prefer, merge_source
+from metaod.store._queries import read_frame
+from metaod.store._rows import Content
+from metaod.store._schema import Cell, DatasetRecord, JoinedOrigin, MetaFeatureRecord, ModelRecord
 from metaod.store._store import Store
 
 if TYPE_CHECKING:
@@ -63,43 +57,29 @@ _MANIFEST = "manifest.json"
 # ten times the rows of all models on all public datasets; a file that claims more is refused
 _MAX_ROWS = 20_000_000
 
-_CELL_FIGURES = ("ap", "ap_std", "roc_auc", "roc_auc_std", "precision_at_n", "precision_at_n_std")
-
-# columns and types of each file, in this order
-_TABLES: Mapping[str, Mapping[str, str]] = {
-    "datasets.parquet": {
-        **dict.fromkeys(("fingerprint", "name", "collection", "origin"), "string"),
-        **dict.fromkeys(("n_rows", "n_columns", "n_outliers"), "int64"),
-        **dict.fromkeys(("source", "licence"), "string"),
-    },
-    "models.parquet": {
-        **dict.fromkeys(("id", "family", "params", "scaling"), "string"),
-        "is_reference": "bool",
-    },
-    "cells.parquet": {
-        **dict.fromkeys(("dataset", "mode", "model"), "string"),
-        "n_trials": "int32",
-        "state": "string",
-        **dict.fromkeys((*_CELL_FIGURES, "seconds"), "double"),
-        "reason": "string",
-    },
-    "evaluations.parquet": {
-        **dict.fromkeys(("dataset", "mode", "model"), "string"),
-        "trial": "int32",
-        "seed": "int64",
-        "state": "string",
-        **dict.fromkeys(("ap", "roc_auc", "precision_at_n", "seconds"), "double"),
-        "reason": "string",
-        "engine_version": "string",
-    },
-    "sketches.parquet": {"dataset": "string", "sketch": "binary"},
-    "joined_origins.parquet": dict.fromkeys(("dataset", "catalogue_origin", "evidence"), "string"),
+# the table of each file; those of numbers alone need no others
+_TABLES: Mapping[str, Table] = {
+    "datasets.parquet": schema.datasets,
+    "models.parquet": schema.models,
+    "cells.parquet": schema.cells,
+    "evaluations.parquet": schema.evaluations,
+    "sketches.parquet": schema.sketches,
+    "joined_origins.parquet": schema.joined_origins,
 }
 _OPTIONAL = {"evaluations.parquet", "sketches.parquet", "joined_origins.parquet"}
-
-# figures are null where a state is not ok, and so is the seed of a model that is not random
-_MAY_BE_NULL = {*_CELL_FIGURES, "seconds", "seed"}
+_ARROW = {int: "int64", float: "double", bool: "bool", bytes: "binary"}
 _METAFEATURE_FILE = re.compile(r"metafeatures-([a-z][a-z0-9_]{0,63})-([0-9]{1,9})\.parquet")
+
+
+def _columns(file: str) -> dict[str, str]:
+    """Return the columns of a file with their types: those of its table, with names for keys."""
+    return {
+        column.name: "string"
+        if column.foreign_keys
+        else _ARROW.get(column.type.python_type, "string")
+        for column in _TABLES[file].columns
+        if column.name not in ("key", "imported")
+    }
 
 
 def export_parquet(
@@ -147,22 +127,22 @@ def export_parquet(
 
 def _frames(store: Store, decimals: int | None, evaluations: bool) -> dict[str, pd.DataFrame]:
     # rows that refer to others are read first, because a build may still be writing
-    cells = cells_frame(store)
+    cells = store.cells_frame()
     if decimals is not None:
-        for name in _CELL_FIGURES:
+        for name in (*MEASURES, *(f"{name}_std" for name in MEASURES)):
             cells[name] = cells[name].round(decimals)
         cells["seconds"] = [float(f"{value:.2e}") for value in cells["seconds"]]
     frames = {"cells.parquet": cells}
     with store.reading() as connection:
         schemas = list(rows.read_schemas(connection))
-    matrices = {item: metafeature_matrix(store, *item).sort_index() for item in schemas}
+    matrices = {item: store.metafeature_matrix(*item).sort_index() for item in schemas}
     for (name, version), matrix in matrices.items():
         later = [matrices[item] for item in schemas if item[0] == name and item[1] > version]
         if not any(_contains(other, matrix) for other in later):
             frames[f"metafeatures-{name}-{version}.parquet"] = matrix.reset_index()
     with store.reading() as connection:
         if evaluations:
-            frames["evaluations.parquet"] = _evaluations(connection)
+            frames["evaluations.parquet"] = read_frame(connection, schema.evaluations)
         datasets, models = _read(connection, schema.datasets), _read(connection, schema.models)
         frames["datasets.parquet"] = datasets.sort_values("fingerprint")
         frames["models.parquet"] = models.sort_values("id")
@@ -181,15 +161,7 @@ def _contains(later: pd.DataFrame, matrix: pd.DataFrame) -> bool:
     return set(later.index) >= set(matrix.index) and set(later.columns) >= set(matrix.columns)
 
 
-def _evaluations(connection: Connection) -> pd.DataFrame:
-    frame = _read(connection, schema.evaluations)
-    datasets, models = rows.dataset_keys(connection), rows.model_keys(connection)
-    for column, keys in (("dataset", datasets), ("model", models)):
-        frame[column] = frame[column].map({key: name for name, key in keys.items()})
-    return frame.sort_values(["dataset", "mode", "model", "trial"])
-
-
-def _read(connection: Connection, table: Any) -> pd.DataFrame:
+def _read(connection: Connection, table: Table) -> pd.DataFrame:
     found = connection.execute(select(table)).all()
     return pd.DataFrame(found, columns=list(table.columns.keys()), dtype=object)
 
@@ -197,7 +169,8 @@ def _read(connection: Connection, table: Any) -> pd.DataFrame:
 def _to_arrow(file: str, frame: pd.DataFrame) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 - slow to import, and few need it
 
-    types = _TABLES.get(file) or dict.fromkeys(frame.columns, "double") | {"dataset": "string"}
+    types = dict.fromkeys(frame.columns, "double") | {"dataset": "string"}
+    types = _columns(file) if file in _TABLES else types
     columns = [(name, pa.type_for_alias(kind)) for name, kind in types.items()]
     arrays = [pa.array(frame[name], kind, from_pandas=True) for name, kind in columns]
     return pa.Table.from_arrays(arrays, schema=pa.schema(columns))
@@ -286,7 +259,7 @@ class _ExportedStore:
         joined = self._optional("joined_origins.parquet", lambda r: JoinedOrigin(**r))
         self.joined_origins = {item.dataset: item for item in joined}
 
-    def contents(self) -> Iterator[tuple[str, DatasetContent]]:
+    def contents(self) -> Iterator[tuple[str, Content]]:
         vectors = defaultdict(list)
         for file in sorted(self._entries):
             found = _METAFEATURE_FILE.fullmatch(file)
@@ -294,20 +267,19 @@ class _ExportedStore:
                 build = partial(_vector, found[1], int(found[2]))
                 for dataset, vector in self._records(file, ("dataset",), build):
                     vectors[dataset].append(vector)
-        cells = self._records("cells.parquet", ("dataset", "mode", "model"), _cell)
+        cells = self._records("cells.parquet", ("dataset", "model"), _cell)
         trials: Iterator[tuple[str, Evaluation]] = iter(())
         if "evaluations.parquet" in self._entries:
-            identity = ("dataset", "mode", "model", "trial")
+            identity = ("dataset", "model", "trial")
             trials = self._records("evaluations.parquet", identity, _evaluation)
         names = sorted(self._fingerprints)
         for dataset, evaluations, stored in zip(
             names, _by_dataset(trials, names), _by_dataset(cells, names), strict=True
         ):
-            computed = aggregate(evaluations)
-            keys = {cell.key for cell in computed}
-            without_trials = [cell for cell in stored if cell.key not in keys]
-            all_cells = [*computed, *without_trials]
-            yield dataset, DatasetContent(evaluations, all_cells, vectors[dataset])
+            computed = rows.aggregate(evaluations)
+            models = {cell.model for cell in computed}
+            without_trials = [cell for cell in stored if cell.model not in models]
+            yield dataset, Content(evaluations, [*computed, *without_trials], vectors[dataset])
 
     def _optional(self, file: str, build: Callable[[_Row], _Record]) -> Iterator[_Record]:
         if file not in self._entries:
@@ -356,13 +328,13 @@ def _model(row: _Row) -> ModelRecord:
 
 
 def _cell(row: _Row) -> tuple[str, Cell]:
-    mode, state = Mode(row.pop("mode")), CellState(row.pop("state"))
-    return row.pop("dataset"), Cell(mode=mode, state=state, imported=True, **row)
+    state = CellState(row.pop("state"))
+    return row.pop("dataset"), Cell(state=state, imported=True, **row)
 
 
 def _evaluation(row: _Row) -> tuple[str, Evaluation]:
-    mode, state = Mode(row.pop("mode")), CellState(row.pop("state"))
-    return row.pop("dataset"), Evaluation(mode=mode, state=state, **row)
+    state = CellState(row.pop("state"))
+    return row.pop("dataset"), Evaluation(state=state, **row)
 
 
 def _sketch(row: _Row) -> tuple[str, Sketch]:
@@ -395,7 +367,8 @@ def _read_rows(folder: Path, file: str, entry: Mapping[str, Any]) -> Iterator[_R
     except (pa.ArrowException, OSError) as error:
         raise BadFile(path, f"cannot be read as Parquet: {error}", remedy=again) from error
     for name in table.column_names:
-        if file in _TABLES and name not in _MAY_BE_NULL and table[name].null_count:
+        known = _TABLES.get(file)
+        if known is not None and not known.c[name].nullable and table[name].null_count:
             raise BadFile(path, "has missing values", column=name, remedy=again)
     for batch in table.to_batches(_BATCH):
         columns = [
@@ -411,7 +384,7 @@ def _read_rows(folder: Path, file: str, entry: Mapping[str, Any]) -> Iterator[_R
 def _check_columns(path: Path, file: str, found: "pa.Schema") -> None:
     columns = {field.name: str(field.type) for field in found}
     vectors = {"dataset": "string"} | dict.fromkeys(found.names[1:], "double")
-    legal = _TABLES.get(file, vectors)
+    legal = _columns(file) if file in _TABLES else vectors
     if list(columns.items()) != list(legal.items()) or len(found.names) != len(columns):
         what = f"has the columns {_shortened(columns)}, not {_shortened(legal)}"
         remedy = "export it again with this version of metaod"

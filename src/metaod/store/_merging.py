@@ -13,13 +13,8 @@ from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, Evaluation, Sketch
 from metaod.learners import Progress
 from metaod.store import _rows as rows
-from metaod.store._records import (
-    Cell,
-    DatasetRecord,
-    JoinedOrigin,
-    MetaFeatureRecord,
-    ModelRecord,
-)
+from metaod.store._rows import Content
+from metaod.store._schema import Cell, DatasetRecord, JoinedOrigin, MetaFeatureRecord, ModelRecord
 from metaod.store._store import Store
 
 Prefer = Literal["target", "source"]
@@ -73,16 +68,7 @@ class MergeReport:
             self.conflicts.append(Conflict(kind, where, str(target), str(source)))
 
 
-@dataclass(frozen=True)
-class DatasetContent:
-    """Everything that a source holds about one dataset."""
-
-    evaluations: Sequence[Evaluation]
-    cells: Sequence[Cell]
-    metafeatures: Sequence[MetaFeatureRecord]
-
-
-class Source(Protocol):
+class Mergeable(Protocol):
     """Something that can be merged into a store."""
 
     datasets: list[DatasetRecord]
@@ -90,11 +76,11 @@ class Source(Protocol):
     sketches: dict[str, Sketch]
     joined_origins: dict[str, JoinedOrigin]
 
-    def contents(self) -> Iterator[tuple[str, DatasetContent]]:
+    def contents(self) -> Iterator[tuple[str, Content]]:
         """Yield the content of each dataset with its fingerprint."""
 
 
-class _StoreSource:
+class _OtherStore:
     def __init__(self, connection: Connection) -> None:
         self.datasets = rows.read_datasets(connection)
         self.models = rows.read_models(connection)
@@ -102,11 +88,9 @@ class _StoreSource:
         self.joined_origins = rows.read_joined_origins(connection)
         self._connection = connection
 
-    def contents(self) -> Iterator[tuple[str, DatasetContent]]:
-        connection = self._connection
-        for dataset, key in sorted(rows.dataset_keys(connection).items()):
-            trials, cells = rows.read_evaluations(connection, key), rows.read_cells(connection, key)
-            yield dataset, DatasetContent(trials, cells, rows.read_metafeatures(connection, key))
+    def contents(self) -> Iterator[tuple[str, Content]]:
+        for dataset, key in sorted(rows.dataset_keys(self._connection).items()):
+            yield dataset, rows.read_content(self._connection, key)
 
 
 def merge(
@@ -118,12 +102,11 @@ def merge(
 ) -> MergeReport:
     """Add to one store what another has and it lacks, in one transaction.
 
-    The same evaluation (dataset, model, trial and mode) with another state, or with a measure
-    that differs by more than 1e-9, is a conflict; so is one fingerprint with another name,
-    collection, shape or origin in the catalogue, one name with two fingerprints (both datasets
-    are kept), one model that is a reference in only one store, and meta-features that differ by
-    more than 1e-9 of their size. Times, reasons, versions, sources and licences may differ; the
-    target's stay.
+    The same evaluation (dataset, model and trial) with another state, or with a measure that
+    differs by more than 1e-9, is a conflict; so is one fingerprint with another name, collection,
+    shape or origin in the catalogue, one name with two fingerprints (both datasets are kept), one
+    model that is a reference in only one store, and meta-features that differ by more than 1e-9 of
+    their size. Times, reasons, versions, sources and licences may differ; the target's stay.
 
     A cell that was imported without its trials is replaced by evaluations of it, and is otherwise
     in conflict with another cell if it differs by more than 1e-4.
@@ -142,15 +125,15 @@ def merge(
     progress : callable, optional
         Called with ``"datasets"`` and the numbers of datasets done and in all.
     """
-    in_memory = target.location.is_sqlite and target.location.path is None
+    in_memory = target.location.path is None and not target.location.is_postgresql
     if target.engine is source.engine or (target.location == source.location and not in_memory):
         raise UserError("a store cannot be merged into itself", where=str(target))
     with source.reading() as connection:
-        return merge_source(target, _StoreSource(connection), prefer, progress)
+        return merge_source(target, _OtherStore(connection), prefer, progress)
 
 
 def merge_source(
-    target: Store, source: Source, prefer: Prefer, progress: Progress | None = None
+    target: Store, source: Mergeable, prefer: Prefer, progress: Progress | None = None
 ) -> MergeReport:
     if prefer not in ("target", "source"):
         raise BadParameter("merge", "prefer", ("target", "source"), prefer)
@@ -159,15 +142,17 @@ def merge_source(
         _merge_datasets(connection, source, report)
         _merge_models(connection, source.models, report)
         keys, models = rows.dataset_keys(connection), rows.model_keys(connection)
-        for done, (dataset, content) in enumerate(source.contents(), start=1):
-            merger = _DatasetMerger(connection, dataset, keys[dataset], models, report, prefer)
-            merger.merge(content)
+        schemas = {key: names for key, (_, names) in rows.read_schemas(connection).items()}
+        for done, (dataset, theirs) in enumerate(source.contents(), start=1):
+            mine = rows.read_content(connection, keys[dataset])
+            merger = _Merger(dataset, mine, schemas, report, prefer)
+            rows.write_content(connection, keys[dataset], merger.new(theirs), models)
             if progress is not None:
                 progress("datasets", done, len(source.datasets))
     return report
 
 
-def _merge_datasets(connection: Connection, source: Source, report: MergeReport) -> None:
+def _merge_datasets(connection: Connection, source: Mergeable, report: MergeReport) -> None:
     joined_here = rows.read_joined_origins(connection)
     mine = {item.fingerprint: item for item in rows.read_datasets(connection)}
     named = {(item.collection, item.name): item.fingerprint for item in mine.values()}
@@ -210,77 +195,72 @@ def _merge_models(
 
 
 @dataclass(frozen=True)
-class _DatasetMerger:
-    connection: Connection
+class _Merger:
+    """Compares what a source has about one dataset with what the target has."""
+
     dataset: str
-    key: int
-    models: Mapping[str, int]
+    mine: Content
+    schemas: dict[tuple[str, int], tuple[str, ...]]
     report: MergeReport
     prefer: Prefer
 
-    def merge(self, content: DatasetContent) -> None:
-        mine = {cell.key: cell for cell in rows.read_cells(self.connection, self.key)}
-        for cell in content.cells:
-            if cell.key in mine and not _cells_agree(mine[cell.key], cell):
-                figures = [f"{_figures(c)} in {c.n_trials} trials" for c in (mine[cell.key], cell)]
-                where = f"{cell.model} on {self.dataset}, {cell.mode}"
-                self.report.add_conflict("cell", where, *figures)
-        self._merge_evaluations(content.evaluations)
-        write = []
-        for cell in content.cells:
-            known = mine.get(cell.key)
-            if not cell.imported:
-                continue
-            if known is None:
-                self.report.added["cells"] += 1
-                write.append(cell)
-            elif known.imported and not _cells_agree(known, cell) and self.prefer == "source":
-                self.report.replaced["cells"] += 1
-                write.append(cell)
-        rows.replace_cells(self.connection, self.key, write, self.models)
-        self._merge_metafeatures(content.metafeatures)
+    def new(self, theirs: Content) -> Content:
+        """Return what is written: what is lacking, and what the source is preferred for."""
+        return Content(
+            [*self._evaluations(theirs.evaluations)],
+            [*self._cells(theirs.cells)],
+            [*self._metafeatures(theirs.metafeatures)],
+        )
 
-    def _merge_evaluations(self, theirs: Sequence[Evaluation]) -> None:
-        if not theirs:
-            return
-        found = rows.read_evaluations(self.connection, self.key)
-        mine = {rows.trial_key(item): item for item in found}
-        write = []
+    def _is_new(self, kind: str, *, is_known: bool, agrees: bool) -> bool:
+        """Count a record, and return whether it is written."""
+        if not is_known:
+            self.report.added[kind] += 1
+        elif not agrees and self.prefer == "source":
+            self.report.replaced[kind] += 1
+        return not is_known or (not agrees and self.prefer == "source")
+
+    def _evaluations(self, theirs: Sequence[Evaluation]) -> Iterator[Evaluation]:
+        mine = {(item.model, item.trial): item for item in self.mine.evaluations}
         for item in theirs:
-            known = mine.get(rows.trial_key(item))
-            if known is None:
-                self.report.added["evaluations"] += 1
-                write.append(item)
-            elif not _agree(known, item, _TOLERANCE):
-                where = f"{item.model} on {self.dataset}, trial {item.trial}, {item.mode}"
+            known = mine.get((item.model, item.trial))
+            agrees = known is None or _agree(known, item, _TOLERANCE)
+            if known is not None and not agrees:
+                where = f"{item.model} on {self.dataset}, trial {item.trial}"
                 self.report.add_conflict("evaluation", where, _figures(known), _figures(item))
-                if self.prefer == "source":
-                    self.report.replaced["evaluations"] += 1
-                    write.append(item)
-        rows.replace_evaluations(self.connection, self.key, write, self.models)
+            if self._is_new("evaluations", is_known=known is not None, agrees=agrees):
+                yield item
 
-    def _merge_metafeatures(self, theirs: Sequence[MetaFeatureRecord]) -> None:
-        mine = {
-            (item.schema, item.version): item
-            for item in rows.read_metafeatures(self.connection, self.key)
-        }
+    def _cells(self, theirs: Sequence[Cell]) -> Iterator[Cell]:
+        mine = {cell.model: cell for cell in self.mine.cells}
+        for cell in theirs:
+            known = mine.get(cell.model)
+            agrees = known is None or _cells_agree(known, cell)
+            if known is not None and not agrees:
+                figures = [f"{_figures(c)} in {c.n_trials} trials" for c in (known, cell)]
+                self.report.add_conflict("cell", f"{cell.model} on {self.dataset}", *figures)
+            # cells with trials follow from these
+            if not cell.imported or (known is not None and not known.imported):
+                continue
+            if self._is_new("cells", is_known=known is not None, agrees=agrees):
+                yield cell
+
+    def _metafeatures(self, theirs: Sequence[MetaFeatureRecord]) -> Iterator[MetaFeatureRecord]:
+        mine = {item.key: item for item in self.mine.metafeatures}
         for item in theirs:
-            known = mine.get((item.schema, item.version))
+            known = mine.get(item.key)
             where = f"{self.dataset}, schema {item.schema} {item.version}"
-            stored = rows.read_schemas(self.connection).get((item.schema, item.version))
-            if stored is not None and stored[1] != item.features:
+            if self.schemas.setdefault(item.key, item.features) != item.features:
                 # never written: the stored vectors would get wrong names
                 self.report.add_conflict("meta-features", where, "its own names", "other names")
-            elif known is None:
-                self.report.added["meta-features"] += 1
-                rows.replace_metafeatures(self.connection, self.key, [item])
-            elif not np.allclose(
+                continue
+            agrees = known is None or np.allclose(
                 known.values, item.values, rtol=_TOLERANCE, atol=1e-12, equal_nan=True
-            ):
+            )
+            if known is not None and not agrees:
                 self.report.add_conflict("meta-features", where, known.values, item.values)
-                if self.prefer == "source":
-                    self.report.replaced["meta-features"] += 1
-                    rows.replace_metafeatures(self.connection, self.key, [item])
+            if self._is_new("meta-features", is_known=known is not None, agrees=agrees):
+                yield item
 
 
 def _cells_agree(one: Cell, other: Cell) -> bool:

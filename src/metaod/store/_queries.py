@@ -1,7 +1,7 @@
 """Queries over a whole store: its matrices, its missing trials, a summary, training data."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,69 +13,340 @@ from sqlalchemy import Connection, Select, Table, func, select
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, REFERENCE, TrainingData
 from metaod.metafeatures import SCHEMAS
-from metaod.models import CellState, Mode, member_ids, model_space
+from metaod.models import CellState, member_ids, model_space
 from metaod.store import _rows as rows
 from metaod.store import _schema as tables
-from metaod.store._store import Store
+from metaod.store._database import Database
+
+# datasets a query: all trials of a large store would fill the memory
+_BATCH = 64
 
 
-def performance_matrix(
-    store: Store,
-    measure: str = "ap",
-    *,
-    mode: Mode = Mode.FAST,
-    models: Iterable[str] | None = None,
-) -> pd.DataFrame:
-    """Return the performance of every model on every dataset, the paper's P.
+class Queries(Database):
+    """What can be asked of a whole store."""
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    measure : {"ap", "roc_auc", "precision_at_n", "seconds"}, default="ap"
-        The measure, averaged over the trials of a cell.
-    mode : Mode, default=Mode.FAST
-        The mode of the cells.
-    models : iterable of str, optional
-        Ids of the columns, in this order; by default all models except references, in the
-        order of specs.
+    def performance_matrix(
+        self, measure: str = "ap", *, models: Iterable[str] | None = None
+    ) -> pd.DataFrame:
+        """Return the performance of every model on every dataset, the paper's P.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Datasets (fingerprints, ordered by collection and name) that have a cell of these models
-        in this mode × models. NaN where a cell is missing or not ok, never zero.
-    """
-    legal = (*MEASURES, "seconds")
-    if measure not in legal:
-        raise BadParameter("performance_matrix", "measure", legal, measure)
-    cells = tables.cells
-    query = select(cells.c.dataset, cells.c.model, cells.c[measure])
-    query = query.where(cells.c.mode == mode.value)
-    with store.reading() as connection:
-        dataset_keys, model_keys = rows.dataset_keys(connection), rows.model_keys(connection)
-        if models is None:
-            models = [item.id for item in rows.read_models(connection) if not item.is_reference]
-        columns = list(models)
-        for name in columns:
-            if name not in model_keys:
-                raise BadParameter("performance_matrix", "models", "models of the store", name)
-        fingerprints = [item.fingerprint for item in rows.read_datasets(connection)]
-        found = connection.execute(query).all()
-    dataset, model, value = zip(*found, strict=True) if found else ((), (), ())
-    i = _positions(dataset_keys, fingerprints)[np.array(dataset, dtype=np.intp)]
-    j = _positions(model_keys, columns)[np.array(model, dtype=np.intp)]
-    wanted = j >= 0
-    P = np.full((len(fingerprints), len(columns)), np.nan)
-    P[i[wanted], j[wanted]] = np.array(value, dtype=np.float64)[wanted]
-    filled = np.zeros(len(fingerprints), dtype=bool)
-    filled[i[wanted]] = True
-    frame = pd.DataFrame(
-        P,
-        index=pd.Index(fingerprints, dtype=object, name="dataset"),
-        columns=pd.Index(columns, dtype=object, name="model"),
-    )
-    return frame[filled]
+        Parameters
+        ----------
+        measure : {"ap", "roc_auc", "precision_at_n", "seconds"}, default="ap"
+            The measure, averaged over the trials of a cell.
+        models : iterable of str, optional
+            Ids of the columns, in this order; by default all models except references, in the
+            order of specs.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Datasets (fingerprints, ordered by collection and name) that have a cell of these
+            models × models. NaN where a cell is missing or not ok, never zero.
+        """
+        legal = (*MEASURES, "seconds")
+        if measure not in legal:
+            raise BadParameter("performance_matrix", "measure", legal, measure)
+        cells = tables.cells
+        query = select(cells.c.dataset, cells.c.model, cells.c[measure])
+        with self.reading() as connection:
+            dataset_keys, model_keys = rows.dataset_keys(connection), rows.model_keys(connection)
+            if models is None:
+                models = [item.id for item in rows.read_models(connection) if not item.is_reference]
+            columns = list(models)
+            for name in columns:
+                if name not in model_keys:
+                    raise BadParameter("performance_matrix", "models", "models of the store", name)
+            fingerprints = [item.fingerprint for item in rows.read_datasets(connection)]
+            found = connection.execute(query).all()
+        dataset, model, value = zip(*found, strict=True) if found else ((), (), ())
+        i = _positions(dataset_keys, fingerprints)[np.array(dataset, dtype=np.intp)]
+        j = _positions(model_keys, columns)[np.array(model, dtype=np.intp)]
+        wanted = j >= 0
+        P = np.full((len(fingerprints), len(columns)), np.nan)
+        P[i[wanted], j[wanted]] = np.array(value, dtype=np.float64)[wanted]
+        filled = np.zeros(len(fingerprints), dtype=bool)
+        filled[i[wanted]] = True
+        frame = pd.DataFrame(
+            P,
+            index=pd.Index(fingerprints, dtype=object, name="dataset"),
+            columns=pd.Index(columns, dtype=object, name="model"),
+        )
+        return frame[filled]
+
+    def metafeature_matrix(self, schema_name: str, version: int | None = None) -> pd.DataFrame:
+        """Return the meta-features of every dataset in one schema, the paper's M.
+
+        Parameters
+        ----------
+        schema_name : str
+            The schema.
+        version : int, optional
+            Its version; by default the newest that can be read for every dataset, since a version
+            has all features of the earlier ones.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Datasets (fingerprints, ordered by collection and name) × features.
+        """
+        vectors, datasets = tables.metafeatures, tables.datasets
+        with self.reading() as connection:
+            known = rows.read_schemas(connection)
+            chosen = [key for key in known if key[0] == schema_name and version in (None, key[1])]
+            if not chosen:
+                legal = [f"{name} {number}" for name, number in known]
+                got = schema_name if version is None else f"{schema_name} {version}"
+                raise BadParameter("metafeature_matrix", "schema_name", legal, got)
+            listed = {known[item][0]: item for item in chosen}
+            found = connection.execute(
+                select(datasets.c.fingerprint, vectors.c.schema, vectors.c.vector)
+                .join(vectors, vectors.c.dataset == datasets.c.key)
+                .where(vectors.c.schema.in_(listed))
+                .order_by(datasets.c.collection, datasets.c.name, datasets.c.fingerprint)
+            ).all()
+        newest: dict[str, tuple[tuple[str, int], bytes]] = {}
+        for item in found:
+            vector = (listed[item.schema], item.vector)
+            newest[item.fingerprint] = max(newest.get(item.fingerprint, vector), vector)
+        features_of = {item: known[item][1] for item, _ in newest.values()}
+        oldest = known[min(features_of, default=max(chosen))][1]
+        features = [name for name in oldest if all(name in names for names in features_of.values())]
+        positions = {
+            item: [names.index(name) for name in features] for item, names in features_of.items()
+        }
+        M = [np.frombuffer(data, "<f8")[positions[item]] for item, data in newest.values()]
+        return pd.DataFrame(
+            np.array(M, dtype=np.float64).reshape(len(M), len(features)),
+            index=pd.Index(list(newest), dtype=object, name="dataset"),
+            columns=pd.Index(features, dtype=object, name="feature"),
+        )
+
+    def datasets_frame(self) -> pd.DataFrame:
+        """Return all datasets, one per row, ordered by collection and name."""
+        with self.reading() as connection:
+            records = rows.read_datasets(connection)
+        columns = [item.name for item in tables.datasets.c if not item.primary_key]
+        frame = pd.DataFrame([asdict(record) for record in records], columns=columns)
+        shares = [record.outlier_share for record in records]
+        frame.insert(columns.index("n_outliers") + 1, "outlier_share", shares)
+        return frame
+
+    def cells_frame(self) -> pd.DataFrame:
+        """Return all cells, one per row, ordered by dataset (fingerprint) and model id."""
+        with self.reading() as connection:
+            return read_frame(connection, tables.cells)
+
+    def training_data(
+        self,
+        schemas: Sequence[str] = ("paper",),
+        *,
+        measure: str = "ap",
+        space: str | None = None,
+        averages: bool = True,
+    ) -> TrainingData:
+        """Read training data for learners, of datasets with performance and meta-features.
+
+        Parameters
+        ----------
+        schemas : sequence of {"paper", "scores"}, default=("paper",)
+            Schemas of the meta-features, in the newest version that every dataset has.
+        measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
+            The measure in P.
+        space : {"paper", "extended", "all"}, optional
+            Only the models of this space and averages of them; by default every model of the store.
+        averages : bool, default=True
+            Whether averages are in P too.
+        """
+        if measure not in MEASURES:
+            raise BadParameter("TrainingData", "measure", MEASURES, measure)
+        for name in schemas:
+            if name not in SCHEMAS:
+                raise BadParameter("TrainingData", "schemas", SCHEMAS, name)
+        if len(set(schemas)) != len(schemas):
+            raise BadParameter("TrainingData", "schemas", "different schemas", list(schemas))
+        P = self.performance_matrix(measure, models=self._models_of(space, averages=averages))
+        if not P.notna().to_numpy().any():
+            remedy = "evaluate models on labelled datasets with: metaod build"
+            raise UserError("holds no performance yet", where=str(self), remedy=remedy)
+        try:
+            reference = self.performance_matrix(measure, models=[REFERENCE])[REFERENCE]
+        except BadParameter:
+            reference = None  # the store was built without references
+        metafeatures = {name: self._metafeatures(name) for name in schemas}
+        datasets = self.datasets_frame().set_index("fingerprint")
+        return TrainingData.from_frames(
+            P, metafeatures, datasets, reference=reference, measure=measure
+        )
+
+    def _models_of(self, space: str | None, *, averages: bool) -> list[str]:
+        """Return the ids of the store's models in a space, without the reference models."""
+        with self.reading() as connection:
+            models = rows.read_models(connection)
+        held = [record.id for record in models if not record.is_reference]
+        inside = None if space is None else {spec.id for spec in model_space(space)}
+        chosen = [
+            name
+            for name in held
+            if (averages or len(member_ids(name)) == 1)
+            and (inside is None or inside.issuperset(member_ids(name)))
+        ]
+        if held and not chosen:
+            what = "single model" if space is None else f"model of the space {space!r}"
+            remedy = f"evaluate some with: metaod build --space {space or 'extended'}"
+            raise UserError(f"holds no {what}", where=str(self), remedy=remedy)
+        return chosen
+
+    def _metafeatures(self, name: str) -> pd.DataFrame:
+        try:
+            return self.metafeature_matrix(name)
+        except BadParameter as error:
+            what = f"holds no meta-features of schema {name!r}"
+            remedy = f"extract them with: metaod build --schema {name}"
+            raise UserError(what, where=str(self), remedy=remedy) from error
+
+    def missing(
+        self,
+        datasets: Iterable[str],
+        wanted: Mapping[str, int],
+        *,
+        retry: Collection[CellState] = (),
+    ) -> dict[str, dict[str, tuple[int, ...]]]:
+        """Find the trials of models on datasets that the store lacks.
+
+        Parameters
+        ----------
+        datasets : iterable of str
+            Fingerprints; a dataset that is not in the store lacks everything.
+        wanted : mapping of str to int
+            Number of trials by model id: 1 for a model that is not random.
+        retry : collection of CellState, optional
+            Trials in these states count as missing.
+
+        Returns
+        -------
+        dict
+            For each dataset that lacks trials: for each model that lacks trials, their numbers. An
+            imported cell replaces its trials if it has as many as are wanted; else all are missing.
+
+        Examples
+        --------
+        >>> from metaod.store import Store
+        >>> with Store("sqlite://", create=True) as store:
+        ...     store.missing(["fp1:" + 32 * "0"], {"HBOS()": 1, "IForest()": 3})
+        {'fp1:0...0': {'HBOS()': (0,), 'IForest()': (0, 1, 2)}}
+        """
+        found: dict[str, dict[str, tuple[int, ...]]] = {}
+        names = list(datasets)
+        states = [state for state in CellState if state not in retry]
+        with self.reading() as connection:
+            keys, models = rows.dataset_keys(connection), rows.model_keys(connection)
+            by_key = {models[model]: n for model, n in wanted.items() if model in models}
+            for start in range(0, len(names), _BATCH):
+                batch = names[start : start + _BATCH]
+                known = [keys[dataset] for dataset in batch if dataset in keys]
+                finished = _finished_trials(connection, known, by_key, states)
+                for dataset in batch:
+                    done = finished[keys[dataset]] if dataset in keys else set()
+                    lacking = {
+                        model: tuple(t for t in range(n) if (models.get(model), t) not in done)
+                        for model, n in wanted.items()
+                    }
+                    lacking = {model: trials for model, trials in lacking.items() if trials}
+                    if lacking:
+                        found[dataset] = lacking
+        return found
+
+    def stored_schemas(self) -> set[tuple[str, str, int]]:
+        """Return the dataset, schema and version of all meta-features."""
+        datasets, schemas = tables.datasets, tables.metafeature_schemas
+        vectors = tables.metafeatures
+        query = (
+            select(datasets.c.fingerprint, schemas.c.name, schemas.c.version)
+            .join_from(vectors, datasets)
+            .join(schemas, vectors.c.schema == schemas.c.key)
+        )
+        with self.reading() as connection:
+            return {(row.fingerprint, row.name, row.version) for row in connection.execute(query)}
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of datasets, models, cells and so on, ready for JSON."""
+        datasets, models, cells = tables.datasets, tables.models, tables.cells
+        schemas = tables.metafeature_schemas
+        with self.reading() as connection:
+
+            def count_of(table: Table) -> Select[Any]:
+                return select(func.count()).select_from(table)
+
+            def number(query: Select[Any]) -> int:
+                return connection.scalar(query) or 0
+
+            def counts(*columns: Any, query: Select[Any] | None = None) -> list[tuple[Any, ...]]:
+                query = select(*columns, func.count()) if query is None else query
+                return sorted(tuple(row) for row in connection.execute(query.group_by(*columns)))
+
+            facts = {row.key: row.value for row in connection.execute(select(tables.meta))}
+            versions = (schemas.c.name, schemas.c.version)
+            vectors = select(*versions, func.count()).join(tables.metafeatures)
+            return {
+                "store": str(self),
+                "schema_version": int(facts["schema_version"]),
+                "created": facts["created"],
+                "package_version": facts["package_version"],
+                "size_bytes": self._size(connection),
+                "datasets": number(count_of(datasets)),
+                "origins": number(select(func.count(datasets.c.origin.distinct()))),
+                "collections": dict(counts(datasets.c.collection)),
+                "models": number(count_of(models).where(models.c.is_reference.is_(False))),
+                "references": number(count_of(models).where(models.c.is_reference)),
+                "families": dict(counts(models.c.family)),
+                "cells": {str(state): count for state, count in counts(cells.c.state)},
+                "imported_cells": number(count_of(cells).where(cells.c.imported)),
+                "evaluations": number(count_of(tables.evaluations)),
+                "most_trials": number(select(func.max(cells.c.n_trials))),
+                "engine_versions": dict(counts(tables.evaluations.c.engine_version)),
+                "metafeatures": [
+                    {"schema": name, "version": version, "datasets": count}
+                    for name, version, count in counts(*versions, query=vectors)
+                ],
+            }
+
+    def _size(self, connection: Connection) -> int | None:
+        if self.location.path is not None:
+            return self.location.path.stat().st_size
+        if self.location.is_postgresql:
+            names = map(func.to_regclass, tables.metadata.tables)
+            sizes = connection.execute(select(*map(func.pg_total_relation_size, names))).one()
+            return sum(size or 0 for size in sizes)
+        return None
+
+    def inconsistencies(self) -> list[str]:
+        """Read the whole store and describe each contradiction in it.
+
+        Every record must be legal, and every cell must be the aggregate of its trials; an imported
+        cell may have fewer trials than it was computed from.
+        """
+        with self.reading() as connection:
+            found = [] if self.location.is_postgresql else _find_damage(connection)
+            for dataset, key in sorted(rows.dataset_keys(connection).items()):
+                try:
+                    found += [f"{dataset}: {text}" for text in _check_dataset(connection, key)]
+                except (ValueError, LookupError) as error:
+                    # the row of an illegal record cannot be read
+                    found.append(f"{dataset}: {error}")
+        return found
+
+
+def read_frame(connection: Connection, table: Table) -> pd.DataFrame:
+    """Read a table of cells or evaluations, with names for keys, ordered by identity."""
+    frame = pd.DataFrame(connection.execute(select(table)).all(), columns=table.columns.keys())
+    keys = {"dataset": rows.dataset_keys(connection), "model": rows.model_keys(connection)}
+    for name, known in keys.items():
+        frame[name] = frame[name].map({key: text for text, key in known.items()}).astype(str)
+    for column in table.columns:
+        if column.type.python_type in (float, bool):
+            frame[column.name] = frame[column.name].astype(column.type.python_type)
+    return frame.sort_values([item.name for item in table.primary_key], ignore_index=True)
 
 
 def _positions(keys: dict[str, int], names: list[str]) -> npt.NDArray[np.intp]:
@@ -85,247 +356,21 @@ def _positions(keys: dict[str, int], names: list[str]) -> npt.NDArray[np.intp]:
     return positions
 
 
-def metafeature_matrix(store: Store, schema_name: str, version: int | None = None) -> pd.DataFrame:
-    """Return the meta-features of every dataset in one schema, the paper's M.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    schema_name : str
-        The schema.
-    version : int, optional
-        Its version; by default the newest that can be read for every dataset, since a version
-        has all features of the earlier ones.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Datasets (fingerprints, ordered by collection and name) × features.
-    """
-    vectors, datasets = tables.metafeatures, tables.datasets
-    with store.reading() as connection:
-        known = rows.read_schemas(connection)
-        chosen = [item for item in known if item[0] == schema_name and version in (None, item[1])]
-        if not chosen:
-            legal = [f"{name} {number}" for name, number in known]
-            got = schema_name if version is None else f"{schema_name} {version}"
-            raise BadParameter("metafeature_matrix", "schema_name", legal, got)
-        listed = {known[item][0]: item for item in chosen}
-        found = connection.execute(
-            select(datasets.c.fingerprint, vectors.c.schema, vectors.c.vector)
-            .join(vectors, vectors.c.dataset == datasets.c.key)
-            .where(vectors.c.schema.in_(listed))
-            .order_by(datasets.c.collection, datasets.c.name, datasets.c.fingerprint)
-        ).all()
-    newest: dict[str, tuple[tuple[str, int], bytes]] = {}
-    for item in found:
-        vector = (listed[item.schema], item.vector)
-        newest[item.fingerprint] = max(newest.get(item.fingerprint, vector), vector)
-    features_of = {item: known[item][1] for item, _ in newest.values()}
-    oldest = known[min(features_of, default=max(chosen))][1]
-    features = [name for name in oldest if all(name in names for names in features_of.values())]
-    positions = {
-        item: [names.index(name) for name in features] for item, names in features_of.items()
-    }
-    M = [np.frombuffer(data, "<f8")[positions[item]] for item, data in newest.values()]
-    return pd.DataFrame(
-        np.array(M, dtype=np.float64).reshape(len(M), len(features)),
-        index=pd.Index(list(newest), dtype=object, name="dataset"),
-        columns=pd.Index(features, dtype=object, name="feature"),
-    )
-
-
-def datasets_frame(store: Store) -> pd.DataFrame:
-    """Return all datasets, one per row, ordered by collection and name."""
-    records = store.datasets()
-    columns = list(tables.datasets.columns.keys())[1:]
-    frame = pd.DataFrame([asdict(record) for record in records], columns=columns)
-    shares = [record.outlier_share for record in records]
-    frame.insert(columns.index("n_outliers") + 1, "outlier_share", shares)
-    return frame
-
-
-def cells_frame(store: Store, *, mode: Mode | None = None) -> pd.DataFrame:
-    """Return all cells, one per row, ordered by dataset (fingerprint), mode and model id.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    mode : Mode, optional
-        Return only the cells of this mode.
-    """
-    cells = tables.cells
-    query = select(cells)
-    if mode is not None:
-        query = query.where(cells.c.mode == mode.value)
-    with store.reading() as connection:
-        datasets = {key: name for name, key in rows.dataset_keys(connection).items()}
-        models = {key: name for name, key in rows.model_keys(connection).items()}
-        found = connection.execute(query).all()
-    frame = pd.DataFrame(found, columns=list(cells.columns.keys()))
-    frame["dataset"] = frame["dataset"].map(datasets).astype(str)
-    frame["model"] = frame["model"].map(models).astype(str)
-    for column in cells.columns:
-        if column.type.python_type is float:
-            frame[column.name] = frame[column.name].astype(np.float64)
-    frame["imported"] = frame["imported"].astype(bool)
-    return frame.sort_values(["dataset", "mode", "model"], ignore_index=True)
-
-
-def training_data(
-    store: Store,
-    schemas: Sequence[str] = ("paper",),
-    *,
-    measure: str = "ap",
-    space: str | None = None,
-    averages: bool = True,
-) -> TrainingData:
-    """Read training data for learners; datasets without performance or meta-features are left out.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    schemas : sequence of {"paper", "scores"}, default=("paper",)
-        Schemas of the meta-features, in the newest version that every dataset has.
-    measure : {"ap", "roc_auc", "precision_at_n"}, default="ap"
-        The measure in P.
-    space : {"paper", "extended", "all"}, optional
-        Only the models of this space and averages of them; by default every model of the store.
-    averages : bool, default=True
-        Whether averages are in P too.
-    """
-    if measure not in MEASURES:
-        raise BadParameter("TrainingData", "measure", MEASURES, measure)
-    for name in schemas:
-        if name not in SCHEMAS:
-            raise BadParameter("TrainingData", "schemas", SCHEMAS, name)
-    if len(set(schemas)) != len(schemas):
-        raise BadParameter("TrainingData", "schemas", "different schemas", list(schemas))
-    P = performance_matrix(store, measure, models=_models_of(store, space, averages=averages))
-    if not P.notna().to_numpy().any():
-        remedy = "evaluate models on labelled datasets with: metaod build"
-        raise UserError("holds no performance yet", where=str(store), remedy=remedy)
-    try:
-        reference = performance_matrix(store, measure, models=[REFERENCE])[REFERENCE]
-    except BadParameter:
-        reference = None  # the store was built without references
-    metafeatures = {name: _metafeatures(store, name) for name in schemas}
-    datasets = datasets_frame(store).set_index("fingerprint")
-    return TrainingData.from_frames(P, metafeatures, datasets, reference=reference, measure=measure)
-
-
-def _models_of(store: Store, space: str | None, *, averages: bool) -> list[str]:
-    """Return the ids of the store's models in a space, without the reference models."""
-    held = [record.id for record in store.models() if not record.is_reference]
-    if space is None and averages:
-        return held
-    inside = None if space is None else {spec.id for spec in model_space(space)}
-    chosen = [
-        name
-        for name in held
-        if (averages or len(member_ids(name)) == 1)
-        and (inside is None or inside.issuperset(member_ids(name)))
-    ]
-    if held and not chosen:
-        what = (
-            "holds no single model" if space is None else f"holds no model of the space {space!r}"
-        )
-        remedy = f"evaluate some with: metaod build --space {space or 'extended'}"
-        raise UserError(what, where=str(store), remedy=remedy)
-    return chosen
-
-
-def _metafeatures(store: Store, name: str) -> pd.DataFrame:
-    try:
-        return metafeature_matrix(store, name)
-    except BadParameter as error:
-        what = f"holds no meta-features of schema {name!r}"
-        remedy = f"extract them with: metaod build --schema {name}"
-        raise UserError(what, where=str(store), remedy=remedy) from error
-
-
-# datasets a query: all trials of a large store would fill the memory
-_BATCH = 64
-
-
-def missing(
-    store: Store,
-    datasets: Iterable[str],
-    wanted: Mapping[str, int],
-    mode: Mode = Mode.FAST,
-    *,
-    retry: Collection[CellState] = (),
-) -> dict[str, dict[str, tuple[int, ...]]]:
-    """Find the trials of models on datasets that the store lacks.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    datasets : iterable of str
-        Fingerprints; a dataset that is not in the store lacks everything.
-    wanted : mapping of str to int
-        Number of trials by model id: 1 for a model that is not random.
-    mode : Mode, default=Mode.FAST
-        The mode of the trials.
-    retry : collection of CellState, optional
-        Trials in these states count as missing.
-
-    Returns
-    -------
-    dict
-        For each dataset that lacks trials: for each model that lacks trials, their numbers. An
-        imported cell replaces its trials if it has as many as are wanted; else all are missing.
-
-    Examples
-    --------
-    >>> with Store("sqlite://", create=True) as store:
-    ...     missing(store, ["fp1:" + 32 * "0"], {"HBOS()": 1, "IForest()": 3})
-    {'fp1:0...0': {'HBOS()': (0,), 'IForest()': (0, 1, 2)}}
-    """
-    found: dict[str, dict[str, tuple[int, ...]]] = {}
-    names = list(datasets)
-    states = [state.value for state in CellState if state not in retry]
-    with store.reading() as connection:
-        keys, models = rows.dataset_keys(connection), rows.model_keys(connection)
-        by_key = {models[model]: n for model, n in wanted.items() if model in models}
-        for start in range(0, len(names), _BATCH):
-            batch = names[start : start + _BATCH]
-            known = [keys[dataset] for dataset in batch if dataset in keys]
-            finished = _finished_trials(connection, known, by_key, mode, states)
-            for dataset in batch:
-                done = finished[keys[dataset]] if dataset in keys else set()
-                lacking = {
-                    model: tuple(t for t in range(n) if (models.get(model), t) not in done)
-                    for model, n in wanted.items()
-                }
-                if any(lacking.values()):
-                    found[dataset] = {model: trials for model, trials in lacking.items() if trials}
-    return found
-
-
 def _finished_trials(
     connection: Connection,
     datasets: Sequence[int],
     wanted: Mapping[int, int],
-    mode: Mode,
-    states: Sequence[str],
+    states: Sequence[CellState],
 ) -> defaultdict[int, set[tuple[int | None, int]]]:
     found: defaultdict[int, set[tuple[int | None, int]]] = defaultdict(set)
     trials, cells = tables.evaluations, tables.cells
     query = select(trials.c.dataset, trials.c.model, trials.c.trial).where(
-        trials.c.dataset.in_(datasets), trials.c.mode == mode.value, trials.c.state.in_(states)
+        trials.c.dataset.in_(datasets), trials.c.state.in_(states)
     )
     for dataset, model, trial in connection.execute(query):
         found[dataset].add((model, trial))
     imported = select(cells.c.dataset, cells.c.model, cells.c.n_trials).where(
-        cells.c.dataset.in_(datasets),
-        cells.c.mode == mode.value,
-        cells.c.state.in_(states),
-        cells.c.imported,
+        cells.c.dataset.in_(datasets), cells.c.state.in_(states), cells.c.imported
     )
     for dataset, model, n_trials in connection.execute(imported):
         if n_trials >= wanted.get(model, 0):
@@ -333,73 +378,27 @@ def _finished_trials(
     return found
 
 
-def stored_schemas(store: Store) -> set[tuple[str, str, int]]:
-    """Return the dataset, schema and version of all meta-features in a store."""
-    datasets, schemas, vectors = tables.datasets, tables.metafeature_schemas, tables.metafeatures
-    query = (
-        select(datasets.c.fingerprint, schemas.c.name, schemas.c.version)
-        .join_from(vectors, datasets)
-        .join(schemas, vectors.c.schema == schemas.c.key)
-    )
-    with store.reading() as connection:
-        return {(row.fingerprint, row.name, row.version) for row in connection.execute(query)}
+def _find_damage(connection: Connection) -> list[str]:
+    found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check")]
+    orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+    return [text for text in found if text != "ok"] + [
+        f"a row of {row[0]} refers to a row of {row[2]} that does not exist" for row in orphans
+    ]
 
 
-def _size(store: Store, connection: Connection) -> int | None:
-    if store.location.path is not None:
-        return store.location.path.stat().st_size
-    if store.location.is_postgresql:
-        names = map(func.to_regclass, tables.metadata.tables)
-        sizes = connection.execute(select(*map(func.pg_total_relation_size, names))).one()
-        return sum(size or 0 for size in sizes)
-    return None
-
-
-def summarise(store: Store) -> dict[str, Any]:
-    """Return the numbers of datasets, models, cells and so on, ready for JSON."""
-    datasets, models, cells = tables.datasets, tables.models, tables.cells
-    schemas, vectors = tables.metafeature_schemas, tables.metafeatures
-    with store.reading() as connection:
-
-        def count_of(table: Table) -> Select[Any]:
-            return select(func.count()).select_from(table)
-
-        def number(query: Select[Any]) -> int:
-            return connection.scalar(query) or 0
-
-        def counts(*columns: Any) -> Any:
-            query = select(*columns, func.count()).group_by(*columns).order_by(*columns)
-            return connection.execute(query).all()
-
-        facts = {row.key: row.value for row in connection.execute(select(tables.meta))}
-        by_state: dict[str, dict[str, int]] = {}
-        for mode, state, count in counts(cells.c.mode, cells.c.state):
-            by_state.setdefault(mode, {})[state] = count
-        metafeatures = connection.execute(
-            select(schemas.c.name, schemas.c.version, func.count())
-            .join(vectors, vectors.c.schema == schemas.c.key)
-            .group_by(schemas.c.name, schemas.c.version)
-            .order_by(schemas.c.name, schemas.c.version)
-        ).all()
-        return {
-            "store": str(store),
-            "schema_version": int(facts["schema_version"]),
-            "created": facts["created"],
-            "package_version": facts["package_version"],
-            "size_bytes": _size(store, connection),
-            "datasets": number(count_of(datasets)),
-            "origins": number(select(func.count(datasets.c.origin.distinct()))),
-            "collections": dict(counts(datasets.c.collection)),
-            "models": number(count_of(models).where(models.c.is_reference.is_(False))),
-            "references": number(count_of(models).where(models.c.is_reference)),
-            "families": dict(counts(models.c.family)),
-            "cells": by_state,
-            "imported_cells": number(count_of(cells).where(cells.c.imported)),
-            "evaluations": number(count_of(tables.evaluations)),
-            "most_trials": number(select(func.max(cells.c.n_trials))),
-            "engine_versions": dict(counts(tables.evaluations.c.engine_version)),
-            "metafeatures": [
-                {"schema": name, "version": version, "datasets": count}
-                for name, version, count in metafeatures
-            ],
-        }
+def _check_dataset(connection: Connection, key: int) -> Iterator[str]:
+    content = rows.read_content(connection, key)
+    computed = {cell.model: cell for cell in rows.aggregate(content.evaluations)}
+    stored = {cell.model: cell for cell in content.cells}
+    for model in sorted(computed.keys() | stored.keys()):
+        cell, expected = stored.get(model), computed.get(model)
+        name = f"the cell of {model}"
+        if cell is None:
+            yield f"{name} is missing, although it has trials"
+        elif expected is None and not cell.imported:
+            yield f"{name} has no trials"
+        elif expected is not None and cell.imported and cell.n_trials > expected.n_trials:
+            continue  # it stays until the store holds as many trials
+        # compared as text, in which NaN equals NaN and every number is exact
+        elif expected is not None and repr(cell) != repr(expected):
+            yield f"{name} is not the aggregate of its trials"

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from metaod.errors import UserError
 from metaod.history import FolderEntry, Relation, find_relatives, join_origins
 from metaod.store import _rows as rows
-from metaod.store._records import DatasetRecord, JoinedOrigin
+from metaod.store._schema import DatasetRecord, JoinedOrigin
 from metaod.store._store import Store
 
 

@@ -1,38 +1,61 @@
-"""Read and write records as rows, in the caller's transaction.
-
-Rows are replaced by deleting and inserting, which works in every database.
-"""
+"""Read and write records as rows, in the caller's transaction."""
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, Table, and_, bindparam, delete, insert, select, update
-from sqlalchemy.dialects import postgresql
+import sqlalchemy as sa
+from sqlalchemy import Connection, Table, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from metaod.errors import UserError
 from metaod.history import MEASURES, Evaluation, Sketch
-from metaod.models import CellState, Mode, ModelSpec
+from metaod.models import CellState, ModelSpec
 from metaod.store import _schema as schema
-from metaod.store._records import (
-    Cell,
-    DatasetRecord,
-    JoinedOrigin,
-    MetaFeatureRecord,
-    ModelRecord,
-    aggregate,
-)
+from metaod.store._schema import Cell, DatasetRecord, JoinedOrigin, MetaFeatureRecord, ModelRecord
 
-_FIGURES = {*MEASURES, *(f"{name}_std" for name in MEASURES), "seconds"}
-Trials = TypeVar("Trials", Evaluation, Cell)
+Record = TypeVar("Record", Evaluation, Cell)
 
-_FIELDS: dict[type, tuple[str, ...]] = {
-    kind: tuple(item.name for item in fields(kind) if item.name != "sketch")
-    for kind in (DatasetRecord, Evaluation, Cell)
-}
+_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+@dataclass(frozen=True)
+class Content:
+    """What is known of one dataset: by a store, an export, or a finished task."""
+
+    evaluations: Sequence[Evaluation] = ()
+    cells: Sequence[Cell] = ()
+    metafeatures: Sequence[MetaFeatureRecord] = ()
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows, except those whose identity is known."""
+    if rows:
+        query = _INSERT[connection.dialect.name](table).on_conflict_do_nothing()
+        connection.execute(query, rows)
+
+
+def upsert(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[dict[str, Any]],
+    *,
+    keep_if: sa.ColumnElement[bool] | None = None,
+) -> None:
+    """Insert rows over those of the same primary key, unless a condition on the old row holds."""
+    if not rows:
+        return
+    query = _INSERT[connection.dialect.name](table)
+    values = {item.name: query.excluded[item.name] for item in table.c if not item.primary_key}
+    where = None if keep_if is None else sa.not_(keep_if)
+    query = query.on_conflict_do_update(
+        index_elements=list(table.primary_key), set_=values, where=where
+    )
+    connection.execute(query, rows)
 
 
 def dataset_keys(connection: Connection) -> dict[str, int]:
@@ -49,22 +72,20 @@ def model_keys(connection: Connection) -> dict[str, int]:
 def read_datasets(connection: Connection) -> list[DatasetRecord]:
     """Read all datasets, ordered by collection and name."""
     table = schema.datasets
-    query = select(*(table.c[name] for name in _FIELDS[DatasetRecord]))
+    query = select(*(item for item in table.c if not item.primary_key))
     order = (table.c.collection, table.c.name, table.c.fingerprint)
-    return [DatasetRecord(**row) for row in connection.execute(query.order_by(*order)).mappings()]
+    return [DatasetRecord(*row) for row in connection.execute(query.order_by(*order))]
 
 
 def insert_datasets(connection: Connection, records: Iterable[DatasetRecord]) -> int:
     """Add the datasets that are new, and sketches that are lacking; return how many are new."""
     records = list(records)
-    known = set(dataset_keys(connection))
-    new = {record.fingerprint: record for record in records if record.fingerprint not in known}
-    names = _FIELDS[DatasetRecord]
-    lines = [{name: getattr(record, name) for name in names} for record in new.values()]
-    _insert(connection, schema.datasets, lines)
-    insert_sketches(
-        connection, {item.fingerprint: item.sketch for item in records if item.sketch is not None}
-    )
+    new = {item.fingerprint for item in records} - dataset_keys(connection).keys()
+    names = [item.name for item in schema.datasets.c if not item.primary_key]
+    rows = [{name: getattr(record, name) for name in names} for record in records]
+    insert_new(connection, schema.datasets, rows)
+    sketches = {item.fingerprint: item.sketch for item in records if item.sketch is not None}
+    insert_sketches(connection, sketches)
     return len(new)
 
 
@@ -84,14 +105,11 @@ def _to_sketch(dataset: str, data: bytes) -> Sketch:
         raise UserError(f"the sketch of {dataset} {error}", remedy=remedy) from error
 
 
-def insert_sketches(connection: Connection, sketches: Mapping[str, Sketch]) -> int:
-    """Add the sketches that are lacking; return how many."""
+def insert_sketches(connection: Connection, sketches: Mapping[str, Sketch]) -> None:
+    """Add the sketches that are lacking."""
     keys = dataset_keys(connection)
-    known = {row.dataset for row in connection.execute(select(schema.sketches.c.dataset))}
-    lacking = {name: item for name, item in sketches.items() if keys[name] not in known}
-    lines = [{"dataset": keys[name], "sketch": s.to_bytes()} for name, s in lacking.items()]
-    _insert(connection, schema.sketches, lines)
-    return len(lacking)
+    rows = [{"dataset": keys[name], "sketch": item.to_bytes()} for name, item in sketches.items()]
+    insert_new(connection, schema.sketches, rows)
 
 
 def read_joined_origins(connection: Connection) -> dict[str, JoinedOrigin]:
@@ -108,10 +126,11 @@ def replace_origin(
     """Write one dataset's origin, and what it was before if it is a joined one."""
     key, table = dataset_keys(connection)[dataset], schema.datasets
     connection.execute(update(table).where(table.c.key == key).values(origin=origin))
-    _delete(connection, schema.joined_origins, [{"dataset": key}])
+    table = schema.joined_origins
+    connection.execute(sa.delete(table).where(table.c.dataset == key))
     if joined is not None:
-        line = {"catalogue_origin": joined.catalogue_origin, "evidence": joined.evidence}
-        _insert(connection, schema.joined_origins, [{"dataset": key} | line])
+        row = {"catalogue_origin": joined.catalogue_origin, "evidence": joined.evidence}
+        connection.execute(sa.insert(table), [{"dataset": key} | row])
 
 
 def read_models(connection: Connection) -> list[ModelRecord]:
@@ -129,8 +148,8 @@ def read_models(connection: Connection) -> list[ModelRecord]:
 
 def insert_models(connection: Connection, records: Iterable[ModelRecord]) -> int:
     """Add the models that are new; return how many."""
-    known = set(model_keys(connection))
-    new = {record.id: record for record in records if record.id not in known}
+    records = list(records)
+    new = {record.id for record in records} - model_keys(connection).keys()
     rows = [
         {
             "id": record.id,
@@ -139,98 +158,85 @@ def insert_models(connection: Connection, records: Iterable[ModelRecord]) -> int
             "scaling": record.spec.scaling,
             "is_reference": record.is_reference,
         }
-        for record in new.values()
+        for record in records
     ]
-    _insert(connection, schema.models, rows)
+    insert_new(connection, schema.models, rows)
     return len(new)
 
 
-def trial_key(item: Evaluation) -> tuple[str, str, int]:
-    return (item.mode, item.model, item.trial)
+def read_content(connection: Connection, dataset: int) -> Content:
+    """Read everything about one dataset."""
+    return Content(
+        read_evaluations(connection, dataset),
+        read_cells(connection, dataset),
+        read_metafeatures(connection, dataset),
+    )
+
+
+def write_content(
+    connection: Connection, dataset: int, content: Content, models: Mapping[str, int]
+) -> None:
+    """Write evaluations, cells and meta-features of one dataset over those of the same identity.
+
+    Evaluations replace the cells that follow from them; an imported cell stays until the store
+    holds as many trials.
+    """
+    upsert(connection, schema.evaluations, _to_rows(content.evaluations, dataset, models))
+    changed = {item.model for item in content.evaluations}
+    if changed:
+        trials = read_evaluations(connection, dataset)
+        cells = aggregate(item for item in trials if item.model in changed)
+        table = schema.cells
+        new = _INSERT[connection.dialect.name](table).excluded
+        has_more = table.c.imported & (table.c.n_trials > new.n_trials)
+        upsert(connection, table, _to_rows(cells, dataset, models), keep_if=has_more)
+    upsert(connection, schema.cells, _to_rows(content.cells, dataset, models))
+    vectors = [
+        {
+            "dataset": dataset,
+            "schema": _schema_key(connection, record),
+            "vector": record.values.astype("<f8").tobytes(),
+        }
+        for record in content.metafeatures
+    ]
+    upsert(connection, schema.metafeatures, vectors)
+
+
+def _to_rows(
+    records: Sequence[Record], dataset: int, models: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    if not records:
+        return []
+    names = [item.name for item in fields(records[0])]
+    rows = []
+    for record in records:
+        row = {name: getattr(record, name) for name in names}
+        # the message of any library: not every database stores NUL, and none half a character
+        reason = record.reason.replace("\0", "\\x00")
+        row["reason"] = reason.encode("utf-8", "backslashreplace").decode()
+        row["dataset"], row["model"] = dataset, models[record.model]
+        rows.append(row)
+    return rows
 
 
 def read_evaluations(connection: Connection, dataset: int) -> list[Evaluation]:
-    """Read one dataset's evaluations, ordered by mode, model and trial."""
-    return sorted(_read(connection, dataset, schema.evaluations, Evaluation), key=trial_key)
-
-
-def replace_evaluations(
-    connection: Connection,
-    dataset: int,
-    evaluations: Iterable[Evaluation],
-    models: Mapping[str, int],
-) -> None:
-    """Write one dataset's evaluations over those of the same trials, and compute their cells.
-
-    An imported cell stays until the store holds as many trials.
-    """
-    new = {trial_key(item): item for item in evaluations}
-    if not new:
-        return
-    old = {trial_key(item): item for item in read_evaluations(connection, dataset)}
-    rows = {key: _to_row(item, dataset, models) for key, item in new.items()}
-    _delete(connection, schema.evaluations, [rows[key] for key in new if key in old])
-    _insert(connection, schema.evaluations, list(rows.values()))
-    changed = {(item.mode, item.model) for item in new.values()}
-    trials = (item for item in (old | new).values() if (item.mode, item.model) in changed)
-    imported = {
-        cell.key: cell.n_trials for cell in read_cells(connection, dataset) if cell.imported
-    }
-    cells = [cell for cell in aggregate(trials) if cell.n_trials >= imported.get(cell.key, 0)]
-    replace_cells(connection, dataset, cells, models)
+    """Read one dataset's evaluations, ordered by model and trial."""
+    found = _read(connection, dataset, schema.evaluations, Evaluation)
+    return sorted(found, key=lambda item: (item.model, item.trial))
 
 
 def read_cells(connection: Connection, dataset: int) -> list[Cell]:
-    """Read one dataset's cells, ordered by mode and model."""
-    return sorted(_read(connection, dataset, schema.cells, Cell), key=lambda cell: cell.key)
+    """Read one dataset's cells, ordered by model."""
+    found = _read(connection, dataset, schema.cells, Cell)
+    return sorted(found, key=lambda cell: cell.model)
 
 
-def replace_cells(
-    connection: Connection, dataset: int, cells: Iterable[Cell], models: Mapping[str, int]
-) -> None:
-    """Write one dataset's cells over those of the same mode and model."""
-    rows = [_to_row(item, dataset, models) for item in cells]
-    if not rows:
-        return
-    table = schema.cells
-    query = select(table.c.mode, table.c.model).where(table.c.dataset == dataset)
-    old = {(row.mode, row.model) for row in connection.execute(query)}
-    _delete(connection, table, [row for row in rows if (row["mode"], row["model"]) in old])
-    _insert(connection, table, rows)
-
-
-def _to_row(record: Evaluation | Cell, dataset: int, models: Mapping[str, int]) -> dict[str, Any]:
-    row = {name: getattr(record, name) for name in _FIELDS[type(record)]}
-    for name in _FIGURES & row.keys():
-        if math.isnan(row[name]):
-            row[name] = None
-    row["mode"], row["state"] = record.mode.value, record.state.value
-    # the message of any library: not every database stores NUL, and none half a character
-    reason = record.reason.replace("\0", "\\x00")
-    row["reason"] = reason.encode("utf-8", "backslashreplace").decode()
-    row["dataset"], row["model"] = dataset, models[record.model]
-    return row
-
-
-def _read(connection: Connection, dataset: int, table: Table, kind: type[Trials]) -> list[Trials]:
+def _read(connection: Connection, dataset: int, table: Table, kind: type[Record]) -> list[Record]:
     # columns in the order of the record's fields, the model by its id
-    names = _FIELDS[kind]
-    query = (
-        select(*(schema.models.c.id if name == "model" else table.c[name] for name in names))
-        .join_from(table, schema.models)
-        .where(table.c.dataset == dataset)
-    )
-    mode, state = names.index("mode"), names.index("state")
-    figures = [names.index(name) for name in names if name in _FIGURES]
-    records = []
-    for row in connection.execute(query):
-        values = list(row)
-        values[mode], values[state] = Mode(row[mode]), CellState(row[state])
-        for k in figures:
-            if row[k] is None:
-                values[k] = math.nan
-        records.append(kind(*values))
-    return records
+    names = [item.name for item in fields(kind)]
+    columns = [schema.models.c.id if name == "model" else table.c[name] for name in names]
+    query = select(*columns).join_from(table, schema.models).where(table.c.dataset == dataset)
+    return [kind(*row) for row in connection.execute(query)]
 
 
 def read_metafeatures(connection: Connection, dataset: int) -> list[MetaFeatureRecord]:
@@ -248,22 +254,6 @@ def read_metafeatures(connection: Connection, dataset: int) -> list[MetaFeatureR
     ]
 
 
-def replace_metafeatures(
-    connection: Connection, dataset: int, records: Iterable[MetaFeatureRecord]
-) -> None:
-    """Write one dataset's meta-features over those of the same schema and version."""
-    rows = [
-        {
-            "dataset": dataset,
-            "schema": _schema_key(connection, record),
-            "vector": record.values.astype("<f8").tobytes(),
-        }
-        for record in records
-    ]
-    _delete(connection, schema.metafeatures, rows)
-    _insert(connection, schema.metafeatures, rows)
-
-
 def read_schemas(connection: Connection) -> dict[tuple[str, int], tuple[int, tuple[str, ...]]]:
     """Return the key and the features of every schema, by name and version."""
     table = schema.metafeature_schemas
@@ -274,13 +264,10 @@ def read_schemas(connection: Connection) -> dict[tuple[str, int], tuple[int, tup
 
 
 def _schema_key(connection: Connection, record: MetaFeatureRecord) -> int:
-    known = read_schemas(connection)
-    if (record.schema, record.version) not in known:
-        row = {"name": record.schema, "version": record.version}
-        features = json.dumps(record.features)
-        _insert_schema(connection, row | {"features": features})
-        known = read_schemas(connection)
-    key, stored = known[record.schema, record.version]
+    row = {"name": record.schema, "version": record.version}
+    features = json.dumps(record.features)
+    insert_new(connection, schema.metafeature_schemas, [row | {"features": features}])
+    key, stored = read_schemas(connection)[record.key]
     if stored != record.features:
         raise UserError(
             f"meta-features of schema {record.schema!r}, version {record.version}, are stored "
@@ -290,25 +277,37 @@ def _schema_key(connection: Connection, record: MetaFeatureRecord) -> int:
     return key
 
 
-def _insert_schema(connection: Connection, row: dict[str, Any]) -> None:
-    if connection.dialect.name == "postgresql":
-        # a task that is recorded at the same time may add the same schema
-        query = postgresql.insert(schema.metafeature_schemas).on_conflict_do_nothing()
-        connection.execute(query, row)
-    else:
-        _insert(connection, schema.metafeature_schemas, [row])
+# where trials end in different states, the first of these that occurs is the cell's state
+_WORST_FIRST = (CellState.FAILED, CellState.OVER_BUDGET, CellState.NOT_APPLICABLE, CellState.OK)
 
 
-def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(insert(table), rows)
+def aggregate(evaluations: Iterable[Evaluation]) -> list[Cell]:
+    """Aggregate one dataset's evaluations over trials, into one cell per model."""
+    groups: defaultdict[str, list[Evaluation]] = defaultdict(list)
+    for evaluation in evaluations:
+        groups[evaluation.model].append(evaluation)
+    return [
+        _aggregate_trials(sorted(trials, key=lambda item: item.trial))
+        for _, trials in sorted(groups.items())
+    ]
 
 
-def _delete(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    if rows:
-        keys = [column.name for column in table.primary_key]
-        found = and_(*(table.c[name] == bindparam(f"key_{name}") for name in keys))
-        connection.execute(
-            delete(table).where(found),
-            [{f"key_{name}": row[name] for name in keys} for row in rows],
-        )
+def _aggregate_trials(trials: list[Evaluation]) -> Cell:
+    states = {trial.state for trial in trials}
+    state = next(state for state in _WORST_FIRST if state in states)
+    reason = next((item.reason for item in trials if item.state == state and item.reason), "")
+    figures: dict[str, Any] = {}
+    if state == CellState.OK:
+        for name in MEASURES:
+            values = [getattr(trial, name) for trial in trials]
+            figures[name], figures[f"{name}_std"] = _mean_and_std(values)
+        figures["seconds"], _ = _mean_and_std([trial.seconds for trial in trials])
+    return Cell(trials[0].model, len(trials), state, reason=reason, **figures)
+
+
+def _mean_and_std(values: list[float]) -> tuple[float, float]:
+    # fsum is correctly rounded: the order of the trials does not matter
+    mean = math.fsum(values) / len(values)
+    if len(values) == 1:
+        return mean, math.nan
+    return mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))

@@ -22,8 +22,7 @@ _DRIVER = "postgresql+psycopg"
 _NAMES = {"postgres", "postgresql", _DRIVER}
 _HIDDEN = "***"
 
-# the class of the advisory locks ("MeOD"): of a transaction, and of the only writer
-_TRANSACTION, _WRITER = 0x4D654F44, 0x4D654F45
+_TRANSACTION = 0x4D654F44  # the class of the advisory locks of transactions: "MeOD"
 
 WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 30.0, 30.0)
 """Seconds between attempts after the connection to a server was lost."""
@@ -45,16 +44,14 @@ def hide_password(text: str) -> str:
     return re.sub(r"(?i)(password=)[^&]*", rf"\1{_HIDDEN}", text)
 
 
-def server_url(url: URL) -> URL:
-    """Return the address of a PostgreSQL server with its driver."""
-    return url.set(drivername=_DRIVER) if url.drivername in _NAMES else url
+def server_url(url: URL) -> URL | None:
+    """Return the address of a PostgreSQL server with its driver; None for any other address."""
+    return url.set(drivername=_DRIVER) if url.drivername in _NAMES else None
 
 
 def shown_url(url: URL) -> str:
     """Return a server's address for messages: without the password and the driver."""
-    if url.drivername == _DRIVER:
-        url = url.set(drivername="postgresql")
-    return hide_password(url.render_as_string(hide_password=True))
+    return hide_password(url.set(drivername="postgresql").render_as_string(hide_password=True))
 
 
 def server_engine(url: URL) -> Engine:
@@ -66,19 +63,13 @@ def server_engine(url: URL) -> Engine:
     if "PGCONNECT_TIMEOUT" not in os.environ:
         defaults["connect_timeout"] = "10"
     chosen = {name: value for name, value in defaults.items() if name not in url.query}
-    if url.drivername != _DRIVER:
-        chosen = {}
     try:
         return create_engine(url, pool_pre_ping=True, connect_args=chosen, hide_parameters=True)
-    except ModuleNotFoundError as error:
-        if url.drivername != _DRIVER:
-            raise
-        needed_for = "a store on PostgreSQL"
-        raise MissingExtra("psycopg", extra="postgres", needed_for=needed_for) from error
     except ImportError as error:
-        # psycopg without libpq
+        # psycopg is missing, or is there without libpq
+        package = "psycopg" if isinstance(error, ModuleNotFoundError) else "libpq"
         needed_for = "a store on PostgreSQL"
-        raise MissingExtra("libpq", extra="postgres", needed_for=needed_for) from error
+        raise MissingExtra(package, extra="postgres", needed_for=needed_for) from error
 
 
 def check_encoding(connection: Connection, where: str) -> None:
@@ -98,15 +89,6 @@ def lock_transaction(connection: Connection, timeout: float, *, shared: bool) ->
             func.set_config("lock_timeout", milliseconds, True), lock(_TRANSACTION, _namespace())
         )
     )
-
-
-def try_writer_lock(connection: Connection) -> bool:
-    """Take the lock of the only writer, which ends with the connection; False if it is taken."""
-    return bool(connection.scalar(select(func.pg_try_advisory_lock(_WRITER, _namespace()))))
-
-
-def release_writer_lock(connection: Connection) -> None:
-    connection.execute(select(func.pg_advisory_unlock(_WRITER, _namespace())))
 
 
 def _namespace() -> Function[int]:

@@ -29,14 +29,13 @@ from metaod.metafeatures import extract, schema
 from metaod.models import (
     Budget,
     CellState,
-    Mode,
     ModelSpec,
     Scored,
     candidate_averages,
     expected_costs,
     model_space,
 )
-from metaod.store._records import MetaFeatureRecord
+from metaod.store._schema import MetaFeatureRecord
 from metaod.tables import PreparedTable, prepare
 
 KeptScores = dict[tuple[str, int], npt.NDArray[np.float32]]
@@ -77,8 +76,6 @@ class BuildOptions:
         Whether to evaluate the averages of representatives among the models too.
     trials : int, default=5
         Trials of a random model; trial t uses seed t.
-    mode : Mode, default="fast"
-        Whether scores are the fast ones or PyOD's own, bit for bit.
     budget : Budget
         The time and memory that one cell may take.
     references : bool, default=True
@@ -95,7 +92,6 @@ class BuildOptions:
     detectors: tuple[str, ...] | None = None
     averages: bool = False
     trials: int = 5
-    mode: Mode = Mode.FAST
     budget: Budget = field(default_factory=Budget)
     references: bool = True
     schemas: tuple[str, ...] = ("paper", "scores")
@@ -206,7 +202,7 @@ class BuildTask:
         random = {spec.id for spec in self.specs if spec.is_random}
         random |= {item.spec.id for item in self.references if item.is_random}
         cells = [
-            Evaluation(model, trial, self.options.mode, state,
+            Evaluation(model, trial, state,
                        seed=trial if model in random else None, reason=reason)
             for model, trial in sorted(self.lacking)
         ]  # fmt: skip
@@ -278,7 +274,6 @@ def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset
             dataset.y,
             task.specs,
             trials=task.options.trials,
-            mode=task.options.mode,
             budget=task.options.budget,
             references=task.references,
             keep=keep if task.keep else None,
