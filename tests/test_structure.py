@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -22,13 +23,16 @@ def module_name(path):
 FILES = {module_name(path): path for path in (ROOT / "src" / "metaod").rglob("*.py")}
 
 
-def imports(name, source, modules):
-    """Modules of the package that a module imports, imports inside functions included."""
+def imports(name, source, modules, *, is_package=False):
+    """Modules of the package that a module imports, imports inside functions included.
+
+    What a package's ``__init__`` imports for types, it imports for others when they first use it.
+    """
     found, for_types = set(), set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             for_types |= {id(inner) for inner in ast.walk(node)}
-        if id(node) in for_types:
+        if id(node) in for_types and not is_package:
             continue
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
@@ -41,7 +45,10 @@ def imports(name, source, modules):
 
 def import_graph(files):
     modules = set(files)
-    return {name: imports(name, path.read_text("utf-8"), modules) for name, path in files.items()}
+    return {
+        name: imports(name, path.read_text("utf-8"), modules, is_package=path.name == "__init__.py")
+        for name, path in files.items()
+    }
 
 
 def cycles(graph):
@@ -114,6 +121,14 @@ def test_a_cycle_through_a_late_import_is_found():
     assert cycles(graph) == [["metaod.a", "metaod.b", "metaod.c"]]
 
 
+def test_an_import_of_a_package_for_types_is_found():
+    source = "if TYPE_CHECKING:\n    from metaod.store import Store"
+    assert imports("metaod.detection", source, {"metaod.store"}, is_package=True) == {
+        "metaod.store"
+    }
+    assert imports("metaod.detection._detect", source, {"metaod.store"}) == set()
+
+
 def test_rooms_import_each_other_through_their_packages():
     assert bypasses(graph()) == []
 
@@ -128,6 +143,25 @@ def test_what_a_package_exports_is_there():
         package = __import__(f"metaod.{name}", fromlist=["__all__"])
         for exported in getattr(package, "__all__", ()):
             assert getattr(package, exported) is not None, (name, exported)
+
+
+def test_a_name_that_is_imported_late_is_imported_for_types_too():
+    """The graph of imports, and so every test of it, sees names that a package imports late."""
+    for name, path in FILES.items():
+        if path.name != "__init__.py" or "def __getattr__" not in path.read_text("utf-8"):
+            continue
+        package = import_module(name)
+        homes = {
+            alias.asname or alias.name: (node.module, alias.name)
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        for exported in package.__all__:
+            if exported not in vars(package):
+                module, own = homes[exported]
+                found = FILES.get(f"{module}.{own}") and import_module(f"{module}.{own}")
+                assert (found or getattr(import_module(module), own)) is getattr(package, exported)
 
 
 def test_what_a_file_imports_from_a_package_is_exported():

@@ -1,17 +1,13 @@
 """Options of commands come from their declaration, and errors name them."""
 
-from dataclasses import dataclass
-
 import pytest
 import typer
 
-import metaod.options
 from metaod.cli import main as command
 from metaod.cli.main import _OPTIONS, _named_by_option
-from metaod.cli.options import with_options
 from metaod.cli.screen import as_flags, in_words
 from metaod.errors import BadParameter, Message, Setting
-from metaod.options import Columns, Options, Picking, Reading, option
+from metaod.options import Columns, Picking, Reading
 
 ROOT = typer.main.get_command(command.app)
 
@@ -95,49 +91,3 @@ def test_detect_has_every_declared_option(group):
     for name, declared in group.declared().items():
         if not declared.only_python:
             assert known[name].help.startswith(declared.help.rstrip("."))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Longer(Reading):
-    comment: str | None = option(None, "Lines that begin so are skipped.", metavar="C")
-
-
-def test_a_new_option_needs_one_declaration():
-    """What CONTRIBUTING.md says: a field is all that front ends need."""
-    got = []
-
-    @with_options
-    def command(*, reading: _Longer) -> None:
-        """Read."""
-        got.append(reading)
-
-    app = typer.Typer()
-    app.command()(command)
-    app(["--comment", "#", "--na", "x"], standalone_mode=False)
-    assert (got[0].comment, got[0].na) == ("#", ("x",))
-    declared = _Longer.declared()["comment"]
-    assert declared.schema()["type"] == ["string", "null"]
-    assert "comment : str, optional" in declared.documentation()
-
-    @metaod.options.takes(_Longer)
-    def read(source, options):
-        """Read.
-
-        Parameters
-        ----------
-        options : Options
-        """
-        return options.comment
-
-    assert read("file", comment="%") == "%"
-    assert "Lines that begin so are skipped." in read.__doc__
-    with pytest.raises(BadParameter) as error:
-        read("file", comment=3)
-    assert (error.value.owner, error.value.name, error.value.got) == ("read", "comment", 3)
-    with pytest.raises(TypeError, match="read\\(\\) got an unexpected keyword argument 'coment'"):
-        read("file", coment="%")
-
-
-def test_groups_of_options_have_titles():
-    assert all(group.title for group in (Reading, Columns, Picking))
-    assert issubclass(Reading, Options)

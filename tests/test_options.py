@@ -1,0 +1,82 @@
+"""Declared options: what they accept, and the signatures that repeat them."""
+
+from inspect import signature
+
+import pytest
+
+import metaod
+from metaod.errors import BadParameter
+from metaod.options import Columns, Fitting, Options, Picking, Reading
+
+
+def defaults(*groups):
+    return {name: own.default for group in groups for name, own in group.offered().items()}
+
+
+@pytest.mark.parametrize(
+    ("function", "declared", "others"),
+    [
+        (metaod.read_table, defaults(Reading), {"source", "unused"}),
+        (metaod.select, defaults(Picking), {"X", "max_bytes", "progress"}),
+        (metaod.Preparation, defaults(Columns), {"max_bytes", "distinct_share"}),
+        (metaod.MetaOD, defaults(Picking, Fitting, Columns), set()),
+    ],
+    ids=["read_table", "select", "Preparation", "MetaOD"],
+)
+def test_signatures_have_the_declared_options(function, declared, others):
+    found = {name: own.default for name, own in signature(function).parameters.items()}
+    assert {name: found[name] for name in declared} == declared
+    assert set(found) - set(declared) == others
+
+
+@pytest.mark.parametrize(
+    ("given", "legal"),
+    [
+        ({"label": 3}, "a str or None"),
+        ({"header": 1}, "True, False or None"),
+        ({"skip_rows": -1}, "an int in the range [0, inf) or None"),
+        ({"skip_footer": True}, "an int in the range [0, inf) or None"),
+        ({"sheet": 1.5}, "a str, an int or None"),
+        ({"max_bytes": 0}, "an int in the range [1, inf)"),
+        ({"bad_values": "drop"}, "one of {'error', 'missing', 'text'}"),
+        ({"decimal": ";"}, "one of {'.', ','}"),
+        ({"decimal": ",", "delimiter": ","}, "another character than the delimiter"),
+        ({"delimiter": "ab"}, "one ASCII character that is no letter, digit, quote or line end"),
+        ({"na": [None]}, "a str, a number or an iterable of them"),
+        ({"text": 3}, "a column's name or an iterable of names"),
+    ],
+    ids=str,
+)
+def test_wrong_values_are_refused_with_the_legal_set(given, legal):
+    with pytest.raises(BadParameter) as error:
+        Reading(**given).checked("read_table")
+    name = next(iter(given))
+    assert (error.value.owner, error.value.name, error.value.got) == (
+        "read_table", name, given[name],
+    )  # fmt: skip
+    assert error.value.legal == legal
+
+
+@pytest.mark.parametrize("given", ["hex", "no such encoding", 3])
+def test_encodings_are_names_of_text_encodings(given):
+    with pytest.raises(BadParameter, match="encoding"):
+        Reading(encoding=given).checked("read_table")
+
+
+def test_values_are_converted_as_the_code_uses_them():
+    found = Reading(na=[-999, 1.0, "x"], text="name", delimiter="\\t").checked("read_table")
+    assert (found.missing_words, found.text_columns, found.delimiter) == (
+        ("-999", "1", "x"), ("name",), "\t",
+    )  # fmt: skip
+    assert found.given() == {"na": ("-999", "1", "x"), "text": ("name",), "delimiter": "\t"}
+    assert Picking(space=["paper"], exclude=[]).checked("select").given() == {"space": "paper"}
+
+
+@pytest.mark.parametrize("group", [Reading, Columns, Picking, Fitting])
+def test_every_option_has_a_help_text_and_a_schema(group: type[Options]):
+    schema = group.json_schema()
+    assert schema["additionalProperties"] is False
+    for name, own in group.offered().items():
+        assert own.help.endswith(".")
+        assert schema["properties"][name]["description"] == own.help
+        assert own.metavar or bool in own.types
