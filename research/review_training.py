@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from metaod.learners import FlatForest, origin_folds
 from metaod.models import Matrix, Scores
-from metaod.review import COVERAGE, FEATURES, STATE_FEATURES, MarkedTable, Ranker
+from metaod.review import MarkedTable, Ranker
 from research.reviews import ReviewTable, by_process
 
 # numbers of answers after which a simulated review is sampled
@@ -143,7 +143,7 @@ def fit_left(states: Matrix, log_shares: Scores, groups: npt.NDArray[Any]) -> Fl
         )
         misses[out] = np.maximum(low - log_shares[out], log_shares[out] - high)
     forest = FlatForest.from_boosting(*_quantiles(states, log_shares, np.ones(len(states), bool)))
-    wider = float(np.quantile(misses, COVERAGE))
+    wider = float(np.quantile(misses, Ranker.coverage))
     return replace(forest, values=forest.values + np.array([-wider, 0.0, wider]))
 
 
@@ -161,7 +161,7 @@ def _quantiles(states: Matrix, log_shares: Scores, chosen: npt.NDArray[np.bool_]
             early_stopping=False,
             random_state=0,
         ).fit(states[chosen].astype(np.float32), log_shares[chosen])
-        for level in ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2)
+        for level in ((1 - Ranker.coverage) / 2, 0.5, (1 + Ranker.coverage) / 2)
     ]
 
 
@@ -185,7 +185,7 @@ def left_states(table: ReviewTable, ranker: Ranker) -> tuple[Matrix, Scores]:
 
 def untrained_ranker() -> Ranker:
     """Return a ranker whose forests are single leaves, for reviews before anything is learned."""
-    return Ranker(_leaf(len(FEATURES), 1), _leaf(len(STATE_FEATURES), 3))
+    return Ranker(_leaf(len(Ranker.features), 1), _leaf(len(Ranker.state_features), 3))
 
 
 def _leaf(n_features: int, n_outputs: int) -> FlatForest:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from metaod.errors import UserError
 from metaod.history import FolderEntry, average_precision
 from metaod.models import COMMITTEE, Matrix, ModelSpec, Scores, ScoreScale, score_models
-from metaod.review import FEATURES, MarkedTable, Ranker, RowSpace
+from metaod.review import MarkedTable, Ranker, RowSpace
 from metaod.tables import prepare
 from research.injection import KINDS, Injection
 
@@ -211,7 +211,7 @@ def by_process(marked: MarkedTable) -> Scores:
     """Score rows by the process on leaves alone, which has learned nothing from history."""
     if not marked.is_learned:
         return marked.scores
-    return np.asarray(marked.features[:, FEATURES.index("process 1")], dtype=np.float64)
+    return np.asarray(marked.features[:, Ranker.features.index("process 1")], dtype=np.float64)
 
 
 def make_tables(entries: Sequence[tuple[FolderEntry, str]], folder: Path) -> Iterator[Path]:

@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 from metaod.detection import estimated_share, threshold_of
 from metaod.history import MIXED_COLLECTIONS
 from metaod.models import Scores
-from metaod.review import FEATURES, Ranker
+from metaod.review import Ranker
 from research.commands.train_review import Training, folds
 from research.review_training import fit_rows, untrained_ranker
 from research.reviews import CHECKPOINTS, ReviewTable, by_process, play
@@ -139,7 +139,7 @@ def ablate(work: Path, jobs: int) -> None:
     paths = [work / "tables" / f"{name}.npz" for name, fold in fold_of.items() if fold == 0]
     rows = []
     for part, words in {"nothing": (), **ABLATIONS}.items():
-        kept = np.array([not any(word in name for word in words) for name in FEATURES])
+        kept = np.array([not any(word in name for word in words) for name in Ranker.features])
         without = [replace(sample, features=sample.features * kept) for sample in states]
         ranker = Ranker(fit_rows(without), untrained_ranker().left)
         with threadpool_limits(1):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metaod.review import FEATURES, STATE_FEATURES, Ranker, shipped_ranker
+from metaod.review import Ranker
 from research.review_training import fit_left, fit_rows, left_states, samples, untrained_ranker
 from research.reviews import ReviewTable, play
 
@@ -25,7 +25,7 @@ def table():
 
 
 def test_answers_raise_the_precision_on_rows_that_are_never_marked(table):
-    reached = {at.answers: at for at in play(table, shipped_ranker(), checkpoints=(0, 5, 20))}
+    reached = {at.answers: at for at in play(table, Ranker.shipped(), checkpoints=(0, 5, 20))}
     assert reached[20].precision > reached[0].precision + 0.2
     assert reached[0].precision == table.precision(table.members.mean(axis=1))
     assert reached[5].found <= 5
@@ -34,14 +34,14 @@ def test_answers_raise_the_precision_on_rows_that_are_never_marked(table):
 
 def test_wrong_answers_cost_precision_but_not_the_count_of_outliers(table):
     right, wrong = (
-        play(table, shipped_ranker(), noise=noise, checkpoints=(40,))[0] for noise in (0.0, 0.45)
+        play(table, Ranker.shipped(), noise=noise, checkpoints=(40,))[0] for noise in (0.0, 0.45)
     )
     assert wrong.precision < right.precision
     assert wrong.found + wrong.left == 30
 
 
 def test_rows_that_may_not_be_asked_about_are_never_found(table):
-    reached = play(table, shipped_ranker(), batch=50, checkpoints=(200, 300))
+    reached = play(table, Ranker.shipped(), batch=50, checkpoints=(200, 300))
     assert reached[0].found == reached[1].found == int(table.y[table.askable].sum())
 
 
@@ -51,14 +51,14 @@ def test_samples_stand_for_all_rows_without_a_mark(table):
     for sample, n_marks in zip(found, n_marked, strict=False):
         assert sample.counts.sum() == pytest.approx(400 - n_marks)
         assert np.isfinite(sample.features).all()
-        of_marks = sample.features[:, FEATURES.index("marks")]
+        of_marks = sample.features[:, Ranker.features.index("marks")]
         assert (of_marks == n_marks).all()
 
 
 def test_a_ranker_is_trained_on_reviews(table):
     found = [sample for seed in range(4) for sample in samples(table, np.random.default_rng(seed))]
     states, log_shares = left_states(table, untrained_ranker())
-    assert states.shape == (len(log_shares), len(STATE_FEATURES))
+    assert states.shape == (len(log_shares), len(Ranker.state_features))
     assert log_shares[0] == pytest.approx(np.log(30.5 / 400))
     many, shares = np.tile(states, (30, 1)), np.tile(log_shares, 30)
     trained = Ranker(fit_rows(found), fit_left(many, shares, np.repeat(range(30), len(log_shares))))

@@ -1,12 +1,15 @@
 """Scores that follow marks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metaod.history import average_precision
-from metaod.review import MarkedTable, _left, _marked_table
+from metaod.learners import FlatForest
+from metaod.review import MarkedTable, Ranker, _marked_table
 from metaod.review._marked_table import MOST_MARKS
 
 MARKS = {0: True, 1: True, 25: False, 30: False, 200: False}
@@ -157,9 +160,39 @@ def test_of_a_large_table_some_rows_are_followed_and_all_are_scored(space, membe
     np.testing.assert_allclose(large.scores, whole.scores, rtol=1e-5, atol=1e-5)
 
 
-def test_quantiles_of_scores_that_stand_for_several_rows():
-    values, weights = np.array([3.0, 1.0, 2.0]), np.array([1.0, 5.0, 2.0])
-    repeated = np.repeat(values, weights.astype(int))
-    places = [0.3, 0.7, 0.95]
-    expected = np.quantile(repeated, places, method="inverted_cdf")
-    np.testing.assert_array_equal(_left._quantiles(values, weights, places), expected)
+# the outliers left
+
+
+def state_of(table):
+    return dict(zip(Ranker.state_features, table.state[0], strict=True))
+
+
+def test_the_state_of_a_review(marked):
+    assert np.isfinite(marked.state).all()  # without marks
+    marked.mark(MARKS)
+    state = state_of(marked)
+    assert (state["marks"], state["marked outliers"], state["share of outliers"]) == (5, 2, 0.4)
+    assert state["log rows"] == np.log(600)
+    odds = marked.scores[marked.is_unmarked]
+    assert state["log expected share"] == pytest.approx(np.log(np.mean(1 / (1 + np.exp(-odds)))))
+    assert state["score at 10.0%"] == pytest.approx(np.quantile(odds, 0.9))
+
+
+def test_rows_that_stand_for_several_count_as_often(space, members, monkeypatch):
+    monkeypatch.setattr(_marked_table, "MOST_ASKED", 300)
+    monkeypatch.setattr(_marked_table, "_DRAWN", 200)
+    large = MarkedTable(space, members.mean(axis=1))
+    monkeypatch.undo()
+    whole = MarkedTable(space, members.mean(axis=1))
+    for name, value in state_of(large).items():
+        assert value == pytest.approx(state_of(whole)[name], abs=0.5)
+
+
+def test_an_estimate_is_within_its_interval_and_the_rows(space, members):
+    shipped = Ranker.shipped()
+    leaf = np.log([[0.02, 0.01, 3.0]])
+    root, none = np.zeros(1, dtype=np.int32), np.full(1, -1, dtype=np.int32)
+    forest = FlatForest(root, none, np.zeros(1), root, none, leaf, shipped.left.n_features)
+    table = MarkedTable(space, members.mean(axis=1), replace(shipped, left=forest))
+    left = table.left
+    assert (left.low, left.estimate, left.high) == (5.0, 11.5, 600.0)

@@ -6,7 +6,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from metaod.artifacts import BadArtifact, read_container, write_container
 from metaod.learners import FlatForest
-from metaod.review import FEATURES, STATE_FEATURES, Ranker, predict, shipped_ranker
+from metaod.review import Ranker
 
 
 @pytest.fixture(scope="module")
@@ -34,28 +34,16 @@ def test_several_models_are_the_outputs_of_one_forest(data):
     np.testing.assert_allclose(FlatForest.from_boosting(*models).predict(X), expected, rtol=1e-9)
 
 
-def test_compiled_predictions_are_those_of_the_forest(data):
-    X, y = data
-    forest = FlatForest.fit(X, np.column_stack([y, ~y]), n_estimators=7, max_depth=4)
-    np.testing.assert_allclose(predict(forest, X), forest.predict(X), rtol=1e-12)
-
-
-def test_the_shipped_ranker_knows_the_features():
-    ranker = shipped_ranker()
-    assert ranker.rows.n_features == len(FEATURES)
-    assert ranker.left.n_features == len(STATE_FEATURES)
-
-
 def test_a_written_ranker_is_read_as_it_was(tmp_path):
-    ranker = shipped_ranker()
+    ranker = Ranker.shipped()
     ranker.write(tmp_path / "a.review")
     again = Ranker.read(tmp_path / "a.review")
-    X = np.random.default_rng(0).normal(size=(50, len(FEATURES))).astype(np.float32)
-    np.testing.assert_array_equal(predict(again.rows, X), predict(ranker.rows, X))
+    X = np.random.default_rng(0).normal(size=(50, len(ranker.features))).astype(np.float32)
+    np.testing.assert_array_equal(again.rows.predict(X), ranker.rows.predict(X))
 
 
 def test_a_ranker_of_other_features_is_refused(tmp_path):
-    shipped_ranker().write(tmp_path / "a.review")
+    Ranker.shipped().write(tmp_path / "a.review")
     content = read_container(tmp_path / "a.review", "review")
     write_container(tmp_path / "a.review", "review", content | {"features": ["x"]})
     with pytest.raises(BadArtifact, match="other features"):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from metaod.detection import RowReasons
-    from metaod.review import Cell, RowView
+    from metaod.review import RowCell, RowView
     from metaod.tables import PreparationRecord
 
 _MOST_APART, _LEAST_SHOWN = 8, 3
@@ -121,7 +121,7 @@ def _rank(column: Any) -> int:
     return 2 if column.is_used else 3
 
 
-def _name(cell: "Cell") -> str:
+def _name(cell: "RowCell") -> str:
     """Shorten a name in its middle: names of one table often begin alike."""
     text = visible(cell.name[:_LONGEST_NAME] + cell.name[_LONGEST_NAME:][-_LONGEST_NAME:])
     if len(text) <= _LONGEST_NAME:
@@ -130,7 +130,7 @@ def _name(cell: "Cell") -> str:
     return f"{text[: half - 1]}…{text[-half:]}"
 
 
-def _value(cell: "Cell") -> str:
+def _value(cell: "RowCell") -> str:
     return "missing" if cell.value is None else shown_cell(cell.value, cell.text)
 
 

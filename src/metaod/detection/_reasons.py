@@ -19,7 +19,7 @@ from metaod.detection._inputs import is_plain
 from metaod.detection._usual_cells import ChangedRows, UsualCells
 from metaod.errors import BadParameter, UserError
 from metaod.models import Matrix, Scores
-from metaod.review import Cell, RowView, in_own_units
+from metaod.review import RowCell, RowView, in_own_units
 from metaod.selection import Tracker
 from metaod.tables import Preparation, ReadRows, Table, number_text
 
@@ -330,7 +330,7 @@ class Explainer:
             reasons.append(Reason(cell.name, cell.value, share, usual, together, is_odd))
         return tuple(reasons)
 
-    def _cell(self, read: ReadRows, row: int, place: int) -> Cell:
+    def _cell(self, read: ReadRows, row: int, place: int) -> RowCell:
         record = self._preparation.columns_[place].record
         if not record.is_used:
             return self._view.cell(record.name, None)
@@ -391,5 +391,5 @@ def _best_and_next(
     return order[:, 0], among & np.isfinite(worth)
 
 
-def _equation(cell: Cell) -> str:
+def _equation(cell: RowCell) -> str:
     return f"{cell.name}={Reason(cell.name, cell.value, 0.0, '').value_text}"

@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
 from metaod.models import Scores
-from metaod.review._left import Left
 from metaod.review._marked_table import MarkedTable
+from metaod.review._ranker import Left
 
 _OWNER = "Review"
 STRATEGIES = ("found", "learn")

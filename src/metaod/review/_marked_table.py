@@ -10,10 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.models import Matrix, Scores
-from metaod.review._features import FEATURES, KERNELS, MarkedRows, similarities
-from metaod.review._left import Left, left_of, state_features
-from metaod.review._ranker import Ranker, predict, shipped_ranker
-from metaod.review._rows import Floats32, Rows, RowSpace
+from metaod.review._features import (
+    FEATURES,
+    KERNELS,
+    Floats32,
+    MarkedRows,
+    Rows,
+    RowSpace,
+    similarities,
+)
+from metaod.review._ranker import Left, Ranker, left_of, state_features
 
 MOST_MARKS = 200
 """Marks that are learned from; of more, outliers and others are thinned evenly."""
@@ -63,7 +69,7 @@ class MarkedTable:
         self.space = space
         self.rows = space.rows if rows is None else rows
         self._own = scores
-        self.ranker = shipped_ranker() if ranker is None else ranker
+        self.ranker = Ranker.shipped() if ranker is None else ranker
         self._answers: dict[int, bool | None] = {}
         self._watched: npt.NDArray[np.intp] | None
         self._weights: Scores | None
@@ -136,7 +142,7 @@ class MarkedTable:
         return found
 
     def _predicted(self, features: Floats32, rows: Rows) -> Scores:
-        return predict(self.ranker.rows, features)[:, 0] + _CAUTION * rows.pick
+        return self.ranker.rows.predict(features)[:, 0] + _CAUTION * rows.pick
 
     @property
     def doubts(self) -> Scores:
@@ -176,7 +182,7 @@ class MarkedTable:
         n_rows = int(self.is_unmarked.sum())
         if n_rows == 0:
             return Left(0.0, 0.0, 0.0)
-        return left_of(predict(self.ranker.left, self.state.astype(np.float32))[0], n_rows)
+        return left_of(self.ranker.left.predict(self.state)[0], n_rows)
 
     def threshold(self) -> float:
         """Return the score above which as many rows are flagged as outliers are expected."""

@@ -8,7 +8,7 @@ import csv
 import errno
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,7 +26,6 @@ _ABBREVIATIONS = {"y": "yes", "n": "no", "?": "unsure"}
 _WITHDRAWN = "withdrawn"
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
 _WHAT_IT_IS = "a marks file is a CSV with the columns row and answer"
-_LONGEST_LINE = 100_000  # bytes; csv refuses longer fields
 _MOST_DIGITS = 15
 OTHER_FILE = Message("other-marks-file", "name another file with {set}", set=Setting("marks"))
 
@@ -65,6 +64,10 @@ class Mark:
         return BadFile(path, what, line=self.line, remedy="remove one of the two lines")
 
 
+class _CutOffError(ValueError):
+    """A line is incomplete; if it is the last one and has no end, it was cut off."""
+
+
 class MarksFile:
     """The text of a marks file, to which lines can be added.
 
@@ -96,79 +99,70 @@ class MarksFile:
             what = f"cannot be read ({error.strerror})"
             raise BadFile(path, what, remedy="check its name") from error
         self._n_bytes = len(data)
-        lines = data.splitlines(keepends=True)  # of bytes: at \n, \r and \r\n alone
-        whole = self._header(lines[0]) if lines else 0
-        for number, line in enumerate(lines[1:], start=2):
-            if not self._add_line(line, number, is_last=number == len(lines)):
-                break
-            whole += len(line)
-        self.n_whole = whole  # bytes, without a line that was cut off
-        self._ends = data[:whole].endswith((b"\n", b"\r"))
+        self.n_whole = self._read(data)  # bytes, without a line that was cut off
+        self._ends = data[: self.n_whole].endswith((b"\n", b"\r"))
 
     @property
     def marks(self) -> tuple[Mark, ...]:
         return tuple(self._found.values())
 
-    def _header(self, line: bytes) -> int:
-        """Read the first line; return its length, 0 if it was cut off."""
-        text = self._text(line, 1).removeprefix("\ufeff")
-        if not line.endswith((b"\n", b"\r")) and ",".join(_FIELDS).startswith(text):
-            self.notes = (f"{self.path}: the first line was cut off",)
-            return 0
-        self._delimiter = max(",;\t", key=text.count)
-        self._names = tuple(name.strip().lower() for name in self._values(text))
-        if "answer" not in self._names or not {"row", "id"} & set(self._names):
-            absent = "answer" if "answer" not in self._names else "row"
-            raise BadFile(self.path, f"has no column {absent!r}", line=1, remedy=_WHAT_IT_IS)
-        return len(line)
+    def _read(self, data: bytes) -> int:
+        """Read all lines; return the number of bytes without a last line that was cut off."""
+        for number, line in enumerate(data.splitlines(keepends=True), start=1):
+            is_whole = line.endswith((b"\n", b"\r"))  # bytes are split at these alone
+            values = self._values(line, number, strict=is_whole)
+            read = self._read_names if number == 1 else self._read_mark
+            try:
+                read(values, number)
+            except _CutOffError as error:
+                if is_whole:
+                    raise self._bad(str(error), number, "complete the line or remove it") from error
+                note = f"the last line, {number}, was cut off and is not used: "
+                self.notes = (f"{self.path}: {note}{self._delimiter.join(values)!r}",)
+                return len(data) - len(line)
+        return len(data)
 
-    def _add_line(self, line: bytes, number: int, *, is_last: bool) -> bool:
-        """Add the mark of a line, or remove the one that it takes back; False if it is cut off."""
-        may_be_cut = is_last and not line.endswith((b"\n", b"\r"))
-        text = line.decode("utf-8", "replace") if may_be_cut else self._text(line, number)
-        values = self._values(text)
+    def _values(self, line: bytes, number: int, *, strict: bool) -> list[str]:
+        try:
+            text = line.decode("utf-8-sig", "strict" if strict else "replace").rstrip("\r\n")
+            if number == 1:
+                self._delimiter = max(",;\t", key=text.count)
+            values = next(csv.reader([text], delimiter=self._delimiter), [])
+        except UnicodeDecodeError as error:
+            raise self._bad("is not text in UTF-8", number) from error
+        except csv.Error as error:  # a field of more than 131,072 characters
+            raise self._bad(f"has a line of {len(line):,} bytes", number) from error
+        if "\0" in text:
+            raise self._bad("contains binary data", number)
+        return [value.strip() for value in values]
+
+    def _read_names(self, values: list[str], line: int) -> None:
+        names = tuple(name.lower() for name in values)
+        if "answer" not in names or not {"row", "id"} & set(names):
+            if names[:-1] == _FIELDS[: len(names) - 1] and _FIELDS[len(names) - 1 :]:
+                raise _CutOffError(f"has no column {_FIELDS[len(names) - 1]!r}")
+            absent = "answer" if "answer" not in names else "row"
+            raise self._bad(f"has no column {absent!r}", line)
+        self._names = names
+
+    def _read_mark(self, values: list[str], line: int) -> None:
+        """Add the mark of a line, or remove the one that it takes back."""
+        if not any(values):
+            return
         if "version" not in self._names and len(values) > self._names.index("answer"):
-            values += [""] * (len(self._names) - len(values))  # written by hand
-        if may_be_cut and self._is_cut_off(values):
-            note = f"the last line, {number}, was cut off and is not used: {text!r}"
-            self.notes = (f"{self.path}: {note}",)
-            return False
-        if any(value.strip() for value in values):
-            self._add_values(values, number)
-        return True
-
-    def _is_cut_off(self, values: Sequence[str]) -> bool:
+            values = values + [""] * (len(self._names) - len(values))  # written by hand
         if len(values) < len(self._names):
-            return True
-        given = self._given(values)
-        if "version" in self._names:
-            return not given["version"]
-        word = given["answer"].lower()
-        words = (*ANSWERS, _WITHDRAWN)
-        return word not in (*words, *_ABBREVIATIONS) and any(w.startswith(word) for w in words)
-
-    def _given(self, values: Sequence[str]) -> dict[str, str]:
+            raise _CutOffError(f"{len(values)} values where the first line has {len(self._names)}")
         given = dict.fromkeys(_FIELDS, "")
         for name, value in zip(self._names, values, strict=False):
-            given[name] = given.get(name) or value.strip()
-        return given
-
-    def _add_values(self, values: Sequence[str], line: int) -> None:
-        if len(values) < len(self._names):
-            what = f"{len(values)} values where the first line has {len(self._names)}"
-            raise BadFile(self.path, what, line=line, remedy="complete the line or remove it")
-        given = self._given(values)
+            given[name] = given.get(name) or value
         if "version" in self._names:
             self._check_version(given["version"], line)
         row = None
         if given["row"] or not given["id"]:
             remedy = "the first row below the header is row 1"
             row = self._count(given["row"].removesuffix(".0"), "row", line, remedy)
-        word = given["answer"].lower()
-        word = _ABBREVIATIONS.get(word, word)
-        if word not in (*ANSWERS, _WITHDRAWN):
-            what = f"the answer is {given['answer']!r}"
-            raise BadFile(self.path, what, line=line, remedy="an answer is yes, no or unsure")
+        word = self._word(given["answer"], line)
         place = (row, given["id"], given["content"])
         if word == _WITHDRAWN:
             self._found.pop(place, None)
@@ -178,7 +172,17 @@ class MarksFile:
             raise mark.repeats(self._found[place], self.path)
         self._found[place] = mark
 
+    def _word(self, answer: str, line: int) -> str:
+        word = _ABBREVIATIONS.get(answer.lower(), answer.lower())
+        if word in (*ANSWERS, _WITHDRAWN):
+            return word
+        if any(whole.startswith(word) for whole in (*ANSWERS, _WITHDRAWN)):
+            raise _CutOffError(f"the answer is {answer!r}")
+        raise self._bad(f"the answer is {answer!r}", line, "an answer is yes, no or unsure")
+
     def _check_version(self, text: str, line: int) -> None:
+        if not text:
+            raise _CutOffError("the version is missing")
         remedy = "the line is damaged: fix or remove it"
         if self._count(text, "version", line, remedy) > _VERSION:
             what = f"is a marks file of version {text}, which is unknown"
@@ -187,25 +191,11 @@ class MarksFile:
     def _count(self, text: str, name: str, line: int, remedy: str) -> int:
         if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) < 1:
             shown = text if len(text) <= 2 * _MOST_DIGITS else f"{text[:_MOST_DIGITS]}..."
-            raise BadFile(self.path, f"the {name} is {shown!r}", line=line, remedy=remedy)
+            raise self._bad(f"the {name} is {shown!r}", line, remedy)
         return int(text)
 
-    def _text(self, line: bytes, number: int) -> str:
-        what = ""
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError:
-            what = "is not text in UTF-8"
-        else:
-            what = "contains binary data" if "\0" in text else ""
-        if len(line) > _LONGEST_LINE:
-            what = f"has a line of {len(line):,} bytes"
-        if what:
-            raise BadFile(self.path, what, line=number, remedy=_WHAT_IT_IS)
-        return text
-
-    def _values(self, line: str) -> list[str]:
-        return next(csv.reader([line.rstrip("\r\n")], delimiter=self._delimiter), [])
+    def _bad(self, what: str, line: int, remedy: str = _WHAT_IT_IS) -> BadFile:
+        return BadFile(self.path, what, line=line, remedy=remedy)
 
     def open(self) -> None:
         """Prepare for writing: remove a last line that was cut off."""

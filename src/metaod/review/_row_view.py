@@ -26,7 +26,7 @@ _OUTER = 1.6449  # standard deviations of the 5 % and 95 % quantiles of a normal
 
 
 @dataclass(frozen=True)
-class Cell:
+class RowCell:
     """A cell of a row, and how unusual it is in its column.
 
     Parameters
@@ -88,27 +88,27 @@ class RowView:
         self._written = table.written
         self._profiles: dict[str, _Column | None] = {}
 
-    def cells(self, row: int) -> list[Cell]:
+    def cells(self, row: int) -> list[RowCell]:
         """Return the cells of a row, counted from 0: the most surprising first."""
         cells = []
         for name in self._names:
             column, value = self._profile(name), self._values(name).iloc[row]
             value = None if pd.isna(value) else value
             usual, surprise = ("", 0.0) if column is None else column.compare(value)
-            cells.append(Cell(name, value, usual, surprise, self._text(name, row)))
+            cells.append(RowCell(name, value, usual, surprise, self._text(name, row)))
         return sorted(cells, key=lambda cell: -cell.surprise)  # else in the table's order
 
-    def cell(self, name: str, value: Any) -> Cell:
+    def cell(self, name: str, value: Any) -> RowCell:
         """Compare a value, None for a gap, with a column; also of a row that is not in the table.
 
         Categories are compared as text.
         """
         column = self._profile(name)
         if column is None:
-            return Cell(name, value)
+            return RowCell(name, value)
         if value is None and not self._values(name).isna().any():  # of a new row
-            return Cell(name, value, _share(1, self._n_rows), log(self._n_rows))
-        return Cell(name, value, *column.compare(value))
+            return RowCell(name, value, _share(1, self._n_rows), log(self._n_rows))
+        return RowCell(name, value, *column.compare(value))
 
     def usual_among(self, name: str, values: "pd.Series[Any]") -> str:
         """Say what is usual among some values of a column of numbers; nothing of other columns."""
