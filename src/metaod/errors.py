@@ -79,7 +79,7 @@ class Message:
     template : str
         The sentence, with ``{name}`` for each value.
     **values
-        Numbers, texts and :class:`Setting` objects.
+        Numbers, texts, :class:`Setting` objects and other messages.
 
     Examples
     --------
@@ -98,10 +98,11 @@ class Message:
 
     def worded(self, word: Word = str) -> str:
         """Return the sentence, with settings as a front end writes them."""
-        texts = {
-            name: word(value) if isinstance(value, Setting) else value
-            for name, value in self.values.items()
-        }
+        texts = {}
+        for name, value in self.values.items():
+            texts[name] = word(value) if isinstance(value, Setting) else value
+            if isinstance(value, Message):
+                texts[name] = value.worded(word)
         return self.template.format_map(texts)
 
     def __str__(self) -> str:

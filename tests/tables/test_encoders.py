@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from metaod.tables._encoders import Drop, Surprisal
 
 from metaod.tables import SURPRISAL_UNIT
-from metaod.tables._encoders import Drop, Surprisal
 
 ENCODER = Surprisal(categories=("a", "b", "none"), counts=(5, 2, 1), n_rows=10)
 

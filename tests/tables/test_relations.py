@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from metaod.tables._saved_plans import pair_from_dict
 from scipy.stats import chi2_contingency, f_oneway, rankdata
 
 from metaod.tables import Preparation, prepare
@@ -15,7 +16,6 @@ from metaod.tables import _evidence as evidence
 from metaod.tables import _relations as relating
 from metaod.tables._objects import Labels
 from metaod.tables._relations import Pair, Relations, combinations
-from metaod.tables._saved_plans import pair_from_dict
 
 PAIR = Pair("zone", "price", ("a", "b"), (0.0, 100.0), (1.0, 10.0), middle=50.0, spread=40.0)
 

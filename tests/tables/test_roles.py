@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from metaod.tables._column_plans import counts_rows
 
 from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.tables import Preparation, prepare
-from metaod.tables._column_plans import counts_rows
 from metaod.tables._roles import earlier_output
 
 N = 60

@@ -10,7 +10,7 @@ from metaod.detection._detection import Detection, detection_of
 from metaod.detection._estimator import MetaOD
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import TOO_MANY_TIES, Contamination
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, Message, UserError
 from metaod.models import Matrix
 from metaod.review import UsedMarks
 from metaod.selection import OnProgress, Tracker, part_of, table_notes
@@ -109,9 +109,9 @@ def _measured(found: Detection, model: MetaOD, new: Matrix | None = None) -> Det
     return replace(found, compared=compared)
 
 
-def _with_ties(found: Detection, top_n: int) -> tuple[str, ...]:
+def _with_ties(found: Detection, top_n: int) -> tuple[str | Message, ...]:
     """Return the notes; if rows share the last score that is flagged, one that says so."""
-    notes = tuple(note for note in found.notes if TOO_MANY_TIES not in note)
+    notes = tuple(note for note in found.notes if TOO_MANY_TIES not in str(note))
     last = found.score_at(top_n)
     n_tied = int((found.scores == last).sum())
     n_above = int((found.scores > last).sum())

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import clear_gap
+from metaod.errors import Message
 from metaod.review import UsedMarks
 from metaod.selection import Selection
 from metaod.tables import PreparationRecord, PreparedTable, Table
@@ -27,7 +28,7 @@ class Detection:
     scores: npt.NDArray[np.float64]
     threshold: float
     weights: dict[str, float]
-    notes: tuple[str, ...]
+    notes: tuple[str | Message, ...]
     record: PreparationRecord
     selection: Selection | None = None
     top_n: int | None = None

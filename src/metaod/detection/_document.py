@@ -41,7 +41,7 @@ def document(found: Detection, *, progress: OnProgress | None = None) -> dict[st
         "pick": found.weights,
         "expected": None if found.selection is None else found.selection.trust.to_dict(),
         "warnings": list(found.warnings),
-        "notes": list(dict.fromkeys((*found.table.warnings, *marks.notes, *found.notes))),
+        "notes": list(dict.fromkeys(map(str, (*found.table.warnings, *marks.notes, *found.notes)))),
         "drift": [asdict(drift) for drift in found.record.drift],
         "marks": None if found.marks is None else marks.to_dict(),
         "threshold": found.threshold,

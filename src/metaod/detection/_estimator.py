@@ -22,7 +22,7 @@ from metaod.detection._saved import SavedPick, plain_parameters
 from metaod.detection._summary import summarise
 from metaod.detection._threshold import Contamination, check_contamination
 from metaod.detection._writing import check_report, write_report
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, Message, UserError
 from metaod.models import Scores, check_n_jobs
 from metaod.options import Names, Reading
 from metaod.report import render
@@ -86,7 +86,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         The pick with its ranking and explanation. None if the estimator was loaded from a file.
     detector_ : SpecDetector or AverageDetector
         The fitted detector, which takes prepared matrices.
-    notes_ : tuple of str
+    notes_ : tuple of str or Message
         How text was read, dropped columns, infinite and many missing values, models that failed,
         ties of scores.
     preparation_ : Preparation
@@ -119,7 +119,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     """
 
     selection_: Selection | None
-    notes_: tuple[str, ...]
+    notes_: tuple[str | Message, ...]
     reading_: dict[str, Any]
 
     def __init__(

@@ -28,7 +28,7 @@ from metaod.detection._threshold import (
     ties_note,
 )
 from metaod.detection._writing import Choice, check_output
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, Message, UserError
 from metaod.models import Scores
 from metaod.selection import OnProgress, Tracker, part_of, table_notes
 from metaod.tables import (
@@ -275,7 +275,7 @@ def _detection(
 ) -> StreamedDetection:
     used = frozenset(column.name for column in record.columns if column.is_used)
     is_new = model.selection_ is not None
-    own = [*stream.sample.warnings] if is_new else []
+    own: list[str | Message] = [*stream.sample.warnings] if is_new else []
     own += [*table_notes(record, fitted=is_new), *notes, *stream.misfits(used)]
     if not stream.covers_all:
         own.insert(

@@ -58,7 +58,7 @@ def summarise(
         columns=tuple(_column(column) for column in found.record.columns[:_MOST_COLUMNS]),
         pick=_pick(found),
         warnings=_texts(found.warnings),
-        notes=_texts([note for note in notes if note not in found.warnings]),
+        notes=_texts([str(note) for note in notes if note not in found.warnings]),
         scores=sketch_scores(found.scores, n_flagged=n_flagged, threshold=found.threshold, gap=gap),
         map=_map(found),
         top=top_rows(found, progress),

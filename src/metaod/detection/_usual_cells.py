@@ -204,7 +204,7 @@ class UsualCells:
         """Return the levels of a category that is in pairs, frequent ones first, and places."""
         plan: Any = self._preparation.columns_[place]
         pair = next(pair for pair in self._preparation.pairs_ if pair.category == plan.record.name)
-        counts = dict(zip(plan.encoder.categories, plan.encoder.counts, strict=True))
+        counts = dict(zip(plan.categories, plan.counts, strict=True))
         return sorted(enumerate(pair.levels), key=lambda level: -counts[level[1]])
 
 
@@ -214,4 +214,4 @@ def _nearest(distances: _Values) -> _Rows:
 
 
 def _most_frequent(plan: Any) -> str:
-    return str(plan.encoder.categories[int(np.argmax(plan.encoder.counts))])
+    return str(plan.categories[int(np.argmax(plan.counts))])

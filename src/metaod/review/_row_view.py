@@ -158,7 +158,7 @@ def _fitted_values(plan: Any, values: Any, n_rows: int) -> "pd.Series[Any]":
     if values is None:
         present: Any = np.zeros(n_rows - n_gaps)
     elif record.action == "surprisal":
-        present = np.repeat(np.array(plan.encoder.categories, dtype=object), plan.encoder.counts)
+        present = np.repeat(np.array(plan.categories, dtype=object), plan.counts)
     else:
         filled = np.flatnonzero(values == record.fill)[:n_gaps]
         present = in_own_units(record, np.delete(values, filled))

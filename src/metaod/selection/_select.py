@@ -146,7 +146,7 @@ class Selection:
                 "n_rows": int(self.prepared.X.shape[0]),
                 "n_columns": int(self.prepared.X.shape[1]),
             },
-            "notes": list(table_notes(self.prepared.record)),
+            "notes": list(map(str, table_notes(self.prepared.record))),
             "trust": self.trust.to_dict(),
             "why": self.explain().to_dict(),
             "ranking": plain.to_dict("records"),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from metaod.artifacts import Artifact, History
+from metaod.errors import Message
 from metaod.models import Matrix
 from metaod.tables import PreparationRecord, PreparedTable, listed
 
@@ -191,7 +192,7 @@ def _about_rows(prepared: PreparedTable) -> list[str]:
     return [*([repeated] if distinct < 0.5 else []), *_much_filled_in(prepared.record)]
 
 
-def table_notes(record: PreparationRecord, *, fitted: bool = True) -> tuple[str, ...]:
+def table_notes(record: PreparationRecord, *, fitted: bool = True) -> tuple[str | Message, ...]:
     """List unused columns, infinite and many missing values, and messages of the preparation.
 
     Parameters

@@ -1,6 +1,6 @@
 """Read a file or frame, decide what each column is, and turn the table into a finite matrix."""
 
-from metaod.tables._encoders import SURPRISAL_UNIT
+from metaod.tables._columns import SURPRISAL_UNIT
 from metaod.tables._file_kinds import READ_ENDINGS
 from metaod.tables._original import Original
 from metaod.tables._preparation import NothingToScore, Preparation, prepare

@@ -1,25 +1,25 @@
-"""Decide the types of columns of text or Python objects, for the readers and the preparation.
+"""Decide the types of the columns of a frame that hold text or Python objects.
 
 Text becomes numbers, truth values, dates or durations if every value is one, all in one notation.
-If nearly every value is a number or a date, the others count as mistakes: they are an error, which
-names those of all columns, or missing, or their columns stay text.
+If nearly every value is, the others are misfits: an error that names those of all columns, or
+missing, or their columns stay text.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.errors import Message, Setting
 from metaod.options import BadValues
-from metaod.tables._mistakes import Mistake, mistakes_error
-from metaod.tables._notations import Found, Hints, Notation, find_notation
+from metaod.tables._misfits import Misfits, misfits_error
+from metaod.tables._notations import Found, Hints, Notation, Plain, infer
 from metaod.tables._number_notation import NumberNotation
 from metaod.tables._objects import (
     Labels,
@@ -28,7 +28,6 @@ from metaod.tables._objects import (
     rounding_of,
     seconds_in,
     series_of,
-    spread,
 )
 from metaod.tables._record import listed
 from metaod.tables._text_values import (
@@ -36,26 +35,17 @@ from metaod.tables._text_values import (
     DATE,
     MISSING_WORDS,
     OBVIOUS_WORDS,
+    OTHER_NOTATION,
     WHOLE,
-    TextKind,
     is_missing,
     numbers_among,
-    parse_date,
-    parse_number,
-    parse_time,
-    parse_truth,
     shorten,
-    text_kind,
 )
 from metaod.tables._time_notations import DateNotation
-
-_Typed: TypeAlias = "tuple[pd.Series[Any] | None, str]"
 
 _NEARLY_ALL = 0.9
 _CODE = re.compile(CODE)
 _FULL_DATE = re.compile(DATE)
-_PLAIN_KINDS = {"number", "boolean", "date", "time"}
-_FIRST_TEXTS = 20
 _MOST_WORDS = 5
 _EXACT = 2**53
 _MAY_BE_GROUPED = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}\.[0-9]{3}|[0-9]{1,3})")
@@ -70,10 +60,14 @@ def row_number(row: int) -> str:
     return f"row {row + 1}"
 
 
-def rounding_warning(column: str, why: str) -> str:
-    return (
-        f"column {column!r}: whole numbers {why} were rounded to floats (if they name things "
-        f"rather than count them, take it as text: text={column!r}, --text {column!r})"
+def rounding_warning(column: str, why: str) -> Message:
+    return Message(
+        "rounded-numbers",
+        "column {column!r}: whole numbers {why} were rounded to floats (if they are identifiers, "
+        "read it as text: {text})",
+        column=column,
+        why=why,
+        text=Setting("text", column),
     )
 
 
@@ -84,13 +78,17 @@ class Written:
     labels: Labels
     notation: Notation
 
+    def take(self, rows: npt.NDArray[np.intp]) -> "Written":
+        """Return some of the rows."""
+        return replace(self, labels=replace(self.labels, codes=self.labels.codes[rows]))
+
 
 @dataclass
 class ColumnTyper:
-    """Decides the types of the columns of one table, and collects what is to be said of them.
+    """Decides the types of the columns of one table, and collects messages about them.
 
     `name_row` names a row, counted from 0, and `line_of` returns its line in a file. If the source
-    `declared` its types, text is not read as truth values and nothing counts as a mistake.
+    `declared` its types, text is not read as truth values and nothing counts as a misfit.
     """
 
     missing: frozenset[str]
@@ -100,38 +98,44 @@ class ColumnTyper:
     name_row: Callable[[int], str] = row_number
     line_of: Callable[[int], int] | None = None
     declared: bool = False
-    footer: str = ""  # what an error says of the last rows
-    warnings: list[str] = field(default_factory=list)
-    written: dict[str, Written] = field(default_factory=dict)  # by column
+    footer: Message | None = None  # what an error says about the last rows
+    warnings: list[Message] = field(default_factory=list)
     words: Mapping[str, int] = field(default_factory=dict)  # missing values that the reader found
-    mistakes: dict[str, Mistake] = field(default_factory=dict)
+    keeps_durations: bool = False  # as timedelta64, not as seconds
+    notations: dict[str, Notation] = field(default_factory=dict)  # of all columns that were read
+    written: dict[str, Written] = field(default_factory=dict)  # those that are not plain
+    misfits: dict[str, Misfits] = field(default_factory=dict)
     _words: dict[str, dict[str, int]] = field(default_factory=dict)  # further ones by column
     _rivals: dict[str, Notation] = field(default_factory=dict)
     _may_be_grouped: set[str] = field(default_factory=set)  # columns of numbers such as 1.234
-    _missing_numbers: frozenset[float] = field(init=False, repr=False)
-    _dayfirst_given: bool | None = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        self._dayfirst_given = self.hints.dayfirst
-        self._missing_numbers = numbers_among(self.missing)
+    def type_frame(
+        self, frame: pd.DataFrame, as_text: Collection[str | None], left: Collection[str] = ()
+    ) -> pd.DataFrame:
+        """Return the frame with typed columns; raise an error for misfits.
 
-    def type_frame(self, frame: pd.DataFrame, as_text: Collection[str | None]) -> pd.DataFrame:
+        Columns `as_text` stay text, and those that are `left` stay as they are.
+        """
         typed = frame.copy(deep=False)
         names = [
             name
             for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
-            if may_be_text(dtype)
+            if may_be_text(dtype) and name not in left
         ]
-        for name in chain(names, self.columns_to_repeat(names)):
+        given = self.hints
+        for name in chain(names, self._columns_to_repeat(names)):
             column = frame[name]
-            series = self.type_series(column, name in as_text)
+            series = self._type_series(column, name in as_text)
             if series is not column:
                 typed[name] = series
-        self.report()
+        if self.misfits:
+            found = list(self.misfits.values())
+            raise misfits_error(found, self.source, self.name_row, self.line_of, self.footer)
+        self._report(given)
         return typed
 
-    def columns_to_repeat(self, names: Iterable[str]) -> Iterable[str]:
-        """Yield, once all columns are typed, those that can be read in the light of the others.
+    def _columns_to_repeat(self, names: Iterable[str]) -> Iterable[str]:
+        """Yield, once all columns are read, those that the notations of others decide.
 
         A column that can be read in two ways is read as the others, which cannot, are.
         """
@@ -151,18 +155,17 @@ class ColumnTyper:
             repeated |= self._may_be_grouped if self.hints.decimal == "," else set()
         yield from [name for name in names if name in repeated]
 
-    def report(self) -> None:
-        """Raise an error for the mistakes of all columns, or add warnings of what was read."""
-        if self.mistakes:
-            raise mistakes_error(
-                list(self.mistakes.values()), self.source, self.name_row, self.line_of, self.footer
-            )
+    def _report(self, given: Hints) -> None:
+        """Add messages on missing words and on notations."""
         words = sum(map(Counter, self._words.values()), Counter(self.words))
         if words:
             shown = [f"{word!r} ({n:,})" for word, n in words.most_common(_MOST_WORDS)]
-            more = ["..."] if len(words) > _MOST_WORDS else []
-            n_cells = f"{words.total():,} cells were" if words.total() > 1 else "1 cell was"
-            self.warnings.append(f"{n_cells} taken as missing: {', '.join(shown + more)}")
+            self._warn(
+                "missing-words",
+                "{cells} taken as missing: {shown}",
+                cells=f"{words.total():,} cells were" if words.total() > 1 else "1 cell was",
+                shown=", ".join(shown + (["..."] if len(words) > _MOST_WORDS else [])),
+            )
         by_notation: dict[Notation, list[str]] = {}
         for name, item in self.written.items():
             if name in self._rivals:
@@ -170,23 +173,17 @@ class ColumnTyper:
             elif name:
                 by_notation.setdefault(item.notation, []).append(name)
         for notation, names in by_notation.items():
-            columns = (
-                f"column {names[0]!r} was" if len(names) == 1 else f"columns {listed(names)} were"
+            self._warn(
+                "notation",
+                "{columns} read as {notation}{no_effect}",
+                columns=f"column {names[0]!r} was"
+                if len(names) == 1
+                else f"columns {listed(names)} were",
+                notation=notation.words(),
+                no_effect=_no_effect(notation, given.dayfirst),
             )
-            self.warnings.append(f"{columns} read as {notation.words()}{self._no_effect(notation)}")
 
-    def _no_effect(self, notation: Notation) -> str:
-        """Say that dates were not read in the order that the caller named, as not all fit it."""
-        given = self._dayfirst_given
-        if given is None or not isinstance(notation, DateNotation):
-            return ""
-        if notation.order != ("mdy" if given else "dmy"):
-            return ""
-        option = "--dayfirst" if given else "--monthfirst"
-        reason = "not all values are dates in the other order"
-        return f": {reason}, so dayfirst={given} ({option}) has no effect"
-
-    def type_series(self, series: "pd.Series[Any]", as_text: bool) -> "pd.Series[Any]":
+    def _type_series(self, series: "pd.Series[Any]", as_text: bool) -> "pd.Series[Any]":
         if is_text(series.dtype):
             labels = Labels.from_text(series)
         elif series.dtype == object:
@@ -194,86 +191,89 @@ class ColumnTyper:
             if isinstance(read, pd.Series):
                 if rounded:
                     self.warnings.append(rounding_warning(str(series.name), rounded))
-                return in_seconds(read)
+                return self._in_seconds(read)
             labels = read
         else:
             return series
         # text= in memory keeps every word; what na= names is masked later
         keeps_words = as_text and self.source is None
-        kept = labels if keeps_words else labels.without(self.missing, self._missing_numbers)
+        kept = labels if keeps_words else labels.without(self.missing, numbers_among(self.missing))
         if kept is not labels:
             self._count_missing(str(series.name), labels)
         if not as_text or not kept.texts:
-            typed, _ = self.type_labels(str(series.name), kept)
+            typed = self._read(str(series.name), kept)
             if typed is not None:
-                return in_seconds(typed).set_axis(series.index)
+                return self._in_seconds(typed).set_axis(series.index)
         if is_text(series.dtype) and kept is labels:
             return series
         return kept.to_series().set_axis(series.index)
 
+    def _in_seconds(self, series: "pd.Series[Any]") -> "pd.Series[Any]":
+        return series if self.keeps_durations else in_seconds(series)
+
     def _count_missing(self, name: str, labels: Labels) -> None:
-        rows = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.texts))
         words = [text.strip() for text in labels.texts]
         self._words[name] = {
             word: int(count)
-            for word, count in zip(words, rows, strict=True)
+            for word, count in zip(words, labels.counts(), strict=True)
             if word in MISSING_WORDS and word not in OBVIOUS_WORDS
         }
 
-    def type_labels(self, name: str, labels: Labels) -> _Typed:
-        """Read labels as numbers, truth values, dates or durations and name which; else None."""
-        if labels.texts and parse_date(labels.texts[0]):
-            stamps = list(map(parse_date, labels.texts))  # parsed once where all are dates
-            if None not in stamps:
-                dates = spread(np.array(stamps, dtype="M8[us]"), "NaT", labels.codes)
-                return pd.Series(dates), "dates"
-        rows = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.texts))
-        first = {text_kind(text, self.hints.decimal) for text in labels.texts[:_FIRST_TEXTS]}
-        looks_plain = first <= _PLAIN_KINDS
-        found = None if looks_plain else find_notation(labels.texts, rows, self.hints)
-        if found is not None and found.fits.all():
-            return self._type_found(name, labels, found)
-        kinds = [text_kind(text, self.hints.decimal) for text in labels.texts]
-        if (plain := self._type_plain(name, labels, set(kinds))) is not None:
-            return plain
-        if looks_plain:
-            found = find_notation(labels.texts, rows, self.hints)
-        if found is not None and (found.codes or found.fits.all()):
-            return self._type_found(name, labels, found)
-        if self.declared:
-            return None, "text"
-        return self._type_mixture(name, labels, kinds, rows, found)
+    def _read(self, name: str, labels: Labels) -> "pd.Series[Any] | None":
+        """Read the text of a column; None if it stays text."""
+        found = infer(labels.texts, labels.counts(), self.hints, truths=not self.declared)
+        if found is None or not (found.codes or found.fits.all()):
+            return None if self.declared else self._read_most(name, labels, found)
+        codes: str | None = found.codes
+        values = found.values
+        is_plain_number = isinstance(found.notation, Plain) and found.notation.kind == "numeric"
+        if is_plain_number:
+            codes = self._code_of(labels.texts)
+            is_grouped = self.hints.decimal == "." and values.dtype.kind == "f"
+            if is_grouped and all(_MAY_BE_GROUPED.fullmatch(text.strip()) for text in labels.texts):
+                self._may_be_grouped.add(name)
+        if codes and name:  # a column without a name becomes the rows' index
+            self._warn("codes", "column {column!r} is taken as text: {why}", column=name, why=codes)
+        if codes is None or codes:
+            self.written.pop(name, None)
+            return None
+        self._remember(name, labels, found)
+        has_gaps = bool((labels.codes < 0).any())
+        rounded = ""
+        if is_plain_number and labels.texts:
+            rounded = _rounding(labels.texts, values, has_gaps)
+        elif values.dtype.kind == "f" and np.abs(values).max(initial=0) >= _EXACT:
+            rounded = "beyond 53 bits"
+        if rounded:
+            self._add(rounding_warning(name, rounded))
+        return series_of(labels, values.astype(np.float64) if rounded else values)
 
-    def _type_plain(self, name: str, labels: Labels, kinds: set[TextKind]) -> "_Typed | None":
-        """Convert a column of plain numbers, truth values or times of day."""
-        if kinds <= {"number"}:
-            self._rivals.pop(name, None)
-            typed, what = self._type_numbers(name, labels)
-            if name in self.written:  # read again, with the decimal mark of other columns
-                self.written[name] = Written(labels, NumberNotation(self.hints.decimal))
-                if typed is None or self.hints.decimal == ".":
-                    del self.written[name]
-            return typed, what
-        may_be_truth = "boolean" in kinds and not self.declared
-        if may_be_truth and all(parse_truth(text) is not None for text in labels.texts):
-            truths = np.array([parse_truth(text) for text in labels.texts], dtype=object)
-            has_gaps = bool((labels.codes < 0).any())
-            dtype = "boolean" if has_gaps else "bool"
-            return pd.Series(spread(truths, None, labels.codes), dtype=dtype), "true and false"
-        if kinds == {"time"}:
-            seconds = np.array([parse_time(text) for text in labels.texts], dtype=np.float64)
-            spans = np.rint(seconds * 1e9).astype("m8[ns]")
-            return pd.Series(spread(spans, "NaT", labels.codes)), "times of day"
-        return None
+    def _code_of(self, texts: list[str]) -> str | None:
+        """Say why plain numbers are identifiers, empty if they are not; None without a message."""
+        if not all(WHOLE.fullmatch(text.strip()) for text in texts):
+            return ""
+        code = next((text.strip() for text in texts if _CODE.fullmatch(text.strip())), None)
+        if code is not None:
+            return (
+                f"whole numbers with leading zeros, as {code!r}, are identifiers (write them "
+                "without the zeros if they are quantities)"
+            )
+        # so many digits that floats cannot tell them apart
+        is_long = self.line_of is None and any(
+            abs(number) >= _EXACT and float(number) != number for number in map(int, texts)
+        )
+        return None if is_long else ""
 
-    def _type_found(self, name: str, labels: Labels, found: Found) -> _Typed:
-        """Convert a column that is written in one notation, unless it holds codes."""
-        if found.codes:
-            if name:
-                self.warnings.append(f"column {name!r} is taken as text: {found.codes}")
-            return None, "text"
-        self.written[name] = Written(labels, found.notation)
+    def _remember(self, name: str, labels: Labels, found: Found) -> None:
+        """Keep the notation of a column, and its text if another one may apply to later rows."""
+        self.notations[name] = found.notation
         self._rivals.pop(name, None)
+        if isinstance(found.notation, Plain):
+            if self.written.pop(name, None) and self.hints.decimal == ",":
+                # read again, with the decimal mark of other columns
+                self.written[name] = Written(labels, NumberNotation(","))
+            return
+        self.written[name] = Written(labels, found.notation)
         is_settled = (
             self.hints.dayfirst is not None
             if isinstance(found.notation, DateNotation)
@@ -281,84 +281,45 @@ class ColumnTyper:
         )
         if found.rival is not None and not is_settled:
             self._rivals[name] = found.rival
-        if found.values.dtype.kind == "f" and np.abs(found.values).max() >= _EXACT:
-            self._warn(rounding_warning(name, "beyond 53 bits"))
-        return series_of(labels, found.values), found.notation.words()
 
-    def _type_mixture(
-        self,
-        name: str,
-        labels: Labels,
-        kinds: list[TextKind],
-        rows: npt.NDArray[np.integer],
-        found: Found | None,
-    ) -> _Typed:
+    def _read_most(self, name: str, labels: Labels, found: Found | None) -> "pd.Series[Any] | None":
         """Decide on a column of which only some texts are numbers or dates."""
-        total = int(rows.sum())
-        plain = {kind: np.array([own == kind for own in kinds]) for kind in ("number", "date")}
-        options = [(f"{kind}s", fits) for kind, fits in plain.items()]
+        rows, total = labels.counts(), int(labels.counts().sum())
+        plain = {
+            "numbers": Plain("numeric", self.hints.decimal).parse(labels.texts)[1],
+            "dates": Plain("date").parse(labels.texts)[1],
+        }
+        options = list(plain.items())
         if found is not None:
-            options.append((found.notation.tag, found.fits))
+            options.append((found.notation.what, found.fits))
         what, fits = max(options, key=lambda option: int(rows[option[1]].sum()))
         alike = int(rows[fits].sum())
-        numeric = int(
-            rows[[kind in ("number", "number in another notation") for kind in kinds]].sum()
-        )
+        is_other = [OTHER_NOTATION.fullmatch(text.strip()) is not None for text in labels.texts]
+        numeric = int(rows[plain["numbers"] | np.array(is_other)].sum())
         is_guess = found is not None and found.fits is fits and not found.notation.is_sure
         are_most = max(alike, numeric) >= _NEARLY_ALL * total
         if not are_most or (is_guess and self.bad_values == "error"):
-            counts = {f"{kind}s": int(rows[own].sum()) for kind, own in plain.items()}
+            counts = {kind: int(rows[own].sum()) for kind, own in plain.items()}
             counts |= {what: alike} if are_most or not is_guess else {}
             if max(numeric, *counts.values()) > (1 - _NEARLY_ALL) * total:
-                remedy = " (--bad-values missing takes these as missing)" if are_most else ""
-                if not are_most and 2 * alike > total:
-                    word = shorten(labels.texts[int(np.argmin(fits))])
-                    remedy = f" (na= (--na) takes words such as {word!r} as missing)"
-                self._warn(_mixture_warning(name, counts, total) + remedy)
-            return None, "text"
-        mistake = Mistake(name, labels, fits, what)
+                word = labels.texts[int(np.argmin(fits))] if 2 * alike > total else ""
+                self._add(_mixture_warning(name, counts, total, word, are_most=are_most))
+            return None
+        misfits = Misfits(name, labels, fits, what)
         if self.bad_values == "error":
-            self.mistakes[name] = mistake
-            return None, "text"
-        self._warn(f"column {name!r}: {mistake.handled(self.bad_values)}")
+            self.misfits[name] = misfits
+            return None
+        self._add(misfits.handled(self.bad_values))
         if self.bad_values == "text":
-            return None, "text"
-        return self.type_labels(name, mistake.readable())
+            return None
+        return self._read(name, misfits.readable())
 
-    def _warn(self, warning: str) -> None:
+    def _warn(self, code: str, template: str, **values: object) -> None:
+        self._add(Message(code, template, **values))
+
+    def _add(self, warning: Message) -> None:
         if warning not in self.warnings:  # a column that is repeated
             self.warnings.append(warning)
-
-    def _type_numbers(self, name: str, labels: Labels) -> _Typed:
-        texts = [text.strip() for text in labels.texts]
-        values = [parse_number(text, self.hints.decimal) for text in texts]
-        series = pd.Series(spread(np.array(values, dtype=np.float64), np.nan, labels.codes))
-        if not texts or not all(map(WHOLE.fullmatch, texts)):
-            if self.hints.decimal == "." and all(map(_MAY_BE_GROUPED.fullmatch, texts)):
-                self._may_be_grouped.add(name)
-            return series, "numbers"
-        code = next(filter(_CODE.fullmatch, texts), None)
-        if code is not None:
-            if name:  # a column without a name becomes the rows' index
-                self.warnings.append(
-                    f"column {name!r} is taken as text: whole numbers with leading zeros, as "
-                    f"{code!r}, name things (write them without the zeros if they are quantities)"
-                )
-            return None, "text"
-        whole = [int(text) for text in texts]
-        if self.line_of is None and any(
-            math.isinf(value) or int(value) != number
-            for value, number in zip(values, whole, strict=True)
-            if value is not None
-        ):
-            return None, "text"  # so many digits that floats cannot tell them apart: names
-        has_gaps = bool((labels.codes < 0).any())
-        rounded = rounding_of(min(whole), max(whole), has_gaps=has_gaps)
-        if rounded:
-            self.warnings.append(rounding_warning(name, rounded))
-        if has_gaps or rounded:
-            return series, "numbers"
-        return pd.Series(np.array(whole, dtype=np.int64)[labels.codes]), "numbers"
 
 
 def in_seconds(series: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -367,30 +328,65 @@ def in_seconds(series: "pd.Series[Any]") -> "pd.Series[Any]":
     return pd.Series(seconds_in(series.to_numpy()), index=series.index, name=series.name)
 
 
-def _rival_warning(name: str, item: Written, rival: Notation) -> str:
-    example = item.labels.texts[0].strip()
+def _rounding(texts: list[str], values: npt.NDArray[Any], has_gaps: bool) -> str:
+    """Describe plain whole numbers that floats do not hold exactly; empty if there are none."""
+    if values.dtype.kind == "i":
+        return rounding_of(int(values.min()), int(values.max()), has_gaps=has_gaps)
+    are_whole = all(WHOLE.fullmatch(text.strip()) for text in texts)
+    return "beyond 64 bits" if are_whole else ""
+
+
+def _no_effect(notation: Notation, dayfirst: bool | None) -> str | Message:
+    """Say that dates were not read in the order that the caller named, as not all fit it."""
+    if dayfirst is None or not isinstance(notation, DateNotation):
+        return ""
+    if notation.order != ("mdy" if dayfirst else "dmy"):
+        return ""
+    template = ": not all values are dates in the other order, so {dayfirst} has no effect"
+    return Message("no-effect", template, dayfirst=Setting("dayfirst", dayfirst))
+
+
+def _rival_warning(name: str, item: Written, rival: Notation) -> Message:
     if isinstance(item.notation, DateNotation):
-        other = (
-            "dayfirst=True, --dayfirst"
-            if item.notation.order == "mdy"
-            else ("dayfirst=False, --monthfirst")
-        )
-        remedy = f"{other}, if {example!r} is to be read the other way"
+        setting = Setting("dayfirst", item.notation.order == "mdy")
     else:
-        mark = rival.decimal if isinstance(rival, NumberNotation) else ","
-        remedy = f"decimal={mark!r}, --decimal {mark}, if {example!r} is to be read the other way"
-    return f"column {name!r} was read as {item.notation.words()}, which is not certain ({remedy})"
+        setting = Setting("decimal", rival.decimal if isinstance(rival, NumberNotation) else ",")
+    return Message(
+        "uncertain-notation",
+        "column {column!r} was read as {notation}, which is not certain ({setting}, if {example!r} "
+        "is to be read the other way)",
+        column=name,
+        notation=item.notation.words(),
+        setting=setting,
+        example=item.labels.texts[0].strip(),
+    )
 
 
-def _mixture_warning(column: str, counts: dict[str, int], total: int) -> str:
+def _mixture_warning(
+    column: str, counts: dict[str, int], total: int, word: str, *, are_most: bool
+) -> Message:
     parts = [
         f"{count:,} of its {total:,} values are {kind}" for kind, count in counts.items() if count
     ]
     others = ", the others words" if sum(counts.values()) < total else ""
-    return f"column {column!r} is taken as text: {' and '.join(parts)}{others}"
+    template = "column {column!r} is taken as text: {parts}{others}"
+    setting = Setting("na", shorten(word))
+    if are_most:
+        setting = Setting("bad_values", "missing")
+        template += " ({setting} takes these as missing)"
+    elif word:
+        template += " ({setting} takes such words as missing)"
+    return Message(
+        "mixed-column",
+        template,
+        column=column,
+        parts=" and ".join(parts),
+        others=others,
+        setting=setting,
+    )
 
 
-def mask_missing(frame: pd.DataFrame, na: Iterable[str], warnings: list[str]) -> pd.DataFrame:
+def mask_missing(frame: pd.DataFrame, na: Iterable[str], warnings: list[Message]) -> pd.DataFrame:
     """Make the caller's missing values missing, in columns of any type but truth values."""
     words = frozenset(na)
     values = numbers_among(words)

@@ -1,43 +1,57 @@
 """Read a pandas column of any type as one of two plain forms: numbers or labels."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, UserError
-from metaod.tables._dates import days_in_numbers
-from metaod.tables._notations import Hints, Notation, find_notation, same_quantity, widened
+from metaod.tables._column_types import Written
+from metaod.tables._identifiers import days_in_numbers
+from metaod.tables._notations import (
+    Found,
+    Notation,
+    NumberKind,
+    Plain,
+    infer,
+    parse_later,
+    same_quantity,
+    widened,
+)
 from metaod.tables._objects import (
     Labels,
     is_text,
     read_objects,
     row_name,
     seconds_in,
-    series_of,
     spread,
     text_of,
 )
-from metaod.tables._text_values import parse_date, parse_number, parse_time, parse_truth, shorten
-
-NumberKind = Literal["numeric", "boolean", "date", "duration"]
+from metaod.tables._text_values import shorten
 
 _LARGEST_EXACT = 2.0**53
 _ROUNDED = "numbers beyond 2**53 were rounded to the nearest float"
-_PARSERS: dict[NumberKind, tuple[str, Callable[[str], Any]]] = {
-    "numeric": ("numbers", parse_number),
-    "boolean": ("true and false", parse_truth),
-    "date": ("dates", parse_date),
-    "duration": ("durations", parse_time),
-}
-
 
 # times of day are seconds in some sources and durations in others
 _COMPATIBLE = {("boolean", "numeric"), ("duration", "numeric"), ("numeric", "duration")}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where rows are, for errors: in a file, whose rows count from 1, or in a frame."""
+
+    index: "pd.Index[Any]"
+    path: str | None = None
+
+    def row(self, row: int) -> str:
+        """Name a row, counted from 0."""
+        return row_name(self.index, row) if self.path is None else f"row {row + 1}"
+
+    def error(self, column: object, what: str, remedy: str) -> BadColumn:
+        """Return an error about a column of these rows."""
+        return BadColumn(column, what, path=self.path, remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -50,133 +64,140 @@ class Numbers:
     note: str = ""  # on digits that were lost
 
 
-def read_column(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | Labels:
-    """Read a column by its type; text becomes labels, of which the `missing` words are missing."""
+@dataclass(frozen=True)
+class Cells:
+    """A column of rows to prepare, and the words that are missing values in its text."""
+
+    series: "pd.Series[Any]"
+    missing: frozenset[str]
+    place: Place
+    written: Written | None = None  # its text, if it was read in a notation
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return str(self.series.name)
+
+    def as_text(self) -> "Cells":
+        """Return the text of a column that was read in a notation, any other as it is."""
+        if self.written is None:
+            return self
+        texts = self.written.labels.to_series().to_numpy()
+        series = pd.Series(texts, self.series.index, name=self.series.name, dtype=object)
+        return Cells(series, self.missing, self.place)
+
+    def read(self) -> Numbers | Labels:
+        """Read the column by its type; text becomes labels without the missing words."""
+        return _read_column(self.series, self.missing, self.place)
+
+    def labels(self, known: tuple[str, ...] = ()) -> Labels:
+        """Read the column as labels; other values are written as text, known words stay."""
+        missing = self.missing.difference(known)
+        column = _read_column(self.series, missing, self.place)
+        if isinstance(column, Labels):
+            return column
+        series = self.series
+        if isinstance(series.dtype, pd.SparseDtype):
+            series = _dense(series)
+        if series.dtype == object:
+            labels, _ = read_objects(series, self.place.row, as_text=True)
+            if isinstance(labels, Labels):
+                return labels.without(missing)
+        codes, uniques = pd.factorize(series)
+        return Labels.merged(codes, map(text_of, uniques))
+
+    def numbers(
+        self, kind: NumberKind, notation: Notation | None = None, *, role: str = ""
+    ) -> tuple[Numbers, str]:
+        """Read the column as numbers of a kind and notation decided before.
+
+        Where the fitted rows held plain numbers, text that is not plain is read in its own
+        notation, which the returned text describes. Errors name the `role` for which the column
+        should hold such numbers; if there is none, the first table did.
+        """
+        column = self.read()
+        if isinstance(column, Labels):
+            return self._parsed(column, kind, notation, role)
+        if column.kind == kind or (column.kind, kind) in _COMPATIBLE:
+            return column, ""
+        fits = np.isnan(column.values)
+        if (column.kind, kind) == ("numeric", "date"):
+            column = Numbers("date", days_in_numbers(column.values))
+            fits |= ~np.isnan(column.values)
+        if (column.kind, kind) == ("numeric", "boolean"):
+            fits |= (column.values == 0) | (column.values == 1)
+        if not fits.all():
+            raise self._misfit(~fits, Plain(kind), role)
+        return column, ""
+
+    def _parsed(
+        self, labels: Labels, kind: NumberKind, notation: Notation | None, role: str
+    ) -> tuple[Numbers, str]:
+        wanted, words = Plain(kind) if notation is None or labels.declared else notation, ""
+        values, fits = parse_later(wanted, labels.texts)
+        if not fits.all() and not isinstance(wanted, Plain):
+            other = widened(wanted, labels.texts)
+            values, fits = (values, fits) if other is None else other.parse(labels.texts)
+        elif not fits.all() and not role and not labels.declared:
+            found = infer(labels.texts, labels.counts())
+            if found is not None and _is_certain(found, wanted):
+                values, fits, words = found.values, found.fits, found.notation.words()
+        if not fits.all():
+            raise self._misfit(spread(~fits, False, labels.codes), wanted, role)
+        if values.dtype.kind == "M":
+            values = _days(values)
+        elif values.dtype.kind == "m":
+            values = seconds_in(values)
+        return Numbers(kind, spread(values.astype(np.float64), np.nan, labels.codes)), words
+
+    def _misfit(self, fails: npt.NDArray[np.bool_], wanted: Notation, role: str) -> BadColumn:
+        row, name = int(np.argmax(fails)), self.series.name
+        value = shorten(repr(text_of(self.series.iloc[row])))
+        what = wanted.what if isinstance(wanted, Plain) else wanted.words()
+        if not role:
+            told = f"held {what} in the first table, and {self.place.row(row)} holds {value}"
+            return self.place.error(name, told, "fix the value or fit again")
+        n_fails, n_values = int(fails.sum()), int(self.series.notna().sum())
+        told = f"is named in {role!r}, but {n_fails:,} of its {n_values:,} values"
+        told += f" {'is' if n_fails == 1 else 'are'} not {what}, such as {value}"
+        return self.place.error(name, told, f"fix them, or do not name it in {role!r}")
+
+
+def _is_certain(found: Found, wanted: Notation) -> bool:
+    """Whether all texts have one notation of numbers or dates, of the same quantity as wanted."""
+    is_kind = wanted.what in ("numbers", "dates") and found.notation.what == wanted.what
+    is_sure = found.fits.all() and found.rival is None and not found.codes
+    return bool(is_kind and is_sure and same_quantity(found.notation))
+
+
+def _read_column(
+    series: "pd.Series[Any]", missing: frozenset[str], place: Place
+) -> Numbers | Labels:
     if isinstance(series.dtype, np.dtype):
-        return _read_numpy(series, missing)
+        return _read_numpy(series, missing, place)
     try:
-        return _read_extension(series, missing)
+        return _read_extension(series, missing, place)
     except UserError:
         raise
     except (ArithmeticError, NotImplementedError, TypeError, ValueError) as error:
         what = f"its type {series.dtype} cannot be read: {error}"
         remedy = "convert the column to numbers or text, or leave it out"
-        raise BadColumn(series.name, what, remedy=remedy) from error
+        raise place.error(series.name, what, remedy) from error
 
 
-def read_as(
-    series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str], *, role: str = ""
-) -> Numbers:
-    """Read a column as numbers of a kind decided before, parsing text where necessary.
-
-    Errors name the `role` for which it should hold them; if there is none, the first table did.
-    """
-    column = read_column(series, missing)
-    if isinstance(column, Labels):
-        parsed = [_parse(text, kind) for text in column.texts]
-        fails = spread(np.array([value is None for value in parsed], bool), False, column.codes)
-        if fails.any():
-            raise _misfit(series, fails, kind, role)
-        values = np.array(parsed, dtype="M8[us]" if kind == "date" else np.float64)
-        values = _days(values) if kind == "date" else values
-        return Numbers(kind, spread(values, np.nan, column.codes))
-    if column.kind == kind or (column.kind, kind) in _COMPATIBLE:
-        return column
-    fits = np.isnan(column.values)
-    if (column.kind, kind) == ("numeric", "date"):
-        column = Numbers("date", days_in_numbers(column.values))
-        fits |= ~np.isnan(column.values)
-    if (column.kind, kind) == ("numeric", "boolean"):
-        fits |= (column.values == 0) | (column.values == 1)
-    if not fits.all():
-        raise _misfit(series, ~fits, kind, role)
-    return column
-
-
-def read_in_notation(
-    series: "pd.Series[Any]", notation: Notation, missing: frozenset[str]
-) -> "pd.Series[Any]":
-    """Read the text of a column in a notation decided before; other types stay as they are."""
-    column = read_column(series, missing)
-    if not isinstance(column, Labels) or column.declared:
-        return series
-    values, fits = notation.parse(column.texts)
-    if values.dtype.kind == "M":
-        for place in np.flatnonzero(~fits):  # ISO dates can stand beside other dates
-            stamp = parse_date(column.texts[place])
-            if stamp is not None:
-                values[place], fits[place] = stamp, True
-    if not fits.all() and (other := widened(notation, column.texts)) is not None:
-        values, fits = other.parse(column.texts)
-    fails = spread(~fits, False, column.codes)
-    if fails.any():
-        row = int(np.argmax(fails))
-        what = (
-            f"held {notation.words()} in the first table, and "
-            f"{row_name(series.index, row)} holds {shorten(repr(text_of(series.iloc[row])))}"
-        )
-        raise BadColumn(series.name, what, remedy="mend the value or fit again")
-    return pd.Series(series_of(column, values).to_numpy(), index=series.index, name=series.name)
-
-
-def read_in_own_notation(
-    series: "pd.Series[Any]", kind: NumberKind, missing: frozenset[str]
-) -> "tuple[pd.Series[Any], str]":
-    """Read the text of a column that is not plain by its own notation, and describe it.
-
-    A column stays as it is if its text can be read in two ways, or means another quantity.
-    """
-    if series.dtype != object and not is_text(series.dtype):
-        return series, ""
-    column = read_column(series, missing)
-    if not isinstance(column, Labels) or all(
-        _parse(text, kind) is not None for text in column.texts
-    ):
-        return series, ""
-    rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
-    found = find_notation(column.texts, rows, Hints())
-    if found is None or not found.fits.all() or found.rival is not None or found.codes:
-        return series, ""
-    is_kind = found.notation.tag == {"numeric": "numbers", "date": "dates"}.get(kind)
-    if not is_kind or not same_quantity(found.notation):
-        return series, ""
-    values = series_of(column, found.values).to_numpy()
-    return pd.Series(values, index=series.index, name=series.name), found.notation.words()
-
-
-def _parse(text: str, kind: NumberKind) -> Any:
-    value = _PARSERS[kind][1](text)
-    if value is None and kind in ("numeric", "duration"):
-        value = parse_time(text) if kind == "numeric" else parse_number(text)
-    return value
-
-
-def read_as_labels(series: "pd.Series[Any]", missing: frozenset[str]) -> Labels:
-    """Read a column as labels; values that are not text are written as text."""
-    column = read_column(series, missing)
-    if isinstance(column, Labels):
-        return column
-    if isinstance(series.dtype, pd.SparseDtype):
-        series = _dense(series)
-    if series.dtype == object:
-        labels, _ = read_objects(series, partial(row_name, series.index), as_text=True)
-        if isinstance(labels, Labels):
-            return labels.without(missing)
-    codes, uniques = pd.factorize(series)
-    return Labels.merged(codes, map(text_of, uniques))
-
-
-def _read_numpy(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | Labels:
+def _read_numpy(
+    series: "pd.Series[Any]", missing: frozenset[str], place: Place
+) -> Numbers | Labels:
     kind = series.dtype.kind
     if kind == "O":
-        read, rounded = read_objects(series, partial(row_name, series.index))
+        read, rounded = read_objects(series, place.row)
         if isinstance(read, Labels):
             return read.without(missing)
-        column = read_column(read, missing)
+        column = _read_column(read, missing, place)
         return replace(column, note=_ROUNDED) if rounded and isinstance(column, Numbers) else column
     if kind == "c":
         remedy = "give their real and imaginary parts, or modulus and angle, as columns"
-        raise BadColumn(series.name, "holds complex numbers", remedy=remedy)
+        raise place.error(series.name, "holds complex numbers", remedy)
     values = series.to_numpy()
     if kind == "M":
         return Numbers("date", _days(values))
@@ -185,7 +206,9 @@ def _read_numpy(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | 
     return Numbers("boolean", values.astype(np.float64)) if kind == "b" else _read_numbers(values)
 
 
-def _read_extension(series: "pd.Series[Any]", missing: frozenset[str]) -> Numbers | Labels:
+def _read_extension(
+    series: "pd.Series[Any]", missing: frozenset[str], place: Place
+) -> Numbers | Labels:
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         texts = map(text_of, series.cat.categories)
@@ -205,7 +228,7 @@ def _read_extension(series: "pd.Series[Any]", missing: frozenset[str]) -> Number
         series = pd.Series(values, series.index, name=series.name)
     else:
         series = series.astype(object)
-    return read_column(series, missing)
+    return _read_column(series, missing, place)
 
 
 def _unit(dtype: pd.ArrowDtype) -> str | None:
@@ -246,23 +269,7 @@ def _loses(integers: npt.NDArray[Any], values: npt.NDArray[np.float64]) -> bool:
 
 
 def _days(stamps: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
-    whole = stamps.astype(
-        "M8[D]"
-    )  # apart: nanoseconds would lose their last digits in the division
+    # apart: nanoseconds would lose their last digits in the division
+    whole = stamps.astype("M8[D]")
     rest = (stamps - whole) / np.timedelta64(1, "D")
     return np.asarray(whole.astype(np.int64) + rest, dtype=np.float64)
-
-
-def _misfit(
-    series: "pd.Series[Any]", fails: npt.NDArray[np.bool_], kind: NumberKind, role: str
-) -> BadColumn:
-    row, what = int(np.argmax(fails)), _PARSERS[kind][0]
-    value = shorten(repr(text_of(series.iloc[row])))
-    if not role:
-        place = row_name(series.index, row)
-        told = f"held {what} in the first table, and {place} holds {value}"
-        return BadColumn(series.name, told, remedy="mend the value or fit again")
-    n_fails, n_values = int(fails.sum()), int(series.notna().sum())
-    told = f"is named in {role!r} (--{role}), but {n_fails:,} of its {n_values:,} values"
-    told += f" {'is' if n_fails == 1 else 'are'} not {what}, such as {value}"
-    return BadColumn(series.name, told, remedy=f"mend them, or do not name it in {role!r}")

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.errors import Message, Setting
 from metaod.tables._column_types import may_be_text
-from metaod.tables._notations import Hints, find_notation
+from metaod.tables._notations import Hints, infer
 from metaod.tables._objects import text_of
 from metaod.tables._text_values import MISSING_WORDS, shorten
 
@@ -32,21 +33,28 @@ class Footer:
     what: str
     is_sure: bool  # a total whose numbers are sums or means of those above
 
-    def left_out(self) -> str:
+    def left_out(self) -> Message:
         """Say that they are left out."""
-        are, them = ("was", "it") if self.n_rows == 1 else ("were", "them")
-        return f"{self.what}, and {are} left out: skip_footer=0 (--skip-footer 0) keeps {them}"
+        return Message(
+            "footer-left-out",
+            "{what}, and {were} left out: {setting} keeps {them}",
+            what=self.what,
+            were="was" if self.n_rows == 1 else "were",
+            them="it" if self.n_rows == 1 else "them",
+            setting=Setting("skip_footer", 0),
+        )
 
-    def offered(self, n_skipped: int = 0) -> str:
+    def offered(self, n_skipped: int = 0) -> Message:
         """Say how to leave them out, above rows that are already."""
-        n_rows = self.n_rows + n_skipped
-        return f"{self.what}: skip_footer={n_rows} (--skip-footer {n_rows}) leaves out such rows"
+        setting = Setting("skip_footer", self.n_rows + n_skipped)
+        template = "{what}: {setting} leaves out such rows"
+        return Message("footer-read", template, what=self.what, setting=setting)
 
-    def noted(self) -> str:
+    def noted(self) -> Message:
         """Say what to do with rows of a table in memory, which are all kept."""
-        if self.n_rows == 1:
-            return f"{self.what}: remove it from the table if it is not one of its rows"
-        return f"{self.what}: remove them from the table if they are not among its rows"
+        template = "{what}: remove {them} from the table if {they} not rows of it"
+        they, them = ("it is", "it") if self.n_rows == 1 else ("they are", "them")
+        return Message("footer-read", template, what=self.what, they=they, them=them)
 
 
 def find_footer(frame: pd.DataFrame, decimal: str) -> Footer | None:
@@ -120,8 +128,8 @@ def _numbers(column: "pd.Series[Any]", decimal: str) -> npt.NDArray[np.float64] 
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
         return np.array(present, dtype=np.float64)
     texts = [text for text in map(text_of, present) if text.strip() not in MISSING_WORDS]
-    found = find_notation(texts, np.ones(len(texts), dtype=np.intp), Hints(decimal))
-    if found is None or found.notation.tag != "numbers" or not found.fits.all():
+    found = infer(texts, np.ones(len(texts), dtype=np.intp), Hints(decimal))
+    if found is None or found.notation.what != "numbers" or not found.fits.all():
         return None
     return found.values.astype(np.float64)
 

@@ -1,26 +1,58 @@
-"""Any table that can be prepared as a frame: text for names, its source, and how text was read."""
+"""The rows of any table that can be prepared, as columns with text for names."""
 
-import re
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.tables._column_types import Written
+from metaod.tables._column_values import Cells, Place
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
 
-_ROW = re.compile(r"row ([0-9]+) \(counted from 0\)")
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to prepare: a frame, which shares the values of the table, and how its text was read.
+
+    `missing` are the words that are missing values: none if the types of columns are decided.
+    """
+
+    frame: pd.DataFrame
+    source: str
+    missing: frozenset[str]
+    written: Mapping[str, Written]
+    place: Place
+
+    @classmethod
+    def of(cls, table: object, fitted_names: Sequence[str] | None = None) -> "Rows":
+        """Take the rows of a table, a frame or an array; refuse anything else."""
+        if not isinstance(table, Table):
+            frame = _as_frame(table, "table", fitted_names)
+            return cls(frame, "table", MISSING_WORDS, {}, Place(frame.index))
+        frame = _as_frame(table.frame, table.source, fitted_names)
+        missing: frozenset[str] = frozenset() if table.typed else MISSING_WORDS
+        path = None if table.original is None else table.source
+        return cls(frame, table.source, missing, table.written, Place(frame.index, path))
+
+    def cells(self, name: str) -> Cells:
+        """Return a column."""
+        return Cells(self.frame[name], self.missing, self.place, self.written.get(name))
+
+    def take(self, rows: npt.NDArray[np.intp]) -> "Rows":
+        """Return some of the rows."""
+        written = {name: own.take(rows) for name, own in self.written.items()}
+        return replace(self, frame=self.frame.iloc[rows], written=written)
+
+    def __len__(self) -> int:
+        return len(self.frame)
 
 
-def as_frame(table: object, fitted_names: Sequence[str] | None = None) -> tuple[pd.DataFrame, str]:
-    """Return a table as a frame with text for names, which shares its values, and its source."""
-    source = "table"
-    if isinstance(table, Table):
-        source, table = table.source, table.frame
+def _as_frame(table: object, source: str, fitted_names: Sequence[str] | None) -> pd.DataFrame:
     if isinstance(table, pd.DataFrame):
         frame = table.copy(deep=False)
         frame.columns = pd.Index(_column_names(table.columns))
@@ -35,7 +67,7 @@ def as_frame(table: object, fitted_names: Sequence[str] | None = None) -> tuple[
     for axis, name in ((1, "columns"), (0, "rows")):
         if frame.shape[axis] == 0:
             raise UserError(f"the table has no {name}", where=source, remedy="give at least one")
-    return frame, source
+    return frame
 
 
 def _frame_of_array(
@@ -70,25 +102,3 @@ def _column_names(columns: "pd.Index[Any]") -> list[str]:
             raise BadColumn(name, what, remedy="rename one of them")
         seen[name] = column
     return list(seen)
-
-
-def written_in(table: object) -> dict[str, Written]:
-    """Return the columns of a read table that were read in some notation."""
-    return dict(table.written) if isinstance(table, Table) else {}
-
-
-def missing_words(table: object) -> frozenset[str]:
-    """Return the words that are missing values; none in a table whose types are decided."""
-    return frozenset() if isinstance(table, Table) and table.typed else MISSING_WORDS
-
-
-@contextmanager
-def naming_file(table: object) -> Iterator[None]:
-    """Add the file to errors about its columns; its rows are counted from 1, as on the screen."""
-    try:
-        yield
-    except BadColumn as error:
-        if not isinstance(table, Table) or table.original is None:
-            raise
-        what = _ROW.sub(lambda found: f"row {int(found[1]) + 1}", str(error.what))
-        raise BadColumn(error.column, what, remedy=error.remedy, path=table.source) from error

@@ -1,13 +1,19 @@
-"""Find the notation that the texts of a column share, and save it for later rows."""
+"""How the text of a column is read: infer the notation that its texts share.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+A notation parses texts into values and tells which texts are written in it; what becomes of the
+others is decided by whoever reads the column (`_misfits`). Plain numbers, truth values, ISO dates
+and times of day are notations like any other.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.tables._number_notation import NumberNotation, are_codes, number_notations
+from metaod.tables._text_values import WHOLE, parse_date, parse_number, parse_time, parse_truth
 from metaod.tables._time_notations import (
     DateNotation,
     DurationNotation,
@@ -16,13 +22,81 @@ from metaod.tables._time_notations import (
     likely_order,
 )
 
-Notation = NumberNotation | DateNotation | DurationNotation
+NumberKind = Literal["numeric", "boolean", "date", "duration"]
+Parsed = tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]
 
 _MOST_RIVALS = 3
 _SAMPLE = 200  # texts from which the possible notations are guessed
-_KINDS: dict[str, type[Notation]] = {
-    kind.tag: kind for kind in (NumberNotation, DateNotation, DurationNotation)
-}
+_FIRST_TEXTS = 20
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Plain decimal numbers, true and false, ISO dates, or times of day (HH:MM)."""
+
+    tag: ClassVar[str] = "plain"
+    is_sure: ClassVar[bool] = True
+    kind: NumberKind
+    decimal: str = "."
+
+    @property
+    def what(self) -> str:
+        """What the values are."""
+        names = {"numeric": "numbers", "boolean": "truth values", "date": "dates"}
+        return names.get(self.kind, "durations")
+
+    def parse(self, texts: Sequence[str]) -> Parsed:
+        """Return the values, and which texts are written so; whole numbers as int64."""
+        if self.kind == "numeric":
+            values, fits = _parsed(texts, lambda text: parse_number(text, self.decimal), "f8")
+            if len(texts) and fits.all() and all(WHOLE.fullmatch(text.strip()) for text in texts):
+                whole = list(map(int, texts))
+                if min(whole) >= -(2**63) and max(whole) < 2**63:
+                    return np.array(whole, dtype=np.int64), fits
+            return values, fits
+        if self.kind == "date":
+            return _parsed(texts, parse_date, "M8[us]")
+        if self.kind == "boolean":
+            return _parsed(texts, parse_truth, "bool")
+        seconds, fits = _parsed(texts, parse_time, "f8")
+        return np.rint(seconds * 1e9).astype("m8[ns]"), fits
+
+    def parse_later(self, texts: Sequence[str]) -> Parsed:
+        """Parse texts of later rows: times of day are also seconds, without a type for them."""
+        if self.kind not in ("numeric", "duration"):
+            return self.parse(texts)
+
+        def number(text: str) -> float | None:
+            value = parse_number(text, self.decimal)
+            return parse_time(text) if value is None else value
+
+        return _parsed(texts, number, "f8")
+
+    def words(self) -> str:
+        """Describe the values."""
+        return {"boolean": "true and false", "duration": "times of day"}.get(self.kind, self.what)
+
+
+Notation = Plain | NumberNotation | DateNotation | DurationNotation
+
+
+def _parsed(texts: Sequence[str], parse: Callable[[str], Any], dtype: str) -> Parsed:
+    parsed = [parse(text) for text in texts]
+    fits = np.array([value is not None for value in parsed], dtype=np.bool_)
+    return np.array([0 if value is None else value for value in parsed], dtype=dtype), fits
+
+
+def parse_later(notation: Notation, texts: Sequence[str]) -> Parsed:
+    """Parse texts of later rows in a notation decided before; each text on its own."""
+    if isinstance(notation, Plain):
+        return notation.parse_later(texts)
+    values, fits = notation.parse(texts)
+    if values.dtype.kind == "M":
+        for place in np.flatnonzero(~fits).tolist():  # ISO dates may stand beside other dates
+            stamp = parse_date(texts[place])
+            if stamp is not None:
+                values[place], fits[place] = stamp, True
+    return values, fits
 
 
 @dataclass(frozen=True)
@@ -48,10 +122,31 @@ class Found:
         return float(counts[self.fits].sum() / max(1, counts.sum()))
 
 
-def find_notation(
+def infer(
+    texts: Sequence[str],
+    counts: npt.NDArray[np.integer],
+    hints: Hints | None = None,
+    *,
+    truths: bool = True,
+) -> Found | None:
+    """Find the notation of the texts, or of at least half of them; `counts` are rows per text.
+
+    Without `truths`, true and false are words.
+    """
+    hints = hints or Hints()
+    kinds: tuple[NumberKind, ...] = ("numeric", "date", "boolean", "duration")
+    for kind in kinds if truths else ("numeric", "date", "duration"):
+        plain = Plain(kind, hints.decimal if kind == "numeric" else ".")
+        if plain.parse(texts[:_FIRST_TEXTS])[1].all():
+            found = Found(plain, *plain.parse(texts))
+            if found.fits.all():
+                return found
+    return _find_notation(texts, counts, hints)
+
+
+def _find_notation(
     texts: Sequence[str], counts: npt.NDArray[np.integer], hints: Hints
 ) -> Found | None:
-    """Find the notation of most texts, at least half of them; `counts` are the rows per text."""
     sample = texts[:: -(-len(texts) // _SAMPLE) or 1]
     if 2 * sum(any("0" <= character <= "9" for character in text) for text in sample) < len(sample):
         return None
@@ -122,7 +217,7 @@ def widened(notation: Notation, texts: Sequence[str]) -> Notation | None:
         hints = Hints(notation.decimal or ".", is_decimal_given=bool(notation.decimal))
     elif isinstance(notation, DateNotation):
         hints = Hints(dayfirst=notation.order != "mdy")
-    found = find_notation(texts, np.ones(len(texts), dtype=np.intp), hints)
+    found = _find_notation(texts, np.ones(len(texts), dtype=np.intp), hints)
     if found is None or not found.fits.all():
         return None
     other, is_same = found.notation, False
@@ -132,19 +227,3 @@ def widened(notation: Notation, texts: Sequence[str]) -> Notation | None:
     elif isinstance(notation, DateNotation) and isinstance(other, DateNotation):
         is_same = {notation.order, other.order} != {"dmy", "mdy"}
     return other if is_same else None
-
-
-def notation_to_dict(notation: Notation | None) -> dict[str, Any] | None:
-    """Write a notation as plain values."""
-    return None if notation is None else {"notation": notation.tag, **asdict(notation)}
-
-
-def notation_from_dict(saved: Mapping[str, Any] | None) -> Notation | None:
-    """Read what `notation_to_dict` wrote; raise KeyError, TypeError or ValueError otherwise."""
-    if saved is None:
-        return None
-    fields = dict(saved)
-    kind = _KINDS[fields.pop("notation")]
-    if not all(isinstance(value, str) for value in fields.values()):
-        raise TypeError(f"{saved!r} is not a notation")
-    return kind(**fields)

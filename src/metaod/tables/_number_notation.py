@@ -74,7 +74,7 @@ class NumberNotation:
     """
 
     tag: ClassVar[str] = "numbers"
-    dtype: ClassVar[str] = "float64"
+    what: ClassVar[str] = "numbers"
     decimal: str = "."  # empty if no number had one
     thousands: str = ""
     mark: str = ""  # a currency sign, a percent sign or a unit

@@ -68,6 +68,10 @@ class Labels:
         texts = [text for text, is_gone in zip(self.texts, gone, strict=True) if not is_gone]
         return Labels(spread(positions, -1, self.codes), texts)
 
+    def counts(self) -> npt.NDArray[np.intp]:
+        """Return the number of rows of each text."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+
     def to_series(self) -> "pd.Series[Any]":
         return pd.Series(spread(np.array(self.texts, dtype=object), None, self.codes))
 
@@ -82,9 +86,20 @@ def series_of(labels: Labels, values: npt.NDArray[Any]) -> "pd.Series[Any]":
     """Return the values of the labels' texts as a column; whole numbers with gaps as floats."""
     if values.dtype.kind in "Mm":
         return pd.Series(spread(values, "NaT", labels.codes))
-    if values.dtype.kind == "i" and not (labels.codes < 0).any():
+    if values.dtype.kind in "bi" and not (labels.codes < 0).any():
         return pd.Series(values[labels.codes])
+    if values.dtype.kind == "b":
+        return pd.Series(spread(values.astype(object), None, labels.codes), dtype="boolean")
     return pd.Series(spread(values.astype(np.float64), np.nan, labels.codes))
+
+
+def as_text_column(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """Write the values of some columns that are not text as text."""
+    for name in names:
+        column = frame[name]
+        if not pd.api.types.is_string_dtype(column.dtype):
+            frame = frame.assign(**{name: column.astype(str).where(column.notna())})
+    return frame
 
 
 def is_text(dtype: object) -> bool:
@@ -237,7 +252,7 @@ def _convert(
         try:
             converted.append(convert(objects[row]))
         except (OverflowError, ValueError) as error:  # pandas' OutOfBounds errors are ValueErrors
-            remedy = "mend the value or leave the column out"
+            remedy = "fix the value or leave the column out"
             raise BadColumn(series.name, f"{name_row(int(row))}: {error}", remedy=remedy) from error
     return converted
 

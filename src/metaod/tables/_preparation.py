@@ -1,49 +1,33 @@
 """The preparation of tables: fitted to one table, applied to it and to later rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from inspect import signature
-from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadColumn, BadParameter, UserError
+from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError
 from metaod.options import Names
-from metaod.tables._column_plans import (
-    ColumnPlan,
-    PlanRules,
-    as_fitted,
-    leave_out,
-    name_outputs,
-    plan_column,
-)
 from metaod.tables._column_types import ColumnTyper
+from metaod.tables._columns import Column, Encoded, fit_column, leave_out, name_outputs
 from metaod.tables._drift import find_drift
-from metaod.tables._encoders import Surprisal
 from metaod.tables._evidence import check_evidence, find_evidence, gap_surprisal, name_evidence
-from metaod.tables._frames import as_frame, missing_words, naming_file, written_in
-from metaod.tables._objects import row_name
+from metaod.tables._frames import Rows
 from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
 from metaod.tables._relations import Pair, combinations
 from metaod.tables._roles import ROLE_NAMES, Roles, earlier_output
-from metaod.tables._saved_plans import (
-    pair_from_dict,
-    plan_from_dict,
-    plan_to_dict,
-    read_count,
-    read_texts,
-)
+from metaod.tables._saving import from_plain, to_plain
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
 
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 
-_VERSION = 4
+_VERSION = 5
 _GIBIBYTE = 2**30
+_NOT_TYPED = ("ignore", "id", "category")  # roles of columns whose text stays as it is
 
 
 class Preparation:
@@ -93,8 +77,8 @@ class Preparation:
 
     Attributes
     ----------
-    columns_ : tuple of ColumnPlan
-        How every column is encoded.
+    columns_ : tuple of Column
+        The fitted columns, which encode rows.
     record_ : PreparationRecord
         What was done, with the counts of the fitted rows.
     names_ : tuple of str
@@ -114,7 +98,7 @@ class Preparation:
     [31.0, 1.6, 1.39]
     """
 
-    columns_: tuple[ColumnPlan, ...]
+    columns_: tuple[Column, ...]
     record_: PreparationRecord
     names_: tuple[str, ...]
     fixed_: npt.NDArray[np.bool_] | None
@@ -149,47 +133,32 @@ class Preparation:
         table : Table, pandas.DataFrame or numpy.ndarray
             Two rows or more. An array's columns are called x1, x2, ...
         """
-        rules, roles = self._rules(), self._roles()
-        with naming_file(table):
-            return self._fit(table, rules, roles)
-
-    def _fit(self, table: Preparable, rules: PlanRules, roles: Roles) -> Self:
-        frame, source = as_frame(table)
-        roles.check_names(list(frame.columns), source)
-        if len(frame) == 1:
+        self._check_parameters()
+        roles = self._roles()
+        rows = Rows.of(table)
+        roles.check_names(list(rows.frame.columns), rows.source)
+        if len(rows) == 1:
             remedy = "give the rows to compare it with"
-            raise UserError("the table has only one row", where=source, remedy=remedy)
-        typer = ColumnTyper(
-            MISSING_WORDS, name_row=partial(row_name, frame.index), written=written_in(table)
-        )
-        missing = missing_words(table)
-        earlier = [name for name in earlier_output(frame) if roles.may_leave_out(name)]
-        planned: dict[str, ColumnPlan] = {}
-        for name in chain(frame.columns, typer.columns_to_repeat(frame.columns)):
-            planned[name] = (
-                leave_out(frame[name], "ignored", "written by metaod before", missing)
-                if name in earlier
-                else plan_column(frame[name], rules, roles, missing, typer)
-            )
-        if missing:
-            typer.report()
-        n_outputs = sum(plan.n_outputs for plan in planned.values())
-        self._check_bytes(len(frame), n_outputs, source)
-        plans, pairs = find_evidence(
-            list(planned.values()), frame, written_in(table), missing, roles
-        )
-        plans = name_outputs(plans)
-        messages = []
+            raise UserError("the table has only one row", where=rows.source, remedy=remedy)
+        messages: list[Message] = []
+        earlier = [name for name in earlier_output(rows.frame) if roles.may_leave_out(name)]
         if earlier:
-            messages.append(
-                f"Columns of an earlier output of metaod are not used: {listed(earlier)} "
-                "(name them in 'only' to use them)."
-            )
-        messages += [f"{warning[0].upper()}{warning[1:]}." for warning in typer.warnings]
-        messages += [_column_note(plan.record.name, plan.note) for plan in plans if plan.note]
-        if not any(plan.record.outputs for plan in plans):
-            raise NothingToScore([plan.record for plan in plans], source)
-        self._set_fitted(plans, pairs, len(frame), messages, name_evidence(plans, pairs))
+            messages.append(_earlier_note(earlier))
+        rows, reasons = _typed(rows, roles, earlier, messages)
+        fitted = [
+            leave_out(rows.cells(name), "ignored", "written by metaod before")
+            if name in earlier
+            else fit_column(rows.cells(name), roles, self.distinct_share, reasons.get(name, ""))
+            for name in rows.frame.columns
+        ]
+        n_outputs = sum(len(column.output_names()) for column in fitted)
+        self._check_bytes(len(rows), n_outputs, rows.source)
+        columns, pairs = find_evidence(fitted, rows, roles)
+        columns = name_outputs(columns)
+        messages += [_column_note(column.name, column.note) for column in columns if column.note]
+        if not any(column.record.outputs for column in columns):
+            raise NothingToScore([column.record for column in columns], rows.source)
+        self._set_fitted(columns, pairs, len(rows), messages, name_evidence(columns, pairs))
         return self
 
     def transform(self, table: Preparable) -> PreparedTable:
@@ -205,57 +174,66 @@ class Preparation:
         PreparedTable
             The matrix, which shares no memory with `table`, and the record of these rows.
         """
-        self._check_fitted()
-        with naming_file(table):
-            return self._transform(table)
-
-    def _transform(self, table: Preparable) -> PreparedTable:
-        known = [plan.record.name for plan in self.columns_]
-        frame, source = as_frame(table, fitted_names=known)
-        positions = {str(name): position for position, name in enumerate(frame.columns)}
-        self._check_columns(positions)
-        self._check_bytes(len(frame), len(self.names_), source)
-        X = np.empty((len(frame), len(self.names_)), dtype=np.float64)
-        missing, written = missing_words(table), written_in(table)
-        records, messages = [], []
-        unknown = sorted(set(positions) - set(known))
-        if unknown:
-            messages.append(
-                f"Columns that the first table does not have were ignored: {listed(unknown)}."
-            )
-        gaps = np.zeros(len(frame))
+        rows, X = self.rows_of(table)
+        known = {column.name for column in self.columns_}
+        unknown = sorted(set(rows.frame.columns) - known)
+        messages = [_unknown_note(unknown)] if unknown else []
+        gaps = np.zeros(len(rows))
         paired = {name for pair in self.pairs_ for name in (pair.category, pair.number)}
-        labels, numbers = {}, {}
-        start = 0
-        for plan in self.columns_:
-            stop = start + len(plan.record.outputs)
-            record = plan.record
-            if record.name not in positions:  # an unused column may be absent
-                record = replace(record, n_missing=0, n_infinite=0)
-            else:
-                column = frame[plan.record.name]
-                column, note = as_fitted(column, plan, written, missing)
-                messages += [_column_note(plan.record.name, note)] if note else []
-                found = plan.encoder.encode(column, X[:, start:stop], missing)
-                gaps += found.gaps * gap_surprisal(plan, self.record_.n_rows)
-                record = found.counted(record)
-                if plan.record.name in paired and isinstance(plan.encoder, Surprisal):
-                    labels[plan.record.name] = plan.encoder.read(column, missing)
-                elif plan.record.name in paired:
-                    numbers[plan.record.name] = np.where(found.gaps, np.nan, X[:, start])
-                if found.note:
-                    messages.append(_column_note(plan.record.name, found.note))
-            records.append(record)
-            start = stop
+        records, labels, numbers = [], {}, {}
+        for column, start, found in self.encode(rows, X):
+            if found is None:
+                records.append(replace(column.record, n_missing=0, n_infinite=0))
+                continue
+            gaps += found.gaps * gap_surprisal(column, self.record_.n_rows)
+            records.append(found.counted(column.record))
+            messages += [_column_note(column.name, note) for note in found.notes]
+            if column.name in paired and found.labels is not None:
+                labels[column.name] = found.labels
+            elif column.name in paired:
+                numbers[column.name] = np.where(found.gaps, np.nan, X[:, start])
+        gaps_at, combinations_at = self.evidence_places()
+        if gaps_at is not None:
+            X[:, gaps_at] = gaps
+        if combinations_at is not None:
+            X[:, combinations_at] = combinations(self.pairs_, labels, numbers)
         evidence = self.record_.evidence
-        if len(evidence) > len(self.pairs_[:1]):
-            X[:, start] = gaps
-        if self.pairs_:
-            X[:, -1] = combinations(self.pairs_, labels, numbers)
-        done = PreparationRecord(len(frame), tuple(records), tuple(messages), evidence=evidence)
-        usual = [plan.usual for plan in self.columns_]
+        done = PreparationRecord(len(rows), tuple(records), tuple(messages), evidence=evidence)
+        usual = [column.usual for column in self.columns_]
         done = replace(done, drift=find_drift(usual, self.record_, done, X))
-        return PreparedTable(X, self.names_, frame.index, done, source, self.fixed_)
+        return PreparedTable(X, self.names_, rows.frame.index, done, rows.source, self.fixed_)
+
+    def rows_of(self, table: Preparable) -> tuple[Rows, npt.NDArray[np.float64]]:
+        """Return rows to encode, which have the columns in use, and a matrix for them."""
+        if not hasattr(self, "columns_"):
+            raise UserError("this Preparation is not fitted yet", remedy="call fit first")
+        rows = Rows.of(table, fitted_names=[column.name for column in self.columns_])
+        self._check_columns(rows)
+        self._check_bytes(len(rows), len(self.names_), rows.source)
+        return rows, np.empty((len(rows), len(self.names_)), dtype=np.float64)
+
+    def encode(
+        self, rows: Rows, X: npt.NDArray[np.float64]
+    ) -> Iterator[tuple[Column, int, Encoded | None]]:
+        """Write each column's part of the matrix; yield its place, and what was found in it.
+
+        An unused column may be absent: then nothing is found.
+        """
+        start, known = 0, set(rows.frame.columns)
+        for column in self.columns_:
+            stop = start + len(column.record.outputs)
+            found = None
+            if column.name in known:
+                found = column.encode(rows.cells(column.name), X[:, start:stop])
+            yield column, start, found
+            start = stop
+
+    def evidence_places(self) -> tuple[int | None, int | None]:
+        """Return the matrix's columns of gaps and of combinations, None if there are none."""
+        n_columns, has_pairs = len(self.names_), bool(self.pairs_)
+        has_gaps = len(self.record_.evidence) > has_pairs
+        gaps_at = n_columns - 1 - has_pairs if has_gaps else None
+        return gaps_at, n_columns - 1 if has_pairs else None
 
     def fit_transform(self, table: Preparable) -> PreparedTable:
         """Fit to a table, and prepare it."""
@@ -263,7 +241,6 @@ class Preparation:
 
     def to_dict(self) -> dict[str, Any]:
         """Write the fitted preparation as plain values, for JSON; floats are kept exactly."""
-        self._check_fitted()
         roles = {name: list(named) or None for name, named in asdict(self._roles()).items()}
         return {
             "preparation": _VERSION,
@@ -273,10 +250,10 @@ class Preparation:
                 for name, value in (self._parameters() | roles).items()
             },
             "n_rows": self.record_.n_rows,
-            "messages": list(self.record_.messages),
+            "messages": [[message.code, str(message)] for message in self.record_.messages],
             "evidence": list(self.record_.evidence),
-            "pairs": [asdict(pair) for pair in self.pairs_],
-            "columns": [plan_to_dict(plan) for plan in self.columns_],
+            "pairs": to_plain(self.pairs_),
+            "columns": to_plain(self.columns_),
         }
 
     @classmethod
@@ -286,21 +263,26 @@ class Preparation:
             if saved["preparation"] != _VERSION:
                 raise ValueError(f"version {saved['preparation']!r} is not known")
             preparation = cls(**saved["parameters"])
-            preparation._rules()
+            preparation._check_parameters()
             preparation._roles()
-            plans = [plan_from_dict(plan) for plan in saved["columns"]]
-            n_rows, messages = read_count(saved["n_rows"]), read_texts(saved["messages"])
-            if n_rows == 0 or not any(plan.record.outputs for plan in plans):
+            columns = from_plain(tuple[Column, ...], saved["columns"])
+            n_rows = from_plain(int, saved["n_rows"])
+            if n_rows == 0 or not any(column.record.outputs for column in columns):
                 raise ValueError("it is empty")
-            evidence = read_texts(saved["evidence"])
-            pairs = tuple(map(pair_from_dict, saved["pairs"]))
-            check_evidence(plans, pairs, evidence)
+            for column in columns:
+                if len(column.record.outputs) != len(column.output_names()):
+                    raise ValueError(f"column {column.name!r} has other outputs")
+            evidence = from_plain(tuple[str, ...], saved["evidence"])
+            pairs = from_plain(tuple[Pair, ...], saved["pairs"])
+            check_evidence(columns, pairs, evidence)
+            messages = from_plain(tuple[tuple[str, ...], ...], saved["messages"])
+            notes = [Message(code, "{text}", text=text) for code, text in messages]
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"this is not a saved preparation: {error}",
                 remedy="give what Preparation.to_dict wrote, with the version that wrote it",
             ) from error
-        preparation._set_fitted(plans, pairs, n_rows, messages, evidence)
+        preparation._set_fitted(columns, pairs, n_rows, notes, evidence)
         return preparation
 
     def __repr__(self) -> str:
@@ -315,46 +297,47 @@ class Preparation:
     def _parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in signature(Preparation).parameters}
 
-    def _rules(self) -> PlanRules:
+    def _check_parameters(self) -> None:
         # checked by fit and not by __init__, as in scikit-learn
-        given = self._parameters()
-        return PlanRules(**{name: given[name] for name in given if name not in ROLE_NAMES})
+        limit, share = self.max_bytes, self.distinct_share
+        is_count = isinstance(limit, int | np.integer) and not isinstance(limit, bool)
+        if limit is not None and (not is_count or limit < 1):
+            legal = "an int in the range [1, inf) or None"
+            raise BadParameter("Preparation", "max_bytes", legal, limit)
+        is_number = isinstance(share, int | float | np.integer | np.floating)
+        if isinstance(share, bool) or not is_number or not 0 <= share <= 1:
+            legal = "a float in the range [0, 1]"
+            raise BadParameter("Preparation", "distinct_share", legal, share)
 
     def _roles(self) -> Roles:
         return Roles.of({name: getattr(self, name) for name in ROLE_NAMES})
 
     def _set_fitted(
         self,
-        plans: Sequence[ColumnPlan],
+        columns: Sequence[Column],
         pairs: tuple[Pair, ...],
         n_rows: int,
-        messages: Sequence[str],
+        messages: Sequence[Message],
         evidence: tuple[str, ...],
     ) -> None:
-        self.columns_ = tuple(plans)
+        self.columns_ = tuple(columns)
         self.pairs_ = pairs
-        records = tuple(plan.record for plan in plans)
+        records = tuple(column.record for column in columns)
         self.record_ = PreparationRecord(n_rows, records, tuple(messages), evidence=evidence)
         self.names_ = self.record_.names
-        fixed = [plan.encoder.fixed for plan in plans for _ in plan.record.outputs]
+        fixed = [column.is_fixed for column in columns for _ in column.record.outputs]
         fixed += [True] * len(evidence)
         self.fixed_ = np.array(fixed) if any(fixed) else None
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "columns_"):
-            raise UserError("this Preparation is not fitted yet", remedy="call fit first")
-
-    def _check_columns(self, given: Mapping[str, int]) -> None:
-        absent = [
-            plan.record.name
-            for plan in self.columns_
-            if plan.record.outputs and plan.record.name not in given
-        ]
+    def _check_columns(self, rows: Rows) -> None:
+        given = [str(name) for name in rows.frame.columns]
+        used = [column.name for column in self.columns_ if column.record.outputs]
+        absent = [name for name in used if name not in set(given)]
         if absent:
             more = f", nor are {listed(absent[1:])}" if len(absent) > 1 else ""
             what = f"is not in the table{more}, but was used in the first table"
-            remedy = f"add or rename columns; the table has {listed(list(given), most=10)}"
-            raise BadColumn(absent[0], what, remedy=remedy)
+            remedy = f"add or rename columns; the table has {listed(given, most=10)}"
+            raise BadColumn(absent[0], what, remedy=remedy, path=rows.place.path)
 
     def _check_bytes(self, n_rows: int, n_columns: int, source: str) -> None:
         n_bytes = n_rows * n_columns * np.dtype(np.float64).itemsize
@@ -414,8 +397,37 @@ class NothingToScore(UserError):
         )
 
 
-def _column_note(name: str, note: str) -> str:
-    return f"Column {name!r}: {note}."
+def _typed(
+    rows: Rows, roles: Roles, earlier: Sequence[str], messages: list[Message]
+) -> tuple[Rows, dict[str, str]]:
+    """Decide the types of columns of text where no reader did; also say what each became."""
+    if not rows.missing:
+        return rows, {}
+    typer = ColumnTyper(MISSING_WORDS, name_row=rows.place.row, keeps_durations=True)
+    kept = {name for name in rows.frame.columns if roles.role_of(name) in _NOT_TYPED}
+    frame = typer.type_frame(rows.frame, (), left={*kept, *earlier})
+    messages += typer.warnings
+    reasons = {name: f"its text is all {own.words()}" for name, own in typer.notations.items()}
+    return replace(rows, frame=frame, written=typer.written), reasons
+
+
+def _column_note(name: str, note: str) -> Message:
+    return Message("column", "Column {column!r}: {note}.", column=name, note=note)
+
+
+def _earlier_note(names: Sequence[str]) -> Message:
+    return Message(
+        "earlier-output",
+        "Columns of an earlier output of metaod are not used: {columns} (name them in {only} to "
+        "use them).",
+        columns=listed(names),
+        only=Setting("only"),
+    )
+
+
+def _unknown_note(names: Sequence[str]) -> Message:
+    what = "Columns that the first table does not have were ignored: {columns}."
+    return Message("unknown-columns", what, columns=listed(names))
 
 
 def _reasons(records: Sequence[ColumnRecord]) -> str:

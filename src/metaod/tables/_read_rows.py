@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.tables._column_plans import ColumnPlan, as_fitted
-from metaod.tables._encoders import Surprisal
+from metaod.tables._column_values import Cells, Place
+from metaod.tables._columns import CategoryColumn
 from metaod.tables._evidence import gap_surprisal
-from metaod.tables._frames import as_frame, missing_words, written_in
 from metaod.tables._objects import Labels
 from metaod.tables._relations import combinations
 
@@ -48,19 +47,14 @@ class ReadRows:
     def of(cls, preparation: "Preparation", table: "Preparable") -> "ReadRows":
         """Read rows; the columns are those that the preparation needs."""
         X = preparation.transform(table).X
-        plans = preparation.columns_
-        frame, _ = as_frame(table, fitted_names=[plan.record.name for plan in plans])
-        written, missing = written_in(table), missing_words(table)
-        gaps = np.zeros((len(frame), len(plans)), dtype=np.bool_)
+        rows, own = preparation.rows_of(table)
+        gaps = np.zeros((len(rows), len(preparation.columns_)), dtype=np.bool_)
         labels = {}
-        for place, plan in enumerate(plans):
-            if plan.record.name not in frame.columns:
-                continue
-            column, _ = as_fitted(frame[plan.record.name], plan, written, missing)
-            out = np.empty((len(frame), len(plan.record.outputs)))
-            gaps[:, place] = plan.encoder.encode(column, out, missing).gaps
-            if isinstance(plan.encoder, Surprisal):
-                labels[place] = plan.encoder.read(column, missing)
+        for place, (column, _, found) in enumerate(preparation.encode(rows, own)):
+            if found is not None:
+                gaps[:, place] = found.gaps
+            if found is not None and found.labels is not None and column.record.is_used:
+                labels[place] = found.labels
         return cls(preparation, X, gaps, labels)
 
     def value(self, row: int, place: int) -> float | str | None:
@@ -75,16 +69,16 @@ class ReadRows:
     @cached_property
     def starts(self) -> list[int]:
         """The matrix's first column of each column of the table."""
-        sizes = [len(plan.record.outputs) for plan in self.preparation.columns_]
+        sizes = [len(column.record.outputs) for column in self.preparation.columns_]
         return [0, *np.cumsum(sizes).tolist()][:-1]
 
     @cached_property
     def gap_surprisals(self) -> _Matrix:
         """What each cell adds to the row's evidence of gaps; 0 for a cell that is no gap."""
-        if self._evidence[0] is None:
+        if self.preparation.evidence_places()[0] is None:
             return np.zeros(self.gaps.shape)
         n_rows = self.preparation.record_.n_rows
-        return self.gaps * [gap_surprisal(plan, n_rows) for plan in self.preparation.columns_]
+        return self.gaps * [gap_surprisal(own, n_rows) for own in self.preparation.columns_]
 
     def take(self, rows: _Rows) -> "ReadRows":
         """Return some of the rows."""
@@ -113,23 +107,23 @@ class ReadRows:
         values : sequence of float or str
             The new values; of a column that is not used, anything: only its gaps count.
         """
-        plans, starts = self.preparation.columns_, self.starts
+        columns, starts = self.preparation.columns_, self.starts
         X = self.X[rows]
-        gaps_at, combinations_at = self._evidence
+        gaps_at, combinations_at = self.preparation.evidence_places()
         numbers, labels = self._paired(rows)
         for place in np.unique(places).tolist():
-            plan, own = plans[place], np.flatnonzero(places == place)
+            column, own = columns[place], np.flatnonzero(places == place)
             if gaps_at is not None:
                 X[own, gaps_at] -= self.gap_surprisals[rows[own], place]
             new = [values[i] for i in own.tolist()]
-            if isinstance(plan.encoder, Surprisal):
-                X[own, starts[place]] = _surprisal(plan, new)
-                if plan.record.name in labels:
-                    labels[plan.record.name] = _relabelled(labels[plan.record.name], own, new)
-            elif plan.record.outputs:
+            if isinstance(column, CategoryColumn):
+                X[own, starts[place]] = _surprisal(column, new)
+                if column.name in labels:
+                    labels[column.name] = _relabelled(labels[column.name], own, new)
+            elif column.record.outputs:
                 X[own, starts[place]] = new
-                if plan.record.name in numbers:
-                    numbers[plan.record.name][own] = new
+                if column.name in numbers:
+                    numbers[column.name][own] = new
         if combinations_at is not None and len(rows):
             X[:, combinations_at] = combinations(self.preparation.pairs_, labels, numbers)
         if gaps_at is not None:
@@ -137,22 +131,13 @@ class ReadRows:
             X[np.abs(X[:, gaps_at]) < 1e-9, gaps_at] = 0.0
         return X
 
-    @cached_property
-    def _evidence(self) -> tuple[int | None, int | None]:
-        """Return the matrix's columns of gaps and of combinations."""
-        n_columns, has_pairs = self.X.shape[1], bool(self.preparation.pairs_)
-        has_gaps = len(self.preparation.record_.evidence) > has_pairs
-        return (n_columns - 1 - has_pairs if has_gaps else None), (
-            n_columns - 1 if has_pairs else None
-        )
-
     def _paired(self, rows: _Rows) -> tuple[dict[str, _Matrix], dict[str, Labels]]:
         """Return the numbers and labels of the columns that are in pairs."""
         pairs = self.preparation.pairs_
         wanted = {name for pair in pairs for name in (pair.category, pair.number)}
         numbers, labels = {}, {}
-        for place, plan in enumerate(self.preparation.columns_):
-            name = plan.record.name
+        for place, column in enumerate(self.preparation.columns_):
+            name = column.name
             if name in wanted and place in self.labels:
                 labels[name] = Labels(self.labels[place].codes[rows], self.labels[place].texts)
             elif name in wanted:
@@ -161,9 +146,10 @@ class ReadRows:
         return numbers, labels
 
 
-def _surprisal(plan: ColumnPlan, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+def _surprisal(column: CategoryColumn, texts: Sequence[str]) -> npt.NDArray[np.float64]:
     out = np.empty((len(texts), 1))
-    plan.encoder.encode(pd.Series(list(texts), dtype=object), out, frozenset())
+    series = pd.Series(list(texts), dtype=object)
+    column.encode(Cells(series, frozenset(), Place(series.index)), out)
     return out[:, 0]
 
 

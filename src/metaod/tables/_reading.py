@@ -16,6 +16,7 @@ from metaod.tables._column_types import ColumnTyper, mask_missing
 from metaod.tables._file_kinds import choose_reader
 from metaod.tables._footers import Footer, find_footer
 from metaod.tables._notations import Hints
+from metaod.tables._objects import as_text_column
 from metaod.tables._original import Original
 from metaod.tables._table import Table
 from metaod.tables._text_values import MISSING_WORDS
@@ -103,7 +104,7 @@ def finish(
     footer: Footer | None = None,
 ) -> Table:
     """Apply the options that every format takes, and refuse an empty table."""
-    offered = footer.offered(options.skip_footer or 0) if footer else ""
+    offered = footer.offered(options.skip_footer or 0) if footer else None
     if path is None and (found := find_footer(content.frame, content.decimal)):
         offered = found.noted()
     typer = ColumnTyper(
@@ -132,9 +133,7 @@ def finish(
     for name in options.text_columns:
         if name not in frame.columns:
             raise _no_column(name, frame, path)
-        column = frame[name]
-        if not pd.api.types.is_string_dtype(column.dtype):
-            frame = frame.assign(**{name: column.astype(str).where(column.notna())})
+        frame = as_text_column(frame, [name])
     label = None
     if options.label is not None:
         values = content.label_values

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.errors import Message, counted
+
 # fmt: off
 ColumnKind = Literal[
     "numeric", "boolean", "category", "text", "date", "duration", "identifier", "constant", "empty",
@@ -19,9 +21,9 @@ Action = Literal[
     "kept", "0 and 1", "days since 1970-01-01", "seconds", "surprisal", "dropped",
 ]
 # fmt: on
+Cause = Literal["", "id", "unrelated"]
 
 _LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
-NAMED_ID = "named in 'id'"  # a reason
 UNRELATED = "it is unrelated to every other column"  # a reason
 _ACTION_TEXTS: dict[str, str] = {
     "kept": "kept as it is",
@@ -57,6 +59,8 @@ class ColumnRecord:
         The replacement of missing and infinite numbers.
     reason : str
         The reason, if the kind and the action do not imply it.
+    cause : {"", "id", "unrelated"}
+        Why a column is not used, if programs need to know it.
     """
 
     name: str
@@ -69,6 +73,7 @@ class ColumnRecord:
     n_levels: int = 0
     fill: float | None = None
     reason: str = ""
+    cause: Cause = ""
 
     @property
     def is_used(self) -> bool:
@@ -78,14 +83,14 @@ class ColumnRecord:
     @property
     def counts_gaps(self) -> bool:
         """Whether a gap in the column is evidence: not if its values say nothing."""
-        return self.role not in {"id", "ignored"} and self.reason != UNRELATED
+        return self.role not in {"id", "ignored"} and self.cause != "unrelated"
 
     @property
     def role(self) -> str:
         """'used', 'id' (named by the user), 'ignored' or 'not used'."""
         if self.is_used:
             return "used"
-        if self.reason == NAMED_ID:
+        if self.cause == "id":
             return "id"
         return "ignored" if self.kind == "ignored" else "not used"
 
@@ -103,9 +108,9 @@ class ColumnRecord:
         """Describe what was done, without the column's name."""
         text = _ACTION_TEXTS[self.action]
         if self.action == "surprisal":
-            text = text.replace("its values", f"its {_count(self.n_levels, 'value')}")
+            text = text.replace("its values", f"its {counted(self.n_levels, 'value')}")
         text += f": {self.reason}" if self.reason else ""
-        unseen = f"{_count(self.n_unseen, 'row')} with a value not seen before"
+        unseen = f"{counted(self.n_unseen, 'row')} with a value not seen before"
         clauses = (text, self._gaps(), unseen if self.n_unseen else "")
         return "; ".join(clause for clause in clauses if clause)
 
@@ -227,7 +232,7 @@ class PreparationRecord:
         Rows of the table.
     columns : tuple of ColumnRecord
         One for every column that the preparation was fitted with, in the table's order.
-    messages : tuple of str
+    messages : tuple of Message
         Messages about the table as a whole, and about columns that may surprise.
     drift : tuple of Drift
         How new rows differ from the fitted ones, the largest difference first.
@@ -237,7 +242,7 @@ class PreparationRecord:
 
     n_rows: int
     columns: tuple[ColumnRecord, ...]
-    messages: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
     drift: tuple[Drift, ...] = ()
     evidence: tuple[str, ...] = ()
 
@@ -262,7 +267,7 @@ class PreparationRecord:
 
     def sentences(self) -> tuple[str, ...]:
         """Return a sentence per column, then the messages."""
-        return (*(column.sentence() for column in self.columns), *self.messages)
+        return (*(column.sentence() for column in self.columns), *map(str, self.messages))
 
     def drift_warnings(self) -> tuple[str, ...]:
         """Describe the largest drifts, and say what to do."""
@@ -281,7 +286,7 @@ class PreparationRecord:
             "imputed_share": self.imputed_share,
             "evidence": list(self.evidence),
             "columns": [{**asdict(column), "role": column.role} for column in self.columns],
-            "messages": list(self.messages),
+            "messages": list(map(str, self.messages)),
             "drift": [asdict(drift) for drift in self.drift],
         }
 
@@ -332,7 +337,3 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """
     shown = ", ".join(map(repr, names[:most]))
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -48,6 +48,11 @@ class Pair:
     middle: float
     spread: float
 
+    def __post_init__(self) -> None:
+        n_levels = {len(self.levels), len(self.middles), len(self.spreads)}
+        if len(n_levels) > 1 or min(self.spread, *self.spreads, 1.0) <= 0:
+            raise ValueError("a pair of columns has no spread for each level")
+
     def places(self, column: Labels) -> _Codes:
         """Return the place of each row's level among the levels; -1 if it is none of them."""
         places = {level: place for place, level in enumerate(self.levels)}

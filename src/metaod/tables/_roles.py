@@ -13,7 +13,6 @@ import pandas as pd
 
 from metaod.errors import BadColumn, UserError
 from metaod.options import Columns, Names
-from metaod.tables._record import NAMED_ID
 
 Role = Literal["ignore", "id", "category", "date", "time"]
 
@@ -71,7 +70,7 @@ class Roles(Columns):
         """Say which of the user's names leaves a column out."""
         if column in self.named("ignore"):
             return "named in 'ignore'"
-        return NAMED_ID if column in self.named("id") else "not named in 'only'"
+        return "named in 'id'" if column in self.named("id") else "not named in 'only'"
 
     def check_names(self, columns: Sequence[str], source: str) -> None:
         """Refuse names that no column has, all of them in one error."""

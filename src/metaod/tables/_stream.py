@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from metaod.errors import BadFile
+from metaod.errors import BadFile, Message
 from metaod.options import BadValues, Reading
 from metaod.tables._footers import Footer
 from metaod.tables._original import Original
@@ -109,10 +109,9 @@ class TableStream(ABC):
         """Whether the sample holds all rows."""
         return len(self.rows) == self.n_rows
 
-    def misfits(self, used: frozenset[str]) -> list[str]:
+    def misfits(self, used: frozenset[str]) -> list[Message]:
         """Describe the values of used columns that did not fit the types that the sample has."""
-        found = self._typer.misfits.items()
-        return [own.note(name) for name, own in found if name in used]
+        return [own.note() for name, own in self._typer.misfits.items() if name in used]
 
     def check_unchanged(self) -> None:
         """Refuse a file that was changed since it was opened: its rows are no longer those."""

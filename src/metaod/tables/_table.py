@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import counted
+from metaod.errors import Message, counted
 from metaod.tables._column_types import Written
 from metaod.tables._original import Original
 
@@ -25,7 +25,7 @@ class Table:
         1 for an outlier, 0 otherwise; for evaluation only, never to select or score.
     source : str
         The path of the file, or the type of the object.
-    warnings : tuple of str
+    warnings : tuple of Message
         Warnings of the reader.
     typed : bool
         Whether the columns have their final types, as after `read_table`: text is not parsed.
@@ -39,7 +39,7 @@ class Table:
     frame: pd.DataFrame
     label: npt.NDArray[np.int8] | None = None
     source: str = "table"
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Message, ...] = ()
     typed: bool = False
     original: Original | None = None
     written: Mapping[str, Written] = field(default_factory=dict, repr=False)
@@ -61,10 +61,7 @@ class Table:
 
     def take(self, rows: npt.NDArray[np.intp]) -> "Table":
         """Return some of the rows, without the file that they came from."""
-        written = {
-            name: replace(own, labels=replace(own.labels, codes=own.labels.codes[rows]))
-            for name, own in self.written.items()
-        }
+        written = {name: own.take(rows) for name, own in self.written.items()}
         label = None if self.label is None else self.label[rows]
         frame = self.frame.iloc[rows]
         return replace(self, frame=frame, label=label, original=None, written=written)

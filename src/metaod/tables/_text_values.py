@@ -8,9 +8,6 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
-from typing import Literal
-
-TextKind = Literal["number", "number in another notation", "boolean", "date", "time", "word"]
 
 MISSING_WORDS = frozenset(
     [
@@ -40,7 +37,6 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,40}")  # longer ones are slow to read and beco
 # a number with the other decimal mark or with grouped thousands
 _APOSTROPHES_AND_NARROW_BLANKS = "'\u2019\u00a0\u202f"
 _ONE_MARK = rf"[+-]?[0-9]*([.,])[0-9]+{_EXPONENT}"
-OTHER_DECIMAL_MARK = re.compile(_ONE_MARK)
 OTHER_NOTATION = re.compile(
     rf"{_ONE_MARK}"
     r"|[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?"
@@ -59,31 +55,9 @@ _DATE = re.compile(
 )
 _TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9](?:\.[0-9]+)?))?")
 
-_FIRST_CHARACTERS = frozenset("0123456789+-.,iItTfFnN")  # of texts that are not words
-
 # without leading zeros: 007 is a name, and not missing where 7 is
 _PLAIN = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SHORT_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")  # longer ones may be beyond 64 bits
-
-
-def text_kind(text: str, decimal: str = ".") -> TextKind:
-    """Return the kind of a text; blanks around it do not count.
-
-    >>> [text_kind(text) for text in ("1e3", "1,5", "True", "2024-01", "10:15", "2024-13")]
-    ['number', 'number in another notation', 'boolean', 'date', 'time', 'word']
-    """
-    text = text.strip()
-    if text[:1] not in _FIRST_CHARACTERS:
-        return "word"
-    if _NUMBERS[decimal].fullmatch(text) or text.lower() == "nan":
-        return "number"
-    if text.lower() in BOOLEANS:
-        return "boolean"
-    if parse_date(text) is not None:
-        return "date"
-    if _TIME.fullmatch(text):
-        return "time"
-    return "number in another notation" if OTHER_NOTATION.fullmatch(text) else "word"
 
 
 def parse_number(text: str, decimal: str = ".") -> float | None:

@@ -74,6 +74,7 @@ class DateNotation:
     """How the dates of a column are written; a time of day may follow."""
 
     tag: ClassVar[str] = "dates"
+    what: ClassVar[str] = "dates"
     is_sure: ClassVar[bool] = True
     order: DateOrder
     separator: str = ""
@@ -237,6 +238,7 @@ class DurationNotation:
     """How the durations or times of day of a column are written."""
 
     tag: ClassVar[str] = "durations"
+    what: ClassVar[str] = "durations"
     is_sure: ClassVar[bool] = False  # such texts may be names: '5 hours' beside '6 or more hours'
     form: DurationForm
 

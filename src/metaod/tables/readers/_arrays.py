@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadColumn, BadFile
+from metaod.errors import BadColumn, BadFile, Message, Setting
 from metaod.options import Reading
 from metaod.tables.readers._names import default_names, unreadable_type
 from metaod.tables.readers._reader import Content
@@ -73,8 +73,8 @@ def _choose(arrays: Mapping[str, ArrayInfo], source: str, options: Reading) -> s
     if not arrays:
         raise BadFile(source, "holds no arrays", remedy="check how it was written")
     named = options.variable
+    remedy: str | Message = f"it holds {_list(arrays)}"
     if named is not None:
-        remedy = f"it holds {_list(arrays)}"
         if named not in arrays:
             raise BadFile(source, f"holds no array {named!r}", remedy=remedy)
         if not arrays[named].readable:
@@ -90,7 +90,12 @@ def _choose(arrays: Mapping[str, ArrayInfo], source: str, options: Reading) -> s
         tables = [name for name, info in others.items() if info.numeric]
     if len(tables) == 1:
         return tables[0]
-    remedy = f"set variable=... (--variable); it holds {_list(arrays)}"
+    remedy = Message(
+        "which-array",
+        "set {setting}; it holds {arrays}",
+        setting=Setting("variable"),
+        arrays=_list(arrays),
+    )
     raise BadFile(source, "it is unclear which array is the table", remedy=remedy)
 
 
@@ -134,7 +139,7 @@ def _check_indices(matrix: Any) -> None:
 
 def content_from_array(array: npt.NDArray[Any], source: str | None = None) -> Content:
     """Convert an array of 1 or 2 axes, or a structured array of 1 axis."""
-    warnings: list[str] = []
+    warnings: list[Message] = []
     if array.dtype.names is None:
         matrix = array.reshape(-1, 1) if array.ndim == 1 else array
         names = default_names(matrix.shape[1])
@@ -149,11 +154,12 @@ def content_from_array(array: npt.NDArray[Any], source: str | None = None) -> Co
 
 
 def _frame(
-    matrix: npt.NDArray[Any], names: tuple[str, ...], source: str | None, warnings: list[str]
+    matrix: npt.NDArray[Any], names: tuple[str, ...], source: str | None, warnings: list[Message]
 ) -> pd.DataFrame:
     kind = matrix.dtype.kind
     if kind == "u" and matrix.dtype.itemsize == 8 and (matrix >= 2**63).any():
-        warnings.append("whole numbers beyond 64 bits were rounded to floats")
+        what = "whole numbers beyond 64 bits were rounded to floats"
+        warnings.append(Message("rounded-numbers", what))
         kind = "f"
     if kind in "USTO":
         columns = [pd.Series(column.tolist(), dtype=object) for column in matrix.T]
@@ -167,7 +173,7 @@ def _frame(
         unit = unit if unit in ("s", "ms", "us", "ns") else "s"
         matrix = matrix.astype(f"datetime64[{unit}]")
     elif kind == "m" and np.datetime_data(matrix.dtype)[0] not in ("Y", "M"):  # no fixed length
-        warnings.append("durations were read as seconds")
+        warnings.append(Message("seconds", "durations were read as seconds"))
         matrix = matrix / np.timedelta64(1, "s")
     elif kind != "b":
         raise unreadable_type(names[0], matrix.dtype, source)

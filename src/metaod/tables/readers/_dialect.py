@@ -10,12 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from metaod.errors import BadFile
+from metaod.errors import BadFile, Message, Setting
 from metaod.options import Reading, is_delimiter
 from metaod.tables._text_values import CODE, NUMBER, shorten
-from metaod.tables.readers._names import check_names, default_names, has_header
+from metaod.tables.readers._names import (
+    check_names,
+    count_titles,
+    default_names,
+    has_header,
+    title_warning,
+)
 from metaod.tables.readers._source import Source
-from metaod.tables.readers._titles import count_titles, title_warning
 
 # in order of preference where several fit: commas also stand inside numbers
 _DELIMITERS = "\t;|,"
@@ -50,7 +55,7 @@ class Dialect:
     header: bool
     skip_lines: int  # before the first record
     code_columns: tuple[str, ...]  # with whole numbers that begin with zeros
-    warnings: tuple[str, ...]
+    warnings: tuple[Message, ...]
 
 
 def detect_dialect(source: Source, options: Reading, missing: Collection[str]) -> Dialect:
@@ -100,8 +105,12 @@ def detect_dialect(source: Source, options: Reading, missing: Collection[str]) -
     if header is None:
         header, header_warning = has_header(records[0], records[1:], missing)
     if header and whole and len(records) == 1:
-        remedy = "check the export, or set header=False (--no-header) if the line is data"
-        raise BadFile(source.name, "holds a header but no rows", remedy=remedy)
+        remedy = "check the export, or set {setting} if the line is data"
+        raise BadFile(
+            source.name,
+            "holds a header but no rows",
+            remedy=Message("no-rows", remedy, setting=Setting("header", False)),
+        )
     data = records[1:] if header else records
     decimal, decimal_warning = (
         (options.decimal, None) if options.decimal else _detect_decimal(data, delimiter)
@@ -226,7 +235,7 @@ def _fits_below_titles(records: Sequence[Sequence[str]], missing: Collection[str
     return n_titles > 0 and widths.count(widths[0]) > len(widths) / 2
 
 
-def _detect_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
+def _detect_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, Message | None]:
     if delimiter == ",":
         return ".", None
     fields = [field for record in records for field in record]
@@ -239,9 +248,12 @@ def _detect_decimal(records: Sequence[Sequence[str]], delimiter: str) -> tuple[s
     if len(counted[","]) <= len(counted["."]):
         return ".", None
     if not sure[","]:
-        return ",", (
-            f"numbers such as {found[','][0].strip()!r} were read with a decimal comma "
-            "(decimal='.', --decimal ., if the comma groups thousands)"
+        return ",", Message(
+            "guessed-decimal",
+            "numbers such as {example!r} were read with a decimal comma ({setting}, if the comma "
+            "groups thousands)",
+            example=found[","][0].strip(),
+            setting=Setting("decimal", "."),
         )
     return ",", None
 
@@ -273,7 +285,11 @@ def _refuse_comment(source: Source, records: Sequence[Sequence[str]], skip_lines
         are_numbers = len(record) == 1 and all(map(_NUMBER.fullmatch, words))
         widths.add(len(words) if are_numbers else len(record))
     if records[0][0].startswith("#") and rest and len(records[0]) not in widths:
-        remedy = "comment lines are not read: remove them, or set skip_rows (--skip-rows)"
+        remedy = Message(
+            "comment",
+            "comment lines are not read: remove them, or set {setting}",
+            setting=Setting("skip_rows"),
+        )
         raise BadFile(source.name, "begins with a comment", line=skip_lines + 1, remedy=remedy)
 
 
@@ -282,5 +298,9 @@ def _refuse_commas(source: Source, records: Sequence[Sequence[str]], skip_lines:
     names = records[0][0].split(",")
     if len(names) > 1 and not any(map(_NUMBER.fullmatch, names)):
         what = f"has one column if the comma is a decimal mark: {shorten(records[0][0])!r}"
-        remedy = "if commas separate the columns, leave out decimal=',' (--decimal ,)"
+        remedy = Message(
+            "decimal-comma",
+            "if commas separate the columns, leave out {setting}",
+            setting=Setting("decimal", ","),
+        )
         raise BadFile(source.name, what, line=skip_lines + 1, remedy=remedy)

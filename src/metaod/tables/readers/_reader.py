@@ -7,6 +7,7 @@ from typing import Any
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.errors import Message
 from metaod.options import Reading
 from metaod.tables._column_types import row_number
 from metaod.tables.readers._raw_text import RawText
@@ -18,7 +19,7 @@ class Content:
     """A table as a reader returns it, with the label still among its columns."""
 
     frame: pd.DataFrame
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Message, ...] = ()
     label_values: npt.NDArray[Any] | None = None  # if the label is not a column but another array
     locate: Callable[[int], str] = row_number  # describes the place of a row, counted from 0
     line_of: Callable[[int], int] | None = None  # the line of a row of delimited text

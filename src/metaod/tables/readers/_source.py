@@ -15,7 +15,7 @@ from os import PathLike, fsdecode
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
-from metaod.errors import BadFile, UserError
+from metaod.errors import BadFile, Message, Setting, UserError
 
 DEFLATE_RATIO = 1032  # deflate cannot shrink data to less than one part in this many
 
@@ -253,8 +253,8 @@ def check_bytes(name: str, what: str, n_bytes: int, max_bytes: int) -> None:
     """Refuse a file that takes more memory than allowed; the message is `what` and the size."""
     if n_bytes > max_bytes:
         what = f"{what} {format_bytes(n_bytes)}, more than the {format_bytes(max_bytes)} allowed"
-        remedy = "read a part of it, or raise max_bytes (--max-bytes) if there is enough memory"
-        raise BadFile(name, what, remedy=remedy)
+        remedy = "read a part of it, or raise {setting} if there is enough memory"
+        raise BadFile(name, what, remedy=Message("memory", remedy, setting=Setting("max_bytes")))
 
 
 def check_width(name: str, shape: tuple[int, ...]) -> None:
@@ -329,7 +329,7 @@ class Utf8Text:
     source: Source
     n_quotes: int
     n_lines: int
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Message, ...] = ()
     encoding: str = "utf-8"  # of the text before it was converted
 
 
@@ -371,9 +371,13 @@ def as_utf8(source: Source, encoding: str | None, *, keep: bool = True) -> Utf8T
         found = _converted(source, "cp1252", keep)
     except BadFile:
         found = _converted(source, "latin-1", keep)  # decodes every byte
-    warning = (
-        f"line {line} is not UTF-8: the file was read as {found.encoding} "
-        "(set encoding=..., --encoding, if letters look wrong)"
+    warning = Message(
+        "guessed-encoding",
+        "line {line} is not UTF-8: the file was read as {encoding} (set {setting} if letters look "
+        "wrong)",
+        line=line,
+        encoding=found.encoding,
+        setting=Setting("encoding"),
     )
     return replace(found, warnings=(warning,))
 
@@ -395,7 +399,11 @@ def _scan_utf8(source: Source) -> Utf8Text:
         if b"\0" in chunk:
             line = n_lines + _count_lines(chunk[: chunk.index(b"\0")]) + 1
             what = "a NUL byte: this is binary data, or text of 16 bits a character"
-            remedy = "in the latter case set encoding='utf-16-le' (--encoding utf-16-le)"
+            remedy = Message(
+                "nul-byte",
+                "in the latter case set {setting}",
+                setting=Setting("encoding", "utf-16-le"),
+            )
             raise BadFile(source.name, what, line=line, remedy=remedy)
         if pending or not chunk.isascii():
             decode(chunk)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadFile
+from metaod.errors import BadFile, Message, Setting
 from metaod.options import Reading
 from metaod.tables._text_values import shorten
 from metaod.tables.readers._reader import Content, Reader
@@ -179,7 +179,7 @@ def _parse_attribute(line: str, number: int, source: str, others: Collection[str
     name = _unquote(found[1]).strip() if found else ""
     if not found or not name or not found[2]:
         what = "an attribute without a name or a type"
-        raise BadFile(source, what, line=number, remedy="mend the line")
+        raise BadFile(source, what, line=number, remedy="fix the line")
     fail = partial(BadFile, source, line=number, column=name)
     if name in others:
         raise fail("the attribute is declared twice", remedy="rename it")
@@ -247,7 +247,7 @@ class _RowReader:
                 ]
             if len(row) != width:
                 what = f"{len(row)} values where {width} attributes are declared"
-                remedy = "mend the line, or quote values that contain a comma"
+                remedy = "fix the line, or quote values that contain a comma"
                 raise BadFile(self.source, what, line=number, remedy=remedy)
             yield number, row
 
@@ -271,7 +271,7 @@ class _RowReader:
             index = int(written)
             if not last < index < len(row):
                 what = f"index {index} where indices rise from 0 to {len(row) - 1}"
-                raise BadFile(self.source, what, line=number, remedy="mend the line")
+                raise BadFile(self.source, what, line=number, remedy="fix the line")
             row[index] = None if value in self.missing and not quoted else value
             last = index
         return row
@@ -327,9 +327,11 @@ class _Column:
         name, kind = self.attribute.name, self.attribute.kind
         legal = {"nominal": "one of the declared values", "date": "a date of the declared format"}
         shown = repr(shorten(str(value)))
-        remedy = (
-            f"mend it, name it as missing: na={shown} (--na {shown}), or take the column as text: "
-            f"text={name!r} (--text {name!r})"
+        remedy = Message(
+            "bad-value",
+            "fix it, name it as missing: {na}, or read the column as text: {text}",
+            na=Setting("na", shorten(str(value))),
+            text=Setting("text", name),
         )
         what = f"{shown} is not {legal.get(kind, 'a number')}"
         return BadFile(self.source, what, line=line, column=name, remedy=remedy)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from metaod.errors import BadFile, UserError
+from metaod.errors import BadFile, Message, Setting, UserError
 from metaod.options import Reading
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._footers import is_total
@@ -362,17 +362,25 @@ def _ragged_error(
 ) -> BadFile:
     found, width = len(record.fields), len(dialect.names)
     expected = "the header has" if dialect.header else "the first line has"
-    remedy = "mend the line, or quote fields that contain the delimiter"
+    remedy: str | Message = "fix the line, or quote fields that contain the delimiter"
     if record.fields[0].startswith("#"):
         remedy = "comment lines are not read: remove them"
     elif found < width and n_short_below is not None and record.first_line > 2:
         n_rows, line = 1 + n_short_below, record.first_line
         if above is not None and is_total(next(filter(str.strip, above.fields), "")):
             n_rows, line = n_rows + 1, above.first_line
-        option = f"skip_footer={n_rows} (--skip-footer {n_rows})"
-        remedy = f"set {option} if the table ends above line {line}"
+        remedy = Message(
+            "footer-read",
+            "set {setting} if the table ends above line {line}",
+            setting=Setting("skip_footer", n_rows),
+            line=line,
+        )
     elif dialect.delimiter == "," and (width, found) == (1, 2):
-        remedy = "if the comma is a decimal mark, set decimal=',' (--decimal ,)"
+        remedy = Message(
+            "decimal-comma",
+            "if the comma is a decimal mark, set {setting}",
+            setting=Setting("decimal", ","),
+        )
     elif found == 1 and record.fields[0].strip() and not record.fields[0].strip("-=+ "):
         remedy = "lines of dashes are not read: remove them"
     elif dialect.header and found == width + 1 and not record.fields[-1].strip():

@@ -8,11 +8,17 @@ from typing import Any
 
 import pandas as pd
 
-from metaod.errors import BadFile, BadParameter, MissingExtra
+from metaod.errors import BadFile, BadParameter, Message, MissingExtra, Setting
 from metaod.options import Reading
 from metaod.tables._record import listed
 from metaod.tables._text_values import MISSING_WORDS
-from metaod.tables.readers._names import check_names, default_names, has_header
+from metaod.tables.readers._names import (
+    check_names,
+    count_titles,
+    default_names,
+    has_header,
+    title_warning,
+)
 from metaod.tables.readers._reader import Content, Reader
 from metaod.tables.readers._source import (
     CELL_BYTES,
@@ -24,7 +30,6 @@ from metaod.tables.readers._source import (
     library_errors,
     zip_members,
 )
-from metaod.tables.readers._titles import count_titles, title_warning
 
 _MAX_ROWS = 2**20  # of the format; openpyxl would pad a tiny file up to any row that it names
 
@@ -42,7 +47,7 @@ def _read(source: Source, options: Reading) -> Content:
     rows = rows[: max(0, len(rows) - (options.skip_footer or 0))]
     if not rows:
         what = "has no rows between those that are skipped"
-        raise BadFile(source.name, what, remedy="skip fewer (--skip-rows, --skip-footer)")
+        raise BadFile(source.name, what, remedy="skip fewer rows")
     if options.skip_rows is None and options.header is not False:
         beginning = zip(*zip_longest(*(cells for _, cells in rows[:_ROWS_TO_CHECK])), strict=True)
         n_titles = count_titles(list(beginning), missing)
@@ -74,7 +79,7 @@ def _read(source: Source, options: Reading) -> Content:
     )
 
 
-def _read_rows(source: Source, options: Reading) -> tuple[list[_Row], list[str]]:
+def _read_rows(source: Source, options: Reading) -> tuple[list[_Row], list[Message]]:
     try:
         import openpyxl  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -112,7 +117,8 @@ def _read_rows(source: Source, options: Reading) -> tuple[list[_Row], list[str]]
             check_expansion(source.name, CELL_BYTES * n_filled, n_bytes, "remove the empty columns")
     if not rows:
         what = f"sheet {sheet.title!r} is empty"
-        raise BadFile(source.name, what, remedy="name another (--sheet)")
+        remedy = Message("empty-sheet", "name another: {setting}", setting=Setting("sheet"))
+        raise BadFile(source.name, what, remedy=remedy)
     return rows, messages
 
 
@@ -143,12 +149,16 @@ def _has_table(sheet: Any) -> bool:
     return n_full >= _FULL_ROWS
 
 
-def _sheets_note(titles: list[str], read: str) -> str:
+def _sheets_note(titles: list[str], read: str) -> Message:
     place = titles.index(read)
-    over = f", as no table begins in {listed(titles[:place])}" if place else ""
-    return (
-        f"of {len(titles)} sheets ({listed(titles, most=10)}) {read!r} was read{over} (sheet=NAME, "
-        "--sheet NAME, for another)"
+    return Message(
+        "sheet",
+        "of {n_sheets} sheets ({sheets}) {read!r} was read{over} ({setting} reads another)",
+        n_sheets=len(titles),
+        sheets=listed(titles, most=10),
+        read=read,
+        over=f", as no table begins in {listed(titles[:place])}" if place else "",
+        setting=Setting("sheet"),
     )
 
 

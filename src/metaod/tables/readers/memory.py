@@ -104,7 +104,7 @@ def _from_rows(rows: Sequence[Any]) -> Content:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, _ROW) or len(row) != width:
             legal = f"a list of rows of one length (the first has {width})"
-            raise BadParameter("read_table", "source", legal, row, remedy=f"Mend row {number}")
+            raise BadParameter("read_table", "source", legal, row, remedy=f"Fix row {number}")
     columns = [list(column) for column in zip(*rows, strict=True)]
     return _from_columns(dict(zip(default_names(width), columns, strict=True)))
 

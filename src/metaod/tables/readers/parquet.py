@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metaod.errors import Message
 from metaod.options import Reading
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._objects import rounding_of
@@ -116,9 +117,9 @@ def _restore_index(frame: pd.DataFrame, index_columns: list[Any]) -> pd.DataFram
 READER = Reader("Parquet", (".parquet", ".pq"), begins_with(b"PAR1"), _read)
 
 
-def frame_from_arrow(table: Any, source: str | None) -> tuple[pd.DataFrame, list[str]]:
+def frame_from_arrow(table: Any, source: str | None) -> tuple[pd.DataFrame, list[Message]]:
     """Convert a ``pyarrow.Table`` to a frame; also return warnings of what was changed."""
-    warnings: list[str] = []
+    warnings: list[Message] = []
     names = [str(name) for name in table.column_names]
     columns = [
         _convert(name, column, source, warnings)
@@ -131,7 +132,7 @@ def frame_from_arrow(table: Any, source: str | None) -> tuple[pd.DataFrame, list
     return frame, warnings
 
 
-def _convert(name: str, column: Any, source: str | None, warnings: list[str]) -> Any:
+def _convert(name: str, column: Any, source: str | None, warnings: list[Message]) -> Any:
     kind, types = column.type, pa.types
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
@@ -142,7 +143,8 @@ def _convert(name: str, column: Any, source: str | None, warnings: list[str]) ->
     if types.is_integer(kind):
         return _convert_integers(name, column, warnings)
     if types.is_time(kind) or types.is_duration(kind):
-        warnings.append(f"column {name!r}: times were read as seconds")
+        what = "column {column!r}: times were read as seconds"
+        warnings.append(Message("seconds", what, column=name))
         return _convert_to_seconds(column)
     if types.is_date(kind):
         column, kind = column.cast(pa.date32()), pa.timestamp("s")
@@ -168,7 +170,7 @@ def _decode_dictionary(column: Any) -> Any:
     return pa.chunked_array([chunk.dictionary_decode() for chunk in chunks], values)
 
 
-def _convert_integers(name: str, column: Any, warnings: list[str]) -> Any:
+def _convert_integers(name: str, column: Any, warnings: list[Message]) -> Any:
     if column.null_count == 0 and column.type == pa.int64():
         return column
     extremes = pc.min_max(column).as_py()

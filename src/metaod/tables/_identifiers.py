@@ -1,4 +1,7 @@
-"""Numbers that are dates: each notation has its own magnitude, so that one value suffices."""
+"""Whole numbers that are no quantities: identifiers, numbers of rows, and dates.
+
+Each notation of dates in numbers has its own magnitude, so that one value suffices.
+"""
 
 import re
 
@@ -66,3 +69,65 @@ def are_dates(name: str, whole: npt.NDArray[np.float64]) -> bool:
         )
     seconds = [(9.5e8 * unit, 2.21e9 * unit) for unit in (1, 1e3, 1e6, 1e9)]
     return any(low >= start and high < end for start, end in seconds) and bool(_NAMES.search(name))
+
+
+# boundaries inside camelCase and before the last capital of an acronym: userId, IDNumber
+_WORD_STARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NOT_LETTERS = re.compile(r"[\W\d_]+")
+
+_LAST_WORDS = frozenset(
+    {"id", "uuid", "guid", "identifier", "key", "rowid", "sku", "ean", "gtin", "iban", "isbn"}
+)
+_NUMBER_WORDS = frozenset({"no", "nr", "num", "number"})  # after another word: invoice no
+_LAST_LETTERS = ("nummer", "nr")  # of German compounds: Kundennummer, Belegnr
+_WHOLE_NAMES = frozenset(
+    {"index", "idx", "row", "rownum", "rownumber", "rowindex", "unnamed", "id code"}
+    | {
+        f"{thing} {word}"
+        for thing in ("row", "record", "line", "serial", "sequence")
+        for word in ("index", "idx")
+    }
+)
+
+
+def names_identifier(name: str) -> bool:
+    """Whether a column's name means an identifier: a price index or a bid is a measurement.
+
+    >>> names = ("ID", "userID", "Unnamed: 0", "Kunden-Nr", "Order #", "bid", "idle", "price index")
+    >>> list(filter(names_identifier, names))
+    ['ID', 'userID', 'Unnamed: 0', 'Kunden-Nr', 'Order #']
+    """
+    words = [word.lower() for word in _NOT_LETTERS.split(_WORD_STARTS.sub(" ", name)) if word]
+    if not words:
+        return False
+    return (
+        name.rstrip().endswith("#")
+        or words[-1] in _LAST_WORDS
+        or (len(words) > 1 and words[-1] in _NUMBER_WORDS)
+        or words[-1].endswith(_LAST_LETTERS)
+        or " ".join(words) in _WHOLE_NAMES
+    )
+
+
+_FEWEST_NUMBERED = 20  # rows
+_NEARLY_A_LINE = 0.98  # the squared correlation of a sorted normal variable with its ranks is 0.955
+
+
+def counts_rows(values: npt.NDArray[np.float64]) -> bool:
+    """Whether whole numbers count the rows of the file: numbers of orders, lines or seconds.
+
+    They rise or fall with every row, and nearly evenly, or mostly by the same step. A table that is
+    sorted by a measurement differs: its values are dense in the middle and sparse at the ends.
+
+    >>> counts_rows(np.arange(1000.0, 1100.0)), counts_rows(np.arange(30.0) ** 3)
+    (True, False)
+    """
+    if len(values) < _FEWEST_NUMBERED:
+        return False
+    steps = np.diff(values)
+    if not ((steps > 0).all() or (steps < 0).all()):
+        return False
+    if np.unique(steps, return_counts=True)[1].max() > len(steps) / 2:
+        return True
+    correlation = np.corrcoef(values, np.arange(len(values)))[0, 1]
+    return bool(correlation**2 > _NEARLY_A_LINE)
