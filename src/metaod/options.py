@@ -44,7 +44,8 @@ Words = str | float | Iterable[str | float]
 
 def _words(given: Any) -> tuple[str, ...]:
     """Convert one or several words or numbers to words."""
-    values = given if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    is_one = isinstance(given, str | bytes) or not isinstance(given, Iterable)
+    values = (given,) if is_one else given
     words = []
     for value in values:
         plain = value.item() if hasattr(value, "item") else value  # a number of numpy

@@ -33,7 +33,7 @@ def column(values, **options):
 
 def categories(values):
     """Return the categories that a column of four values holds."""
-    return Preparation(only=["v", "other"]).fit(beside(values)).columns_[0].encoder.categories
+    return Preparation(only=["v", "other"]).fit(beside(values)).columns_[0].categories
 
 
 def beside(values):

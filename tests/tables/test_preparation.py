@@ -110,7 +110,7 @@ def test_errors_about_columns_name_the_file(frame, fitted, tmp_path):
     table = read_table(tmp_path / "t.csv")
     with pytest.raises(BadColumn, match=r"t\.csv, column 'size': .*, and row 2 holds 'large'"):
         fitted.transform(table)
-    with pytest.raises(BadColumn, match=r"t\.csv, column 'street': is named in 'time' \(--time"):
+    with pytest.raises(BadColumn, match=r"t\.csv, column 'street': is named in 'time'"):
         Preparation(time="street").fit(table)
 
 
@@ -126,9 +126,8 @@ def test_columns_that_were_dropped_are_not_needed_nor_read(frame, fitted):
 def test_columns_not_known_are_ignored_with_a_message(frame, fitted):
     prepared = fitted.transform(frame.assign(b=1, a=[[]] * N))
     assert prepared.names == fitted.names_
-    assert prepared.record.messages == (
-        "Columns that the first table does not have were ignored: 'a', 'b'.",
-    )
+    [message] = prepared.record.messages
+    assert (message.code, message.values["columns"]) == ("unknown-columns", "'a', 'b'")
 
 
 def test_text_is_parsed_where_something_else_was(frame, fitted):
@@ -149,8 +148,8 @@ def test_text_is_parsed_where_something_else_was(frame, fitted):
     [
         ("size", ["1", "large", None], r"held numbers .* row 1 \(index 'r1'\) holds 'large'"),
         ("size", pd.to_datetime(["2020-01-01"] * 3), "held numbers .* row 0"),
-        ("good", [0, 1, 2], "held true and false .* row 2 .* holds '2'"),
-        ("good", ["true", "maybe", "false"], "held true and false .* row 1 .* holds 'maybe'"),
+        ("good", [0, 1, 2], "held truth values .* row 2 .* holds '2'"),
+        ("good", ["true", "maybe", "false"], "held truth values .* row 1 .* holds 'maybe'"),
         ("seen", [1.0, 2.0, 3.0], "held dates .* holds '1'"),
         ("seen", ["2020-01-01", "soon", "2020-01-02"], "held dates .* holds 'soon'"),
         ("took", ["x" * 99] * 3, r"held durations .* holds 'x+\.\.\."),
@@ -178,7 +177,7 @@ def test_numbers_are_read_in_the_notation_of_the_later_rows(text, notation):
     prepared = fitted.transform(later)
     np.testing.assert_array_equal(prepared.X[:, 0], fitted.transform(read_table(later)).X[:, 0])
     [message] = prepared.record.messages
-    assert re.match(rf"Column 'v': read as {notation}", message)
+    assert re.match(rf"Column 'v': read as {notation}", str(message))
 
 
 @pytest.mark.parametrize("text", [["1,234", "2,345"], ["5 %", "6 %"], ["1,25", "large"]])
@@ -223,7 +222,7 @@ def test_later_rows_without_rows_are_refused(frame, fitted):
 def test_rounded_integers_are_reported_for_later_rows_too():
     fitted = Preparation().fit(pd.DataFrame({"v": [1, 2, 3]}))
     prepared = fitted.transform(pd.DataFrame({"v": [2**60 + 1]}))
-    assert "rounded" in prepared.record.messages[0]
+    assert "rounded" in prepared.record.messages[0].values["note"]
 
 
 # saved and read back
@@ -280,16 +279,16 @@ def _spoil(saved, path, value):
         (["columns", 1, "record", "kind"], "poem"),
         (["columns", 1, "record", "n_missing"], -1),
         (["columns", 1, "record", "outputs"], ["size", "more"]),
-        (["columns", 1, "encoder", "encoder"], "os.system"),
-        (["columns", 1, "encoder", "fill"], float("inf")),
-        (["columns", 1, "encoder", "fill"], "1"),
+        (["columns", 1, "tag"], "os.system"),
+        (["columns", 1, "fill"], float("inf")),
+        (["columns", 1, "fill"], "1"),
         (["columns", 1, "record", "n_levels"], -1),
-        (["columns", 4, "encoder", "counts"], [9]),
-        (["columns", 4, "encoder", "counts"], [9] * 12),
-        (["columns", 4, "encoder", "counts"], [9] * 11 + [-1]),
-        (["columns", 4, "encoder", "counts"], [0] * 12),
-        (["columns", 4, "encoder", "n_rows"], 0),
-        (["columns", 4, "encoder", "categories"], [1, 2]),
+        (["columns", 4, "counts"], [9]),
+        (["columns", 4, "counts"], [9] * 12),
+        (["columns", 4, "counts"], [9] * 11 + [-1]),
+        (["columns", 4, "counts"], [0] * 12),
+        (["columns", 4, "n_rows"], 0),
+        (["columns", 4, "categories"], [1, 2]),
         (["evidence"], None),
         (["evidence"], "gaps"),
         (["evidence"], []),

@@ -103,7 +103,7 @@ def test_a_label_is_not_converted_as_a_column():
     ("name", "values"),
     [
         ("header", ["x", 2]),
-        ("text", [5, [5]]),
+        ("text", [5]),
         ("delimiter", [5, ";;", "", '"', "a", "§"]),
         ("decimal", ["x"]),
         ("encoding", [5, "klingon", "hex"]),
@@ -134,5 +134,7 @@ def test_words_that_count_as_missing_are_told_once(form):
         source["xlsx"] = io.BytesIO(xlsx(frame))
     table = read_table(source[form], na="-999")
     assert table.frame.isna().sum().tolist() == [2, 3, 2]
-    assert table.warnings == ("4 cells were taken as missing: '-' (2), 'none' (1), '#N/A' (1)",)
+    [warning] = table.warnings
+    assert warning.code == "missing-words"
+    assert warning.values["shown"] == "'-' (2), 'none' (1), '#N/A' (1)"
     assert read_table(frame[["c"]], na="-999").warnings == ()

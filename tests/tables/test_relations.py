@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from metaod.tables._saved_plans import pair_from_dict
 from scipy.stats import chi2_contingency, f_oneway, rankdata
 
 from metaod.tables import Preparation, prepare
@@ -16,6 +15,7 @@ from metaod.tables import _evidence as evidence
 from metaod.tables import _relations as relating
 from metaod.tables._objects import Labels
 from metaod.tables._relations import Pair, Relations, combinations
+from metaod.tables._saving import from_plain
 
 PAIR = Pair("zone", "price", ("a", "b"), (0.0, 100.0), (1.0, 10.0), middle=50.0, spread=40.0)
 
@@ -281,7 +281,7 @@ def test_a_pair_survives_json():
     frame.loc[7, ["zone", "price"]] = ["a", 20.0]
     preparation = Preparation().fit(frame)
     saved = json.loads(json.dumps([asdict(pair) for pair in preparation.pairs_]))
-    assert tuple(map(pair_from_dict, saved)) == preparation.pairs_
+    assert from_plain(tuple[Pair, ...], saved) == preparation.pairs_
     read = Preparation.from_dict(json.loads(json.dumps(preparation.to_dict())))
     assert read.pairs_ == preparation.pairs_
     assert read.transform(frame).X.tobytes() == preparation.transform(frame).X.tobytes()
@@ -307,4 +307,4 @@ def test_a_pair_survives_json():
 )
 def test_damaged_pairs_are_refused(change):
     with pytest.raises((KeyError, TypeError, ValueError)):
-        pair_from_dict({**asdict(PAIR), **change})
+        from_plain(Pair, {**asdict(PAIR), **change})

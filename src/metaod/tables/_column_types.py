@@ -269,9 +269,10 @@ class ColumnTyper:
         self.notations[name] = found.notation
         self._rivals.pop(name, None)
         if isinstance(found.notation, Plain):
-            if self.written.pop(name, None) and self.hints.decimal == ",":
-                # read again, with the decimal mark of other columns
-                self.written[name] = Written(labels, NumberNotation(","))
+            if name in self.written:  # read again, with the decimal mark of other columns
+                self.written[name] = Written(labels, NumberNotation(self.hints.decimal))
+                if self.hints.decimal == ".":
+                    del self.written[name]
             return
         self.written[name] = Written(labels, found.notation)
         is_settled = (

@@ -205,8 +205,7 @@ class Preparation:
 
     def rows_of(self, table: Preparable) -> tuple[Rows, npt.NDArray[np.float64]]:
         """Return rows to encode, which have the columns in use, and a matrix for them."""
-        if not hasattr(self, "columns_"):
-            raise UserError("this Preparation is not fitted yet", remedy="call fit first")
+        self._check_fitted()
         rows = Rows.of(table, fitted_names=[column.name for column in self.columns_])
         self._check_columns(rows)
         self._check_bytes(len(rows), len(self.names_), rows.source)
@@ -241,6 +240,7 @@ class Preparation:
 
     def to_dict(self) -> dict[str, Any]:
         """Write the fitted preparation as plain values, for JSON; floats are kept exactly."""
+        self._check_fitted()
         roles = {name: list(named) or None for name, named in asdict(self._roles()).items()}
         return {
             "preparation": _VERSION,
@@ -328,6 +328,10 @@ class Preparation:
         fixed = [column.is_fixed for column in columns for _ in column.record.outputs]
         fixed += [True] * len(evidence)
         self.fixed_ = np.array(fixed) if any(fixed) else None
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "columns_"):
+            raise UserError("this Preparation is not fitted yet", remedy="call fit first")
 
     def _check_columns(self, rows: Rows) -> None:
         given = [str(name) for name in rows.frame.columns]

@@ -87,7 +87,7 @@ def test_encoding_is_guessed_with_a_warning():
     text = HEADER.replace("note", "größe") + "1,tall,é\n"
     table = read_table(io.BytesIO(text.encode("cp1252")))
     assert table.frame["größe"].tolist() == ["é"]
-    assert "cp1252" in table.warnings[0]
+    assert table.warnings[0].values["encoding"] == "cp1252"
 
 
 @pytest.mark.parametrize(

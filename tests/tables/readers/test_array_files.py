@@ -106,7 +106,7 @@ def test_text_in_npy_is_converted():
 def test_unsigned_numbers_beyond_64_bits():
     table = read(npy(np.array([[2**64 - 1, 1]], dtype=np.uint64)))
     assert table.frame["x1"].dtype == np.float64
-    assert "rounded" in table.warnings[0]
+    assert table.warnings[0].code == "rounded-numbers"
     assert read(npy(np.array([[5]], dtype=np.uint64))).frame["x1"].dtype == np.int64
 
 

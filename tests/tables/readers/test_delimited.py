@@ -55,7 +55,7 @@ def test_blanks_between_decimal_commas():
 def test_decimal_commas_that_may_group_thousands_give_a_warning():
     table = read("a;b\n1,234;x\n2,500;y\n")
     assert columns(table)["a"] == [1.234, 2.5]
-    assert "decimal comma" in table.warnings[0]
+    assert table.warnings[0].code == "guessed-decimal"
 
 
 @pytest.mark.parametrize(
@@ -69,18 +69,18 @@ def test_decimal_commas_that_may_group_thousands_give_a_warning():
 def test_numbers_with_thousands_separators(text, options, values):
     table = read(text, **options)
     assert columns(table)["a"] == values
-    assert "thousands separated by" in table.warnings[-1]
+    assert table.warnings[-1].code == "notation"
 
 
 def test_amounts_tell_the_decimal_mark_of_plain_numbers():
     table = read("n;price\n1.234;1.234,50 €\n2.500;0,75 €\n")
     assert columns(table) == {"n": [1234, 2500], "price": [1234.5, 0.75]}
-    assert "column 'n' was read as numbers with a decimal ',' and thousands" in table.warnings[0]
+    assert str(table.warnings[0]).startswith("column 'n' was read as numbers with a decimal ','")
     assert columns(read("n;day\n1.234;18.03.2024\n2.500;19.03.2024\n"))["n"] == [1.234, 2.5]
 
 
 def test_the_other_decimal_mark_is_refused_if_one_is_given():
-    with pytest.raises(BadFile, match=r"have another decimal mark than decimal= ") as caught:
+    with pytest.raises(BadFile, match=r"have another decimal mark than 'decimal' ") as caught:
         read("a;b\n1,5;x\n2,5;y\n", decimal=".")
     assert (caught.value.line, caught.value.column) == (2, "a")
 
@@ -109,7 +109,7 @@ def test_header_above_values():
 def test_no_header_where_the_first_line_holds_values():
     table = read("1.5,Ann\n1.7,Bo\n")
     assert columns(table) == {"x1": [1.5, 1.7], "x2": ["Ann", "Bo"]}
-    assert "x1, x2" in table.warnings[0]
+    assert table.warnings[0].code == "no-header"
 
 
 def test_header_where_all_is_words():
@@ -130,7 +130,7 @@ def test_names_that_pandas_makes():
     for index in (True, False):
         table = read(frame.to_csv(index=index))
         assert list(table.frame) == ["0", "1", "2"]
-        assert any("0, 1, 2" in warning for warning in table.warnings)
+        assert any(warning.code == "guessed-header" for warning in table.warnings)
 
 
 def test_an_unnamed_first_column_is_the_index():
@@ -138,7 +138,7 @@ def test_an_unnamed_first_column_is_the_index():
     assert columns(table) == {"a": [1, 3], "b": [2, 4]}
     assert list(table.index) == ["Mazda RX4", "Datsun"]
     assert table.index.name is None
-    assert "index" in table.warnings[0]
+    assert table.warnings[0].code == "index-column"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_bad_names(text, column, told):
         ("1,2\n1,2\n3,4,5\n", 3, "3 fields where the first line has 2"),
         ('a,b\n"x\ny",2\n"x\ny","z\nz",3\n', 4, "continues to line 6"),
         ("a;b\n1;2;3\n1;2;3\n1;2;3\n", 2, "row.names=FALSE"),
-        ("a\n1,5\n2,5\n3,5\n", 2, "--decimal ,"),
+        ("a\n1,5\n2,5\n3,5\n", 2, "decimal=','"),
         ('a,b\n1,2\n3,"x\n4,5\n', 3, "never closed"),
         ('a,b\n1,2\n3,x"x\n4,"y\n5,6\n', 4, "never closed"),
         ('a,"b\n1,2\n', 1, "does not end|never closed"),
@@ -269,7 +269,7 @@ def test_a_word_among_numbers():
     ) as caught:
         read("\n".join(lines))
     assert (caught.value.line, caught.value.column) == (31, "b")
-    assert "--bad-values missing" in str(caught.value)
+    assert caught.value.code == "bad-values"
     text = "\n".join(lines)
     assert read(text, na="oops").frame["b"].dtype == np.float64
     assert read(text, text="b").frame["b"].tolist()[29] == "oops"
@@ -278,7 +278,7 @@ def test_a_word_among_numbers():
 def test_numbers_and_words_are_text_with_a_warning():
     table = read("a,b\n1,1\n2,x\n3,y\n")
     assert table.frame["b"].tolist() == ["1", "x", "y"]
-    assert "1 of its 3 values" in table.warnings[0]
+    assert table.warnings[0].values["parts"] == "1 of its 3 values are numbers"
 
 
 def test_codes_stay_as_written_with_the_text_option():
@@ -290,7 +290,7 @@ def test_rounded_numbers_give_a_warning(numbers):
     first, second = numbers.split(",")
     table = read(f"a,b\n{first},1\n{second},2\n")
     assert table.frame["a"].dtype == np.float64
-    assert "rounded" in table.warnings[0]
+    assert table.warnings[0].code == "rounded-numbers"
 
 
 def test_large_floats_give_no_warning():
@@ -309,9 +309,9 @@ def test_encoding_option(encoding):
 def test_western_text_is_guessed_with_a_warning():
     table = read("a,b\n1,x\n2,café €\n".encode("cp1252"))
     assert table.frame["b"][1] == "café €"
-    assert "line 3" in table.warnings[0]
-    assert "cp1252" in table.warnings[0]
-    assert "latin-1" in read(b"a,b\n1,\x81\xe9\n").warnings[0]
+    [warning] = table.warnings
+    assert (warning.values["line"], warning.values["encoding"]) == (3, "cp1252")
+    assert read(b"a,b\n1,\x81\xe9\n").warnings[0].values["encoding"] == "latin-1"
 
 
 def test_text_in_another_encoding_than_given():
@@ -414,9 +414,7 @@ def test_wide_tables_are_read_as_narrow_ones_are(tmp_path, monkeypatch, last):
 
 
 def test_a_decimal_comma_that_is_the_delimiter_is_named():
-    with pytest.raises(
-        BadFile, match=r"one column.* 'a,b'; .* leave out decimal=',' \(--decimal ,"
-    ):
+    with pytest.raises(BadFile, match=r"one column.* 'a,b'; .* leave out decimal=','"):
         read(b"a,b\n1,2\n3,4\n", decimal=",")
     assert read(b"v\n1,2\n3,4\n", decimal=",").frame["v"].tolist() == [1.2, 3.4]
     assert read(b"1,2\n3,4\n", decimal=",", header=False).frame["x1"].tolist() == [1.2, 3.4]

@@ -242,15 +242,15 @@ def test_values_of_many_types():
     assert table.frame["took"].tolist()[:2] == [90, 60]
     assert table.frame["huge"][6] == np.inf
     assert table.frame["bytes"].tolist()[0] == "a"
-    assert "rounded" in table.warnings[0]
+    assert table.warnings[0].code == "rounded-numbers"
 
 
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ([[1, 2], [3]], r"of one length \(the first has 2\).*Mend row 2"),
-        ([[1, 2], 3], "Mend row 2"),
-        ([1, [2, 3]], "Mend row 1"),
+        ([[1, 2], [3]], r"of one length \(the first has 2\).*Fix row 2"),
+        ([[1, 2], 3], "Fix row 2"),
+        ([1, [2, 3]], "Fix row 1"),
         ({"a": [1], "b": [1, 2]}, "columns of one length"),
         ({"a": 1}, r"source\['a'\].*a list of values"),
         (3, "a path, '-' or a file object"),
