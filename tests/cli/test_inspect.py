@@ -26,7 +26,7 @@ def test_the_example_shows_every_kind_of_column(capsys):
         "identifier",
         "8 numeric columns, with 'gaps' of all columns",
         "unrelated to every other column",
-        "--time 'date'",
+        "unless named in 'time'",
         "constant",
         "median",
     ):

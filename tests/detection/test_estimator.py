@@ -179,7 +179,7 @@ def test_notes_tell_how_text_was_read():
     amounts = [f"{number},50 EUR" for number in RNG.integers(10, 99, 40)]
     model = MetaOD().fit(pd.DataFrame({"a": amounts, "b": RNG.normal(size=40)}))
     told = "column 'a' was read as numbers with the currency 'EUR' and a decimal ','"
-    assert model.notes_ == (told,)
+    assert [str(note) for note in model.notes_] == [told]
 
 
 def test_labels_of_the_detector_are_the_labels():

@@ -202,7 +202,7 @@ def test_a_saved_pick_scores_a_file_in_chunks(files, tmp_path):
     assert np.array_equal(found.scores, expected)
     assert found.threshold == model.threshold_
     assert any("drift in 'a'" in warning for warning in found.warnings)
-    assert any("were ignored: 'new'" in note for note in found.notes)
+    assert any("were ignored: 'new'" in str(note) for note in found.notes)
     written = pd.read_csv(tmp_path / "s.csv", float_precision="round_trip")
     assert np.array_equal(written["score"], found.scores)
     with pytest.raises(BadParameter, match="fitted already"):
@@ -215,8 +215,8 @@ def test_a_word_among_the_numbers_is_noted(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     found = detect_file(tmp_path / "t.csv", tmp_path / "s.csv", sample_rows=50)
     assert 1500 not in found.stream.rows
-    [note] = [note for note in found.notes if "no number" in note]
-    assert "first in row 1,501: 'broken'" in note
+    [note] = [note for note in found.notes if "no number" in str(note)]
+    assert "first in row 1,501: 'broken'" in str(note)
     written = pd.read_csv(tmp_path / "s.csv", dtype=str)
     assert written["c"][1500] == "broken"
     assert found.record.columns[2].n_missing == 1
