@@ -51,7 +51,7 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-from metaod.detection._large_tables import for_sample
+from metaod.detection._sampling import for_sample
 from metaod.history import average_precision
 from metaod.models import COMMITTEE, ModelSpec, ScoreScale, family
 from metaod.models._family import ALL_ROWS_UP_TO, FEW_ROWS, MANY_ROWS

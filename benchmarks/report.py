@@ -14,7 +14,7 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-from metaod.detection import detect_table, summarise
+from metaod.detection import detect, summarise
 from metaod.report import render
 from metaod.tables import Table, load_example, read_table
 
@@ -41,21 +41,21 @@ def measure(name: str, table: Table, repeats: int, **options: str) -> None:
     rows = []
     for _ in range(repeats):
         started = process_time()
-        found = detect_table(table, **options)
+        found = detect(table, **options)
         detected = process_time()
         found.explain(found.order[:100])
         explained = process_time()
         page = render(summarise(found))
         done = process_time()
         rows.append((detected - started, done - explained, explained - detected))
-    detect, report, reasons = (min(seconds) for seconds in zip(*rows, strict=True))
-    line = f"| {name} | {detect:.2f} | {report:.2f} | {report / detect:.2f} | {reasons:.2f} "
+    own, report, reasons = (min(seconds) for seconds in zip(*rows, strict=True))
+    line = f"| {name} | {own:.2f} | {report:.2f} | {report / own:.2f} | {reasons:.2f} "
     print(f"{line}| {len(page.encode()) / 1e6:.2f} |", flush=True)
 
 
 def main() -> None:
     measured = load_example()
-    detect_table(measured)
+    detect(measured)
     print("| table | detect (s) | report (s) | ratio | reasons alone (s) | size (MB) |")
     print("|---|---|---|---|---|---|")
     measure("the example, 600 × 12", measured, 2)

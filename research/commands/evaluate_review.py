@@ -24,7 +24,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from metaod.detection import estimated_share, threshold_of
+from metaod.detection._threshold import estimated_share, threshold_of
 from metaod.history import MIXED_COLLECTIONS
 from metaod.models import Scores
 from metaod.review import Ranker

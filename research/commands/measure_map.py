@@ -46,7 +46,7 @@ def mapped(X: Matrix, order: npt.NDArray[np.intp], *, is_weighted: bool) -> Matr
     """Return the points of a map."""
     names = tuple(str(place) for place in range(X.shape[1]))
     found = map_table(X, names, order, weighted=is_weighted)
-    return np.column_stack([found.x, found.y])
+    return np.column_stack([found["x"], found["y"]])
 
 
 def discriminant(X: Matrix, order: npt.NDArray[np.intp]) -> Matrix:

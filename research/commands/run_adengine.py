@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from metaod.detection import run_adengine
+from metaod.detection._comparison import run_adengine
 from metaod.history import iter_folder, measure
 from metaod.tables import prepare
 

@@ -82,13 +82,14 @@ def map(detector: "MetaOD", ax: "Axes | None" = None) -> "Axes":  # noqa: A001 -
     own = _fitted(detector).decision_scores_
     order = np.argsort(-own, kind="stable")
     found = map_table(detector.fitted_.X, detector.preparation_.names_, order)
-    x, y = np.array(found.x), np.array(found.y)
-    flagged = own[list(found.rows)] > detector.threshold_
+    x, y = np.array(found["x"]), np.array(found["y"])
+    flagged = own[found["rows"]] > detector.threshold_
     dots: dict[str, Any] = {"s": 14, "c": _OTHERS, "alpha": 0.55, "linewidths": 0}
     diamonds: dict[str, Any] = {"s": 36, "c": _FLAGGED, "marker": "D", "edgecolors": "white"}
     ax.scatter(x[~flagged], y[~flagged], label="other rows", **dots)
     ax.scatter(x[flagged], y[flagged], label="flagged rows", **diamonds)
-    names = [" and ".join(_short(column) for column in part.columns) for part in found.directions]
+    directions = [part["columns"] for part in found["directions"]]
+    names = [" and ".join(_short(column) for column in columns) for columns in directions]
     ax.set(xlabel=names[0], ylabel=names[1], xticks=[], yticks=[])
     ax.legend()
     return ax

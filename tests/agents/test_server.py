@@ -14,7 +14,7 @@ from made_agents import HOSTILE, frame
 from mcp import Client
 
 from metaod.agents import Access, make_server
-from metaod.detection import detect_table, document
+from metaod.detection import detect
 from metaod.options import Columns, Picking, Reading
 from metaod.review import read_marks
 from metaod.tables import read_table
@@ -80,7 +80,7 @@ def test_outliers_are_detected_as_in_python(client, places):
     assert found["n_flagged"] == 3
     assert sorted(row["row"] for row in found["rows"]) == [4, 18, 42]
     assert found["n_rows_left_out"] == 57
-    expected = detect_table(
+    expected = detect(
         read_table(places / "tables" / "orders.csv"), top_n=3, id=["order"], max_seconds=120.0
     )
     assert [row["score"] for row in found["rows"]] == expected.scores[expected.order[:3]].tolist()
@@ -88,7 +88,7 @@ def test_outliers_are_detected_as_in_python(client, places):
     assert (first["rank"], first["is_flagged"]) == (1, True)
     assert next(iter(first["cells"].items())) == ("order", f"A{first['row'] - 1:04d}")
     assert {reason["column"] for reason in first["why"]} & {"a", "b"}
-    plain = document(expected)
+    plain = expected.to_dict()
     assert {name: found[name] for name in ("threshold", "pick", "expected", "gap")} == {
         name: plain[name] for name in ("threshold", "pick", "expected", "gap")
     }

@@ -8,9 +8,9 @@ from made_selecting import artifact, table
 from pyod.models.iforest import IForest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from metaod.detection import MetaOD, compare, compare_with_forest, run_adengine
+from metaod.detection import MetaOD, compare, detect
 from metaod.detection import _comparison as comparison
-from metaod.detection._comparison import compare_forest
+from metaod.detection._comparison import compare_forest, run_adengine
 from metaod.errors import BadParameter, UserError
 from metaod.history import Measures
 from metaod.tables import Table, prepare, read_table
@@ -67,16 +67,13 @@ def test_new_rows_are_scored_by_a_forest_of_the_first_table():
     X, later = prepare(first).X, prepare(new).X
     found = compare_forest(X, new.label, new=later).measures
     assert found != compare_forest(later, new.label).measures
-    with pytest.raises(BadParameter):  # as many labels as rows that are scored
-        compare_forest(X, new.label[:-1], new=later)
 
 
-def test_a_fitted_pick_is_measured_beside_a_forest():
+def test_a_result_is_measured_beside_a_forest():
     made = labelled()
-    model = MetaOD(LEARNER, random_state=3).fit(made)
-    pick, forest = compare_with_forest(model, made, model.decision_scores_)
+    found = detect(made, learner=LEARNER, random_state=3)
     expected, reference, _ = compare(made, learner=LEARNER, random_state=3)
-    assert (pick.measures, forest.measures) == (expected.measures, reference.measures)
+    assert [row.measures for row in found.compared] == [expected.measures, reference.measures]
 
 
 def test_an_older_pyod_is_named_in_the_row(monkeypatch):
@@ -100,10 +97,12 @@ def test_a_failure_of_the_engine_is_named_in_the_row(monkeypatch):
 
 def test_a_table_without_outliers_or_without_a_label_is_refused():
     made = labelled()
-    with pytest.raises(UserError, match="no label; name the column that marks outliers"):
-        compare(made.frame, learner=LEARNER)
-    for label, words in ((np.zeros(80), "every row as an inlier"), (np.ones(80), "an outlier")):
-        with pytest.raises(UserError, match=words):
-            compare(Table(made.frame, label.astype(np.int8), "made"), learner=LEARNER)
-    with pytest.raises(BadParameter, match="'trials'"):
+    labels = (None, np.zeros(80, np.int8), np.ones(80, np.int8))
+    for label in labels:
+        with pytest.raises(UserError, match="label"):
+            compare(Table(made.frame, label, "made"), learner=LEARNER)
+        with pytest.raises(UserError, match="label"):
+            Table(made.frame, label, "made").checked_label()
+    with pytest.raises(BadParameter) as caught:
         compare(made, trials=0)
+    assert caught.value.name == "trials"

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metaod.detection import MetaOD, load
 from metaod.detection import _estimator as estimator
-from metaod.detection._fitting import fit_selection
+from metaod.detection._fitted import fit_selection
 from metaod.errors import BadParameter, UserError
 from metaod.models import SpecDetector
 from metaod.selection._candidates import Constraints

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from made_selection import MODELS, MadeSelection
 
-from metaod.detection._fitting import fit_models, fit_selection
-from metaod.detection._large_tables import RowIndex
+from metaod.detection._fitted import fit_models, fit_selection
+from metaod.detection._sampling import RowIndex
 from metaod.detection._threshold import estimated_share
 from metaod.errors import BadParameter, UserError
 from metaod.models import (
@@ -148,11 +148,12 @@ def test_jobs_do_not_change_scores():
 
 
 def test_exactly_these_models(broken):
-    fitted = fit_models([ModelSpec.parse(MODELS[n]) for n in (0, 2)], X, contamination=0.2)
+    models = [ModelSpec.parse(MODELS[n]) for n in (0, 2)]
+    fitted = fit_models(models, X, contamination=0.2, n_reference=len(X))
     assert isinstance(fitted.detector, AverageDetector)
     assert fitted.labels.sum() == 23
     with pytest.raises(UserError, match="ZeroDivisionError"):
-        fit_models([ModelSpec.parse(broken("raises"))], X)
+        fit_models([ModelSpec.parse(broken("raises"))], X, n_reference=len(X))
 
 
 @pytest.mark.parametrize("members", [MODELS[:1], MODELS[::2]], ids=["one", "two"])
@@ -172,9 +173,9 @@ def test_ties_that_keep_rows_from_being_flagged_are_noted():
     tied = np.repeat([[0.0], [1.0]], 60, axis=0)
     fitted = fit_selection(MadeSelection(prepare(tied), (MODELS[2],)), contamination=0.1)
     assert fitted.labels.sum() == 0
-    [note] = fitted.notes
-    assert note.startswith("0 of 120 rows are flagged instead of 12 (10.0%): too many")
-    assert fit_selection(MadeSelection(PREPARED), contamination=0.1).notes == ()
+    assert fitted.ties.startswith("0 of 120 rows are flagged instead of 12 (10.0%): too many")
+    assert fitted.all_notes == (fitted.ties,)
+    assert fit_selection(MadeSelection(PREPARED), contamination=0.1).all_notes == ()
 
 
 @pytest.mark.parametrize("share", [0, 0.6, "much", None, True])

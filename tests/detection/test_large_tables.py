@@ -12,8 +12,8 @@ from made_selection import MODELS, MadeSelection
 from scipy.stats import spearmanr
 
 import metaod
-from metaod.detection import _fitting, _large_tables, apply_saved
-from metaod.detection._fitting import fit_models, fit_selection
+from metaod.detection import _fitted, _sampling, detect
+from metaod.detection._fitted import fit_models, fit_selection
 from metaod.errors import UserError
 from metaod.models import (
     COMMITTEE,
@@ -37,7 +37,7 @@ FAST = {"exclude": ["IForest", "SCiForest"]}
 @pytest.fixture(autouse=True)
 def _small_limits(monkeypatch):
     learn(monkeypatch, 320, of_more_than=400)
-    monkeypatch.setattr(_large_tables, "BLOCK", 128)
+    monkeypatch.setattr(_sampling, "BLOCK", 128)
     monkeypatch.setattr(_new_rows, "LEAST_ROWS", 100)
 
 
@@ -98,30 +98,30 @@ def test_an_average_that_falls_back_to_a_single_model_draws_its_own_sample(monke
     alone = ModelSpec.parse("COPOD()")
     average = average_of(unfit, ModelSpec.parse("KNN(n_neighbors=5, method=largest)"))
     selection = MadeSelection(prepare(long_table), (average.id, alone.id))
-    monkeypatch.setattr(_fitting, "_fit", failing_for("LOF", "KNN"))
+    monkeypatch.setattr(_fitted, "_fit", failing_for("LOF", "KNN"))
     fitted_to = fit_selection(selection)
     assert fitted_to.reference is None
     assert list(fitted_to.weights) == [alone.id]
 
 
 def failing_for(*detectors):
-    real = _fitting._fit
+    real = _fitted._fit
 
-    def fit(spec, *args):
+    def fit(spec, **options):
         if spec.detector in detectors:
             raise UserError("it fails")
-        return real(spec, *args)
+        return real(spec, **options)
 
     return fit
 
 
 def test_a_saved_pick_tells_that_its_own_table_was_large():
-    found = apply_saved(fitted(), read_table(X[:50]))
+    found = detect(read_table(X[:50]), model=fitted())
     assert any(note.startswith("When the pick was fitted: The models") for note in found.notes)
 
 
 def test_the_sample_is_drawn_by_the_seed_and_in_order():
-    first, again, other = (_large_tables.reference_rows(X, 320, seed) for seed in (0, 0, 1))
+    first, again, other = (_sampling.reference_rows(X, 320, seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert (np.diff(first) > 0).all()
     assert not np.array_equal(first, other)
@@ -169,8 +169,10 @@ def test_scores_do_not_depend_on_threads(n_jobs):
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory):
     path = tmp_path_factory.mktemp("picks") / "pick.mod"
-    metaod.MetaOD(**FAST).fit(X[:320]).save(path)
-    return metaod.load(path, n_jobs=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_new_rows, "LEAST_ROWS", 100)
+        metaod.MetaOD(**FAST).fit(X[:320]).save(path)
+        return metaod.load(path, n_jobs=2)
 
 
 @settings(max_examples=10, deadline=None)
@@ -192,7 +194,7 @@ def test_every_member_scores_row_by_row(spec):
 
 def test_a_column_that_is_constant_in_the_sample_is_not_lost():
     rare = np.zeros(N)
-    drawn = _large_tables.reference_rows(X, 320, 0)
+    drawn = _sampling.reference_rows(X, 320, 0)
     odd = np.setdiff1d(np.arange(N), drawn)[:3]
     rare[odd] = 1.0
     table = np.column_stack([X, rare])
@@ -204,7 +206,7 @@ def test_a_column_that_is_constant_in_the_sample_is_not_lost():
 
 def test_rare_categories_need_not_be_in_the_sample():
     names = pd.cut(X[:, 0], 8, labels=list("abcdefgh")).astype(object)
-    odd = np.setdiff1d(np.arange(N), _large_tables.reference_rows(X, 320, 0))[:3]
+    odd = np.setdiff1d(np.arange(N), _sampling.reference_rows(X, 320, 0))[:3]
     names[odd] = "rare"
     frame = pd.DataFrame(X, columns=list("pqrs")).assign(name=names)
     model = fitted(frame)

@@ -8,7 +8,7 @@ from made_selecting import artifact, table
 from made_selection import selecting
 
 import metaod
-from metaod.detection import MetaOD, apply_saved, compare, detect_table, load, with_why
+from metaod.detection import MetaOD, compare, detect, load, write_scored
 from metaod.detection import _estimator as estimator
 from metaod.models import ModelSpec, average_of, expected_scoring
 from metaod.selection import Tracker, part_of, select
@@ -51,18 +51,18 @@ def test_the_stages_of_a_fit():
     assert stages(reports) == ["prepare", "measure", "pick", "fit", "score"]
 
 
-def test_detecting_and_writing_reasons(picking):
+def test_detecting_writing_and_applying(picking, tmp_path):
     picking(KNN, HBOS)
     reports = []
-    found = detect_table(metaod.load_example(), progress=reports.append)
+    found = detect(metaod.load_example(), progress=reports.append)
     check_reports(reports)
     assert stages(reports) == ["prepare", "fit", "score"]
     reports = []
-    with_why(found, progress=reports.append)
+    write_scored(found, tmp_path / "s.csv", why=True, progress=reports.append)
     check_reports(reports)
-    assert stages(reports) == ["explain"]
+    assert stages(reports) == ["explain", "write"]
     reports = []
-    apply_saved(found.model, metaod.load_example(), progress=reports.append)
+    detect(metaod.load_example(), model=found.model, progress=reports.append)
     check_reports(reports)
     assert stages(reports) == ["prepare", "score"]
 

@@ -116,6 +116,14 @@ def test_a_saved_pick_with_marks_of_rows_that_do_not_exist_is_refused(tmp_path):
         load(path)
 
 
+def test_marks_may_be_in_a_file(tmp_path):
+    (tmp_path / "t.marks.csv").write_text("row,answer\n86,yes\n87,yes\n1,no\n2,no\n3,unsure\n")
+    model = MetaOD().fit(FRAME, marks=tmp_path / "t.marks.csv")
+    assert model.marks_.answers == MARKS
+    expected = MetaOD().fit(FRAME, marks=MARKS)
+    np.testing.assert_array_equal(model.decision_scores_, expected.decision_scores_)
+
+
 @pytest.mark.parametrize("marks", [{90: True}, {0: "yes"}, [True, False], {-1: False}])
 def test_wrong_marks_are_refused(marks):
     with pytest.raises(BadParameter):
@@ -138,12 +146,12 @@ def test_of_equal_rows_the_marked_one_is_scored():
 
 def test_a_review_goes_on_with_the_ranker_of_its_file(tmp_path):
     detector = MetaOD().fit(FRAME, marks=MARKS)
-    ranker = detector.fitted_.table.ranker
-    detector.fitted_.table.ranker = replace(
+    ranker = detector.fitted_.marked.ranker
+    detector.fitted_.marked.ranker = replace(
         ranker, rows=replace(ranker.rows, values=ranker.rows.values + 1.0)
     )
-    detector.fitted_.table.mark({})  # computes its scores again
-    other = replace(detector.fitted_, scores=detector.fitted_.table.scores)
+    detector.fitted_.marked.mark({})  # computes its scores again
+    other = replace(detector.fitted_, scores=detector.fitted_.marked.scores)
     detector._set_scores(other).save(tmp_path / "a.mod")
     again = load(tmp_path / "a.mod")
     np.testing.assert_array_equal(again.review().scores, other.scores)

@@ -10,7 +10,7 @@ from metaod.detection import MetaOD, load
 from metaod.detection import _estimator as estimator
 from metaod.detection import _saved as saved
 from metaod.errors import BadFile, UserError
-from metaod.models import AverageDetector, ModelSpec, SpecDetector, average_of
+from metaod.models import ModelSpec, SpecDetector, average_of
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -51,22 +51,6 @@ def test_a_loaded_average_scores_as_before(tmp_path, monkeypatch):
     again = load(tmp_path / "pick.mod")
     np.testing.assert_array_equal(again.score_samples(NEW), model.score_samples(NEW))
     assert again.fitted_.weights == {MODELS[0]: 0.5, MODELS[1]: 0.5}
-
-
-def test_unequal_weights_of_earlier_versions_are_kept(tmp_path):
-    path = tmp_path / "pick.mod"
-    model = MetaOD().fit(FRAME)
-    model.save(path)
-    fixed = model.preparation_.fixed_
-    expected = AverageDetector(MODELS[:2], [0.7, 0.3], random_state=0, fixed=fixed)
-    expected.fit(model.fitted_.X)
-    damage(
-        path, models=MODELS[:2], weights=[0.7, 0.3], scores=expected.decision_scores_, threshold=1.0
-    )
-    again = load(path)
-    assert again.fitted_.weights == {MODELS[0]: 0.7, MODELS[1]: 0.3}
-    new = again.preparation_.transform(NEW).X
-    np.testing.assert_allclose(-again.score_samples(NEW), expected.decision_function(new))
 
 
 def test_a_loaded_one_can_be_saved_and_fitted(tmp_path):
@@ -128,6 +112,8 @@ def damage(path, **changes):
         {"X": np.zeros((3, 3))},
         {"X": np.full((61, 5), np.nan)},
         {"scores": np.zeros(3)},
+        {"n_reference": 0},
+        {"n_reference": 62},
         {"n_features": 4},
         {"n_features": "3"},
         {"feature_names": ["size", "weight", "other"]},

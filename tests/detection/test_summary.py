@@ -4,89 +4,88 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
-from made_selection import MadeSelection
+from made_result import made_result
 from mixed_frames import mixed_frames
 
-from metaod.detection import (
-    Detection,
-    Request,
-    apply_saved,
-    detect_table,
-    load,
-    summarise,
-)
+from metaod.detection import RowReasons, detect, load, summarise
 from metaod.errors import UserError
 from metaod.report import render
-from metaod.review import UsedMarks
 from metaod.tables import load_example, prepare, read_table
 
 
 @pytest.fixture(scope="module")
 def found():
-    return detect_table(load_example())
+    return detect(load_example())
 
 
 @pytest.fixture(scope="module")
 def summary(found):
-    return summarise(found, Request("--example"))
+    return summarise(found, {"file": "--example"})
 
 
 def test_it_is_plain_data(summary):
-    text = json.dumps(summary.to_dict(), allow_nan=False)
+    text = json.dumps(summary, allow_nan=False)
     assert json.loads(text)["n_rows"] == 600
 
 
 def test_counts_agree_with_the_detection_for_every_threshold(found, summary):
-    assert summary.scores.n_flagged == found.flags.sum()
-    assert summary.scores.threshold == found.threshold
-    for n_flagged, threshold in summary.scores.cuts:
+    assert summary["scores"]["n_flagged"] == found.flags.sum()
+    assert summary["scores"]["threshold"] == found.threshold
+    for n_flagged, threshold in summary["scores"]["cuts"]:
         assert np.count_nonzero(found.scores > threshold) == n_flagged
 
 
 def test_the_listed_rows_are_the_most_outlying_with_the_cells_of_the_file(found, summary):
-    assert [row.row - 1 for row in summary.top.rows] == found.order[:200].tolist()
-    first = summary.top.rows[0]
-    cells = dict(zip(summary.top.columns, first.cells, strict=True))
+    assert [row["row"] - 1 for row in summary["top"]["rows"]] == found.order[:200].tolist()
+    first = summary["top"]["rows"][0]
+    cells = dict(zip(summary["top"]["columns"], first["cells"], strict=True))
     assert (cells["reading_id"], cells["vibration_mm_s"]) == ("R10223", "7.134")
-    assert summary.top.columns[: summary.top.n_naming] == ("reading_id",)
-    assert first.why[0].column == "vibration_mm_s"
-    assert (first.why[0].value, first.why[0].usual) == ("7.134", "usually 1.43 to 2.86")
-    assert first.label is True
+    assert summary["top"]["columns"][: summary["top"]["n_naming"]] == ["reading_id"]
+    assert first["why"][0]["column"] == "vibration_mm_s"
+    assert (first["why"][0]["value"], first["why"][0]["usual"]) == ("7.134", "usually 1.43 to 2.86")
+    assert first["label"] is True
 
 
 def test_reasons_are_given_for_the_first_hundred_rows(summary):
-    assert [row.why is not None for row in summary.top.rows] == [True] * 100 + [False] * 100
+    assert [row["why"] is not None for row in summary["top"]["rows"]] == [True] * 100 + [
+        False
+    ] * 100
 
 
 def test_columns_are_sorted_by_their_values(found, summary):
-    place = summary.top.columns.index("oil_ppm")
+    place = summary["top"]["columns"].index("oil_ppm")
     values = found.table.frame["oil_ppm"].iloc[found.order[:200]].to_numpy()
-    ordered = values[list(summary.top.orders[place])]
+    ordered = values[list(summary["top"]["orders"][place])]
     n_known = np.count_nonzero(~np.isnan(ordered))
     assert np.all(np.diff(ordered[:n_known]) >= 0)
     assert np.isnan(ordered[n_known:]).all()
 
 
 def test_it_says_how_the_table_was_read(summary):
-    facts = dict(summary.facts)
+    facts = dict(summary["facts"])
     assert facts["columns used"] == "7 of 12"
     assert facts["delimiter"] == "comma"
     assert "24 outliers" in facts["label"]
-    [plant] = [column for column in summary.columns if column.name == "plant"]
-    assert (plant.role, plant.done) == (
+    [plant] = [column for column in summary["columns"] if column["name"] == "plant"]
+    assert (plant["role"], plant["done"]) == (
         "not used",
         "dropped: it is unrelated to every other column",
     )
 
 
 def test_it_names_the_pick_what_to_expect_and_similar_tables(summary):
-    assert summary.pick.sentence.startswith("The committee, which is the same for every table,")
-    assert sum(weight for _, weight in summary.pick.members) == pytest.approx(1)
-    assert summary.pick.expected[0].startswith("Mean performance on the historical tables")
-    assert [row.method for row in summary.pick.measured] == ["MetaOD's pick", "isolation forest"]
-    assert len(summary.similar) == 5
-    assert summary.measure == "AP"
-    assert all(0 <= table.performance <= 1 for table in summary.similar)
+    assert summary["pick"]["sentence"].startswith(
+        "The committee, which is the same for every table,"
+    )
+    assert sum(weight for _, weight in summary["pick"]["members"]) == pytest.approx(1)
+    assert summary["pick"]["expected"][0].startswith("Mean performance on the historical tables")
+    assert [row["method"] for row in summary["pick"]["measured"]] == [
+        "MetaOD's pick",
+        "isolation forest",
+    ]
+    assert len(summary["similar"]) == 5
+    assert summary["measure"] == "AP"
+    assert all(0 <= table["performance"] <= 1 for table in summary["similar"])
 
 
 def test_a_file_can_be_scored_again_by_the_command_and_in_python(tmp_path):
@@ -96,21 +95,21 @@ def test_a_file_can_be_scored_again_by_the_command_and_in_python(tmp_path):
     path = tmp_path / "my table.csv"
     frame.to_csv(path, index=False, sep=";")
     table = read_table(path, delimiter=";")
-    found = detect_table(table, top_n=5, id=["name"], random_state=7)
-    request = Request(str(path), {"delimiter": ";", "header": True, "na": ["?"], "sheet": None})
-    recipe = summarise(found, request).recipe
-    assert recipe.command == (
+    found = detect(table, top_n=5, id=["name"], random_state=7)
+    given = {"file": str(path), "delimiter": ";", "header": True, "na": ["?"], "sheet": None}
+    recipe = summarise(found, given)["recipe"]
+    assert recipe["command"] == (
         f"metaod detect '{path}' --delimiter ';' --header --na '?' --seed 7 --id name --top-n 5 "
         "--report report.html"
     )
-    assert recipe.python == (
+    assert recipe["python"] == [
         "import metaod",
         f"table = metaod.read_table('{path}', delimiter=';', header=True, na=['?'])",
         "detector = metaod.MetaOD(contamination=0.0625, random_state=7, id=['name']).fit(table)",
         'detector.report("report.html")',
-    )
-    assert recipe.seed == 7
-    steps = [step.command for step in summarise(found, request).steps]
+    ]
+    assert recipe["seed"] == 7
+    steps = [step["command"] for step in summarise(found, given)["steps"]]
     options = "--delimiter ';' --header --na '?' --seed 7 --id name"
     later = "metaod detect NEW_FILE --apply pick.mod"
     assert steps == [
@@ -120,83 +119,84 @@ def test_a_file_can_be_scored_again_by_the_command_and_in_python(tmp_path):
         f"metaod detect '{path}' {options} --top-n 5 -o scored.csv",
     ]
     again = {"metaod": __import__("metaod")}
-    exec("\n".join(recipe.python[1:3]), again)
+    exec("\n".join(recipe["python"][1:3]), again)
     np.testing.assert_array_equal(again["detector"].labels_, found.flags)
 
 
 def test_a_table_from_a_pipe_is_named_as_such(found):
-    summary = summarise(found, Request("-"))
-    assert summary.recipe.command == "metaod detect - --report report.html"
-    assert summary.recipe.python[1].startswith("table = ...")
-    assert summary.steps[0].command == "metaod review FILE"
+    summary = summarise(found, {"file": "-"})
+    assert summary["recipe"]["command"] == "metaod detect - --report report.html"
+    assert summary["recipe"]["python"][1].startswith("table = ...")
+    assert summary["steps"][0]["command"] == "metaod review FILE"
 
 
 def test_marked_rows_say_so_and_a_gap_is_not_looked_for(found):
     rows = found.order[:3].tolist()
-    marks = UsedMarks({rows[0]: True, rows[1]: False, rows[2]: None})
-    marked = detect_table(found.table, marks=marks)
-    summary = summarise(marked, Request("--example", marks="a.marks.csv"))
-    said = {row.row - 1: row.mark for row in summary.top.rows if row.mark}
+    marked = detect(found.table, marks={rows[0]: True, rows[1]: False, rows[2]: None})
+    summary = summarise(marked, {"file": "--example", "marks": "a.marks.csv"})
+    said = {row["row"] - 1: row["mark"] for row in summary["top"]["rows"] if row["mark"]}
     assert said.items() <= {rows[0]: "outlier", rows[1]: "not", rows[2]: "unsure"}.items()
     assert said[rows[0]] == "outlier"
-    assert summary.scores.gap is None
-    assert "--marks a.marks.csv" in summary.recipe.command
-    assert "learned from 2 marks" in dict(summary.facts)["marks"]
-    assert "marks = read_marks('a.marks.csv', table)" in summary.recipe.python
+    assert summary["scores"]["gap"] is None
+    assert "--marks a.marks.csv" in summary["recipe"]["command"]
+    assert "learned from 2 marks" in dict(summary["facts"])["marks"]
+    fitted = "detector = metaod.MetaOD().fit(table, marks='a.marks.csv')"
+    assert fitted in summary["recipe"]["python"]
 
 
 def test_a_saved_pick_has_a_report_without_a_selection(found, tmp_path):
     found.model.save(tmp_path / "pick.mod")
     later = found.table.take(np.arange(50, 250))
-    summary = summarise(
-        apply_saved(load(tmp_path / "pick.mod"), later), Request("later.csv", apply="p.metaod")
-    )
-    assert summary.pick.sentence.startswith("A saved pick scored the rows")
-    assert (summary.pick.expected, summary.similar) == ((), ())
-    assert summary.n_rows == len(summary.map.rows) == 200
-    assert "detector = metaod.load('p.metaod')" in summary.recipe.python
-    assert "--apply p.metaod" in summary.recipe.command
-    assert not any("review" in step.command for step in summary.steps)
+    applied = detect(later, model=load(tmp_path / "pick.mod"))
+    summary = summarise(applied, {"file": "later.csv", "apply": "p.metaod"})
+    assert summary["pick"]["sentence"].startswith("A saved pick scored the rows")
+    assert (summary["pick"]["expected"], summary["similar"]) == ([], [])
+    assert summary["n_rows"] == len(summary["map"]["rows"]) == 200
+    assert "detector = metaod.load('p.metaod')" in summary["recipe"]["python"]
+    assert "--apply p.metaod" in summary["recipe"]["command"]
+    assert not any("review" in step["command"] for step in summary["steps"])
     assert "A saved pick" in render(summary)
 
 
 def test_a_learned_pick_says_why(found):
-    learned = detect_table(found.table, pick="learned-single", learner="global_best")
-    pick = summarise(learned).pick
-    assert pick.sentence.startswith("The model that the learner picked scored the rows")
+    learned = detect(found.table, pick="learned-single", learner="global_best")
+    pick = summarise(learned)["pick"]
+    assert pick["sentence"].startswith("The model that the learner picked scored the rows")
+    assert pick["why"]
 
 
 def test_a_frame_of_objects_of_several_kinds_can_be_shown():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
     frame["c"] = ["x", 1, None, 2.5, True, "y"] * 10
-    summary = summarise(detect_table(read_table(frame)))
-    assert len(summary.top.rows) == 60
-    assert summary.recipe.command == ""
-    assert sorted(summary.top.orders[-1]) == list(range(60))
+    summary = summarise(detect(read_table(frame)))
+    assert len(summary["top"]["rows"]) == 60
+    assert summary["recipe"]["command"] == ""
+    assert sorted(summary["top"]["orders"][-1]) == list(range(60))
 
 
 def test_the_same_table_gives_the_same_bytes():
-    pages = [render(summarise(detect_table(load_example(), top_n=9))) for _ in range(2)]
+    pages = [render(summarise(detect(load_example(), top_n=9))) for _ in range(2)]
     assert pages[0] == pages[1]
 
 
 def test_rows_that_share_a_score_are_divided_as_in_the_detection():
     X = np.repeat(np.random.default_rng(0).normal(size=(20, 2)), 5, axis=0)
-    found = detect_table(read_table(X), top_n=7)
+    found = detect(read_table(X), top_n=7)
     summary = summarise(found)
-    assert summary.scores.n_flagged == 7
-    flagged = [row.row - 1 for row in summary.top.rows[: summary.scores.n_flagged]]
+    assert summary["scores"]["n_flagged"] == 7
+    flagged = [row["row"] - 1 for row in summary["top"]["rows"][: summary["scores"]["n_flagged"]]]
     assert sorted(flagged) == np.flatnonzero(found.flags).tolist()
 
 
 def test_the_names_of_a_frames_rows_come_first():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
     frame.index = pd.Index([f"r{29 - place:02d}" for place in range(30)], name="key")
-    top = summarise(detect_table(read_table(frame), space="HBOS", pick="learned-single")).top
-    assert (top.columns[0], top.n_naming) == ("key", 1)
-    assert top.rows[0].cells[0] == f"r{30 - top.rows[0].row:02d}"
-    assert [top.rows[place].cells[0] for place in top.orders[0]] == sorted(frame.index)
+    top = summarise(detect(read_table(frame), space="HBOS", pick="learned-single"))["top"]
+    assert (top["columns"][0], top["n_naming"]) == ("key", 1)
+    rows = top["rows"]
+    assert rows[0]["cells"][0] == f"r{30 - rows[0]['row']:02d}"
+    assert [rows[place]["cells"][0] for place in top["orders"][0]] == sorted(frame.index)
 
 
 @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -204,14 +204,14 @@ def test_the_names_of_a_frames_rows_come_first():
 def test_every_frame_that_can_be_prepared_has_a_report(frame):
     try:
         table = read_table(frame)
-        prepared = prepare(table)
+        prepare(table)
     except UserError:
         return
-    scores = np.arange(len(frame)) % 3 * 1.0
-    found = Detection(
-        table, scores, 0.5, {"PCA()": 1.0}, (), prepared.record, MadeSelection(prepared),
-        explain=lambda rows, progress: [],
-    )  # fmt: skip
+    found = made_result(table, np.arange(len(frame)) % 3 * 1.0, threshold=0.5, explain=no_reasons)
     page = render(summarise(found))
     page.encode()
-    assert f"{int(found.flags.sum())}</strong> of {len(frame)} rows" in page
+    assert f"{found.n_flagged}</strong> of {len(frame)} rows" in page
+
+
+def no_reasons(rows, progress=None):
+    return [RowReasons(int(row), 1.0, ()) for row in rows]

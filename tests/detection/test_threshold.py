@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from metaod.detection import check_contamination
 from metaod.detection._threshold import (
     USUAL_SHARE,
+    check_contamination,
     clear_gap,
     estimated_share,
     threshold_of,

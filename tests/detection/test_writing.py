@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from made_result import made_result
 
 from metaod.cli.targets import targets_of
-from metaod.detection import Choice, Detection, check_target, write_scored
+from metaod.detection import Detection, Reason, RowReasons, check_target, write_scored
 from metaod.detection import _formats as formats
 from metaod.errors import UserError
 from metaod.tables import read_table
@@ -32,7 +33,7 @@ NAMES = ["code", "id", "price", "gap", "note", "mot"]
 def found_in(path, **options):
     table = read_table(path, **options)
     scores = np.linspace(-1.5, 2.25, table.n_rows)
-    return Detection(table, scores, 1.0, {"KNN()": 1.0}, (), None)
+    return Detection(None, table, scores, 1.0, None)
 
 
 def text_of(names, cells, delimiter, end, *, quote_all):
@@ -92,7 +93,7 @@ def test_rows_can_be_sorted_and_chosen(source, tmp_path):
     found = found_in(source)
     lines = {}
     for sort, flagged in itertools.product([False, True], repeat=2):
-        write_scored(found, tmp_path / "s.csv", Choice(sort=sort, flagged_only=flagged))
+        write_scored(found, tmp_path / "s.csv", sort=sort, flagged_only=flagged)
         lines[sort, flagged] = pd.read_csv(tmp_path / "s.csv", sep=";", dtype=str)["code"].tolist()
     assert lines == {
         (False, False): ["00123", "00007", "1"],
@@ -173,7 +174,7 @@ def test_a_workbook_keeps_its_values(tmp_path):
         }
     )
     with (tmp_path / "t.xlsx").open("wb") as stream:
-        formats.write_xlsx(frame, stream)
+        formats.write_xlsx([frame], stream)
     write_scored(found_in(tmp_path / "t.xlsx", label="outlier"), tmp_path / "s.xlsx")
     written = _read_sheet(tmp_path / "s.xlsx")
     assert written["code"].tolist() == ["007", "=1+1", "c"]
@@ -225,15 +226,14 @@ def test_files_in_a_folder_keep_their_formats(tmp_path):
 
 
 def test_a_sheet_that_is_too_small_is_refused_first(source, tmp_path, monkeypatch):
-    table = read_table(source)
-    monkeypatch.setattr(formats, "_XLSX_ROWS", 3)
-    with pytest.raises(UserError, match="a sheet holds at most 2 rows"):
-        check_target(tmp_path / "s.xlsx", table)
-    check_target(tmp_path / "s.csv", table)
     monkeypatch.setattr(formats, "_XLSX_CHARACTERS", 5)
     with pytest.raises(UserError, match="at most 5 characters"):
         write_scored(found_in(source), tmp_path / "s.xlsx")
     assert not (tmp_path / "s.xlsx").exists()
+    monkeypatch.setattr(formats, "_XLSX_ROWS", 3)
+    with pytest.raises(UserError, match="a sheet holds at most 2 rows"):
+        check_target(tmp_path / "s.xlsx", read_table(source))
+    check_target(tmp_path / "s.csv", read_table(source))
 
 
 COLUMNS = st.one_of(
@@ -255,7 +255,7 @@ def test_mixed_frames_keep_their_cells(tmp_path_factory, columns, ending):
     columns = [[1.5, 2.5, 3.5, 4.5, 5.5, 6.5], *columns]  # no row is blank
     frame = pd.DataFrame({f"column {i}": column for i, column in enumerate(columns)})
     with before.open("wb") as stream:
-        formats.WRITERS[f".{ending}"](frame, stream)
+        formats.WRITERS.get(f".{ending}", formats.write_csv)([frame], stream)
     try:
         found = found_in(before)
     except UserError:  # such as a sheet without a cell
@@ -273,10 +273,12 @@ def test_mixed_frames_keep_their_cells(tmp_path_factory, columns, ending):
 
 
 def test_ranks_and_flags_of_the_highest():
-    found = Detection(None, np.array([1.0, 3.0, 3.0, 2.0]), 0.0, {}, (), None, top_n=1)
+    found = Detection(None, None, np.array([1.0, 3.0, 3.0, 2.0]), 0.0, None, top_n=1)
     assert found.flags.tolist() == [0, 1, 0, 0]
     assert found.ranks.tolist() == [4, 1, 1, 3]
-    assert Choice().rows_of(found) is None
+    assert found.order.tolist() == found.top(4).tolist() == [1, 2, 3, 0]
+    for n_flagged in range(5):
+        assert found.flagging(n_flagged).n_flagged == n_flagged
 
 
 def test_formulas_are_copied_or_written_as_text(tmp_path):
@@ -289,7 +291,7 @@ def test_formulas_are_copied_or_written_as_text(tmp_path):
         target = tmp_path / f"copied.{ending}"
         write_scored(found, target)
         assert pd.read_csv(target, sep=None, engine="python")["=name"].tolist() == cells
-        write_scored(found, target, Choice(no_formulas=True))
+        write_scored(found, target, no_formulas=True)
         written = pd.read_csv(target, sep=None, engine="python", dtype=str)
         assert list(written) == ["'=name", "b", "score", "rank", "flag"]
         expected = [f"'{cell}" for cell in cells[:5]] + cells[5:]
@@ -302,9 +304,13 @@ def test_a_text_that_is_added_is_quoted_and_in_the_encoding_of_the_file(tmp_path
     path = tmp_path / "t.csv"
     path.write_text("a;b\nÄ;1\nö;2\n", encoding=encoding)
     table = read_table(path, encoding=encoding)
-    why = ['said "no"', "Köln; ć"]
-    found = Detection(table, np.array([1.0, 2.0]), 0.0, {}, (), None, why=why)
-    write_scored(found, tmp_path / "s.csv")
+    texts = ['said "no"', "Köln; ć"]
+
+    def explain(rows, progress=None):
+        return [RowReasons(row, 1.0, (Reason("a", texts[row], 0.9, ""),)) for row in rows]
+
+    found = made_result(table, [1.0, 2.0], threshold=0.0, explain=explain)
+    write_scored(found, tmp_path / "s.csv", why=True)
     written = pd.read_csv(tmp_path / "s.csv", sep=";", encoding=encoding)
-    assert written["why"].tolist() == ['said "no"', kept]
+    assert written["why"].tolist() == ['a said "no" (rare)', f"a {kept} (rare)"]
     assert written["a"].tolist() == ["Ä", "ö"]

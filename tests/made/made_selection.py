@@ -34,6 +34,9 @@ class MadeExplanation:
     def to_dict(self):
         return {"pick": self.pick}
 
+    def reasons(self):
+        return ["A made-up reason."]
+
     def __str__(self):
         return "A made-up reason."
 

@@ -4,20 +4,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from metaod.report import (
-    ColumnLine,
-    Measured,
-    Pick,
-    Recipe,
-    SimilarTable,
-    Step,
-    Summary,
-    TopRow,
-    TopRows,
-    Why,
-    map_table,
-    sketch_scores,
-)
+from metaod.report import map_table, sketch_scores
 
 N_ROWS = 300
 
@@ -29,37 +16,62 @@ def made_summary(text="plain", *, n_listed=60, n_flagged=20, n_columns=6):
     scores = np.sort(rng.exponential(size=N_ROWS))[::-1]
     threshold = float(scores[n_flagged - 1 : n_flagged + 1].mean())
     table_map = map_table(X, (text, text, text), np.arange(N_ROWS))
-    why = (Why(text, text, text, 0.8), Why(f"{text}2", text, text, 0.15))
-    rows = tuple(
-        TopRow(
-            row=place + 1,
-            rank=place + 1,
-            score=float(scores[place]),
-            cells=tuple(f"{text}{place * 7 % 10}" for _ in range(n_columns)),
-            why=why[: place % 3] if place < 50 else None,
-            label=place % 4 == 0,
-            mark="outlier" if place == 3 else "",
-        )
+    why = [
+        {"column": text, "value": text, "usual": text, "share": 0.8},
+        {"column": f"{text}2", "value": text, "usual": text, "share": 0.15},
+    ]
+    rows = [
+        {
+            "row": place + 1,
+            "rank": place + 1,
+            "score": float(scores[place]),
+            "cells": [f"{text}{place * 7 % 10}" for _ in range(n_columns)],
+            "why": why[: place % 3] if place < 50 else None,
+            "label": place % 4 == 0,
+            "mark": "outlier" if place == 3 else "",
+        }
         for place in range(n_listed)
-    )
-    order = tuple(sorted(range(n_listed), key=lambda place: place * 7 % 10))
-    return Summary(
-        source=text,
-        n_rows=N_ROWS,
-        n_columns=40,
-        facts=(("rows", str(N_ROWS)), ("sheet", text)),
-        columns=tuple(ColumnLine(text, "numeric", "used", 3, text) for _ in range(5)),
-        pick=Pick(text, ((text, 1.0),), (text,), (text,), (Measured(text, 0.5, 0.6, 0.7),)),
-        warnings=(text,),
-        notes=(text, text),
-        scores=sketch_scores(scores, n_flagged=n_flagged, threshold=threshold, gap=5),
-        map=table_map,
-        top=TopRows((text,) * n_columns, 1, 3, rows, (order,) * n_columns),
-        similar=(SimilarTable(text, 10, 3, 0.5, None),),
-        measure="AP",
-        steps=(Step(text, text), Step(text, text, takes_number=True)),
-        recipe=Recipe(text, (text, text), (("metaod", "1"),), 0),
-    )  # fmt: skip
+    ]
+    order = sorted(range(n_listed), key=lambda place: place * 7 % 10)
+    column = {"name": text, "kind": "numeric", "role": "used", "n_missing": 3, "done": text}
+    measured = {"method": text, "ap": 0.5, "roc_auc": 0.6, "precision_at_n": 0.7}
+    similar = {"name": text, "n_rows": 10, "n_columns": 3, "performance": 0.5, "reference": None}
+    step = {"text": text, "command": text, "takes_number": False}
+    return {
+        "source": text,
+        "n_rows": N_ROWS,
+        "n_columns": 40,
+        "facts": [("rows", str(N_ROWS)), ("sheet", text)],
+        "columns": [column] * 5,
+        "pick": {
+            "sentence": text,
+            "members": [(text, 1.0)],
+            "expected": [text],
+            "why": [text],
+            "measured": [measured],
+        },
+        "warnings": [text],
+        "notes": [text, text],
+        "scores": sketch_scores(scores, n_flagged=n_flagged, threshold=threshold, gap=5),
+        "map": table_map,
+        "top": {
+            "columns": [text] * n_columns,
+            "n_naming": 1,
+            "n_hidden": 3,
+            "rows": rows,
+            "orders": [order] * n_columns,
+            "reason_columns": [(text, 33), (f"{text}2", 16)],
+        },
+        "similar": [similar],
+        "measure": "AP",
+        "steps": [step, {**step, "takes_number": True}],
+        "recipe": {
+            "command": text,
+            "python": [text, text],
+            "versions": [("metaod", "1")],
+            "seed": 0,
+        },
+    }
 
 
 class Page(HTMLParser):

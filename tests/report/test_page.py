@@ -73,10 +73,10 @@ def test_the_data_of_the_script_holds_every_threshold_and_point():
     summary = made_summary()
     data = json.loads(PLAIN.scripts[0])
     assert list(zip(data["flagged"], data["thresholds"], strict=True)) == [
-        tuple(cut) for cut in summary.scores.cuts
+        tuple(cut) for cut in summary["scores"]["cuts"]
     ]
-    assert data["map"]["row"] == list(summary.map.rows)
-    assert data["orders"] == [list(order) for order in summary.top.orders]
+    assert data["map"]["row"] == list(summary["map"]["rows"])
+    assert data["orders"] == [list(order) for order in summary["top"]["orders"]]
 
 
 def test_the_policy_allows_the_own_script_and_style_alone():
@@ -119,8 +119,8 @@ def test_the_script_is_small():
 def figures():
     summary = made_summary()
     return [
-        draw_scores(summary.scores),
-        draw_map(summary.map, summary.scores.n_flagged, summary.n_rows),
+        draw_scores(summary["scores"]),
+        draw_map(summary["map"], summary["scores"]["n_flagged"], summary["n_rows"]),
     ]
 
 

@@ -26,9 +26,9 @@ def mapped(X):
 )
 def test_every_finite_table_has_a_map(X):
     found = mapped(X)
-    assert len(found.x) == len(found.y) == len(found.rows) == len(X)
-    assert all(0 <= value <= 1 for value in (*found.x, *found.y))
-    assert len(found.directions) == 2
+    assert len(found["x"]) == len(found["y"]) == len(found["rows"]) == len(X)
+    assert all(0 <= value <= 1 for value in (*found["x"], *found["y"]))
+    assert len(found["directions"]) == 2
 
 
 @pytest.mark.parametrize("shape", [(60, 5), (8, 30)])
@@ -45,24 +45,24 @@ def test_rows_that_are_alike_lie_close_together():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(0, 1, (50, 4)), rng.normal(8, 1, (10, 4))])
     found = mapped(X)
-    near, far = np.array(found.x[:50]), np.array(found.x[50:])
+    near, far = np.array(found["x"][:50]), np.array(found["x"][50:])
     assert near.max() < far.min() or far.max() < near.min()
 
 
 def test_a_large_table_keeps_its_most_outlying_rows_and_a_sample():
     order = np.random.default_rng(0).permutation(50_000)
     found = map_table(np.random.default_rng(1).normal(size=(50_000, 3)), ("a", "b", "c"), order)
-    assert len(found.rows) == 3_000
-    assert found.order[:1000] == tuple(range(1000))
-    assert list(found.order) == sorted(set(found.order))
-    assert found.rows == tuple(order[list(found.order)].tolist())
+    assert len(found["rows"]) == 3_000
+    assert found["order"][:1000] == list(range(1000))
+    assert list(found["order"]) == sorted(set(found["order"]))
+    assert found["rows"] == order[found["order"]].tolist()
 
 
 def test_one_huge_value_does_not_decide_the_view():
     X = np.random.default_rng(0).normal(size=(300, 3))
     X[7, 1] = 1e12
     found = mapped(X)
-    assert np.ptp(np.sort(found.y)[5:-5]) > 0.2
+    assert np.ptp(np.sort(found["y"])[5:-5]) > 0.2
 
 
 def test_the_same_table_has_the_same_map():

@@ -10,7 +10,7 @@ from made_selecting import AVERAGES, MODELS, averages_artifact, averages_data, t
 
 from metaod.artifacts import Artifact
 from metaod.detection import MetaOD, load
-from metaod.detection._fitting import fit_selection
+from metaod.detection._fitted import fit_selection
 from metaod.errors import BadParameter, UserError
 from metaod.history import train
 from metaod.learners import learner_names, make_learner

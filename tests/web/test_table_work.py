@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from made_server import made_csv
 
-from metaod.detection import Request
 from metaod.errors import UserError
 from metaod.tables import read_table
 from metaod.web._held_tables import Job
@@ -257,7 +256,7 @@ def test_a_review_without_answers_has_no_marks_file_to_download(work_on):
 
 def test_rows_are_explained_once_for_the_result_the_report_and_the_table(work_on):
     work = scored(work_on(made_csv()))
-    work._found.explain._explain = pytest.fail
+    work._found.model.explain_rows = pytest.fail
     assert work.result()["top"]["rows"][0]["why"]
     assert work.write_report()["file"]
     assert rows_of(work, why=True)
@@ -268,9 +267,9 @@ def test_the_example_is_named_as_the_command_line_names_it(work_on):
     work = work_on(example, "machines.csv")
     work._uploaded.read({"label": "fault"}, {})
     work._found = SimpleNamespace(marks=None)
-    assert work._request() == Request("--example")
+    assert work._given() == {"file": "--example", "marks": None}
     work._uploaded.read({}, {})
-    assert work._request() == Request("machines.csv")
+    assert work._given() == {"file": "machines.csv", "marks": None}
 
 
 def test_the_time_left_runs_out():

@@ -11,23 +11,17 @@ import numpy as np
 
 from metaod.agents._access import Access, clipped
 from metaod.detection import (
-    ENDINGS,
-    Choice,
     Detection,
-    OnProgress,
-    ProgressReport,
     ReviewSession,
     check_target,
-    detect_table,
-    document,
-    ending_of,
-    with_why,
+    detect,
+    output_path,
     write_scored,
 )
 from metaod.errors import BadFile, UserError, worded
 from metaod.options import Columns, Picking, Reading
 from metaod.review import ANSWERS, TableMarks
-from metaod.selection import select
+from metaod.selection import OnProgress, ProgressReport, select
 from metaod.tables import Roles, Table, cell_text, prepare, read_table
 
 _MEMORY_PER_BYTE, _LEAST_MEMORY = 20, 2**27
@@ -154,7 +148,7 @@ class Tools:
             raise UserError(what, where="detect_outliers", remedy=remedy, code="two-numbers")
         table = self._read(progress, path, options)
         columns = _part(options, Columns)
-        found = detect_table(
+        found = detect(
             table,
             contamination=options["contamination"],
             n_jobs=options["n_jobs"],
@@ -218,18 +212,14 @@ class Tools:
         return {"session": session}
 
     def write_scored(
-        self, progress: OnProgress, session: str, path: str, why: bool, **choice: bool
+        self, progress: OnProgress, session: str, path: str, **choice: bool
     ) -> Document:
         """Write a scored table."""
         found = self._session(session).found
         target = self._access.target(path)
-        if ending_of(target) not in ENDINGS:
-            remedy = f"use one of {', '.join(ENDINGS)}"
-            raise BadFile(path, "this format cannot be written", remedy=remedy, code="format")
+        output_path(target, owner="write_scored", name="path")
         check_target(target, found.table)
-        if why:
-            found = with_why(found, progress=progress)
-        write_scored(found, target, Choice(**choice))
+        write_scored(found, target, **choice, progress=progress)
         return {"path": str(target), "n_bytes": target.stat().st_size}
 
     def save_marks(self, _: OnProgress, session: str, path: str) -> Document:
@@ -302,7 +292,7 @@ def _notes(texts: Iterable[Any]) -> list[str]:
 
 def _result(found: Detection) -> Document:
     """Describe a result as 'metaod detect --json' does, without its rows."""
-    plain = document(found)
+    plain = found.to_dict()
     del plain["flagged"]
     for name in ("warnings", "notes"):
         plain[name] = _notes(plain[name])
@@ -314,7 +304,7 @@ def _ranked(session: Session, offset: int, show: int) -> Document:
     found = session.found
     rows = _rows(session, found.order[offset : offset + show])
     n_left_out = max(0, found.n_rows - offset - len(rows))
-    return {"rows": rows, "n_rows_left_out": n_left_out, "n_flagged": int(found.flags.sum())}
+    return {"rows": rows, "n_rows_left_out": n_left_out, "n_flagged": found.n_flagged}
 
 
 def _rows(session: Session, places: Any, progress: OnProgress | None = None) -> list[Document]:
@@ -322,8 +312,7 @@ def _rows(session: Session, places: Any, progress: OnProgress | None = None) -> 
     found = session.found
     wanted = np.asarray(places, dtype=np.intp)
     explained = found.explain(wanted, progress=progress) if len(wanted) else []
-    original = found.table.original
-    texts = {} if original is None else original.texts(wanted.tolist())
+    texts = found.texts(wanted)
     frame = found.table.frame.iloc[wanted]
     kept: list[Document] = []
     n_characters = 0

@@ -42,14 +42,12 @@ def compare(
     ROC AUC, and precision at n, the share of outliers among the n top rows of a
     table with n outliers.
     """
-    from metaod.detection import checked_label
     from metaod.detection import compare as measure_methods
 
     options = {**picking.given(), **columns.given()}
     compared: list[tuple[Table, tuple[Compared, ...]]] = []
     out = console()
     for place, table in enumerate(open_tables(_COMMAND, files, reading, columns, example=example)):
-        checked_label(table)
         with picking_progress(picking.learner) as line:
             rows = measure_methods(table, trials=trials, progress=line.show, **options)
         compared.append((table, rows))
@@ -91,8 +89,6 @@ def comparison_grid(rows: "Sequence[Compared]") -> "Grid":
 
 def _print_means(out: "Console", tables: "Sequence[Sequence[Compared]]") -> None:
     """Print the mean over the tables on which every method has measures."""
-    from metaod.detection import mean_measures
-
     whole = [rows for rows in tables if all(row.measures is not None for row in rows)]
     if not whole:
         return
@@ -102,6 +98,6 @@ def _print_means(out: "Console", tables: "Sequence[Sequence[Compared]]") -> None
     out.print(f"\nmean of {of}", style="bold")
     listing = grid("method", *_NUMBERS, right=_NUMBERS)
     for rows in zip(*whole, strict=True):
-        found = mean_measures(row.measures for row in rows if row.measures is not None)
-        listing.add_row(rows[0].method, *(f"{value:.3f}" for value in found))
+        every = zip(*(row.measures for row in rows if row.measures is not None), strict=True)
+        listing.add_row(rows[0].method, *(f"{sum(own) / len(own):.3f}" for own in every))
     out.print(listing)

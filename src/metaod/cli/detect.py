@@ -1,7 +1,5 @@
 """``metaod detect``: pick a model for a table, fit it, and score every row."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,17 +15,19 @@ from metaod.cli.options import (
 )
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, print_json, visible
-from metaod.cli.targets import reports_of, targets_of
+from metaod.cli.targets import Target, reports_of, targets_of
 from metaod.errors import BadParameter, UserError
 from metaod.options import Columns, Fitting, Options, Picking, Reading, command_words, option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metaod.detection import Choice, Detection, MetaOD, Target
+    from metaod.detection import Detection, MetaOD
+    from metaod.tables import TableStream
 
 _COMMAND = "metaod detect"
 _FITTING = Fitting.declared()
+_OF_OUTPUT = ("sort", "flagged_only", "why", "no_formulas")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,43 +100,48 @@ def detect(
     Exit codes: 0 scored, with or without outliers; 2 an error that you can
     correct; 1 a defect in metaod; 130 interrupted.
     """  # fmt: skip
-    from metaod.artifacts import check_target
-    from metaod.detection import Choice, Request, document
+    from metaod import artifacts
+    from metaod.detection import check_target
+    from metaod.detection import detect as detect_rows
 
     share = _share(asked.contamination)
     _refuse_together(asked, files)
     options = {**picking.given(), **columns.given()}
-    saved = None
+    scoring = {**options, "n_jobs": asked.n_jobs, "contamination": share, "marks": asked.marks}
     if asked.apply is not None:
         _refuse_with_apply(options, asked)
         saved = _load(asked.apply, asked.n_jobs)
         reading = replace(reading, **{**saved.reading_, **reading.given()})
         columns = Columns(**{name: getattr(saved, name) for name in Columns.declared()})
+        scoring = {"model": saved}
     if asked.save is not None:
-        check_target(asked.save)  # before anything that takes long
+        artifacts.check_target(asked.save)  # before anything that takes long
     check_files(_COMMAND, files)
     named: list[str | None] = [*files] if files else [None]
     in_chunks = [_is_streamed(file, asked, reading) for file in named]
     targets = targets_of(_COMMAND, files, asked.output)  # creates the folder
     reports = reports_of(_COMMAND, files, asked.report)
-    choice = Choice(
-        sort=asked.sort,
-        flagged_only=asked.flagged_only,
-        no_formulas=asked.no_formulas,
-        why=asked.why,
-    )
-    job = _Job(asked, reading, columns, {**options, "n_jobs": asked.n_jobs}, share, choice, saved)
     out = console(stderr=asked.output == "-")
     documents = []
     for place, (file, target, page) in enumerate(zip(named, targets, reports, strict=True)):
-        run = job.in_chunks if in_chunks[place] else job.at_once
-        found, names = run(file, target, example=example)
+        source = (
+            _open_stream(str(file), reading, columns)
+            if in_chunks[place]
+            else open_table(_COMMAND, file, reading, columns, example=example)
+        )
+        check_target(target, source, sort=asked.sort)
+        with picking_progress(options.get("learner", "default")) as line:
+            found = detect_rows(source, top_n=asked.top_n, progress=line.show, **scoring)
+        if asked.save is not None:
+            found.model.save(asked.save, reading=reading.given())
+        # files first: the reader of the screen may stop reading (`| head`)
+        names = _write(found, target, asked)
         if page is not None:
-            request = Request(file or "--example", reading.given(), asked.apply, asked.marks)
-            _write_report(found, request, page)
+            own = {"file": file or "--example", "apply": asked.apply, "marks": asked.marks}
+            _write_report(found, {**reading.given(), **own}, page)
         if asked.json:
             with ProgressLine() as line:
-                documents.append(document(found, progress=line.show))
+                documents.append(found.to_dict(progress=line.show))
             continue
         if place:
             out.print()
@@ -145,97 +150,6 @@ def detect(
         _print_files(out, target, names, page, asked.save)
     if asked.json:
         print_json(documents if files and len(files) > 1 else documents[0])
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What to do with each table."""
-
-    asked: Asked
-    reading: Reading
-    columns: Columns
-    options: dict[str, Any]  # of MetaOD
-    share: Any
-    choice: "Choice"
-    saved: "MetaOD | None"
-
-    def at_once(
-        self, file: str | None, target: "Target", *, example: bool
-    ) -> "tuple[Detection, tuple[str, ...]]":
-        """Score and write a table; also return the names of the added columns."""
-        from metaod.detection import (
-            apply_saved,
-            check_target,
-            detect_table,
-            with_why,
-            write_scored,
-        )
-        from metaod.review import read_marks
-
-        table = open_table(_COMMAND, file, self.reading, self.columns, example=example)
-        check_target(target, table)
-        with picking_progress(self.options.get("learner", "default")) as line:
-            if self.saved is None:
-                path, key = self.asked.marks, self.columns.given().get("id")
-                marks = None if path is None else read_marks(path, table, key)
-                found = detect_table(
-                    table,
-                    contamination=self.share,
-                    top_n=self.asked.top_n,
-                    marks=marks,
-                    progress=line.show,
-                    **self.options,
-                )
-                self._save(found)
-            else:
-                found = apply_saved(self.saved, table, top_n=self.asked.top_n, progress=line.show)
-            if self.choice.why:
-                found = with_why(found, progress=line.show)
-        # files first: the reader of the screen may stop reading (`| head`)
-        with _writing_progress(target):
-            return found, () if target is None else write_scored(found, target, self.choice)
-
-    def in_chunks(
-        self,
-        file: str | None,
-        target: "Target",
-        *,
-        example: bool,  # noqa: ARG002 - never the example
-    ) -> "tuple[Detection, tuple[str, ...]]":
-        """Score and write a large file; also return the names of the added columns."""
-        from metaod.detection import (
-            check_stream_target,
-            detect_stream,
-            open_stream,
-            write_streamed,
-        )
-        from metaod.tables import Roles
-
-        unused = Roles.of(vars(self.columns)).is_unused
-        with picking_progress(self.options.get("learner", "default")) as line:
-            stream = open_stream(str(file), unused=unused, **self.reading.given())
-            check_stream_target(target, stream.raw is not None, self.choice)
-            given: dict[str, Any] = {"contamination": self.share, **self.options}
-            if self.saved is not None:
-                given = {"model": self.saved}
-            found = detect_stream(stream, top_n=self.asked.top_n, progress=line.show, **given)
-            self._save(found)
-        with _writing_progress(target) as line:
-            if target is None:
-                return found, ()
-            return found, write_streamed(found, target, self.choice, progress=line.show)
-
-    def _save(self, found: "Detection") -> None:
-        if self.asked.save is not None and found.model is not None:
-            found.model.save(self.asked.save, reading=self.reading.given())
-
-
-@contextmanager
-def _writing_progress(target: "Target") -> Iterator[ProgressLine]:
-    line = ProgressLine("writing the table")
-    # on a terminal, rows that go to standard output would be among it
-    with line if isinstance(target, Path) else nullcontext():
-        yield line
 
 
 def _is_streamed(file: str | None, asked: Asked, reading: Reading) -> bool:
@@ -252,8 +166,26 @@ def _is_streamed(file: str | None, asked: Asked, reading: Reading) -> bool:
     return True
 
 
+def _open_stream(file: str, reading: Reading, columns: Columns) -> "TableStream":
+    from metaod.detection import open_stream
+    from metaod.tables import Roles
+
+    unused = Roles.of(vars(columns)).is_unused
+    return open_stream(file, unused=unused, **reading.given())
+
+
+def _write(found: "Detection", target: Target, asked: Asked) -> tuple[str, ...]:
+    from metaod.detection import write_scored
+
+    choice = {name: getattr(asked, name) for name in _OF_OUTPUT}
+    if not isinstance(target, Path):  # a line of progress would be among the rows on a terminal
+        return () if target is None else write_scored(found, target, **choice)
+    with ProgressLine("writing the table") as line:
+        return write_scored(found, target, **choice, progress=line.show)
+
+
 def _print_files(
-    out: "Console", target: "Target", names: tuple[str, ...], page: Path | None, save: str | None
+    out: "Console", target: Target, names: tuple[str, ...], page: Path | None, save: str | None
 ) -> None:
     if isinstance(target, Path):
         out.print(f"written: {visible(str(target))} (added {', '.join(names)})")
@@ -263,12 +195,11 @@ def _print_files(
         out.print(f"saved the pick: {visible(save)}")
 
 
-def _write_report(found: "Detection", request: Any, path: Path) -> None:
-    from metaod.detection import summarise, write_report
-    from metaod.report import render
+def _write_report(found: "Detection", given: dict[str, Any], path: Path) -> None:
+    from metaod.detection import write_report
 
     with ProgressLine() as line:
-        write_report(render(summarise(found, request, progress=line.show)), path)
+        write_report(found, path, given, progress=line.show)
 
 
 def _load(path: str, n_jobs: int) -> "MetaOD":
@@ -282,7 +213,7 @@ def _load(path: str, n_jobs: int) -> "MetaOD":
 
 
 def _share(text: str) -> Any:
-    from metaod.detection import check_contamination
+    from metaod.models import check_contamination
 
     number = text.strip().removesuffix("%")
     try:
@@ -295,7 +226,8 @@ def _share(text: str) -> Any:
         remedy = f"Write {text}% for a percentage"
         legal = "'auto', a percentage, or a number in the range (0, 0.5]"
         raise BadParameter(_COMMAND, "--contamination", legal, text, remedy=remedy)
-    return check_contamination(value, owner=_COMMAND)
+    legal = "'auto' or a number in the range (0, 0.5]"
+    return value if text == "auto" else check_contamination(value, owner=_COMMAND, legal=legal)
 
 
 def _refuse_together(asked: Asked, files: list[str] | None) -> None:
@@ -307,7 +239,7 @@ def _refuse_together(asked: Asked, files: list[str] | None) -> None:
     if asked.json and asked.output == "-":
         what = "--json and '-o -' both write to stdout"
         raise UserError(what, where=_COMMAND, remedy="name a file for -o")
-    for name in ("sort", "flagged_only", "why", "no_formulas"):
+    for name in _OF_OUTPUT:
         if asked.output is None and getattr(asked, name):
             what = f"{command_words(name)[0]} concerns the file that -o writes"
             remedy = "add -o FILE; the screen shows --top N rows"

@@ -31,12 +31,10 @@ def print_detection(
     print_pick(out, tuple(found.weights), heading, verbose=verbose)
     warnings = found.warnings
     print_warnings(out, warnings)
-    own = () if found.marks is None else found.marks.notes
-    print_notes(out, (*found.table.warnings, *own, *found.notes), warnings)
+    print_notes(out, found.notes, warnings)
     if found.marks is not None:
         out.print(found.marks.sentence())
-    n_flagged = int(found.flags.sum())
-    n_rows = len(found.flags)
+    n_flagged, n_rows = found.n_flagged, found.n_rows
     limit = f"score above {found.threshold:.4g}"
     if found.top_n is not None:
         limit = f"score {found.score_at(found.top_n):.4g} or more"
@@ -58,16 +56,16 @@ def print_detection(
 def _about_gap(found: "Detection") -> str:
     """Say whether the scores tell how many rows stand out."""
     if found.gap is None:
-        return "no clear gap: scores fall off smoothly, so the number of flags is a convention"
+        return "no clear gap: scores fall off smoothly, so there is no natural cut-off"
     n_above, above, below = found.gap
-    hint = "" if n_above == found.flags.sum() else f"; --top-n {n_above} flags the rows above it"
+    hint = "" if n_above == found.n_flagged else f"; --top-n {n_above} flags the rows above it"
     return f"clear gap: rank {n_above} scores {above:.4g}, rank {n_above + 1} {below:.4g}{hint}"
 
 
 def _top_rows(found: "Detection", top: int, width: int) -> Any:
     """Return the most outlying rows, with their names and what sets them apart."""
     places = found.top(top)
-    shown = [("rank", [str(rank) for rank in found.ranks_of(places)])]
+    shown = [("rank", [str(rank) for rank in found.ranks_of(places).tolist()])]
     # rows are counted from 1, without the header
     shown.append(("row", [str(place + 1) for place in places]))
     shown.append(("score", [f"{found.scores[place]:.4g}" for place in places]))
@@ -88,8 +86,7 @@ def _top_rows(found: "Detection", top: int, width: int) -> Any:
 
 def _reasons(found: "Detection", places: Any) -> list[list[str]]:
     """Describe what sets rows apart, with the cells as the file has them."""
-    original = found.table.original
-    texts = {} if original is None else original.texts(places.tolist())
+    texts = found.texts(places)
     described = []
     with ProgressLine("explaining rows") as line:
         reasons_of = found.explain(places, progress=line.show)
@@ -109,8 +106,7 @@ def _naming_columns(found: "Detection", places: Any) -> list[tuple[str, list[str
     names = [column.name for column in found.record.columns if column.role == "id"]
     if not names:
         return []
-    frame, original = found.rows(places).frame, found.table.original
-    texts = {} if original is None else original.texts(places.tolist())
+    frame, texts = found.rows(places).frame, found.texts(places)
     columns = []
     for name in names:
         written = texts.get(name, [""] * len(places))

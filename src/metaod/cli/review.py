@@ -127,10 +127,10 @@ def _beside(table: str) -> Path:
 
 
 def _fitted(table: "Table", options: dict[str, Any]) -> "Detection":
-    from metaod.detection import MetaOD, detection_of
+    from metaod.detection import detect
 
     with picking_progress(options.get("learner", "default")) as line:
-        return detection_of(MetaOD(**options).fit(table, progress=line.show), table)
+        return detect(table, progress=line.show, **options)
 
 
 def _print_end(
@@ -151,13 +151,11 @@ def _print_end(
             out.print("(with the options of this review, so that the ranking is the same)")
 
 
-def _play(out: "Console", table: "Table", model: "MetaOD | None", asked: Asked, seed: int) -> None:
+def _play(out: "Console", table: "Table", model: "MetaOD", asked: Asked, seed: int) -> None:
     """Let the label answer about half of the rows, and measure the ranking of the others."""
-    from metaod.detection import checked_label
     from metaod.history import measure
 
-    assert model is not None  # noqa: S101 - it was fitted
-    label = checked_label(table)
+    label = table.checked_label()
     half = _half(label, seed)
     n_answers = min(asked.answers or 10, int(half.sum()))
     review = model.review(askable=half, strategy=asked.strategy)

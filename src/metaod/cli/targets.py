@@ -3,17 +3,14 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
-from metaod.errors import BadParameter, UserError
+from metaod.errors import UserError
 
-if TYPE_CHECKING:
-    from metaod.detection import Target
-
-_LEGAL = "a file that ends in .csv, .tsv, .jsonl (or these with .gz), .xlsx or .parquet; or -"
+Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 
 
-def targets_of(command: str, files: Sequence[str] | None, output: str | None) -> list["Target"]:
+def targets_of(command: str, files: Sequence[str] | None, output: str | None) -> list[Target]:
     """Return the target of each table's scores; for several tables, files in a folder."""
     named = list(files) if files else [None]
     if output == "-":
@@ -27,14 +24,12 @@ def targets_of(command: str, files: Sequence[str] | None, output: str | None) ->
 
 def reports_of(command: str, files: Sequence[str] | None, report: str | None) -> list[Path | None]:
     """Return the file of each table's report; for several tables, files in a folder."""
-    from metaod.detection import check_report
+    from metaod.detection import output_path
 
     named = list(files) if files else [None]
     paths = _paths(command, "--report", named, report, _report_name)
-    try:
-        return [None if path is None else check_report(path) for path in paths]
-    except BadParameter as error:
-        raise BadParameter(command, "--report", error.legal, error.got) from error
+    legal: dict[str, Any] = {"owner": command, "name": "--report", "endings": (".html", ".htm")}
+    return [None if path is None else output_path(path, **legal) for path in paths]
 
 
 def _paths(
@@ -72,36 +67,19 @@ def _paths(
 
 
 def _file(command: str, path: Path, sources: Sequence[str | None]) -> Path:
-    from metaod.detection import ENDINGS, ending_of, refuse_input
-    from metaod.tables import check_plain_file
+    from metaod.detection import output_path
 
-    if ending_of(path) not in ENDINGS:
-        raise BadParameter(command, "--output", _LEGAL, str(path))
-    check_plain_file(path, remedy="name a file, or - for a pipe")
-    if not path.parent.is_dir():
-        what = f"there is no folder {path.parent}"
-        raise UserError(what, where=str(path), remedy="make it first")
-    files = [Path(source).expanduser() for source in sources if source not in (None, "-")]
-    refuse_input(path, files)
-    if not os.access(path.parent, os.W_OK):  # the output is a new file in the folder first
-        what = "its folder cannot be written"
-        raise UserError(what, where=str(path), remedy="name another folder")
-    return path
+    files = [source for source in sources if source not in (None, "-")]
+    return output_path(path, files, owner=command, name="--output")
 
 
 def _scored_name(source: str) -> str:
-    """Name the scored table after its source, in the same format if that can be written."""
-    from metaod.detection import ENDINGS, ending_of
+    from metaod.detection import scored_name
 
-    path = PurePath("stdin.csv" if source == "-" else source)
-    ending = ending_of(path)
-    stem = path.name[: len(path.name) - len(ending)]
-    return f"{stem}-scored{ending if ending in ENDINGS else '.csv'}"
+    return scored_name("stdin.csv" if source == "-" else source)
 
 
 def _report_name(source: str) -> str:
     """Name the report after its table: orders.csv.gz has orders-report.html."""
-    from metaod.detection import ending_of
-
-    path = PurePath("stdin.csv" if source == "-" else source)
-    return f"{path.name[: len(path.name) - len(ending_of(path))]}-report.html"
+    name = PurePath("stdin.csv" if source == "-" else source).name
+    return f"{PurePath(name.removesuffix('.gz')).stem}-report.html"

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter
 from metaod.history import MEASURES, Measures, measure
 from metaod.models import Matrix, Scores
 from metaod.selection import OnProgress, Tracker, family_names, part_of
@@ -81,7 +81,7 @@ def compare(
     random_state : int, default=0
         Seed of the first trial; the next trials count on from it.
     progress : callable, optional
-        Receives a :class:`metaod.detection.ProgressReport` at every stage.
+        Receives a :class:`metaod.selection.ProgressReport` at every stage.
     **options
         Options of :class:`metaod.MetaOD`, such as ``learner`` and ``pick``.
 
@@ -96,7 +96,7 @@ def compare(
     if trials < 1:
         raise BadParameter("compare", "trials", "at least 1", trials)
     table = X if isinstance(X, Table) else read_table(X, label=label)
-    y = checked_label(table)
+    y = table.checked_label()
     picks, forests, engines = [], [], []
     tracker = Tracker(progress)
     for trial in range(trials):
@@ -131,25 +131,11 @@ def compare_with_forest(
         The prepared rows, if they are not those that the pick was fitted to; the forest is fitted
         to the same rows as the pick.
     """
-    y = checked_label(table)
+    y = table.checked_label()
     fitted = model.fitted_
     pick = Compared(PICK, measure(y, scores), family_names(tuple(fitted.weights)))
     forest = compare_forest(fitted.X, y, new=new, random_state=fitted.seed)
     return pick, replace(forest, seconds=None)
-
-
-def checked_label(table: Table) -> npt.NDArray[np.int8]:
-    """Return the label of a table, which must have outliers and inliers."""
-    if table.label is None:
-        remedy = "name the column that marks outliers with --label (in Python: label=)"
-        raise UserError("the table has no label", where=table.source, remedy=remedy)
-    n_outliers = int(table.label.sum())
-    if n_outliers in (0, table.n_rows):
-        kind = "an outlier" if n_outliers else "an inlier"
-        what = f"the label marks every row as {kind}"
-        remedy = "a comparison needs outliers and inliers"
-        raise UserError(what, where=table.source, remedy=remedy)
-    return table.label
 
 
 def compare_forest(
@@ -213,12 +199,8 @@ def _mean(trials: Sequence[Compared]) -> Compared:
     failed = next((trial for trial in trials if trial.measures is None), None)
     if failed is not None:
         return failed
-    found = mean_measures(trial.measures for trial in trials if trial.measures is not None)
+    measures = [trial.measures for trial in trials if trial.measures is not None]
+    found = Measures(*np.mean(measures, axis=0).tolist())
     models = " or ".join(dict.fromkeys(trial.model for trial in trials))
     seconds = float(np.mean([trial.seconds or 0.0 for trial in trials]))
     return Compared(trials[0].method, found, models, seconds)
-
-
-def mean_measures(found: Iterable[Measures]) -> Measures:
-    """Average each measure."""
-    return Measures(*np.mean(list(found), axis=0).tolist())

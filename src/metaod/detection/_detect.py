@@ -1,129 +1,328 @@
-"""Pick a model for a table, fit it and score every row; or score with a saved pick."""
+"""Score the rows of a table or of a file that is read in chunks, by a new or a saved pick.
 
+A file that may be larger than memory is read in chunks: the pick is fitted to a sample of its rows.
+Scores stay in memory, 8 bytes a row, so that threshold, ranks and flags are those of all rows.
+"""
+
+import time
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from os import PathLike, fspath
+from typing import Any
 
 import numpy as np
 
 from metaod.detection._comparison import compare_with_forest
-from metaod.detection._detection import Detection, detection_of
 from metaod.detection._estimator import MetaOD
-from metaod.detection._reasons import RowReasons
-from metaod.detection._threshold import TOO_MANY_TIES, Contamination
+from metaod.detection._inputs import seed_of
+from metaod.detection._result import Detection
+from metaod.detection._threshold import (
+    Contamination,
+    check_contamination,
+    estimated_share,
+    threshold_of,
+    ties_note,
+)
+from metaod.detection._writing import check_target, output_path, write_scored
 from metaod.errors import BadParameter, Message, UserError
-from metaod.models import Matrix
-from metaod.review import UsedMarks
+from metaod.models import Matrix, Scores
 from metaod.selection import OnProgress, Tracker, part_of, table_notes
-from metaod.tables import Table
+from metaod.tables import (
+    ROLE_NAMES,
+    PreparationRecord,
+    Roles,
+    Table,
+    TableStream,
+    stream_table,
+)
 
-AnyDetection = TypeVar("AnyDetection", bound=Detection)
+SAMPLE_ROWS = 100_000
+"""Rows of the sample from which types, preparation and pick are learned."""
 
 _FIT_SHARE = 0.99  # of the work; the rest measures the scores on a label
+_SCORE_SHARE = 0.7  # of the work, if the rows of a file are written too
+_EARLIER = "When the pick was fitted"
 
 
-def detect_table(
-    table: Table,
+def detect(
+    source: Table | TableStream,
     *,
+    model: MetaOD | None = None,
     contamination: Contamination = "auto",
     top_n: int | None = None,
-    marks: UsedMarks | None = None,
+    marks: Any = None,
+    sample_rows: int = SAMPLE_ROWS,
     progress: OnProgress | None = None,
     **options: Any,
 ) -> Detection:
-    """Pick a model for a table, fit it and score every row.
+    """Score every row of a table, or of a file that is read in chunks.
 
     Parameters
     ----------
-    table : Table
-        The table.
+    source : Table or TableStream
+        The table, or the file.
+    model : MetaOD, optional
+        A fitted estimator that scores the rows. By default one is fitted to the table.
     contamination : "auto" or float, default="auto"
         Share of outliers, as in :class:`metaod.MetaOD`.
     top_n : int, optional
         Flag exactly so many rows.
-    marks : UsedMarks, optional
-        Answers to learn from.
+    marks : mapping or path-like, optional
+        Answers to learn from, as in :meth:`metaod.MetaOD.fit`.
+    sample_rows : int, default=100,000
+        Rows of the sample of a file that is read in chunks.
     progress : callable, optional
         Receives a :class:`ProgressReport` at every stage; what it raises stops the work.
     **options
-        Other parameters of :class:`metaod.MetaOD`.
+        Other parameters of :class:`metaod.MetaOD`, if no `model` is given.
     """
-    share = contamination if top_n is None else share_of(top_n, table.n_rows)
-    model = MetaOD(contamination=share, **options)
-    model.fit(
-        table,
-        marks=None if marks is None else marks.answers,
-        progress=part_of(progress, 0.0, _FIT_SHARE),
-    )
-    found = _measured(flag(replace(detection_of(model, table), marks=marks), top_n), model)
-    Tracker(progress).finish("score")
-    return found
-
-
-def apply_saved(
-    model: MetaOD, table: Table, *, top_n: int | None = None, progress: OnProgress | None = None
-) -> Detection:
-    """Score the rows of a table with a pick that was fitted to another one."""
     tracker = Tracker(progress)
-    tracker.stage("prepare")
-    prepared = model.preparation_.transform(table)
-    scores = model.fitted_.score(prepared.X, tracker.scoring(len(prepared.X)))
-    notes = (*table_notes(prepared.record, fitted=False), *model.fitted_.earlier_notes())
+    if isinstance(source, TableStream):
+        seed = seed_of(options.get("random_state", 0)) if model is None else model.fitted_.seed
+        options["random_state"] = seed
+        _draw(source, sample_rows, seed, tracker)
     if top_n is not None:
-        share_of(top_n, table.n_rows)
-
-    def explain(rows: Any, progress: OnProgress | None = None) -> list[RowReasons]:
-        return model.explain_rows(table.take(rows), progress=progress)
-
-    found = replace(
-        detection_of(model, table),
-        scores=scores,
-        notes=notes,
-        record=prepared.record,
-        explain=explain,
-    )
-    found = _measured(flag(found, top_n), model, prepared.X)
+        contamination = _share_of(top_n, source.n_rows)
+    is_new = model is None
+    if model is None:
+        model = MetaOD(contamination=contamination, **options)
+        table = source if isinstance(source, Table) else source.sample
+        model.fit(table, marks=marks, progress=_fitting(progress, source))
+    if isinstance(source, TableStream):
+        found = _scored_stream(model, source, tracker, is_new=is_new)
+    elif is_new:
+        found = _measured(Detection.of(model, source))
+    else:
+        found = _applied(model, source, tracker)
     tracker.finish("score")
-    return found
+    return found.flagging(top_n)
 
 
-def flag(found: AnyDetection, top_n: int | None) -> AnyDetection:
-    """Flag so many rows, instead of those above the threshold."""
-    if top_n is None:
-        return found
-    last = [found.score_at(top_n), found.score_at(min(top_n + 1, found.n_rows))]
-    threshold = float(np.mean(last))
-    return replace(found, top_n=top_n, notes=_with_ties(found, top_n), threshold=threshold)
-
-
-def _measured(found: Detection, model: MetaOD, new: Matrix | None = None) -> Detection:
-    """Measure the scores on the label, if there is one, beside isolation forest."""
-    if found.table.label is None:
-        return found
-    try:
-        compared = compare_with_forest(model, found.table, found.scores, new=new)
-    except UserError as error:  # the label has one value alone
-        return replace(found, notes=(*found.notes, f"Not measured: {error.what}."))
-    if new is None and model.fitted_.marks:
-        note = "The measures count all rows, those that are marked too."
-        found = replace(found, notes=(*found.notes, note))
-    return replace(found, compared=compared)
-
-
-def _with_ties(found: Detection, top_n: int) -> tuple[str | Message, ...]:
-    """Return the notes; if rows share the last score that is flagged, one that says so."""
-    notes = tuple(note for note in found.notes if TOO_MANY_TIES not in str(note))
-    last = found.score_at(top_n)
-    n_tied = int((found.scores == last).sum())
-    n_above = int((found.scores > last).sum())
-    if n_above + n_tied == top_n:
-        return notes
-    tied = f"{n_tied:,} rows share the score of rank {n_above + 1:,}; the first {top_n - n_above:,}"
-    return (*notes, f"{tied} of them in the table are flagged.")
-
-
-def share_of(top_n: int, n_rows: int, *, owner: str = "detect_table") -> float:
+def _share_of(top_n: int, n_rows: int) -> float:
     """Return the share whose threshold lies between the n-th and the next score."""
     if 2 * top_n > n_rows:
         legal = f"at most half of the rows, {n_rows // 2} of {n_rows}"
-        raise BadParameter(owner, "top_n", legal, top_n)
+        raise BadParameter("detect", "top_n", legal, top_n)
     return top_n / n_rows
+
+
+def _fitting(progress: OnProgress | None, source: Table | TableStream) -> OnProgress | None:
+    """Return what receives the reports of fitting, after which rows are scored or measured."""
+    if isinstance(source, Table):
+        return part_of(progress, 0.0, _FIT_SHARE)
+    return _reporting(progress, fraction=None, seconds_left=None, next_fraction=None)
+
+
+def _reporting(progress: OnProgress | None, **changes: Any) -> OnProgress | None:
+    """Change reports of a part of the work, whose figures are not those of the work."""
+    return None if progress is None else lambda report: progress(replace(report, **changes))
+
+
+def _applied(model: MetaOD, table: Table, tracker: Tracker) -> Detection:
+    """Score the rows of a table with a pick that was fitted to another one."""
+    tracker.stage("prepare")
+    prepared = model.preparation_.transform(table)
+    scores = model.fitted_.score(prepared.X, tracker.scoring(len(prepared.X)))
+    notes = (*table_notes(prepared.record, fitted=False), *_earlier_notes(model))
+    found = Detection(model, table, scores, model.threshold_, prepared.record, False, notes)
+    return _measured(found, prepared.X)
+
+
+def _earlier_notes(model: MetaOD) -> list[str]:
+    return [f"{_EARLIER}: {note}" for note in model.fitted_.all_notes]
+
+
+def _measured(found: Detection, new: Matrix | None = None) -> Detection:
+    """Measure the scores on the label, if there is one, beside isolation forest."""
+    if found.table.label is None:
+        return found
+    notes = found.further_notes
+    try:
+        compared = compare_with_forest(found.model, found.table, found.scores, new=new)
+    except UserError as error:  # the label has one value alone
+        return replace(found, further_notes=(*notes, f"Not measured: {error.what}."))
+    if new is None and found.model.fitted_.marks:
+        notes = (*notes, "The measures count all rows, those that are marked too.")
+    return replace(found, compared=compared, further_notes=notes)
+
+
+# files that are read in chunks
+
+
+def detect_file(
+    path: "str | PathLike[str]",
+    output: "str | PathLike[str] | None" = None,
+    *,
+    model: MetaOD | None = None,
+    flagged_only: bool = False,
+    why: bool = False,
+    reading: "Mapping[str, Any] | None" = None,
+    progress: OnProgress | None = None,
+    **options: Any,
+) -> Detection:
+    """Score the rows of a file that may be larger than memory, and write them with their scores.
+
+    The file, Parquet or delimited text (also gzipped), is read in chunks. Types of columns,
+    preparation and pick are learned from a sample of rows drawn over the whole file. Threshold,
+    ranks and flags are those of all rows, whose scores take 8 bytes each.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    output : path-like, optional
+        The file to write: as the input with the columns score, rank and flag. It appears under
+        its name when it is complete.
+    model : MetaOD, optional
+        A fitted estimator, or one of :func:`metaod.load`, that scores the rows. By default one is
+        fitted to the sample.
+    flagged_only : bool, default=False
+        Whether to write only the flagged rows.
+    why : bool, default=False
+        Whether to write a column that tells what sets each flagged row apart.
+    reading : mapping, optional
+        Options of :func:`metaod.read_table`; ``label`` is not among them.
+    progress : callable, optional
+        Receives a :class:`metaod.selection.ProgressReport` after every chunk.
+    **options
+        ``top_n`` (flag exactly so many rows), ``sample_rows`` (rows of the sample, 100,000), and
+        parameters of :class:`metaod.MetaOD` if no `model` is given.
+
+    Returns
+    -------
+    Detection
+        ``scores``, ``threshold``, ``flags``, ``model`` and ``notes``; ``top(n)`` returns the places
+        of the most outlying rows, and ``rows(places)`` reads rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import metaod
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> metaod.load_example().frame.to_parquet(folder / "table.parquet")
+    >>> found = detect_file(folder / "table.parquet", folder / "scored.parquet", top_n=5)
+    >>> found.top(2).tolist(), int(found.flags.sum())
+    ([329, 208], 5)
+    """
+    target = None if output is None else output_path(output, [path], owner="detect_file")
+    given = options.keys() - {"top_n", "sample_rows"}
+    if model is not None and given:
+        legal = "absent, because the estimator is fitted already"
+        raise BadParameter("detect_file", min(given), legal, options[min(given)])
+    roles = options if model is None else model.get_params(deep=False)
+    unused = Roles.of({name: roles.get(name) for name in ROLE_NAMES}, owner="detect_file").is_unused
+    stream = open_stream(path, unused=unused, **(reading or {}))
+    scoring = progress
+    if target is not None:
+        check_target(target, stream)
+        scoring = part_of(_reporting(progress, seconds_left=None), 0.0, _SCORE_SHARE)
+    found = detect(stream, model=model, progress=scoring, **options)
+    if target is not None:
+        writing = part_of(progress, _SCORE_SHARE, 1.0)
+        write_scored(found, target, flagged_only=flagged_only, why=why, progress=writing)
+    return found
+
+
+def open_stream(path: "str | PathLike[str]", **reading: Any) -> TableStream:
+    """Open a file to score it in chunks; an error if that cannot be done."""
+    if reading.get("label") is not None:
+        what = "the label measures tables that are read at once, not in chunks"
+        remedy = (
+            "leave the label out and ignore its column: ignore= (--ignore), or read the table at "
+            "once: read_table (--no-stream)"
+        )
+        raise UserError(what, where=fspath(path), remedy=remedy)
+    stream = stream_table(path, **reading)
+    if stream is None:
+        what = "cannot be read in chunks; only Parquet and delimited text in a file can"
+        remedy = "read it at once: read_table (--no-stream), or convert it"
+        raise UserError(what, where=fspath(path), remedy=remedy)
+    return stream
+
+
+def _draw(stream: TableStream, sample_rows: int, seed: int, tracker: Tracker) -> None:
+    tracker.stage("read", "and drawing a sample")
+    stream.draw(sample_rows, seed, lambda n, total: tracker.stage("read", _rows_text(n, total)))
+
+
+def _scored_stream(
+    model: MetaOD, stream: TableStream, tracker: Tracker, *, is_new: bool
+) -> Detection:
+    threshold, ties = model.threshold_, None
+    record = model.preparation_.record_
+    if is_new and stream.covers_all:
+        scores = model.decision_scores_
+    else:
+        if not is_new:
+            record = model.preparation_.transform(stream.sample).record
+        known = model.decision_scores_ if is_new else None
+        scores, record = _score_rows(model, stream, known, record, tracker)
+    if is_new:
+        share = check_contamination(model.contamination)
+        found = estimated_share(scores) if share == "auto" else share
+        threshold = threshold_of(scores, found)
+        ties = ties_note(int(np.count_nonzero(scores > threshold)), len(scores), found)
+        # a saved pick flags as the stream does
+        model._set_scores(replace(model.fitted_, threshold=threshold))  # noqa: SLF001 - one room
+    stream.check_unchanged()
+    used = frozenset(column.name for column in record.columns if column.is_used)
+    own = model.fitted_.notes if is_new else _earlier_notes(model)
+    notes: tuple[str | Message, ...] = table_notes(record, fitted=is_new)
+    notes = (*notes, *own, *stream.misfits(used))
+    if not stream.covers_all:
+        sampled = (
+            "The file was read in chunks; types of columns, preparation and pick are those of a "
+            f"sample of {len(stream.rows):,} of its {stream.n_rows:,} rows, and notes on how "
+            "cells were read count those of the sample."
+        )
+        notes = (sampled, *notes)
+    return Detection(
+        model, stream.sample, scores, threshold, record, is_new, notes, ties, stream=stream
+    )
+
+
+def _score_rows(
+    model: MetaOD,
+    stream: TableStream,
+    known: Scores | None,
+    record: PreparationRecord,
+    tracker: Tracker,
+) -> tuple[Scores, PreparationRecord]:
+    """Score all rows; those of the sample have the known scores. Also count gaps of all rows."""
+    preparation = model.preparation_
+    needed = [
+        plan.record.name
+        for plan in preparation.columns_
+        if plan.record.is_used or plan.record.counts_gaps
+    ]
+    scores = np.empty(stream.n_rows)
+    counts = np.zeros((len(record.columns), 3), dtype=np.int64)
+    started = time.monotonic()
+    start = 0
+    tracker.stage("score", fraction=0.0)
+    for chunk in stream.chunks(needed):
+        prepared = preparation.transform(chunk)
+        stop = start + len(prepared.X)
+        is_new = np.ones(len(prepared.X), dtype=np.bool_)
+        if known is not None:
+            first, last = np.searchsorted(stream.rows, [start, stop])
+            places = stream.rows[first:last]
+            is_new[places - start] = False
+            scores[places] = known[first:last]
+        if is_new.any():
+            scores[start:stop][is_new] = model.fitted_.score(prepared.X[is_new])
+        counts += [[own.n_missing, own.n_infinite, own.n_unseen] for own in prepared.record.columns]
+        start = stop
+        left = (time.monotonic() - started) / start * (stream.n_rows - start)
+        text = _rows_text(start, stream.n_rows)
+        tracker.stage("score", text, fraction=start / stream.n_rows, seconds_left=left)
+    columns = tuple(
+        replace(column, n_missing=missing, n_infinite=infinite, n_unseen=unseen)
+        for column, (missing, infinite, unseen) in zip(record.columns, counts.tolist(), strict=True)
+    )
+    return scores, replace(record, n_rows=stream.n_rows, columns=columns)
+
+
+def _rows_text(n_rows: int, total: int | None) -> str:
+    return f"{n_rows:,} rows" if total is None else f"{n_rows:,} of {total:,}"

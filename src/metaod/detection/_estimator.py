@@ -13,20 +13,18 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from metaod.artifacts import Artifact
-from metaod.detection._detection import detection_of
-from metaod.detection._fitting import Fitted, fit_selection
+from metaod.detection._fitted import Fitted, fit_selection
 from metaod.detection._inputs import checked_table, seed_of
-from metaod.detection._marked import MarkedFit, learn_marks, marked_table
 from metaod.detection._reasons import RowReasons, explain, row_places
-from metaod.detection._saved import SavedPick, plain_parameters
-from metaod.detection._summary import summarise
+from metaod.detection._result import Detection
+from metaod.detection._saved import plain_parameters, read_pick, write_pick
+from metaod.detection._summary import REPORT_ENDINGS, write_report
 from metaod.detection._threshold import Contamination, check_contamination
-from metaod.detection._writing import check_report, write_report
+from metaod.detection._writing import output_path
 from metaod.errors import BadParameter, Message, UserError
 from metaod.models import Scores, check_n_jobs
 from metaod.options import Names, Reading
-from metaod.report import render
-from metaod.review import ReviewLoop, checked_marks
+from metaod.review import ReviewLoop, UsedMarks, checked_marks, read_marks
 from metaod.selection import (
     Constraints,
     Models,
@@ -44,6 +42,8 @@ from metaod.tables import (
     PreparedTable,
     is_file,
 )
+
+Marks = Mapping[int, bool | None]
 
 
 class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not annotated
@@ -91,6 +91,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         ties of scores.
     preparation_ : Preparation
         The fitted preparation of tables.
+    marks_ : UsedMarks or None
+        The answers that were learned from.
     fitted_ : Fitted
         The detector with its training table, scores and threshold.
     decision_scores_ : ndarray of float, shape (n_rows,)
@@ -119,6 +121,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     """
 
     selection_: Selection | None
+    marks_: UsedMarks | None
     notes_: tuple[str | Message, ...]
     reading_: dict[str, Any]
 
@@ -160,7 +163,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         X: Any,
         y: object = None,  # noqa: ARG002 - scikit-learn's signature
         *,
-        marks: "Mapping[int, bool | None] | None" = None,
+        marks: "Marks | str | PathLike[str] | None" = None,
         progress: OnProgress | None = None,
     ) -> Self:
         """Pick a model for the table and fit it; learn from marks if there are any.
@@ -170,11 +173,12 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         X : DataFrame, array, Table or what else :func:`metaod.read_table` takes
             The table, without labels.
         y : ignored
-        marks : mapping of int to bool or None, optional
+        marks : mapping of int to bool or None, or path-like; optional
             What is known of rows, by their positions: True for an outlier, False for none, None for
-            unsure, from which nothing is learned. See :class:`metaod.Review`.
+            unsure, from which nothing is learned. Or a file that ``metaod review`` wrote. See
+            :class:`metaod.Review`.
         progress : callable, optional
-            Receives a :class:`metaod.detection.ProgressReport` at every stage; what it raises
+            Receives a :class:`metaod.selection.ProgressReport` at every stage; what it raises
             stops the work.
         """
         tracker = Tracker(progress)
@@ -187,8 +191,13 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         tracker.stage("prepare")
         preparation = Preparation(**{name: getattr(self, name) for name in ROLE_NAMES})
         prepared = preparation.fit_transform(table)
-        every_row = np.ones(len(prepared.X), dtype=np.bool_)
-        known = checked_marks({} if marks is None else marks, every_row, "MetaOD")
+        used = None
+        if isinstance(marks, str | PathLike):
+            naming = [own.name for own in preparation.record_.columns if own.role == "id"]
+            used = read_marks(marks, table, naming or None)
+        elif marks is not None:
+            answers = checked_marks(marks, np.ones(len(prepared.X), np.bool_), "MetaOD")
+            used = UsedMarks(answers) if answers else None
         constraints = Constraints(self.space, self.exclude, self.max_seconds, pick=self.pick)
         selection = make_selection(
             prepared, self.learner, constraints, seed, owner="MetaOD", tracker=tracker
@@ -200,8 +209,12 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             n_jobs=self.n_jobs,
             tracker=tracker,
         )
-        fitted = learn_marks(fitted, known, self.contamination)
+        if used is not None and used.answers:
+            marked = fitted.markable()
+            marked.mark(used.answers)
+            fitted = fitted.learn(marked, self.contamination)
         self._set_fitted(selection, preparation, fitted)
+        self.marks_ = used
         self._table = replace(table, frame=table.frame.copy(deep=False), original=None)
         self.notes_ = (*table.warnings, *self.notes_)
         tracker.finish("score")
@@ -258,7 +271,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         top : int, default=5
             The most columns to name for each row.
         progress : callable, optional
-            Receives a :class:`metaod.detection.ProgressReport` after every 100 rows.
+            Receives a :class:`metaod.selection.ProgressReport` after every 100 rows.
 
         Returns
         -------
@@ -302,15 +315,13 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             The text of the file.
         """
         check_is_fitted(self)
-        target = None if path is None else check_report(path)  # before anything that takes long
+        if path is not None:  # before anything that takes long
+            path = output_path(path, owner="MetaOD.report", name="path", endings=REPORT_ENDINGS)
         if not hasattr(self, "_table"):
             what = "a saved pick does not hold the rows that it was fitted to"
             remedy = "use 'metaod detect FILE --apply PICK --report report.html' for new rows"
             raise UserError(what, where="MetaOD.report", remedy=remedy)
-        page = render(summarise(detection_of(self, self._table)))
-        if target is not None:
-            write_report(page, target)
-        return page
+        return write_report(Detection.of(self, self._table), path)
 
     def _prepared(self, X: Any) -> PreparedTable:
         check_is_fitted(self)
@@ -329,7 +340,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         X: Any,
         y: object = None,
         *,
-        marks: "Mapping[int, bool | None] | None" = None,
+        marks: "Marks | str | PathLike[str] | None" = None,
     ) -> npt.NDArray[np.int64]:
         """Fit to the table and return -1 for its outliers, 1 for the other rows."""
         self.fit(X, y, marks=marks)
@@ -361,15 +372,19 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             new rows with them.
         """
         check_is_fitted(self)
-        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
         given = reading or getattr(self, "reading_", {})
-        kept = {
-            name: given[name]
-            for name, option in Reading.declared().items()
-            if option.is_kept and given.get(name) is not None
+        document = {
+            "preparation": self.preparation_.to_dict(),
+            "n_features": len(self.preparation_.record_.columns),
+            "feature_names": [str(name) for name in getattr(self, "feature_names_in_", ())],
+            "parameters": plain_parameters(self),
+            "reading": {
+                name: given[name]
+                for name, option in Reading.declared().items()
+                if option.is_kept and given.get(name) is not None
+            },
         }
-        parameters = plain_parameters(self)
-        SavedPick(self.fitted_, self.preparation_, names, parameters, kept).write(path)
+        write_pick(path, self.fitted_, document)
 
     def _set_fitted(
         self, selection: Selection | None, preparation: Preparation, fitted: Fitted
@@ -377,7 +392,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self.selection_ = selection
         self.preparation_ = preparation
         self.detector_ = fitted.detector
-        self.notes_ = (*table_notes(preparation.record_), *fitted.notes)
+        self.notes_ = (*table_notes(preparation.record_), *fitted.all_notes)
         return self._set_scores(fitted)
 
     def _set_scores(self, fitted: Fitted) -> Self:
@@ -438,12 +453,7 @@ class Review(ReviewLoop):
             raise BadParameter("Review", name, legal, value)
         check_is_fitted(X)
         self._model: MetaOD = X
-        fitted = X.fitted_
-        if isinstance(fitted, MarkedFit):
-            self._pick, table = fitted.pick, fitted.table.copy()
-        else:
-            self._pick, table = fitted, marked_table(fitted)
-        super().__init__(table, askable, strategy)
+        super().__init__(X.fitted_.markable(), askable, strategy)
 
     @property
     def flags(self) -> npt.NDArray[np.bool_]:
@@ -456,12 +466,12 @@ class Review(ReviewLoop):
 
     def detector(self) -> MetaOD:
         """Return a fitted MetaOD that has learned the marks, scores new rows and can be saved."""
-        return copy(self._model)._set_scores(self._fitted())  # noqa: SLF001 - one module
+        model = copy(self._model)._set_scores(self._fitted())  # noqa: SLF001 - one module
+        model.marks_ = UsedMarks(self.marks) if self.marks else None
+        return model
 
     def _fitted(self) -> Fitted:
-        if not self._table.marks:
-            return self._pick
-        return MarkedFit.of(self._pick, self._table.copy(), self._model.contamination)
+        return self._model.fitted_.learn(self._table.copy(), self._model.contamination)
 
 
 def load(
@@ -480,17 +490,18 @@ def load(
     n_jobs : int or None, default=None
         Threads that score rows, as in :class:`metaod.MetaOD`.
     progress : callable, optional
-        Receives a :class:`metaod.detection.ProgressReport` at every stage.
+        Receives a :class:`metaod.selection.ProgressReport` at every stage.
     """
     check_n_jobs(n_jobs, owner="load")
     tracker = Tracker(progress)
-    saved = SavedPick.read(path, tracker)
-    fitted = replace(saved.fitted, n_jobs=n_jobs)
+    fitted, preparation, document = read_pick(path, tracker)
+    fitted = replace(fitted, n_jobs=n_jobs)
     tracker.finish("score")
-    roles = {name: getattr(saved.preparation, name) for name in ROLE_NAMES}
-    model = MetaOD(**saved.parameters, **roles, random_state=fitted.seed, n_jobs=n_jobs)
-    model.n_features_in_ = len(saved.preparation.record_.columns)
-    if saved.feature_names:
-        model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
-    model.reading_ = dict(saved.reading)
-    return model._set_fitted(None, saved.preparation, fitted)  # noqa: SLF001 - its constructor
+    roles = {name: getattr(preparation, name) for name in ROLE_NAMES}
+    model = MetaOD(**document["parameters"], **roles, random_state=fitted.seed, n_jobs=n_jobs)
+    model.n_features_in_ = len(preparation.record_.columns)
+    if document["feature_names"]:
+        model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
+    model.reading_ = document["reading"]
+    model.marks_ = UsedMarks(dict(fitted.marks)) if fitted.marks else None
+    return model._set_fitted(None, preparation, fitted)  # noqa: SLF001 - its constructor

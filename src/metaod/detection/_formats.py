@@ -1,4 +1,4 @@
-"""File formats that scored tables are written in: by their endings, one function each."""
+"""File formats that scored tables are written in, by their endings."""
 
 import csv
 import datetime as dt
@@ -6,7 +6,8 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -23,12 +24,12 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")  # as Excel escapes
 _FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
 _SIGNED_NUMBER = re.compile(r" *[+-](?:[0-9.,' ]*(?:[eE][+-]?[0-9]+)? ?%?|inf|nan) *")
 
-Write = Callable[[Any, BinaryIO], None]
-"""Writes an Arrow table or a frame to a binary stream."""
+Parts = Iterable[Any]
+"""Arrow tables or frames with the same columns, whose rows follow each other."""
 
 
 def write_csv(
-    cells: Any,
+    parts: Parts,
     stream: BinaryIO,
     *,
     delimiter: str = ",",
@@ -39,10 +40,11 @@ def write_csv(
     text = io.TextIOWrapper(stream, "utf-8", newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     change = without_formula if no_formulas else lambda value: value
-    if header:
-        writer.writerow([change(name) for name in _names(cells)])
-    for row in _rows(cells):
-        writer.writerow([change(_text(value)) for value in row])
+    for place, cells in enumerate(parts):
+        if header and place == 0:
+            writer.writerow([change(name) for name in _names(cells)])
+        for row in _rows(cells):
+            writer.writerow([change(_text(value)) for value in row])
     text.flush()
     text.detach()  # the caller closes the stream
 
@@ -57,28 +59,29 @@ def without_formula(value: Any) -> Any:
     return f"'{value}" if is_formula and not _SIGNED_NUMBER.fullmatch(value) else value
 
 
-def write_tsv(cells: Any, stream: BinaryIO) -> None:
-    """Write as CSV, with tabs."""
-    write_csv(cells, stream, delimiter="\t")
-
-
-def write_jsonl(cells: Any, stream: BinaryIO) -> None:
+def write_jsonl(parts: Parts, stream: BinaryIO) -> None:
     """Write one JSON object a line."""
     stream.writelines(
         json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        for cells in parts
         for row in json_rows(cells)
     )
 
 
-def write_parquet(cells: Any, stream: BinaryIO) -> None:
+def write_parquet(parts: Parts, stream: BinaryIO) -> None:
     """Write Parquet; columns of mixed values as text."""
-    if not isinstance(cells, pa.Table):
-        columns = {str(name): _arrow_column(cells[name]) for name in cells.columns}
-        cells = pa.table(columns)
-    pq.write_table(cells, stream)
+    with ExitStack() as stack:
+        writer = None
+        for part in parts:
+            cells = part
+            if not isinstance(cells, pa.Table):
+                cells = pa.table({str(name): _arrow_column(part[name]) for name in part.columns})
+            if writer is None:
+                writer = stack.enter_context(pq.ParquetWriter(stream, cells.schema))
+            writer.write_table(cells.cast(writer.schema))
 
 
-def write_xlsx(cells: Any, stream: BinaryIO) -> None:
+def write_xlsx(parts: Parts, stream: BinaryIO) -> None:
     """Write a workbook of one sheet; needs openpyxl."""
     check_openpyxl()
     from openpyxl import Workbook  # noqa: PLC0415 - an extra
@@ -96,26 +99,32 @@ def write_xlsx(cells: Any, stream: BinaryIO) -> None:
         return made
 
     try:
-        sheet.append([cell(name) for name in _names(cells)])
-        for row in _rows(_without_rounding(cells)):
-            sheet.append([cell(value) for value in row])
+        for cells in parts:  # one: what is read in chunks is not written as a workbook
+            sheet.append([cell(name) for name in _names(cells)])
+            for row in _rows(_without_rounding(cells)):
+                sheet.append([cell(value) for value in row])
     finally:
         sheet.close()
     book.save(stream)
 
 
-WRITERS: dict[str, Write] = {
-    ".csv": write_csv,
-    ".tsv": write_tsv,
+DELIMITERS = {
+    ".csv": ",",
+    ".tsv": "\t",
+    ".tab": "\t",
+    **dict.fromkeys((".txt", ".dat", ".data", ".psv"), ","),
+}
+"""Endings of delimited text; tables of other formats are written with these delimiters."""
+
+WRITERS: dict[str, Callable[[Parts, BinaryIO], None]] = {
     ".xlsx": write_xlsx,
     ".parquet": write_parquet,
     ".jsonl": write_jsonl,
-    # of delimited text that is copied; tables of other formats go there as CSV
-    **dict.fromkeys((".txt", ".dat", ".data", ".psv"), write_csv),
-    ".tab": write_tsv,
 }
-NOT_COMPRESSED = (".xlsx", ".parquet")
-"""Formats that are compressed by themselves; others are also written with gzip, as .csv.gz."""
+"""Functions that write the other formats, by their endings."""
+
+ENDINGS = (*DELIMITERS, *WRITERS, *(f"{ending}.gz" for ending in (*DELIMITERS, ".jsonl")))
+"""All endings; workbooks and Parquet are compressed by themselves, the others also with gzip."""
 
 
 def check_openpyxl() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.detection._fitting import Fitted
+from metaod.detection._fitted import Fitted
 from metaod.detection._inputs import is_plain
 from metaod.detection._usual_cells import ChangedRows, UsualCells
 from metaod.errors import BadParameter, UserError
@@ -58,7 +58,7 @@ class Reason:
         Another column and its value, with which this one is rare; each of them is usual alone.
     is_odd : bool, default=True
         Whether few rows have such a value: of all rows, or of similar ones. The value of another
-        column is usual alone, and odd only with the rest of the row.
+        column is common by itself, and unusual in combination with the other cells.
     """
 
     column: str
@@ -81,7 +81,7 @@ class Reason:
     def usual_text(self) -> str:
         """What other rows have, and the value of another column with which this one is rare."""
         context = f" with {' and '.join(self.together)}" if self.together else ""
-        rest = "" if self.is_odd else ", odd with the rest of the row"
+        rest = "" if self.is_odd else ", unusual in combination"
         return f"{self.usual or 'rare'}{context}{rest}"
 
     def text(self, value: str = "") -> str:
@@ -122,6 +122,10 @@ class RowReasons:
         """Return odd values that explain a tenth of the score or more; else the first reason."""
         main = [reason for reason in self.reasons if reason.is_odd and reason.share >= _LEAST_SHOWN]
         return tuple(main[:most]) or self.reasons[:1]
+
+    def main_text(self) -> str:
+        """Describe the main reasons."""
+        return "; ".join(map(str, self.main_reasons())) or str(self)
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.reasons)) or "no single value sets it apart"

@@ -6,7 +6,7 @@ The detector is fitted again from the training matrix, and its scores are compar
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Annotated, Any
 
@@ -19,8 +19,7 @@ from metaod.artifacts import (
     read_container,
     write_container,
 )
-from metaod.detection._fitting import Fitted, fit_models
-from metaod.detection._marked import MarkedFit, learn_marks
+from metaod.detection._fitted import Fitted, fit_models
 from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
 from metaod.learners import Shape, decode, encode
@@ -34,6 +33,7 @@ _UNSURE = -1
 _SAVE_AGAIN = "save the pick again"
 _MATRIX = Annotated[Matrix, Shape("n", "d")]
 _SCORES = Annotated[Scores, Shape("n")]
+_PARAMETERS = ("learner", "pick", "contamination", "exclude", "space", "max_seconds")
 
 # limits of fitting again, because a file from elsewhere could demand more; the count is the product
 # of a model's counts (trees, bins, cuts)
@@ -41,120 +41,94 @@ _MAX_SECONDS, _MAX_BYTES, _MAX_COUNT = 3600.0, 64.0 * 2**30, 10**7
 _SAME = 1e-6  # scores that differ by less than this share of their spread are the same
 
 
-@dataclass(frozen=True, eq=False)
-class SavedPick:
-    """The parts of a fitted estimator."""
+def write_pick(path: "str | PathLike[str]", fitted: Fitted, document: Mapping[str, Any]) -> None:
+    """Write a fitted pick to a file, or replace it.
 
-    fitted: Fitted
-    preparation: Preparation
-    feature_names: list[str]  # empty if the columns of the training table have no names
-    parameters: Mapping[str, Any]  # of the estimator, as plain data and without the seed
-    reading: Mapping[str, Any] = field(default_factory=dict)  # some options of read_table
-
-    def write(self, path: "str | PathLike[str]") -> None:
-        """Write to a file, or replace it.
-
-        Of a large table the rows that the models learned from are written, and the marked ones.
-        """
-        fitted = self.fitted
-        marked = fitted if isinstance(fitted, MarkedFit) else None
-        rows = np.arange(len(fitted.X)) if fitted.reference is None else fitted.reference
-        n_reference = len(rows)
-        if marked is not None:
-            rows = np.concatenate([rows, np.setdiff1d(list(marked.table.marks), rows)])
-        document: dict[str, Any] = {
-            "n_reference": n_reference,
-            "models": list(fitted.weights),
-            "weights": list(fitted.weights.values()),
-            "seed": fitted.seed,
-            "threshold": fitted.threshold,
-            "notes": list(fitted.notes),
-            "preparation": self.preparation.to_dict(),
-            "n_features": len(self.preparation.record_.columns),
-            "feature_names": self.feature_names,
-            "parameters": dict(self.parameters),
-            "reading": dict(self.reading),
-            "versions": library_versions(),
-        }
-        arrays: dict[str, Any] = {"X": fitted.X[rows], "scores": fitted.scores[rows]}
-        if marked is not None:
-            marks = marked.table.marks
-            document["ranker"] = encode(marked.table.ranker)
-            places = np.empty(len(fitted.X), dtype=np.int64)
-            places[rows] = np.arange(len(rows))
-            arrays["marked_rows"] = places[list(marks)]
-            answers = [_UNSURE if answer is None else int(answer) for answer in marks.values()]
-            arrays["answers"] = np.array(answers, dtype=np.int8)
-        write_container(path, "pick", document | arrays)
-
-    @classmethod
-    def read(cls, path: "str | PathLike[str]", tracker: Tracker | None = None) -> "SavedPick":
-        """Read a file and fit its models again; BadArtifact if it is no pick or is damaged."""
-        document = read_container(path, "pick")
-        try:
-            return cls._restored(document, document, path, tracker)
-        except (UserError, KeyError, TypeError, ValueError, AttributeError) as error:
-            known = isinstance(error, UserError)
-            what = str(error) if known else f"{type(error).__name__}: {error}"
-            raise BadArtifact(path, f"is inconsistent ({what})", remedy=_SAVE_AGAIN) from error
-
-    @classmethod
-    def _restored(
-        cls,
-        document: dict[str, Any],
-        arrays: dict[str, Any],
-        path: "str | PathLike[str]",
-        tracker: Tracker | None,
-    ) -> "SavedPick":
-        saved = document["parameters"]
-        names = ("learner", "pick", "contamination", "exclude", "space", "max_seconds")
-        parameters = {name: saved[name] for name in names}
-        parameters["learner"] = str(parameters["learner"])
-        parameters["contamination"] = check_contamination(parameters["contamination"])
-        check_pick(parameters["pick"])
-        preparation = Preparation.from_dict(document["preparation"])
-        scores = decode(_SCORES, document["scores"], "scores")
-        X = decode(_MATRIX, document["X"], "X", n=len(scores), d=len(preparation.names_))
-        models = [ModelSpec.parse(name) for name in document["models"]]
-        weights = [float(weight) for weight in document["weights"]]
-        if not models or len(models) != len(weights) or not all(weight > 0 for weight in weights):
-            raise ValueError("weights that are not positive, one a model")
-        _refuse_costly(models, X.shape)
-        feature_names = _feature_names(document, preparation)
-        share = parameters["contamination"]
-        seed = check_seed(document["seed"], owner="the pick", legal="an int in [0, 2**32)")
-        fitted = fit_models(
-            models,
-            X,
-            fixed=preparation.fixed_,
-            weights=weights,
-            contamination=share,
-            random_state=seed,
-            n_reference=_n_reference(document, len(X)),
-            tracker=tracker,
-        )
-        if "ranker" in document:
-            ranker = decode(Ranker, document["ranker"], "ranker")
-            fitted = learn_marks(fitted, _marks(arrays, len(X)), share, ranker)
-        notes = tuple(str(note) for note in document["notes"])
-        fitted = replace(fitted, threshold=float(document["threshold"]), notes=notes)
-        fitted = _compared(fitted, scores, document, path)
-        reading = checked_reading(document.get("reading", {}))
-        return cls(fitted, preparation, feature_names, parameters, reading)
+    Of a large table the rows that the models learned from are written, and the marked ones.
+    """
+    rows = np.arange(len(fitted.X)) if fitted.reference is None else fitted.reference
+    own: dict[str, Any] = {
+        "n_reference": len(rows),
+        "models": list(fitted.weights),
+        "weights": list(fitted.weights.values()),
+        "seed": fitted.seed,
+        "threshold": fitted.threshold,
+        "notes": list(fitted.all_notes),
+        "versions": library_versions(),
+    }
+    if fitted.marked is not None:
+        marks = fitted.marked.marks
+        rows = np.concatenate([rows, np.setdiff1d(list(marks), rows)])
+        places = np.empty(len(fitted.X), dtype=np.int64)
+        places[rows] = np.arange(len(rows))
+        own["marked_rows"] = places[list(marks)]
+        answers = [_UNSURE if answer is None else int(answer) for answer in marks.values()]
+        own["answers"] = np.array(answers, dtype=np.int8)
+        own["ranker"] = encode(fitted.marked.ranker)
+    own |= {"X": fitted.X[rows], "scores": fitted.scores[rows]}
+    write_container(path, "pick", {**document, **own})
 
 
-def _n_reference(document: Mapping[str, Any], n_rows: int) -> int | None:
-    """Return how many rows the models learned from; None for all, as in older files."""
-    found = document.get("n_reference")
-    if found is not None and (type(found) is not int or not 0 < found <= n_rows):
-        raise ValueError(f"models that learned from {found!r} of {n_rows} rows")
-    return found
+def read_pick(
+    path: "str | PathLike[str]", tracker: Tracker
+) -> tuple[Fitted, Preparation, dict[str, Any]]:
+    """Read a file and fit its models again; BadArtifact if it is no pick or is damaged.
+
+    Also return the preparation and the other members that :func:`write_pick` was given.
+    """
+    document = read_container(path, "pick")
+    try:
+        return _restored(document, path, tracker)
+    except (UserError, KeyError, TypeError, ValueError, AttributeError) as error:
+        known = isinstance(error, UserError)
+        what = str(error) if known else f"{type(error).__name__}: {error}"
+        raise BadArtifact(path, f"is inconsistent ({what})", remedy=_SAVE_AGAIN) from error
 
 
-def checked_reading(options: Any) -> dict[str, Any]:
-    """Return the options of read_table that a pick keeps; ValueError if one is not legal."""
+def _restored(
+    document: dict[str, Any], path: "str | PathLike[str]", tracker: Tracker
+) -> tuple[Fitted, Preparation, dict[str, Any]]:
+    parameters = {name: document["parameters"][name] for name in _PARAMETERS}
+    parameters["learner"] = str(parameters["learner"])
+    share = check_contamination(parameters["contamination"])
+    check_pick(parameters["pick"])
+    preparation = Preparation.from_dict(document["preparation"])
+    scores = decode(_SCORES, document["scores"], "scores")
+    X = decode(_MATRIX, document["X"], "X", n=len(scores), d=len(preparation.names_))
+    models = [ModelSpec.parse(name) for name in document["models"]]
+    weights = [float(weight) for weight in document["weights"]]
+    if not models or len(models) != len(weights) or not all(weight > 0 for weight in weights):
+        raise ValueError("weights that are not positive, one a model")
+    n_reference = document["n_reference"]
+    if type(n_reference) is not int or not 0 < n_reference <= len(X):
+        raise ValueError(f"models that learned from {n_reference!r} of {len(X)} rows")
+    _refuse_costly(models, X.shape)
     kept = {name: option for name, option in Reading.declared().items() if option.is_kept}
-    return {name: kept[name].checked(value, "the pick") for name, value in dict(options).items()}
+    other = {
+        "parameters": parameters,
+        "feature_names": _feature_names(document, preparation),
+        "reading": {
+            name: kept[name].checked(value, "the pick")
+            for name, value in dict(document["reading"]).items()
+        },
+    }
+    fitted = fit_models(
+        models,
+        X,
+        fixed=preparation.fixed_,
+        weights=weights,
+        contamination=share,
+        random_state=check_seed(document["seed"], owner="the pick", legal="an int in [0, 2**32)"),
+        n_reference=n_reference,
+        tracker=tracker,
+    )
+    if "ranker" in document:
+        table = fitted.markable(decode(Ranker, document["ranker"], "ranker"))
+        table.mark(_marks(document, len(X)))
+        fitted = fitted.learn(table, share)
+    notes = tuple(str(note) for note in document["notes"])
+    fitted = replace(fitted, threshold=float(document["threshold"]), notes=notes, ties=None)
+    return _compared(fitted, scores, document, path), preparation, other
 
 
 def plain_parameters(model: Any) -> dict[str, Any]:
@@ -178,8 +152,8 @@ def _model_names(models: Models | None) -> str | list[str] | None:
     return [model.id if isinstance(model, ModelSpec) else str(model) for model in models]
 
 
-def _marks(arrays: Mapping[str, Any], n_rows: int) -> dict[int, bool | None]:
-    rows, answers = arrays["marked_rows"], arrays["answers"]
+def _marks(document: Mapping[str, Any], n_rows: int) -> dict[int, bool | None]:
+    rows, answers = document["marked_rows"], document["answers"]
     legal = rows.dtype.kind == answers.dtype.kind == "i" and rows.ndim == 1
     if not legal or rows.shape != answers.shape or len(np.unique(rows)) != len(rows):
         raise ValueError("marks that are not one a row")

@@ -1,12 +1,11 @@
 """A review of a result: answers about its rows, and the result that has learned from them."""
 
-from dataclasses import replace
 from functools import cached_property
 
-from metaod.detection._detection import Detection, detection_of
 from metaod.detection._estimator import Review
+from metaod.detection._result import Detection
 from metaod.errors import UserError
-from metaod.review import TableMarks, UsedMarks
+from metaod.review import TableMarks
 
 Answers = dict[int, bool | None]  # by row, counted from 0
 
@@ -39,7 +38,6 @@ class ReviewSession:
     @cached_property
     def review(self) -> Review:
         """The review with the answers, begun when it is first needed."""
-        assert self.first.model is not None  # noqa: S101 - detect_table sets it
         review = self.first.model.review(strategy=self.strategy)
         review.tell_many(self.answers)
         return review
@@ -48,8 +46,7 @@ class ReviewSession:
     def found(self) -> Detection:
         """The result that has learned the answers."""
         if self._found is None and self.answers:
-            learned = detection_of(self.review.detector(), self.first.table)
-            self._found = replace(learned, marks=UsedMarks(dict(self.answers)))
+            self._found = self.first.learned(self.review.detector())
         return self._found or self.first
 
     def ask(self, n: int) -> list[int]:

@@ -1,28 +1,23 @@
-"""A result as plain data: everything that its report shows."""
+"""A result as plain data, which a report shows, and the report itself."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
+import pandas as pd
 
-from metaod.detection._advice import Request, next_steps, recipe_of
-from metaod.detection._detection import Detection
-from metaod.detection._top_rows import NAME_LENGTH, top_rows
-from metaod.errors import UserError, counted
-from metaod.report import (
-    ColumnLine,
-    Measured,
-    Pick,
-    SimilarTable,
-    Summary,
-    TableMap,
-    map_table,
-    shown,
-    shown_name,
-    sketch_scores,
-)
+from metaod.detection._advice import next_steps, recipe_of
+from metaod.detection._reasons import RowReasons
+from metaod.detection._result import Detection
+from metaod.detection._writing import replace_file
+from metaod.errors import Message, UserError, counted, worded
+from metaod.report import map_table, render, shown, shown_name
 from metaod.selection import OnProgress, Selection, family_names
-from metaod.tables import ColumnRecord
+from metaod.tables import ColumnRecord, cell_text
+
+REPORT_ENDINGS = (".html", ".htm")
 
 _MOST_COLUMNS = 100
 _MOST_NOTES = 30
@@ -30,46 +25,68 @@ _LONGEST_SOURCE, _LONGEST_NOTE = 300, 600
 _AXIS_NAME_LENGTH = 18
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 
+_MOST_ROWS, _MOST_EXPLAINED = 200, 100
+_MOST_SHOWN = 12  # columns of the most outlying rows
+_NAME_LENGTH, _CELL_LENGTH, _USUAL_LENGTH = 48, 60, 80
+
+
+def write_report(
+    found: Detection,
+    path: Path | None = None,
+    given: Mapping[str, Any] | None = None,
+    *,
+    progress: OnProgress | None = None,
+) -> str:
+    """Return the report of a result as one HTML page, and write it to a file if one is named."""
+    page = render(summarise(found, given, progress=progress))
+
+    def write(stream: BinaryIO) -> None:
+        stream.write(page.encode())
+
+    if path is not None:
+        replace_file(path, write)
+    return page
+
 
 def summarise(
-    found: Detection, request: Request | None = None, *, progress: OnProgress | None = None
-) -> Summary:
-    """Collect what a report shows.
+    found: Detection,
+    given: Mapping[str, Any] | None = None,
+    *,
+    progress: OnProgress | None = None,
+) -> dict[str, Any]:
+    """Collect what a report shows, as plain data; docs/report.md describes its members.
 
     Parameters
     ----------
     found : Detection
         The result.
-    request : Request, optional
-        What the user asked for at the command line, to write it down.
+    given : mapping, optional
+        The options of the command that made it, by their names: ``file`` (the table, or
+        ``--example``), ``apply``, ``marks`` and those of reading. None for a result of Python.
     progress : callable, optional
         Receives a :class:`ProgressReport` now and then, while reasons are found.
     """
-    gap = None if found.gap is None else found.gap[0]
-    n_flagged = int(found.flags.sum())
     similar, measure = _similar(found.selection)
-    marks = () if found.marks is None else found.marks.notes
-    notes = dict.fromkeys((*found.table.warnings, *marks, *found.notes))
-    return Summary(
-        source=shown(found.table.source, _LONGEST_SOURCE),
-        n_rows=found.n_rows,
-        n_columns=found.table.n_columns,
-        facts=_facts(found, request),
-        columns=tuple(_column(column) for column in found.record.columns[:_MOST_COLUMNS]),
-        pick=_pick(found),
-        warnings=_texts(found.warnings),
-        notes=_texts([str(note) for note in notes if note not in found.warnings]),
-        scores=sketch_scores(found.scores, n_flagged=n_flagged, threshold=found.threshold, gap=gap),
-        map=_map(found),
-        top=top_rows(found, progress),
-        similar=similar,
-        measure=measure,
-        steps=next_steps(found, request),
-        recipe=recipe_of(found, request),
-    )
+    return {
+        "source": shown(found.table.source, _LONGEST_SOURCE),
+        "n_rows": found.n_rows,
+        "n_columns": found.table.n_columns,
+        "facts": _facts(found, given or {}),
+        "columns": [_column(column) for column in found.record.columns[:_MOST_COLUMNS]],
+        "pick": _pick(found),
+        "warnings": _texts(found.warnings),
+        "notes": _texts(found.notes),
+        "scores": found.sketch(),
+        "map": _map(found),
+        "top": _top_rows(found, progress),
+        "similar": similar,
+        "measure": measure,
+        "steps": next_steps(found, given),
+        "recipe": recipe_of(found, given),
+    }
 
 
-def _facts(found: Detection, request: Request | None) -> tuple[tuple[str, str], ...]:
+def _facts(found: Detection, given: Mapping[str, Any]) -> list[tuple[str, str]]:
     table = found.table
     facts = [("rows", f"{found.n_rows:,}"), ("columns", f"{table.n_columns:,}")]
     used = sum(column.is_used for column in found.record.columns)
@@ -80,78 +97,190 @@ def _facts(found: Detection, request: Request | None) -> tuple[tuple[str, str], 
         facts += [("delimiter", delimiter), ("encoding", raw.encoding)]
         facts += [("decimal mark", "comma" if raw.decimal == "," else "point")]
         facts += [("header", "first line" if raw.header else "none")]
-    sheet = None if request is None else request.reading.get("sheet")
-    if sheet is not None:
-        facts.append(("sheet", str(sheet)))
+    if given.get("sheet") is not None:
+        facts.append(("sheet", str(given["sheet"])))
     if table.label is not None:
         n_outliers = counted(int(table.label.sum()), "outlier")
         facts.append(("label", f"{n_outliers} (to measure; not used to pick or score)"))
     if found.marks is not None:
         facts.append(("marks", found.marks.sentence()))
-    return tuple((name, shown(value, NAME_LENGTH * 2)) for name, value in facts)
+    return [(name, shown(value, _NAME_LENGTH * 2)) for name, value in facts]
 
 
-def _column(column: ColumnRecord) -> ColumnLine:
-    done = shown(column.description(), _LONGEST_NOTE // 3)
-    name = shown_name(column.name, NAME_LENGTH)
-    return ColumnLine(name, column.kind, column.role, column.n_missing, done)
+def _column(column: ColumnRecord) -> dict[str, Any]:
+    return {
+        "name": shown_name(column.name, _NAME_LENGTH),
+        "kind": column.kind,
+        "role": column.role,
+        "n_missing": column.n_missing,
+        "done": shown(column.description(), _LONGEST_NOTE // 3),
+    }
 
 
-def _pick(found: Detection) -> Pick:
+def _pick(found: Detection) -> dict[str, Any]:
+    """Describe the models that scored the rows."""
     names = family_names(list(found.weights))
     n_models = len(found.weights)
     average = f"the average of {n_models} models: {names}" if n_models > 1 else names
-    members = tuple((shown(name, _LONGEST_NOTE), found.weights[name]) for name in found.weights)
-    measured = tuple(
-        Measured(row.method, *(round(float(value), 4) for value in row.measures))
-        for row in found.compared
-        if row.measures is not None
-    )
-    if found.selection is None:
-        sentence = f"A saved pick scored the rows: {average}."
-        return Pick(shown(sentence, _LONGEST_NOTE), members, (), (), measured)
-    explained = found.selection.explain()
-    kind = "The committee, which is the same for every table," if explained.is_fixed else None
-    sentence = f"{kind or 'The model that the learner picked'} scored the rows: {average}."
-    why = str(explained).partition("\nNearest historical tables")[0].splitlines()
-    expected = tuple(found.selection.trust.summary().splitlines())
-    return Pick(shown(sentence, _LONGEST_NOTE), members, expected, _texts(why), measured)
+    who, expected, why = "A saved pick", "", []
+    if found.selection is not None:
+        explained = found.selection.explain()
+        who = "The model that the learner picked"
+        if explained.is_fixed:
+            who = "The committee, which is the same for every table,"
+        expected, why = found.selection.trust.summary(), explained.reasons()
+    return {
+        "sentence": shown(f"{who} scored the rows: {average}.", _LONGEST_NOTE),
+        "members": [(shown(name, _LONGEST_NOTE), own) for name, own in found.weights.items()],
+        "expected": expected.splitlines(),
+        "why": _texts(why),
+        "measured": [
+            {"method": row.method}
+            | {name: round(float(own), 4) for name, own in row.measures._asdict().items()}
+            for row in found.compared
+            if row.measures is not None
+        ],
+    }
 
 
-def _similar(selection: Selection | None) -> tuple[tuple[SimilarTable, ...], str]:
+def _similar(selection: Selection | None) -> tuple[list[dict[str, Any]], str]:
+    """Return historical tables like this one, and the measure of performance there."""
     if selection is None:
-        return (), ""
+        return [], ""
     try:
         nearest = selection.nearest()
     except UserError:  # meta-features cannot be computed
-        return (), ""
-    rows = nearest.astype(object).where(nearest.notna(), None).to_dict("records")
-    tables = [
-        SimilarTable(
-            shown(str(row["name"]), NAME_LENGTH),
-            int(row["n_rows"]),
-            int(row["n_columns"]),
-            row["performance"] if row["performance"] is None else float(row["performance"]),
-            row["reference"] if row["reference"] is None else float(row["reference"]),
-        )
-        for row in rows
-    ]
-    return tuple(tables), selection.measure
+        return [], ""
+    columns = ["name", "n_rows", "n_columns", "performance", "reference"]
+    plain = nearest.astype(object).where(nearest.notna(), None).reindex(columns=columns)
+    plain["name"] = [shown(str(name), _NAME_LENGTH) for name in plain["name"]]
+    rows: list[Any] = plain.to_dict("records")
+    return rows, selection.measure
 
 
-def _map(found: Detection) -> TableMap:
+def _map(found: Detection) -> dict[str, Any]:
     prepared, places = found.mapped()
-    names = tuple(shown(name, _AXIS_NAME_LENGTH) for name in prepared.names)
+    names = [shown(name, _AXIS_NAME_LENGTH) for name in prepared.names]
     if len(places) == found.n_rows:
         return map_table(prepared.X, names, found.order)
     drawn = map_table(prepared.X, names, (-found.scores[places]).argsort(kind="stable"))
-    rows = places[np.array(drawn.rows)]
-    above = [rank - 1 for rank in found.ranks_of(rows)]
-    return replace(drawn, rows=tuple(rows.tolist()), order=tuple(above))
+    rows = places[np.array(drawn["rows"])]
+    return {**drawn, "rows": rows.tolist(), "order": (found.ranks_of(rows) - 1).tolist()}
 
 
-def _texts(texts: Sequence[str]) -> tuple[str, ...]:
+def _texts(texts: Iterable[str | Message]) -> list[str]:
     """Shorten a list of messages."""
-    kept = tuple(shown(text, _LONGEST_NOTE) for text in texts[:_MOST_NOTES])
-    hidden = len(texts) - len(kept)
-    return (*kept, f"... and {hidden} more") if hidden else kept
+    every = [worded(text) for text in texts]
+    kept = [shown(text, _LONGEST_NOTE) for text in every[:_MOST_NOTES]]
+    hidden = len(every) - len(kept)
+    return [*kept, f"... and {hidden} more"] if hidden else kept
+
+
+# the most outlying rows
+
+
+def _top_rows(found: Detection, progress: OnProgress | None = None) -> dict[str, Any]:
+    """Collect the most outlying rows of a table, their cells and the reasons for their scores."""
+    places = found.top(_MOST_ROWS)
+    explained = found.explain(places[:_MOST_EXPLAINED], progress=progress)
+    frame = found.rows(places).frame
+    index = _row_names(frame)
+    kept, n_naming = _kept(found, _columns(found, explained))
+    columns = [*index.items(), *((name, frame[name]) for name in kept)]
+    texts = found.texts(places)
+    cells = [_cells(values, texts.get(name)) for name, values in columns]
+    rows: list[dict[str, Any]] = []
+    ranks = found.ranks_of(places).tolist()
+    for i, place in enumerate(places.tolist()):
+        written = {name: column[i] for name, column in texts.items()}
+        why = _reasons(explained[i], written) if i < len(explained) else None
+        label = found.table.label
+        row = {
+            "row": place + 1,
+            "rank": ranks[i],
+            "score": float(found.scores[place]),
+            "cells": [column[i] for column in cells],
+            "why": why,  # empty if no single value sets the row apart, None if not computed
+            "label": None if label is None else bool(label[place]),
+            "mark": _mark(found, place),
+        }
+        rows.append(row)
+    reasons = Counter(why["column"] for row in rows for why in row["why"] or ())
+    return {
+        # first those that name the rows, then those that set most rows apart
+        "columns": [shown_name(name, _NAME_LENGTH) for name, _ in columns],
+        "n_naming": n_naming + len(index),
+        "n_hidden": found.table.n_columns - len(kept),
+        "rows": rows,
+        # for each column, the places of the rows in ascending order of its values, gaps last
+        "orders": [_sorted(values) for _, values in columns],
+        # columns that set rows apart, with the numbers of these rows
+        "reason_columns": reasons.most_common(),
+    }
+
+
+def _row_names(frame: pd.DataFrame) -> "dict[str, pd.Series[Any]]":
+    """Return the index of a frame as a column, unless it only counts the rows."""
+    if isinstance(frame.index, pd.RangeIndex) or frame.index.dtype.kind in "iu":
+        return {}
+    name = "index" if frame.index.name is None else str(frame.index.name)
+    return {name: frame.index.to_series()}
+
+
+def _columns(found: Detection, explained: Sequence[RowReasons]) -> list[str]:
+    """Return all columns: those that set most rows apart first, then the others that are used."""
+    parts = Counter[str]()
+    for reasons in explained:
+        for reason in reasons.main_reasons():
+            parts[reason.column] += 1
+    used = {column.name for column in found.record.columns if column.is_used}
+    own = [str(name) for name in found.table.frame.columns]
+    return sorted(own, key=lambda name: (-parts[name], name not in used))
+
+
+def _kept(found: Detection, names: Sequence[str]) -> tuple[list[str], int]:
+    """Return the columns to show, and how many of them name the rows."""
+    roles = {column.name: column for column in found.record.columns}
+    naming = [name for name in names if name in roles and roles[name].role == "id"]
+    if not naming:
+        naming = [name for name in names if name in roles and roles[name].kind == "identifier"]
+    naming = naming[:2]
+    others = [name for name in names if name not in naming]
+    return [*naming, *others][:_MOST_SHOWN], len(naming)
+
+
+def _cells(values: "pd.Series[Any]", texts: Sequence[str] | None) -> list[str]:
+    """Return cells as the file has them; without a file, as people write them."""
+    if texts is not None:
+        return [shown(text, _CELL_LENGTH) for text in texts]
+    return [shown(cell_text(value), _CELL_LENGTH) for value in values]
+
+
+def _reasons(explained: RowReasons, written: dict[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "column": shown_name(reason.column, _NAME_LENGTH),
+            "value": shown(
+                cell_text(reason.value, written.get(reason.column, "")) or "missing", _CELL_LENGTH
+            ),
+            "usual": shown(reason.usual_text, _USUAL_LENGTH),
+            "share": round(reason.share, 3),
+        }
+        for reason in explained.main_reasons()
+    ]
+
+
+def _mark(found: Detection, place: int) -> str:
+    # the marks of a saved pick are of the rows that it was fitted to
+    if found.marks is None or found.selection is None or place not in found.marks.answers:
+        return ""
+    return {True: "outlier", False: "not", None: "unsure"}[found.marks.answers[place]]
+
+
+def _sorted(values: "pd.Series[Any]") -> list[int]:
+    plain = values.reset_index(drop=True)
+    try:
+        ordered = plain.sort_values(kind="stable", na_position="last")
+    except TypeError:  # values of several kinds
+        ordered = plain.astype(str).sort_values(kind="stable")
+    return [int(place) for place in ordered.index]

@@ -12,8 +12,6 @@ Contamination = float | Literal["auto"]
 USUAL_SHARE = 0.1
 """The usual share of outliers; also the median of the labelled datasets that MetaOD knows."""
 
-TOO_MANY_TIES = "too many rows share the score at the threshold"
-
 _FEWEST, _MOST = 0.005, 0.5
 _CLEAR_FALL = 0.25
 _CHANCE = 0.001  # of a gap in a smooth tail that is taken as clear
@@ -87,7 +85,7 @@ def ties_note(n_flagged: int, n_rows: int, share: float) -> str | None:
     if 2 * n_flagged >= n_meant:
         return None
     rows = f"{n_flagged:,} of {n_rows:,} rows are flagged instead of {n_meant:,} ({share:.1%})"
-    return f"{rows}: {TOO_MANY_TIES}."
+    return f"{rows}: too many rows share the score at the threshold."
 
 
 def threshold_of(scores: Scores, share: float) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod.detection._fitting import Fitted
+from metaod.detection._fitted import Fitted
 from metaod.models import Matrix
 from metaod.tables import SURPRISAL_UNIT, Preparation, ReadRows
 

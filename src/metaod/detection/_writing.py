@@ -5,117 +5,127 @@ import gzip
 import os
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from metaod.detection import _formats as formats
-from metaod.detection._detection import Detection
+from metaod.detection._result import Detection, Places
 from metaod.errors import BadParameter, UserError
-from metaod.tables import RawText, Table, check_plain_file
+from metaod.selection import OnProgress, Tracker, part_of
+from metaod.tables import RawText, Table, TableStream, check_plain_file
 
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 _ADDED = ("score", "rank", "flag")
-_WHY = "why"
-_REPORT_ENDINGS = (".html", ".htm")
-_PACKED = (f"{ending}.gz" for ending in formats.WRITERS if ending not in formats.NOT_COMPRESSED)
-ENDINGS = (*formats.WRITERS, *_PACKED)
+_BLOCK = 2**14
+_WHY_SHARE = 0.8  # of the work, if flagged rows are explained
+_CHUNKED = (".csv", ".tsv", ".parquet")  # formats that a file read in chunks is written in
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which rows are written, whether the most outlying ones come first, and formulas as text."""
+def check_target(target: Target, source: Table | TableStream, *, sort: bool = False) -> None:
+    """Refuse, before anything is fitted, a target that cannot hold the scored table."""
+    ending = "" if target is None else _ending(target)
+    if isinstance(source, Table):
+        if ending == ".xlsx":
+            formats.check_openpyxl()
+            n_columns = source.n_columns + len(_ADDED) + 1
+            formats.check_xlsx_size(source.n_rows, n_columns, str(target))
+        return
+    if sort:
+        what = "--sort needs all rows in memory, and the file is read in chunks"
+        remedy = (
+            "sort the output by rank, write --flagged-only, or read the table at once: --no-stream"
+        )
+        raise UserError(what, where=str(target), remedy=remedy)
+    is_text = source.raw is not None
+    legal = [*formats.DELIMITERS] if is_text else _CHUNKED
+    if ending and ending not in legal:
+        kind = "text" if is_text else "Parquet file"
+        what = f"a {kind} that is read in chunks cannot be written as {ending}"
+        remedy = (
+            f"name a file that ends in {', '.join(legal[:3])}, or read the table at once: "
+            "read_table (--no-stream)"
+        )
+        raise UserError(what, where=str(target), remedy=remedy)
 
-    sort: bool = False
-    flagged_only: bool = False
-    no_formulas: bool = False  # in delimited text; other formats never hold one
-    why: bool = False
 
-    def rows_of(self, found: Detection) -> npt.NDArray[np.intp] | None:
-        """Return the places of the rows to write; None for the table as it is."""
-        if not self.sort and not self.flagged_only:
-            return None
-        order = found.order if self.sort else np.arange(len(found.scores))
-        return order[found.flags[order] == 1] if self.flagged_only else order
-
-
-def check_target(target: Target, table: Table) -> None:
-    """Refuse, before the table is fitted, a target that cannot hold it."""
-    if isinstance(target, Path) and ending_of(target) == ".xlsx":
-        formats.check_openpyxl()
-        formats.check_xlsx_size(table.n_rows, table.n_columns + len(_ADDED) + 1, str(target))
-
-
-def write_scored(found: Detection, target: Target, choice: Choice | None = None) -> tuple[str, ...]:
+def write_scored(
+    found: Detection,
+    target: Target,
+    *,
+    sort: bool = False,
+    flagged_only: bool = False,
+    no_formulas: bool = False,
+    why: bool = False,
+    progress: OnProgress | None = None,
+) -> tuple[str, ...]:
     """Write the user's table with score, rank and flag; return the names of the added columns.
 
     Delimited text is copied byte for byte if the target is delimited text too.
+
+    Parameters
+    ----------
+    found : Detection
+        The result.
+    target : path, "-" or None
+        A file, standard output, or nowhere.
+    sort : bool, default=False
+        Whether the most outlying rows come first.
+    flagged_only : bool, default=False
+        Whether only flagged rows are written.
+    no_formulas : bool, default=False
+        Whether delimited text gets a quote before cells that a spreadsheet would run.
+    why : bool, default=False
+        Whether a fourth column tells what sets each flagged row apart.
+    progress : callable, optional
+        Receives a :class:`ProgressReport` after every block of rows.
     """
-    names = added_names(found)
-    if found.table.original is not None:
-        found.table.original.check_unchanged()
-    choice = choice or Choice()
-    write = partial(
-        _write_to, found, target, names, choice.rows_of(found), no_formulas=choice.no_formulas
-    )
+    names = _added_names(found, (*_ADDED, "why") if why else _ADDED)
+    if target is None:
+        return names
+    source = found.stream or found.table.original
+    check_target(target, found.stream or found.table, sort=sort)
+    if source is not None:
+        source.check_unchanged()
+    rows = None
+    if sort or flagged_only:
+        rows = found.order if sort else np.arange(found.n_rows)
+        rows = rows[found.flags[rows] == 1] if flagged_only else rows
+    reasons = None
+    if why:
+        reasons = found.explain_flagged(progress=part_of(progress, 0.0, _WHY_SHARE))
+        progress = part_of(progress, _WHY_SHARE, 1.0)
+    tracker = Tracker(progress)
+    scored = _Scored(found, names, rows, reasons, tracker)
+
+    def write(stream: BinaryIO) -> None:
+        scored.write(stream, target, no_formulas=no_formulas)
+        if found.stream is not None:
+            found.stream.check_unchanged()
+
     if target == "-":
         sys.stdout.flush()
         write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
-    elif target is not None:
-        replace_file(target, write)
+    else:
+        replace_file(Path(target), write)
+    tracker.finish("write")
     return names
 
 
-def listed_cells(found: Detection, rows: npt.NDArray[np.intp]) -> Any:
-    """Return the user's cells of some rows: an Arrow table or a frame."""
-    original, frame = found.table.original, found.table.frame
-    if original is not None:
-        return original.read_numbers(rows)
-    cells = frame if found.table.label is None else frame.assign(label=found.table.label)
-    return cells.iloc[rows]
-
-
-def scored_cells(
-    found: Detection, rows: npt.NDArray[np.intp] | None = None, *, as_text: bool = False
-) -> Any:
-    """Return the user's cells with score, rank and flag: an Arrow table or a frame.
-
-    Text of a file becomes numbers where no digit is lost, unless `as_text`; then scores have the
-    decimal mark of the file.
-    """
-    original, frame = found.table.original, found.table.frame
-    if original is None:
-        cells: Any = frame if found.table.label is None else frame.assign(label=found.table.label)
-    else:
-        cells = original.read() if as_text else original.read_numbers()
-    scores: Any = found.scores
-    if as_text and original is not None and original.raw is not None:
-        scores = [score_text(score, original.raw.decimal) for score in scores.tolist()]
-    values = (scores, found.ranks, found.flags, *([] if found.why is None else [found.why]))
-    added = dict(zip(added_names(found), values, strict=True))
-    if hasattr(cells, "append_column"):
-        for name, column in added.items():
-            cells = cells.append_column(name, [column])
-        return cells if rows is None else cells.take(rows)
-    cells = cells.assign(**added)
-    return cells if rows is None else cells.iloc[rows]
-
-
-def added_names(found: Detection, *, why: bool = False) -> tuple[str, ...]:
+def _added_names(found: Detection, wanted: Sequence[str]) -> tuple[str, ...]:
     """Name the added columns; a name that is taken gets an underscore."""
     table = found.table
     own = table.frame.columns if table.original is None else table.original.names
     taken = {str(column) for column in own}
     names = []
-    for name in (*_ADDED, _WHY) if why or found.why is not None else _ADDED:
+    for name in wanted:
         while name in taken:
             name += "_"  # noqa: PLW2901 - until it is free
         taken.add(name)
@@ -123,96 +133,151 @@ def added_names(found: Detection, *, why: bool = False) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _write_to(
-    found: Detection,
-    target: Target,
-    names: Sequence[str],
-    rows: npt.NDArray[np.intp] | None,
-    stream: BinaryIO,
-    *,
-    no_formulas: bool,
-) -> None:
-    ending = ".csv" if target == "-" else ending_of(Path(str(target))).removesuffix(".gz")
-    original = found.table.original
-    if no_formulas and formats.WRITERS[ending] in (formats.write_csv, formats.write_tsv):
-        _write_without_formulas(found, rows, ending, stream)
-    elif original is None or original.raw is None:
-        formats.WRITERS[ending](scored_cells(found, rows), stream)
-    elif target == "-" or keeps_delimiter(original.raw, ending):
-        scores, ranks, flags = found.scores.tolist(), found.ranks.tolist(), found.flags.tolist()
-        mark = original.raw.decimal
+@dataclass
+class _Scored:
+    """The rows to write, with the cells that are added to them."""
 
-        def cells(row: int) -> list[str]:
-            own = [score_text(scores[row], mark), str(ranks[row]), str(flags[row])]
-            return own if found.why is None else [*own, found.why[row]]
+    found: Detection
+    names: tuple[str, ...]
+    rows: Places | None  # None for the table as it is
+    reasons: dict[int, str] | None
+    tracker: Tracker
 
-        original.raw.write(stream, names, cells, rows)
-    elif ending in (".csv", ".tsv"):
-        delimiter, header = "," if ending == ".csv" else "\t", original.raw.header
-        text = scored_cells(found, rows, as_text=True)
-        formats.write_csv(text, stream, delimiter=delimiter, header=header)
-    else:
-        formats.WRITERS[ending](scored_cells(found, rows), stream)
+    def __post_init__(self) -> None:
+        original = self.found.table.original
+        self._raw = None if original is None else original.raw
+        self._started = time.monotonic()
+        self._n_rows = self.found.n_rows if self.rows is None else len(self.rows)
+
+    def write(self, stream: BinaryIO, target: Target, *, no_formulas: bool) -> None:
+        """Write in the format of the target."""
+        raw, ending = self._raw, _ending(target)
+        if ending not in formats.DELIMITERS:
+            formats.WRITERS[ending](self._parts(as_text=False), stream)
+            return
+        if raw is not None and not no_formulas and _keeps_delimiter(raw, ending, target):
+            raw.write(stream, self.names, self._texts_by_row(raw.decimal), self.rows)
+            return
+        delimiter = formats.DELIMITERS[ending]
+        if no_formulas and raw is not None and delimiter == "," and raw.delimiter != " ":
+            delimiter = raw.delimiter
+        formats.write_csv(
+            self._parts(as_text=raw is not None),
+            stream,
+            delimiter=delimiter,
+            header=raw is None or raw.header,
+            no_formulas=no_formulas,
+        )
+
+    def _parts(self, *, as_text: bool) -> Iterator[Any]:
+        """Yield the user's cells with the added columns: Arrow tables or a frame.
+
+        Text of a file becomes numbers where no digit is lost, unless `as_text`.
+        """
+        for first, part in self._cells(as_text=as_text):
+            cells = part
+            scores, *others = self._added(first, first + len(cells))
+            if as_text and self._raw is not None:
+                scores = [_score_text(score, self._raw.decimal) for score in scores.tolist()]
+            added = dict(zip(self.names, (scores, *others), strict=True))
+            if hasattr(cells, "append_column"):
+                for name, column in added.items():
+                    cells = cells.append_column(name, [column])
+            else:
+                cells = cells.assign(**added)
+            yield cells
+
+    def _cells(self, *, as_text: bool) -> Iterator[tuple[int, Any]]:
+        original = self.found.table.original
+        if self.found.stream is not None:
+            yield from self.found.stream.cells(self.rows)
+        elif as_text and original is not None:
+            cells = original.read()
+            yield 0, cells if self.rows is None else cells.take(self.rows)
+        else:
+            yield 0, self.found.cells(self.rows)
+
+    def _added(self, first: int, stop: int) -> list[Any]:
+        """Return scores, ranks, flags and reasons of the rows that are written as first to stop."""
+        found = self.found
+        places = np.arange(first, stop) if self.rows is None else self.rows[first:stop]
+        own: list[Any] = [found.scores[places], found.ranks_of(places)]
+        own.append(found.flags[places].astype(np.int64))
+        if self.reasons is not None:
+            own.append([self.reasons.get(place, "") for place in places.tolist()])
+        if stop > first:
+            left = (time.monotonic() - self._started) / stop * (self._n_rows - stop)
+            text, fraction = f"{stop:,} of {self._n_rows:,}", stop / self._n_rows
+            self.tracker.stage("write", text, fraction=fraction, seconds_left=left)
+        return own
+
+    def _texts_by_row(self, decimal: str) -> Callable[[int], Sequence[str]]:
+        """Return a function that gives the cells of rows, which it is asked for as written."""
+        texts: dict[int, tuple[str, ...]] = {}
+        first = 0
+
+        def texts_of(row: int) -> Sequence[str]:
+            nonlocal first
+            if row not in texts:
+                stop = min(first + _BLOCK, self._n_rows)
+                scores, *others = (np.asarray(own).tolist() for own in self._added(first, stop))
+                places = range(first, stop) if self.rows is None else self.rows[first:stop].tolist()
+                columns = [_score_text(score, decimal) for score in scores]
+                cells = zip(columns, *(map(str, column) for column in others), strict=True)
+                texts.clear()
+                texts.update(zip(places, cells, strict=True))
+                first = stop
+            return texts[row]
+
+        return texts_of
 
 
-def _write_without_formulas(
-    found: Detection, rows: npt.NDArray[np.intp] | None, ending: str, stream: BinaryIO
-) -> None:
-    original, delimiter, header = found.table.original, ",", True
-    raw = None if original is None else original.raw
-    if raw is not None:
-        header = raw.header
-    if formats.WRITERS[ending] is formats.write_tsv:
-        delimiter = "\t"
-    elif raw is not None and raw.delimiter != " ":
-        delimiter = raw.delimiter
-    cells = scored_cells(found, rows, as_text=raw is not None)
-    formats.write_csv(cells, stream, delimiter=delimiter, header=header, no_formulas=True)
-
-
-def score_text(score: float, decimal: str) -> str:
+def _score_text(score: float, decimal: str) -> str:
     return repr(score).replace(".", decimal)
 
 
-def keeps_delimiter(raw: RawText, ending: str) -> bool:
+def _ending(target: Target) -> str:
+    return ".csv" if target == "-" else _ending_of(Path(str(target))).removesuffix(".gz")
+
+
+def _keeps_delimiter(raw: RawText, ending: str, target: Target) -> bool:
     """Whether a text is copied: if the target ends like it, or the delimiter suits the ending."""
-    source, delimiter = raw.source, raw.delimiter
+    if target == "-":
+        return True
     if ending == ".tsv":
-        return delimiter == "\t"
+        return raw.delimiter == "\t"
     if ending == ".csv":
-        return source.suffix == ".csv" or delimiter not in ("\t", " ")
-    return formats.WRITERS[ending] in (formats.write_csv, formats.write_tsv)
+        return raw.source.suffix == ".csv" or raw.delimiter not in ("\t", " ")
+    return True
 
 
-def check_output(path: "str | PathLike[str]", source: "str | PathLike[str]") -> Path:
-    """Return the path of a scored table to write; refuse what cannot be one."""
+def output_path(
+    path: "str | PathLike[str]",
+    sources: Sequence["str | PathLike[str]"] = (),
+    *,
+    owner: str,
+    name: str = "output",
+    endings: Sequence[str] = formats.ENDINGS,
+) -> Path:
+    """Return the path of a file to write; refuse other endings, and what cannot be written.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    sources : sequence of path-like
+        Files that are read, which are not written to.
+    owner, name : str
+        The function or command and its parameter, for errors.
+    endings : sequence of str
+        The legal endings.
+    """
     target = Path(path).expanduser()
-    if ending_of(target) not in ENDINGS:
-        raise BadParameter(
-            "detect_file", "output", f"a file that ends in {', '.join(ENDINGS)}", path
-        )
-    _check_folder(target)
-    refuse_input(target, [Path(source).expanduser()])
-    return target
-
-
-def refuse_input(target: Path, sources: Sequence[Path]) -> None:
-    """Refuse to write to one of the files that are read."""
-    if target.exists() and any(file.exists() and target.samefile(file) for file in sources):
-        raise UserError("is the input itself", where=str(target), remedy="write to another file")
-
-
-def check_report(path: "str | PathLike[str]") -> Path:
-    """Return the path of a report to write; refuse what cannot be one."""
-    target = Path(path).expanduser()
-    if target.suffix.lower() not in _REPORT_ENDINGS:
-        raise BadParameter("MetaOD.report", "path", "a file that ends in .html", str(path))
-    _check_folder(target)
-    return target
-
-
-def _check_folder(target: Path) -> None:
-    """Refuse a file that cannot be written."""
+    if _ending_of(target) not in endings:
+        legal = [ending for ending in endings if not ending.endswith(".gz")]
+        packed = " (text also with .gz)" if len(legal) < len(endings) else ""
+        what = f"a file that ends in {', '.join(legal)}{packed}"
+        raise BadParameter(owner, name, what, str(path), code="format")
     if "\0" in str(target):
         raise UserError("is not a path", where=repr(str(target)), remedy="name a file")
     check_plain_file(target)
@@ -222,15 +287,10 @@ def _check_folder(target: Path) -> None:
     if not os.access(target.parent, os.W_OK):  # it is a new file in the folder first
         what = "its folder cannot be written"
         raise UserError(what, where=str(target), remedy="name another folder")
-
-
-def write_report(page: str, path: Path) -> None:
-    """Write the text of a report to a file."""
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(page.encode())
-
-    replace_file(path, write)
+    files = [Path(source).expanduser() for source in sources]
+    if target.exists() and any(file.exists() and target.samefile(file) for file in files):
+        raise UserError("is the input itself", where=str(target), remedy="write to another file")
+    return target
 
 
 def replace_file(path: Path, write: Callable[[BinaryIO], None]) -> None:
@@ -239,7 +299,7 @@ def replace_file(path: Path, write: Callable[[BinaryIO], None]) -> None:
     try:
         with ExitStack() as stack:
             stream: Any = stack.enter_context(fresh.open("xb"))
-            if ending_of(path).endswith(".gz"):
+            if _ending_of(path).endswith(".gz"):
                 packed = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
                 stream = stack.enter_context(packed)
             write(stream)
@@ -253,7 +313,21 @@ def replace_file(path: Path, write: Callable[[BinaryIO], None]) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def ending_of(path: PurePath) -> str:
+def scored_name(source: str) -> str:
+    """Name the scored table after its source, in the same format if that can be written.
+
+    Examples
+    --------
+    >>> scored_name("data/orders.csv.gz"), scored_name("survey.sav")
+    ('orders-scored.csv.gz', 'survey-scored.csv')
+    """
+    path = PurePath(source)
+    ending = _ending_of(path)
+    stem = path.name[: len(path.name) - len(ending)]
+    return f"{stem}-scored{ending if ending in formats.ENDINGS else '.csv'}"
+
+
+def _ending_of(path: PurePath) -> str:
     """Return the ending of a name in lower case, as .csv or .csv.gz."""
     last = path.suffix.lower()
     return f"{path.with_suffix('').suffix.lower()}.gz" if last == ".gz" else last

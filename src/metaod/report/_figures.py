@@ -5,13 +5,14 @@ with `data-part="above"` (a clip of the flagged bars), and `transform` of `data-
 map they set `d` of `data-part="others"` and `data-part="flagged"`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
-from metaod.report._score_sketch import ScoreSketch
-from metaod.report._table_map import TableMap
+Sketch = Mapping[str, Any]  # of sketch_scores
+TableMap = Mapping[str, Any]  # of map_table
 
 WIDTH = 640
 SCORE_HEIGHT, MAP_HEIGHT = 240, 400
@@ -22,22 +23,22 @@ _LEAST_HEIGHT = 0.015
 _EDGE = 12  # between the map's frame and its points
 
 
-def draw_scores(sketch: ScoreSketch) -> str:
+def draw_scores(sketch: Sketch) -> str:
     """Draw how many rows have which scores, with the threshold."""
     right, bottom = WIDTH - RIGHT, SCORE_HEIGHT - BOTTOM
-    most = max(sketch.counts)
-    step = (right - LEFT) / len(sketch.counts)
+    most = max(sketch["counts"])
+    step = (right - LEFT) / len(sketch["counts"])
     bars = "".join(
         f"M{_n(LEFT + place * step + 0.5)} {bottom}"
         f"V{_n(bottom - _height(count, most) * (bottom - TOP))}h{_n(step - 1)}V{bottom}z"
-        for place, count in enumerate(sketch.counts)
+        for place, count in enumerate(sketch["counts"])
         if count
     )
-    at = LEFT + sketch.places[sketch.chosen] * (right - LEFT)
+    at = LEFT + sketch["places"][sketch["chosen"]] * (right - LEFT)
     desc = (
-        f"{sketch.n_flagged:,} of {sketch.n_rows:,} rows score above the threshold "
-        f"{sketch.threshold:.4g}. Scores go from {sketch.axis.low:.4g} to {sketch.axis.high:.4g}; "
-        f"half of the rows score below {sketch.axis.centre:.4g}."
+        f"{sketch['n_flagged']:,} of {sketch['n_rows']:,} rows score above the threshold "
+        f"{sketch['threshold']:.4g}. Scores go from {sketch['low']:.4g} to {sketch['high']:.4g}; "
+        f"half of the rows score below {sketch['centre']:.4g}."
     )
     return (
         _open("score-figure", SCORE_HEIGHT, "Distribution of the scores", desc)
@@ -55,10 +56,10 @@ def draw_scores(sketch: ScoreSketch) -> str:
 def draw_map(table_map: TableMap, n_flagged: int, n_rows: int) -> str:
     """Draw the rows as points: dots, and diamonds for those that are flagged."""
     others, flagged = map_paths(table_map, n_flagged)
-    x_name, y_name = (_direction(direction.columns) for direction in table_map.directions)
-    n_marked = sum(place < n_flagged for place in table_map.order)
+    x_name, y_name = (_direction(direction["columns"]) for direction in table_map["directions"])
+    n_marked = sum(place < n_flagged for place in table_map["order"])
     desc = (
-        f"{len(table_map.order):,} of {n_rows:,} rows in the two main directions of the table, "
+        f"{len(table_map['order']):,} of {n_rows:,} rows in the two main directions of the table, "
         f"{n_marked:,} of them flagged. Rows that are alike lie close together."
     )
     width, height = WIDTH - LEFT - RIGHT, MAP_HEIGHT - MAP_TOP - BOTTOM
@@ -79,15 +80,15 @@ def map_points(table_map: TableMap) -> tuple[list[float], list[float]]:
     """Return where the points are in the drawing."""
     left, right = LEFT + _EDGE, WIDTH - RIGHT - _EDGE
     top, bottom = MAP_TOP + _EDGE, MAP_HEIGHT - BOTTOM - _EDGE
-    x = [round(left + value * (right - left), 1) for value in table_map.x]
-    y = [round(bottom - value * (bottom - top), 1) for value in table_map.y]
+    x = [round(left + value * (right - left), 1) for value in table_map["x"]]
+    y = [round(bottom - value * (bottom - top), 1) for value in table_map["y"]]
     return x, y
 
 
 def map_paths(table_map: TableMap, n_flagged: int) -> tuple[str, str]:
     """Return the paths of the dots and of the diamonds, the most outlying on top."""
     dots, diamonds = [], []
-    points = zip(*map_points(table_map), table_map.order, strict=True)
+    points = zip(*map_points(table_map), table_map["order"], strict=True)
     for x, y, place in reversed(list(points)):
         if place < n_flagged:
             diamonds.append(f"M{_n(x)} {_n(y - 5)}l5 5-5 5-5-5z")
@@ -135,13 +136,11 @@ def _count_axis(most: int, bottom: int, right: int) -> str:
     return "".join(parts)
 
 
-def _score_axis(sketch: ScoreSketch, bottom: int, right: int) -> str:
-    ticks = sketch.axis.ticks()
-    places = sketch.axis.place(np.array(ticks)).tolist() if ticks else []
-    kind = "score" if sketch.axis.is_linear else "score (compressed scale)"
+def _score_axis(sketch: Sketch, bottom: int, right: int) -> str:
+    kind = "score" if sketch["is_linear"] else "score (compressed scale)"
     at = f'x="{right}" y="{SCORE_HEIGHT - 6}" text-anchor="end"'
     parts = [f'<text class="fig-label" {at}>{kind}: higher is more outlying</text>']
-    for tick, place in zip(ticks, places, strict=True):
+    for place, tick in sketch["ticks"]:
         x = _n(LEFT + place * (right - LEFT))
         parts.append(f'<path class="fig-axis" d="M{x} {bottom}v4"/>')
         parts.append(f'<text x="{x}" y="{bottom + 18}" text-anchor="middle">{tick:g}</text>')

@@ -3,24 +3,25 @@
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from metaod.report._figures import draw_map, draw_scores, map_points
-from metaod.report._summary import Summary
 
 _ROOM = "metaod.report"
 
 
-def render(summary: Summary) -> str:
+def render(summary: Mapping[str, Any]) -> str:
     """Return the report as HTML text.
 
     Parameters
     ----------
-    summary : Summary
-        What it shows.
+    summary : mapping
+        What it shows, as plain data; docs/report.md describes its members.
     """
+    scores, shown_map = summary["scores"], summary["map"]
     style = _asset("figures.css") + _asset("report.css")
     script = _asset("report.js")
     policy = (
@@ -29,13 +30,13 @@ def render(summary: Summary) -> str:
     )
     page: str = _template().render(
         summary=summary,
-        scores=summary.scores,
-        top=summary.top,
+        scores=scores,
+        top=summary["top"],
         policy=policy,
         style=style,
         script=script,
-        score_figure=draw_scores(summary.scores),
-        map_figure=draw_map(summary.map, summary.scores.n_flagged, summary.n_rows),
+        score_figure=draw_scores(scores),
+        map_figure=draw_map(shown_map, scores["n_flagged"], summary["n_rows"]),
         data=script_data(_for_script(summary)),
     )
     return page
@@ -49,18 +50,18 @@ def script_data(data: Any) -> str:
     return text
 
 
-def _for_script(summary: Summary) -> dict[str, Any]:
+def _for_script(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the script needs; texts stay in the page, where the script finds them."""
-    x, y = map_points(summary.map)
-    scores = summary.scores
+    scores, table_map = summary["scores"], summary["map"]
+    x, y = map_points(table_map)
     return {
-        "rows": summary.n_rows,
-        "flagged": [n for n, _ in scores.cuts],
-        "thresholds": [threshold for _, threshold in scores.cuts],
-        "places": scores.places,
-        "chosen": scores.chosen,
-        "map": {"x": x, "y": y, "order": summary.map.order, "row": summary.map.rows},
-        "orders": summary.top.orders,
+        "rows": summary["n_rows"],
+        "flagged": [n for n, _ in scores["cuts"]],
+        "thresholds": [threshold for _, threshold in scores["cuts"]],
+        "places": scores["places"],
+        "chosen": scores["chosen"],
+        "map": {"x": x, "y": y, "order": table_map["order"], "row": table_map["rows"]},
+        "orders": summary["top"]["orders"],
     }
 
 

@@ -1,7 +1,7 @@
 """All scores in a few kilobytes: a histogram, and thresholds with the rows that each flags."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -106,66 +106,47 @@ def _even(low: float, high: float) -> list[float]:
     return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
 
 
-@dataclass(frozen=True)
-class ScoreSketch:
-    """The scores of a table, and the thresholds that can be chosen.
-
-    Parameters
-    ----------
-    axis : Axis
-        Where scores are drawn.
-    counts : tuple of int
-        Rows in bins of equal width on the axis.
-    cuts : tuple of (int, float)
-        Numbers of rows that can be flagged, rising, each with its threshold: so many rows score
-        above it. Rows that share a score are flagged together.
-    chosen : int
-        Which of the cuts is the result's. With a given number of rows it may divide rows that
-        share a score: the first of them in the table are flagged.
-    gap : int or None
-        How many rows lie above a clear gap in the scores.
-    """
-
-    axis: Axis
-    counts: tuple[int, ...]
-    cuts: tuple[tuple[int, float], ...]
-    chosen: int
-    gap: int | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of the table."""
-        return sum(self.counts)
-
-    @property
-    def n_flagged(self) -> int:
-        """Flagged rows."""
-        return self.cuts[self.chosen][0]
-
-    @property
-    def threshold(self) -> float:
-        """The score above which rows are flagged."""
-        return self.cuts[self.chosen][1]
-
-    @cached_property
-    def places(self) -> list[float]:
-        """Where each cut is drawn, from 0 to 1."""
-        thresholds = np.array([threshold for _, threshold in self.cuts])
-        return [round(place, 5) for place in self.axis.place(thresholds).tolist()]
-
-
 def sketch_scores(
     scores: Numbers, *, n_flagged: int, threshold: float, gap: int | None = None
-) -> ScoreSketch:
-    """Describe scores, of which the highest `n_flagged` are flagged."""
+) -> dict[str, Any]:
+    """Describe scores, of which the highest `n_flagged` are flagged.
+
+    Returns
+    -------
+    dict
+        ``low``, ``centre`` and ``high`` scores; ``is_linear``, whether the axis is; ``ticks``,
+        positions on it from 0 to 1 with their scores; ``counts`` of rows in bins of equal width on
+        the axis; ``cuts``, numbers of rows that can be flagged, rising, each with its threshold,
+        and their ``places`` on the axis; ``chosen``, which of the cuts is the result's, with
+        ``n_flagged`` and ``threshold``; ``gap``, the rows above a clear gap, or None.
+
+    Notes
+    -----
+    Rows that share a score are flagged together, unless the result divides them.
+    """
     axis = Axis.of(scores)
     n_bins = int(np.clip(2 * np.sqrt(len(scores)), _FEWEST_BINS, _MOST_BINS))
     bins = np.minimum((axis.place(scores) * n_bins).astype(np.intp), n_bins - 1)
-    counts = tuple(np.bincount(bins, minlength=n_bins).tolist())
-    cuts = dict(_cuts(np.sort(scores)[::-1], gap))
-    cuts[n_flagged] = threshold
-    ordered = tuple(sorted(cuts.items()))
-    return ScoreSketch(axis, counts, ordered, [n for n, _ in ordered].index(n_flagged), gap)
+    found = dict(_cuts(np.sort(scores)[::-1], gap))
+    found[n_flagged] = threshold
+    cuts = sorted(found.items())
+    places = axis.place(np.array([cut for _, cut in cuts])).tolist()
+    ticks = axis.ticks()
+    return {
+        "low": axis.low,
+        "centre": axis.centre,
+        "high": axis.high,
+        "is_linear": axis.is_linear,
+        "ticks": list(zip(axis.place(np.array(ticks)).tolist(), ticks, strict=True)),
+        "counts": np.bincount(bins, minlength=n_bins).tolist(),
+        "cuts": cuts,
+        "places": [round(place, 5) for place in places],
+        "chosen": [n for n, _ in cuts].index(n_flagged),
+        "n_rows": len(scores),
+        "n_flagged": n_flagged,
+        "threshold": threshold,
+        "gap": gap,
+    }
 
 
 def _cuts(falling: Numbers, gap: int | None) -> list[tuple[int, float]]:

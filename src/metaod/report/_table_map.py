@@ -1,6 +1,7 @@
 """A map of a table: its rows as points in two dimensions."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,52 +13,13 @@ _NAMED = 2  # columns that name a direction
 _MOST_WEIGHT = 10.0
 
 
-@dataclass(frozen=True)
-class Direction:
-    """A direction of the map.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        The columns that have the largest part in it.
-    share : float
-        Its share of the variance of the weighted columns.
-    """
-
-    columns: tuple[str, ...]
-    share: float
-
-
-@dataclass(frozen=True)
-class TableMap:
-    """Rows as points, the most outlying first.
-
-    Parameters
-    ----------
-    x, y : tuple of float
-        Positions from 0 to 1; y grows upwards.
-    rows : tuple of int
-        Their positions in the table, from 0.
-    order : tuple of int
-        How many rows of the table are more outlying: the first n rows are flagged.
-    directions : tuple of Direction
-        What x and y are.
-    """
-
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    rows: tuple[int, ...]
-    order: tuple[int, ...]
-    directions: tuple[Direction, ...]
-
-
 def map_table(
     X: npt.NDArray[np.float64],
-    names: tuple[str, ...],
+    names: Sequence[str],
     order: npt.NDArray[np.intp],
     *,
     weighted: bool = True,
-) -> TableMap:
+) -> dict[str, Any]:
     """Project a prepared matrix on two directions.
 
     Columns are centred at their medians, divided by their spread and compressed (arsinh), so that
@@ -71,12 +33,20 @@ def map_table(
     ----------
     X : ndarray of float, shape (rows, columns)
         Finite numbers.
-    names : tuple of str
+    names : sequence of str
         The columns.
     order : ndarray of int
         Places of the rows, the most outlying first.
     weighted : bool, default=True
         Whether columns in which the most outlying rows are apart count more.
+
+    Returns
+    -------
+    dict
+        Rows, the most outlying first: ``x`` and ``y``, positions from 0 to 1; ``rows``, their
+        places in the table; ``order``, how many rows of the table are more outlying. And two
+        ``directions``: the ``columns`` that have the largest part in each, and its ``share`` of the
+        variance of the weighted columns.
     """
     places = _sample(len(order))
     fitted = X[order[_sample(len(order), 0, _FITTED_ROWS)]]
@@ -87,16 +57,20 @@ def map_table(
     axes, shares = _components((view - middle) * weights)
     points = ((_compressed(X[order[places]], centre, spread) - middle) * weights) @ axes.T
     parts = np.abs(axes * weights)
-    directions = tuple(
-        Direction(
-            tuple(names[i] for i in np.argsort(-part, kind="stable")[:_NAMED] if part[i] > 0),
-            round(float(share), 4),
-        )
+    directions = [
+        {
+            "columns": [names[i] for i in np.argsort(-part, kind="stable")[:_NAMED] if part[i] > 0],
+            "share": round(float(share), 4),
+        }
         for part, share in zip(parts, shares, strict=True)
-    )
-    x, y = (_between_0_and_1(points[:, k]) for k in (0, 1))
-    rows = order[places].tolist()
-    return TableMap(x, y, tuple(rows), tuple(places.tolist()), directions)
+    ]
+    return {
+        "x": _between_0_and_1(points[:, 0]),
+        "y": _between_0_and_1(points[:, 1]),
+        "rows": order[places].tolist(),
+        "order": places.tolist(),
+        "directions": directions,
+    }
 
 
 def _weights(view: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -163,7 +137,7 @@ def _components(
     return axes, shares
 
 
-def _between_0_and_1(values: npt.NDArray[np.float64]) -> tuple[float, ...]:
+def _between_0_and_1(values: npt.NDArray[np.float64]) -> list[float]:
     """Return positions on an axis, with far values compressed once more."""
     low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
     unit = (high - low) / 2
@@ -171,5 +145,6 @@ def _between_0_and_1(values: npt.NDArray[np.float64]) -> tuple[float, ...]:
         values = np.arcsinh((values - middle) / unit)
     least, most = float(values.min()), float(values.max())
     if most - least <= 1e-9:
-        return (0.5,) * len(values)
-    return tuple(np.round((values - least) / (most - least), 4).tolist())
+        return [0.5] * len(values)
+    found: list[float] = np.round((values - least) / (most - least), 4).tolist()
+    return found

@@ -65,14 +65,14 @@ class Explanation:
             "usual": self.usual,
             "measure": self.measure,
             "is_fixed": self.is_fixed,
-            "n_averaged": 1,  # earlier versions had averages of another kind
             "nearest": _records(self.nearest),
             "features": _records(self.features),
         }
 
-    def __str__(self) -> str:
+    def reasons(self) -> list[str]:
+        """Describe why it was picked, line by line, without the historical tables."""
         if self.is_fixed:
-            lines = [_WHY_FIXED]
+            lines = _WHY_FIXED.splitlines()
         elif self.usual is None:
             lines = ["No explanation: this learner has no historical tables."]
         elif self.pick == self.usual:
@@ -88,6 +88,10 @@ class Explanation:
                 f"  {row.feature}: {_shown(row.value, '.4g')}; {row.ordinary:.4g}"
                 for row in self.features.itertuples()
             )
+        return lines
+
+    def __str__(self) -> str:
+        lines = self.reasons()
         if len(self.nearest):
             title = MEASURE_TITLES.get(self.measure, self.measure)
             lines.append(f"Nearest historical tables, with {title} of the pick (of iForest):")

@@ -68,8 +68,7 @@ class Trust:
         """Convert to plain data for JSON; None for an unknown figure."""
         figures = {name: getattr(self, name) for name in _FIGURES}
         known = {name: None if np.isnan(value) else value for name, value in figures.items()}
-        # of_average: earlier versions had averages of another kind
-        return {**known, "warnings": list(self.warnings), "of_average": None}
+        return {**known, "warnings": list(self.warnings)}
 
     def summary(self) -> str:
         """Describe the figures, without the warnings."""

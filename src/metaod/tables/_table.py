@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import Message, counted
+from metaod.errors import Message, Setting, UserError, counted
 from metaod.tables._column_types import Written
 from metaod.tables._original import Original
 
@@ -65,6 +65,20 @@ class Table:
         label = None if self.label is None else self.label[rows]
         frame = self.frame.iloc[rows]
         return replace(self, frame=frame, label=label, original=None, written=written)
+
+    def checked_label(self) -> npt.NDArray[np.int8]:
+        """Return the label, which must have outliers and inliers."""
+        if self.label is None:
+            named = "name the column that marks outliers: {set}"
+            remedy = Message("name-label", named, set=Setting("label"))
+            what = "the table has no label"
+            raise UserError(what, where=self.source, remedy=remedy, code="no-label")
+        n_outliers = int(self.label.sum())
+        if n_outliers in (0, self.n_rows):
+            what = f"the label marks every row as {'an outlier' if n_outliers else 'an inlier'}"
+            remedy = Message("one-class", "a comparison needs outliers and inliers")
+            raise UserError(what, where=self.source, remedy=remedy, code="one-class")
+        return self.label
 
     def __repr__(self) -> str:
         size = f"{counted(self.n_rows, 'row')} × {counted(self.n_columns, 'column')}"

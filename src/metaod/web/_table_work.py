@@ -5,30 +5,22 @@ Results are plain data. Rows are counted from 1 in them, without the header, as 
 
 import secrets
 import shutil
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from metaod.detection import (
-    ENDINGS,
-    Choice,
     Detection,
-    Request,
     ReviewSession,
-    RowReasons,
-    detect_table,
-    ending_of,
+    detect,
+    scored_name,
     summarise,
-    with_why,
+    write_report,
     write_scored,
 )
 from metaod.errors import counted
-from metaod.report import Summary, render, shown, sketch_scores
+from metaod.report import shown
 from metaod.review import ANSWERS, RowView, TableMarks
-from metaod.selection import OnProgress, ProgressReport, part_of
+from metaod.selection import ProgressReport, part_of
 from metaod.tables import cell_text
 from metaod.web._inspection import UploadedTable, cut
 from metaod.web._problems import Problem
@@ -65,7 +57,7 @@ class TableWork:
         self._learned: Detection | None = None  # with the answers
         self._found: Detection | None = None  # with as many flags as the user wants
         self._n_flagged: int | None = None  # so many, if the user says so
-        self._summary: Summary | None = None  # of what was found, whatever is flagged
+        self._summary: dict[str, Any] | None = None  # of what was found, whatever is flagged
         self._marks: TableMarks | None = None
         self._session: ReviewSession | None = None
         self._view: RowView | None = None
@@ -80,13 +72,13 @@ class TableWork:
         self._report(ProgressReport("prepare"))
         report = part_of(self._report, 0.0, _FIT_SHARE)
         self._n_flagged = None
-        self._picked = detect_table(table, progress=report, **fitting, **roles)
+        self._picked = detect(table, progress=report, **fitting, **roles)
         self._set(self._picked)
         if Path(MARKS_FILE).exists():  # answers that were given before the table was scored again
             self._reviewed()
             self._learn()
         self._summary = summarise(self._now, progress=part_of(self._report, _FIT_SHARE, 1.0))
-        return {"n_flagged": int(self._now.flags.sum())}
+        return {"n_flagged": self._now.n_flagged}
 
     def _report(self, report: ProgressReport) -> None:
         words = _STAGES[report.stage]
@@ -111,19 +103,12 @@ class TableWork:
         if self._summary is None:
             self._summary = summarise(self._now)
         found = self._now
-        scores = sketch_scores(
-            found.scores,
-            n_flagged=int(found.flags.sum()),
-            threshold=found.threshold,
-            gap=None if found.gap is None else found.gap[0],
-        )
-        ticks = scores.axis.ticks()
-        places = zip(scores.axis.place(np.array(ticks)).tolist(), ticks, strict=True)
-        plain = replace(self._summary, scores=scores).to_dict()
-        plain["scores"] |= {"places": scores.places, "ticks": list(places)}
-        plain["is_estimated"] = found.top_n is None
-        plain["has_answers"] = found.marks is not None
-        return plain
+        return {
+            **self._summary,
+            "scores": found.sketch(),
+            "is_estimated": found.top_n is None,
+            "has_answers": found.marks is not None,
+        }
 
     def flag(self, n_flagged: int | None) -> dict[str, Any]:
         """Flag so many rows, the most outlying ones; None flags as many as are estimated."""
@@ -133,8 +118,8 @@ class TableWork:
             what = f"the table has {counted(n_rows, 'row')}"
             raise Problem(409, what, where="n_flagged", remedy="flag fewer", code="many-flags")
         self._n_flagged = n_flagged
-        self._found = found = _flagged(self._learned, n_flagged)
-        return {"n_flagged": int(found.flags.sum()), "threshold": found.threshold}
+        self._found = found = self._learned.flagging(n_flagged)
+        return {"n_flagged": found.n_flagged, "threshold": found.threshold}
 
     # the review
 
@@ -154,7 +139,7 @@ class TableWork:
             "n_found": review.found,
             "n_unsure": answers.count(None),
             "left": {"estimate": left.estimate, "low": left.low, "high": left.high},
-            "n_flagged": int(found.flags.sum()),
+            "n_flagged": found.n_flagged,
             "ranking": [self._ranked(int(place)) for place in found.order[:_SHOWN_ROWS]],
         }
 
@@ -200,8 +185,8 @@ class TableWork:
         self._set(self._reviewed().found)
 
     def _set(self, found: Detection) -> None:
-        self._learned = replace(found, explain=_RememberedReasons(found.explain))
-        self._found = _flagged(self._learned, self._n_flagged)
+        self._learned = found
+        self._found = found.flagging(self._n_flagged)
         self._summary = None
 
     def _cells(self, place: int) -> list[dict[str, Any]]:
@@ -253,19 +238,17 @@ class TableWork:
         sort: bool = False,
     ) -> dict[str, str]:
         """Write the table with its scores; return the file, and a name to save it under."""
-        found = self._now
-        own = ending_of(Path(self._uploaded.file))
-        ending = own if format == "same" and own in ENDINGS else ".csv"
-        if why:
-            found = with_why(found)
-        file = f"{secrets.token_hex(8)}{ending}"
-        write_scored(found, Path(file), Choice(sort=sort, why=why))
-        return {"file": file, "name": f"{_stem(self._uploaded.name)}-scored{ending}"}
+        name = scored_name(self._uploaded.name)
+        if format != "same":
+            name = f"{_stem(self._uploaded.name)}-scored.csv"
+        file = f"{secrets.token_hex(8)}{name[len(_stem(name)) :]}"
+        write_scored(self._now, Path(file), sort=sort, why=why)
+        return {"file": file, "name": name}
 
     def write_report(self) -> dict[str, str]:
         """Write the report."""
         file = f"{secrets.token_hex(8)}.html"
-        Path(file).write_text(render(summarise(self._now, self._request())), encoding="utf-8")
+        write_report(self._now, Path(file), self._given())
         return {"file": file, "name": f"{_stem(self._uploaded.name)}-report.html"}
 
     def write_marks(self) -> dict[str, str]:
@@ -281,37 +264,13 @@ class TableWork:
     def _marks_name(self) -> str:
         return f"{_stem(self._uploaded.name)}.marks.csv"
 
-    def _request(self) -> Request:
+    def _given(self) -> dict[str, Any]:
         """Return what makes the same result at the command line, with the files that are saved."""
         marks = None if self._now.marks is None else self._marks_name
         reading, _ = self._uploaded.given
         if self._uploaded.is_example and reading == {"label": "fault"}:
-            return Request("--example", marks=marks)
-        return Request(self._uploaded.name, reading, marks=marks)
-
-
-class _RememberedReasons:
-    """Explains each row once: the result, the report and the scored table show the same rows."""
-
-    def __init__(self, explain: Callable[..., list[RowReasons]]) -> None:
-        self._explain = explain
-        self._known: dict[int, RowReasons] = {}
-
-    def __call__(self, rows: Any, progress: OnProgress | None = None) -> list[RowReasons]:
-        new = [row for row in rows.tolist() if row not in self._known]
-        if new:
-            found = self._explain(np.array(new, dtype=np.intp), progress=progress)
-            self._known.update(zip(new, found, strict=True))
-        return [self._known[row] for row in rows.tolist()]
-
-
-def _flagged(found: Detection, n_flagged: int | None) -> Detection:
-    """Flag so many rows, whatever is estimated; None changes nothing."""
-    if n_flagged is None:
-        return found
-    border = found.scores[found.order[max(0, n_flagged - 1) : n_flagged + 1]]
-    threshold = float(border.mean() if n_flagged else border[0])
-    return replace(found, top_n=n_flagged, threshold=threshold)
+            return {"file": "--example", "marks": marks}
+        return {**reading, "file": self._uploaded.name, "marks": marks}
 
 
 def _stem(name: str) -> str:
