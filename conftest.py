@@ -2,6 +2,7 @@
 
 import os
 
+import made_learners  # noqa: F401 - registers two learners for tests
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -22,9 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
-from metaod.history import iter_folder, shipped_datasets
+from metaod.history import iter_folder
 from metaod.store import BuildOptions, Store, build, make_executor
 from metaod.store._tasks import run_task
+from research.shipped import shipped_datasets
 
 OPTIONS = BuildOptions()
 FITTED = ((200, 5), (500, 20), (1000, 10), (2000, 5), (3000, 30), (6000, 10), (12_000, 20))

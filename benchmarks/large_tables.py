@@ -52,7 +52,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.detection._sampling import for_sample
-from metaod.history import average_precision
+from metaod.history._metrics import average_precision
 from metaod.models import COMMITTEE, ModelSpec, ScoreScale, family
 from metaod.models._family import ALL_ROWS_UP_TO, FEW_ROWS, MANY_ROWS
 from metaod.tables import Preparation, read_table

@@ -9,6 +9,7 @@ from typing import NoReturn
 import typer
 
 from metaod.cli.main import run
+from metaod.cli.train import learners, train
 from research.commands.datasets import app as datasets
 from research.commands.evaluate import evaluate
 from research.commands.testbed import app as testbed
@@ -24,6 +25,9 @@ app = typer.Typer(
 app.add_typer(testbed, name="testbed")
 app.command()(evaluate)
 app.add_typer(datasets, name="datasets")
+# the product's own commands, which know the learners of research here
+for _command in (learners, train):
+    app.command()(_command)
 
 
 def scripts() -> dict[str, Path]:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import least_squares
 
-from metaod.history import final_origins, shipped_cells, shipped_datasets
 from metaod.models import ModelSpec, model_space
+from research.shipped import final_origins, shipped_cells, shipped_datasets
 
 Matrix = npt.NDArray[np.float64]
 

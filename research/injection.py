@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from metaod.history import average_precision
+from metaod.history._metrics import average_precision
 from metaod.models import Matrix, ModelSpec, fit_scaling, score_models
 
 Generator = np.random.Generator

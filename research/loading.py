@@ -2,6 +2,7 @@
 
 import fnmatch
 import gzip
+import os
 import re
 import shutil
 import tarfile
@@ -14,18 +15,21 @@ from os import PathLike
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
+from platformdirs import user_cache_path
+
 from metaod.errors import BadFile, BadParameter, MissingExtra, UnavailableDataset, UserError
-from metaod.history import (
-    LABELLED_FILE_ENDINGS,
-    LabelledDataset,
-    default_cache_dir,
-    holds_variables,
-    read_labelled,
-)
+from metaod.history import LabelledDataset
+from metaod.history._datasets import LABELLED_FILE_ENDINGS, holds_variables, read_labelled
 from metaod.learners import Progress
 from research.catalogue import CatalogueEntry, Source, catalogue, shape_text
 
 _MAX_MEMBER_BYTES = 2**31
+
+
+def default_cache_dir() -> Path:
+    """Return ``METAOD_CACHE`` if it is set, else the system's cache folder for MetaOD."""
+    chosen = os.environ.get("METAOD_CACHE")
+    return Path(chosen).expanduser() if chosen else user_cache_path("metaod")
 
 
 def load_dataset(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.history import average_precision
+from metaod.history._metrics import average_precision
 from metaod.models import Matrix
 from research.score_pairs import N_FEATURES, ScorePairs, unit_scores
 

@@ -115,7 +115,7 @@ def fit_rows(found: Sequence[Sample]) -> FlatForest:
         random_state=0,
     )
     model.fit(X, y, sample_weight=weights / weights.mean())
-    return FlatForest.from_boosting(model)
+    return flat_boosting(model)
 
 
 def _weights(sample: Sample) -> Scores:
@@ -142,7 +142,7 @@ def fit_left(states: Matrix, log_shares: Scores, groups: npt.NDArray[Any]) -> Fl
             model.predict(states[out]) for model in _quantiles(states, log_shares, ~out)
         )
         misses[out] = np.maximum(low - log_shares[out], log_shares[out] - high)
-    forest = FlatForest.from_boosting(*_quantiles(states, log_shares, np.ones(len(states), bool)))
+    forest = flat_boosting(*_quantiles(states, log_shares, np.ones(len(states), bool)))
     wider = float(np.quantile(misses, Ranker.coverage))
     return replace(forest, values=forest.values + np.array([-wider, 0.0, wider]))
 
@@ -191,3 +191,35 @@ def untrained_ranker() -> Ranker:
 def _leaf(n_features: int, n_outputs: int) -> FlatForest:
     zero, end = np.zeros(1, dtype=np.int32), np.full(1, -1, dtype=np.int32)
     return FlatForest(zero, end, np.zeros(1), zero, end, np.zeros((1, n_outputs)), n_features)
+
+
+def flat_boosting(*models: Any) -> FlatForest:
+    """Flatten fitted HistGradientBoosting models of the same features; each is an output.
+
+    A prediction is the mean over all trees, so a leaf holds its value times the number of
+    trees, and the trees of a model share its baseline.
+    """
+    # scikit-learn has no public form of these
+    trees_of = [[stage[0].nodes for stage in model._predictors] for model in models]  # noqa: SLF001
+    baselines = [float(np.ravel(model._baseline_prediction)[0]) for model in models]  # noqa: SLF001
+    n_trees = sum(map(len, trees_of))
+    roots, parts, n_nodes, n_leaves = [], [], 0, 0
+    for output, (trees, baseline) in enumerate(zip(trees_of, baselines, strict=True)):
+        for nodes in trees:
+            leaf = nodes["is_leaf"].astype(bool)
+            row = n_leaves + np.cumsum(leaf) - 1
+            roots.append(n_nodes)
+            feature = np.where(leaf, -1, nodes["feature_idx"]).astype(np.int32)
+            threshold = np.where(leaf, 0.0, nodes["num_threshold"])
+            left = np.where(leaf, row, nodes["left"].astype(np.int64) + n_nodes)
+            right = np.where(leaf, -1, nodes["right"].astype(np.int64) + n_nodes)
+            values = np.zeros((int(leaf.sum()), len(models)))
+            values[:, output] = n_trees * (nodes["value"][leaf] + baseline / len(trees))
+            parts.append((feature, threshold, left, right, values))
+            n_nodes += len(nodes)
+            n_leaves += len(values)
+    feature, threshold, left, right, values = map(np.concatenate, zip(*parts, strict=True))
+    first, n_features = np.array(roots, dtype=np.int32), int(models[0].n_features_in_)
+    left, right = left.astype(np.int32), right.astype(np.int32)
+    values = np.ascontiguousarray(values)
+    return FlatForest(first, feature, threshold, left, right, values, n_features)

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import UserError
-from metaod.history import FolderEntry, average_precision
+from metaod.history import FolderEntry
+from metaod.history._metrics import average_precision
 from metaod.models import COMMITTEE, Matrix, ModelSpec, Scores, ScoreScale, score_models
 from metaod.review import MarkedTable, Ranker, RowSpace
 from metaod.tables import prepare

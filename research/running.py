@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 import metaod.learners
+import research.learners
 from metaod.errors import BadFile, BadParameter
 from metaod.learners import Learner, learner_class, make_learner
 from research.protocols import Split
@@ -237,7 +238,8 @@ def _run(P: pd.DataFrame, origins: Origins, item: Training) -> tuple[str, list[l
 @cache
 def _code(kind: type[Learner]) -> str:
     """Digest of the sources of all learners, and of a learner defined elsewhere."""
-    files = sorted(Path(metaod.learners.__file__).parent.glob("*.py"))
+    folders = (Path(metaod.learners.__file__).parent, Path(research.learners.__file__).parent)
+    files = sorted(path for folder in folders for path in folder.glob("*.py"))
     own = getattr(sys.modules[kind.__module__], "__file__", None)
     if own is not None and Path(own) not in files:
         files.append(Path(own))

@@ -75,7 +75,10 @@ STUDIES: tuple[Study, ...] = (
     Study(
         "initialisation",
         "where U starts",
-        _vary("initialisation", ("metafeatures", "random")),
+        (
+            Setting("metafeatures"),
+            Setting("random", "metaod_variant", {"initialisation": "random"}),
+        ),
         "metafeatures",
     ),
     Study(
@@ -83,15 +86,22 @@ STUDIES: tuple[Study, ...] = (
         "learning rate",
         (
             Setting("decaying"),
-            Setting("cyclical", params={"schedule": "cyclical", "learning_rate": 1.0}),
-            Setting("constant", params={"schedule": "constant", "learning_rate": 1.0}),
+            Setting(
+                "cyclical", "metaod_variant", params={"schedule": "cyclical", "learning_rate": 1.0}
+            ),
+            Setting(
+                "constant", "metaod_variant", params={"schedule": "constant", "learning_rate": 1.0}
+            ),
         ),
         "decaying",
     ),
     Study(
         "stopping",
         "early stopping",
-        (Setting("none"), Setting("on held-out", params={"early_stopping": True})),
+        (
+            Setting("none"),
+            Setting("on held-out", "metaod_variant", {"early_stopping": True}),
+        ),
         "none",
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.errors import UserError
-from metaod.history import read_labelled
+from metaod.history._datasets import read_labelled
 from metaod.learners import Learner
 from metaod.metafeatures import extract
 from metaod.models import ModelSpec

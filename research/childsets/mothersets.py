@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, BadParameter
-from metaod.history import LABELLED_FILE_ENDINGS, FolderEntry, holds_variables, iter_folder
+from metaod.history import FolderEntry, iter_folder
+from metaod.history._datasets import LABELLED_FILE_ENDINGS, holds_variables
 from metaod.models import Matrix
 from metaod.tables import Table, prepare, read_table
 

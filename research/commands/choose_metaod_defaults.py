@@ -22,9 +22,9 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-from metaod.history import final_origins, shipped_datasets, shipped_matrix, shipped_metafeatures
 from metaod.learners import make_learner
 from metaod.metafeatures import schema
+from research.shipped import final_origins, shipped_datasets, shipped_matrix, shipped_metafeatures
 
 FOLDS = 5
 UNSEEN_ORIGINS = 140
@@ -101,11 +101,11 @@ def main() -> None:
     parser.add_argument("--only", choices=[*CHANGES, "rivals", "defaults"], help="one parameter")
     parser.add_argument("--seeds", type=int, default=2, help="seeds to average over")
     args = parser.parse_args()
-    defaults = {item.name: item.default for item in fields(make_learner("metaod"))}
-    rows: list[tuple[str, str, dict[str, object]]] = [("defaults", "metaod", {})]
+    defaults = {item.name: item.default for item in fields(make_learner("metaod_variant"))}
+    rows: list[tuple[str, str, dict[str, object]]] = [("defaults", "metaod_variant", {})]
     for name, values in CHANGES.items():
         rows += [
-            (f"`{name}={value!r}`", "metaod", {name: value})
+            (f"`{name}={value!r}`", "metaod_variant", {name: value})
             for value in values
             if args.only in (None, name) and value != defaults[name]
         ]

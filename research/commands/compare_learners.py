@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from metaod.history import final_origins, shipped_matrix, shipped_training_data
 from metaod.learners import learner_class
 from research.protocols import grouped_folds
 from research.running import Candidate, run_protocol
+from research.shipped import final_origins, shipped_matrix, shipped_training_data
 from research.statistics import bootstrap_intervals
 
 LEARNERS = (

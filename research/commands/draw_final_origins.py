@@ -29,7 +29,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from metaod.history import Sketch, find_relatives, shipped_datasets, shipped_folder, sketch
+from metaod.history import Sketch, find_relatives, shipped_folder, sketch
+from research.shipped import shipped_datasets
 
 SEED = 20261
 MIXED_SEED = 20261116
@@ -48,7 +49,7 @@ def draw(mothersets: Path) -> list[str]:
     renamed = now.isin(set(every["origin"][~is_numeric]))
     datasets["origin"] = now.mask(renamed, own)
     reserved = set(
-        (shipped_folder().parent / "final_origins_1.txt").read_text("utf-8").splitlines()
+        (Path(__file__).parents[1] / "final_origins_1.txt").read_text("utf-8").splitlines()
     )
     with (mothersets / "catalog.csv").open(encoding="utf-8", newline="") as file:
         listed = list(csv.DictReader(file))

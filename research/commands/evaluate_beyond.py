@@ -27,7 +27,8 @@ import numpy.typing as npt
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from metaod.history import average_precision, iter_folder
+from metaod.history import iter_folder
+from metaod.history._metrics import average_precision
 from metaod.learners import make_learner, origin_folds
 from metaod.models import (
     COMMITTEE,

@@ -26,11 +26,12 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import RidgeCV
 from sklearn.neighbors import KNeighborsRegressor
 
-from metaod.history import REFERENCE, TrainingData, shipped_training_data
+from metaod.history import REFERENCE, TrainingData
 from metaod.learners import Cleaning, make_learner
 from metaod.models import Matrix, ModelSpec
 from research.commands.evaluate_selector import BOTH, CHOSEN, FOLDER, Bench, Rows
 from research.commands.measure_gain_noise import SAME_AS_REFERENCE, ceilings
+from research.shipped import shipped_training_data
 
 MEASURES = {"ap": "AP", "roc_auc": "ROC AUC"}
 GAIN_FOREST = "gain forest"

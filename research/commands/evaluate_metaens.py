@@ -22,11 +22,13 @@ import numpy.typing as npt
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from metaod.history import REFERENCE, average_precision, iter_folder, shipped_matrix
+from metaod.history import REFERENCE, iter_folder
+from metaod.history._metrics import average_precision
 from metaod.models import Budget, Matrix, model_space, score_models
 from metaod.store import ScoreCache
 from metaod.tables import prepare
 from research.metaens import MetaEns, ScoreHistory
+from research.shipped import shipped_matrix
 from research.statistics import bootstrap_intervals
 
 FOLDER = Path(__file__).parents[2] / "results" / "selector"

@@ -25,12 +25,12 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from metaod.detection._threshold import estimated_share, threshold_of
-from metaod.history import MIXED_COLLECTIONS
 from metaod.models import Scores
 from metaod.review import Ranker
 from research.commands.train_review import Training, folds
 from research.review_training import fit_rows, untrained_ranker
 from research.reviews import CHECKPOINTS, ReviewTable, by_process, play
+from research.shipped import MIXED_COLLECTIONS
 from research.statistics import bootstrap_intervals
 
 RESULTS = Path(__file__).parents[2] / "results" / "review"

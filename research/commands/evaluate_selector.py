@@ -20,16 +20,15 @@ import numpy.typing as npt
 import pandas as pd
 from joblib import Parallel, delayed
 
-from metaod.history import (
+from metaod.history import RECIPES, TrainingData
+from metaod.learners import make_learner, origin_folds
+from metaod.models import COMMITTEE, ModelSpec, average_of
+from research.shipped import (
     MIXED_COLLECTIONS,
-    RECIPES,
-    TrainingData,
     final_origins,
     shipped_datasets,
     shipped_training_data,
 )
-from metaod.learners import make_learner, origin_folds
-from metaod.models import COMMITTEE, ModelSpec, average_of
 from research.statistics import bootstrap_intervals
 
 FOLDER = Path(__file__).parents[2] / "results" / "selector"

@@ -17,9 +17,7 @@ from metaod.learners import make_learner
 
 LEARNERS: dict[str, dict[str, object]] = {
     "metaod": {},
-    "supervised_surrogates": {},
-    "isac": {},
-    "global_best": {},
+    "gain_forest": {},
 }
 
 Matrix = npt.NDArray[np.float64]

@@ -28,18 +28,12 @@ import numpy.typing as npt
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from metaod.history import (
-    REFERENCE,
-    final_origins,
-    iter_folder,
-    measure,
-    shipped_cells,
-    shipped_training_data,
-)
+from metaod.history import REFERENCE, iter_folder, measure
 from metaod.models import Budget, ModelSpec, model_space, score_models
 from metaod.store import ScoreCache
 from metaod.tables import prepare
 from research.commands.evaluate_selector import CHOSEN, FOLDER
+from research.shipped import final_origins, shipped_cells, shipped_training_data
 
 MEASURES = ("ap", "roc_auc")
 SAME_AS_REFERENCE = "IForest(n_estimators=100, max_features=1.0)"

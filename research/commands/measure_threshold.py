@@ -18,10 +18,12 @@ import pandas as pd
 from scipy import stats
 
 from metaod.detection._threshold import USUAL_SHARE, clear_gap, estimated_share
-from metaod.history import average_precision, final_origins, iter_folder, shipped_datasets
+from metaod.history import iter_folder
+from metaod.history._metrics import average_precision
 from metaod.history._references import AverageScores
 from metaod.models import COMMITTEE, CellState, ModelSpec, Scored, average_of, score_models
 from metaod.store import ScoreCache
+from research.shipped import final_origins, shipped_datasets
 
 Scores = npt.NDArray[np.float64]
 Share = Callable[[Scores], float]

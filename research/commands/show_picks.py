@@ -10,9 +10,11 @@ with default parameters), and the best of all models and averages with hindsight
 
 import pandas as pd
 
-from metaod.history import FOLDS, RECIPES, shipped_datasets, shipped_matrix, shipped_training_data
-from metaod.learners import make_learner, out_of_fold_scores
+from metaod.history import RECIPES
+from metaod.history._training import out_of_fold_scores
+from metaod.learners import make_learner
 from metaod.models import ModelSpec
+from research.shipped import FOLDS, shipped_datasets, shipped_matrix, shipped_training_data
 
 NAMES = (
     "odds/annthyroid", "odds/breastw", "dami/Cardiotocography", "odds/glass", "odds/ionosphere",

@@ -7,8 +7,9 @@ import re
 
 import pandas as pd
 
-from metaod.history import shipped_cells, shipped_datasets, shipped_folder
+from metaod.history import shipped_folder
 from metaod.models import model_space
+from research.shipped import shipped_cells, shipped_datasets
 
 
 def table(frame: pd.DataFrame) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from metaod.history import final_origins, iter_folder, shipped_datasets
+from metaod.history import iter_folder
 from metaod.learners import origin_folds
 from metaod.review import Ranker
 from research.review_training import (
@@ -32,6 +32,7 @@ from research.review_training import (
     untrained_ranker,
 )
 from research.reviews import ReviewTable, make_tables
+from research.shipped import final_origins, shipped_datasets
 
 SHIPPED = Path(__file__).parents[2] / "src" / "metaod" / "review" / "shipped.review"
 N_FOLDS = 5

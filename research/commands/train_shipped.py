@@ -7,7 +7,8 @@ time.
 import argparse
 from pathlib import Path
 
-from metaod.history import RECIPES, train_shipped
+from metaod.history import RECIPES
+from research.shipped import train_shipped
 
 OUT = Path(__file__).parents[2] / "src" / "metaod" / "history" / "shipped" / "artifacts"
 

@@ -39,12 +39,12 @@ FIRST: dict[str, Any] = {
 }
 UNIT = 30**0.5  # 30 components of standard deviation 1
 TRIED: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("metaod", "metaod", {}),
-    ("length 1", "metaod", {"length": 1.0}),
-    ("length 3", "metaod", {"length": 3.0}),
-    ("standard deviation 1, no intercept", "metaod", {"length": UNIT, "intercept": False}),
-    ("early stopping", "metaod", {"early_stopping": True}),
-    ("first version", "metaod", FIRST),
+    ("metaod", "metaod_variant", {}),
+    ("length 1", "metaod_variant", {"length": 1.0}),
+    ("length 3", "metaod_variant", {"length": 3.0}),
+    ("standard deviation 1, no intercept", "metaod_variant", {"length": UNIT, "intercept": False}),
+    ("early stopping", "metaod_variant", {"early_stopping": True}),
+    ("first version", "metaod_variant", FIRST),
     ("metaod_released", "metaod_released", {}),
     ("metaod_f", "metaod_f", {}),
     ("metaod_f, first version", "metaod_f", FIRST),

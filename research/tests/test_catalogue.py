@@ -4,8 +4,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from metaod.errors import BadParameter
-from metaod.history import FINGERPRINT_FORMAT, shipped_datasets
+from metaod.history import FINGERPRINT_FORMAT
 from research.catalogue import Catalogue, CatalogueEntry, Source, catalogue
+from research.shipped import shipped_datasets
 
 # typed from the paper's table of the ST testbed: rows, columns, percent of outliers
 PAPER = {

@@ -19,9 +19,9 @@ from metaod.errors import (
     UnavailableDataset,
     UserError,
 )
-from metaod.history import default_cache_dir, fingerprint
+from metaod.history import fingerprint
 from research.catalogue import CatalogueEntry, Source
-from research.loading import load_dataset
+from research.loading import default_cache_dir, load_dataset
 
 
 @pytest.fixture

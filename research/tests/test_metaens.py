@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from metaod.errors import BadParameter
-from metaod.history import average_precision
+from metaod.history._metrics import average_precision
 from research.metaens import MetaEns, ScoreHistory
 
 N, OUTLIERS = 200, 10

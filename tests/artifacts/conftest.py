@@ -10,7 +10,7 @@ from metaod.learners import _registry as registry
 def foresting(monkeypatch):
     """Register the made-up learner."""
     place = f"{Foresting.__module__}:{Foresting.__name__}"
-    monkeypatch.setitem(registry._OURS, "foresting", place)
+    monkeypatch.setitem(registry._PATHS, "foresting", place)
 
 
 @pytest.fixture(scope="module")

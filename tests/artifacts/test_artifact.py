@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from made_artifact import Foresting, fitted, forged
 from made_history import FEATURES, MODELS, history
+from made_learners import NAMES
 
 from metaod.artifacts import Artifact, BadArtifact
 from metaod.errors import UserError
-from metaod.learners import _registry as registry
 from metaod.learners import learner_class
 from metaod.metafeatures import SCHEMAS, extract, schema
 
 pytestmark = pytest.mark.usefixtures("foresting")
 
 
-@pytest.mark.parametrize("name", [*registry._OURS, "foresting"])
+@pytest.mark.parametrize("name", [*NAMES, "foresting"])
 def test_every_learner_is_restored(tmp_path, name):
     kind = Foresting if name == "foresting" else learner_class(name)
-    artifact = fitted(kind, **({"model": MODELS[2]} if name == "fixed" else {}))
+    artifact = fitted(kind)
     path = tmp_path / "a.metaod"
     artifact.save(path)
     back = Artifact.load(path)
@@ -76,7 +76,7 @@ def test_metafeatures_of_another_schema_are_refused():
 
 def test_loading_and_predicting_need_no_scikit_learn(tmp_path):
     path = tmp_path / "a.metaod"
-    fitted(learner_class("supervised_surrogates")).save(path)
+    fitted(learner_class("gain_forest")).save(path)
     program = (
         "import sys; from metaod.artifacts._artifact import Artifact; "
         f"artifact = Artifact.load({str(path)!r}); "

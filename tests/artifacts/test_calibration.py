@@ -387,17 +387,17 @@ def data():
 
 @pytest.fixture(scope="module")
 def trained(data):
-    return train(data, make_learner("argosmart"), calibrate=5)
+    return train(data, make_learner("made_nearest"), calibrate=5)
 
 
 def test_training_calibrates(data, trained):
     steps = []
-    learner = make_learner("argosmart")
+    learner = make_learner("made_nearest")
     again = train(data, learner, calibrate=5, progress=lambda *step: steps.append(step))
     assert ("calibrating", 5, 5) in steps
     assert again.learner is learner
     assert again.calibration.figures == trained.calibration.figures
-    alone = calibration_of(data, make_learner("argosmart"), n_folds=5)
+    alone = calibration_of(data, make_learner("made_nearest"), n_folds=5)
     assert alone.figures == trained.calibration.figures
     assert again.history.models == tuple(MODELS)
     np.testing.assert_allclose(again.history.reference, data.reference, rtol=1e-6)
@@ -406,12 +406,12 @@ def test_training_calibrates(data, trained):
 @pytest.mark.parametrize("calibrate", [1, -1])
 def test_one_fit_is_no_calibration(data, calibrate):
     with pytest.raises(BadParameter, match="0 for none, or 2 or more"):
-        train(data, make_learner("global_best"), calibrate=calibrate)
+        train(data, make_learner("made_best"), calibrate=calibrate)
 
 
 @pytest.mark.parametrize("calibrate", [0, 21])
 def test_training_without_calibration_keeps_the_history(data, calibrate):
-    artifact = train(data, make_learner("global_best"), calibrate=calibrate)
+    artifact = train(data, make_learner("made_best"), calibrate=calibrate)
     assert artifact.calibration is None
     assert len(artifact.history.names) == len(data.P)
 
@@ -420,13 +420,13 @@ def test_one_dataset_and_two_origins(data, tmp_path):
     single = replace(
         data, P=data.P[:1], M=data.M[:1], datasets=data.datasets[:1], reference=data.reference[:1]
     )
-    artifact = train(single, make_learner("global_best"), calibrate=10)
+    artifact = train(single, make_learner("made_best"), calibrate=10)
     artifact.save(tmp_path / "a.metaod")
     back = Artifact.load(tmp_path / "a.metaod")
     assert back.calibration is None
     assert len(back.history.names) == 1
     two = data.only(sorted(set(data.origins))[:2])
-    artifact = train(two, make_learner("global_best"), calibrate=2)
+    artifact = train(two, make_learner("made_best"), calibrate=2)
     artifact.save(tmp_path / "a.metaod")
     assert Artifact.load(tmp_path / "a.metaod").calibration.figures == artifact.calibration.figures
 

@@ -175,7 +175,10 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
             r"left out with --apply.* Got '0\.2' instead",
         ),
         (["--apply", "p.mod", "--seed", "7"], r"left out with --apply.* Got 7 instead"),
-        (["--apply", "p.mod", "--learner", "isac"], r"left out with --apply.* Got 'isac' instead"),
+        (
+            ["--apply", "p.mod", "--learner", "metaod"],
+            r"left out with --apply.* Got 'metaod' instead",
+        ),
         (["--contamination", "0.7"], "'auto' or a number"),
         (["--contamination", "many"], "'auto' or a number"),
         (["--contamination", "60%"], "'auto' or a number"),

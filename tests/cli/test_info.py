@@ -28,7 +28,7 @@ def call(capsys):
 
 @pytest.fixture
 def artifact(tmp_path):
-    learner = make_learner("global_best").fit([[0.1, 0.5], [0.3, 0.2]], [[3.0], [4.0]])
+    learner = make_learner("made_best").fit([[0.1, 0.5], [0.3, 0.2]], [[3.0], [4.0]])
     made = Artifact(learner, measure="ap", datasets=("fp1:a", "fp1:b"), n_origins=2)
     edges, ends = np.empty(0), np.zeros((2, 1))
     figures = {"interval_coverage": 0.42125}
@@ -53,7 +53,7 @@ def test_it_shows_the_training_and_the_figures(call, artifact):
 
 def test_json(call, artifact):
     data = json.loads(call("--learner", artifact, "--json"))
-    assert data["learner"]["name"] == "global_best"
+    assert data["learner"]["name"] == "made_best"
     assert data["learner"]["figures"]["interval_coverage"] == 0.42125
     assert data["versions"]["metaod"]
 

@@ -16,7 +16,8 @@ from made_commands import words_of
 
 from metaod.artifacts import Artifact
 from metaod.cli import main as command
-from metaod.history import RECIPES, REFERENCE, shipped_folder, shipped_matrix
+from metaod.history import RECIPES, REFERENCE, shipped_folder
+from metaod.models import candidate_averages, model_space
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "learner.md"
 N_SHIPPED = 12
@@ -35,7 +36,8 @@ def few_shipped(tmp_path, monkeypatch):
     shutil.copytree(shipped_folder(), folder)
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     recipe = RECIPES["default"]
-    models = {*shipped_matrix(space=recipe.space, averages=recipe.averages).columns, REFERENCE}
+    specs = (*model_space(recipe.space), *candidate_averages())
+    models = {*(spec.id for spec in specs), REFERENCE}
     datasets = pd.read_parquet(folder / "datasets.parquet")["fingerprint"].head(N_SHIPPED)
     for path in folder.glob("*.parquet"):
         rows = pq.read_table(path)

@@ -6,17 +6,7 @@ import sys
 
 import pytest
 
-from metaod.cli import options, screen
-
-
-@pytest.mark.parametrize("trains", [True, False])
-def test_training_a_learner_prints_a_message(monkeypatch, capsys, trains):
-    monkeypatch.setattr("metaod.history.will_train", lambda learner: trains)
-    with options.picking_progress("isac"):
-        pass
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert ("training isac on the shipped performance matrix (once" in captured.err) == trains
+from metaod.cli import screen
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])

@@ -63,12 +63,12 @@ def store(tmp_path_factory):
 def test_train_and_load(capsys, tmp_path, store):
     out = tmp_path / "my.metaod"
     code, screen, err = call(
-        capsys, "train", "--store", store, "--learner", "global_best", "--out", out
+        capsys, "train", "--store", store, "--learner", "made_best", "--out", out
     )
     assert code == 0, err
     assert err == ""
     for words in (
-        "global_best (GB)",
+        "made_best (Best)",
         "8 datasets of 4 origins",
         "3 models, by ap",
         "schema paper 2",
@@ -85,7 +85,7 @@ def test_train_and_load(capsys, tmp_path, store):
 
 def test_options_reach_the_learner(capsys, tmp_path, store):
     out = tmp_path / "my.metaod"
-    arguments = ["train", "--store", store, "--learner", "random_selection", "--out", out,
+    arguments = ["train", "--store", store, "--learner", "metaod", "--out", out,
                  "--schema", "scores", "--schema", "paper", "--measure", "roc_auc", "--seed", "7",
                  "--exclude-origin", "origin1", "--exclude-origin", "origin2"]  # fmt: skip
     assert call(capsys, *arguments)[0] == 0
@@ -102,12 +102,11 @@ def test_options_reach_the_learner(capsys, tmp_path, store):
 
 def test_parameters_are_set(capsys, tmp_path, store):
     out = tmp_path / "my.metaod"
-    setting = f"model={SPECS[1].id}"
-    code, _, err = call(capsys, "train", "--store", store, "--learner", "fixed", "--out", out,
-                        "--set", setting, "--seed", "1")  # fmt: skip
+    code, _, err = call(capsys, "train", "--store", store, "--learner", "metaod", "--out", out,
+                        "--set", "k=2", "--set", "epochs=3", "--seed", "1")  # fmt: skip
     assert code == 0, err
     learner = Artifact.load(out).learner
-    assert learner.choose(np.zeros(len(schema("paper").learned))) == SPECS[1].id
+    assert (learner.k, learner.epochs, learner.random_state) == (2, 3, 1)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +119,7 @@ def test_the_closing_says_whether_it_is_calibrated(
     capsys, tmp_path, store, fits, words, calibrated
 ):
     out = tmp_path / "my.metaod"
-    code, screen, err = call(capsys, "train", "--store", store, "--learner", "global_best",
+    code, screen, err = call(capsys, "train", "--store", store, "--learner", "made_best",
                              "--out", out, "--calibrate", fits)  # fmt: skip
     assert code == 0, err
     (line,) = [line for line in screen.splitlines() if line.strip().startswith("calibration")]
@@ -147,7 +146,7 @@ def test_a_space_limits_what_is_learned(capsys, tmp_path, options, picked, words
     path = fill(tmp_path / "mixed.db", specs=MIXED)
     out = tmp_path / "my.metaod"
     code, screen, err = call(
-        capsys, "train", "--store", path, "--learner", "global_best", "-o", out, *options
+        capsys, "train", "--store", path, "--learner", "made_best", "-o", out, *options
     )
     assert code == 0, err
     assert set(Artifact.load(out).learner.models_) == {spec.id for spec in picked}
@@ -179,15 +178,15 @@ def test_a_store_without_models_of_the_space_is_refused(capsys, tmp_path, store)
     path = fill(tmp_path / "averages.db", specs=(AVERAGE, average_of(*EXTENDED[1:3])))
     words = "holds no single model"
     refused(capsys, words, "train", "--store", path, "-o", tmp_path / "my.metaod",
-            "--learner", "global_best", "--no-averages")  # fmt: skip
+            "--learner", "made_best", "--no-averages")  # fmt: skip
 
 
 def bad_input(store, tmp_path):
     other = tmp_path / "table.csv"
     other.write_text("a,b\n1,2\n")
     base = ["--store", store, "--out", tmp_path / "a.metaod"]
-    random = [*base, "--learner", "random_selection"]
-    best = [*base, "--learner", "global_best"]
+    random = [*base, "--learner", "metaod"]
+    best = [*base, "--learner", "made_best"]
     return {
         "learner": ([*base, "--learner", "nobody"], "'nobody'"),
         "parameter": ([*random, "--set", "depth=3"], "depth"),
@@ -199,8 +198,9 @@ def bad_input(store, tmp_path):
         "large seed": ([*random, "--seed", 2**32], "'random_state'"),
         "negative seed": ([*base, "--learner", "metaod", "--set", "random_state=-1"],
                           "'random_state'"),
-        "no trees": ([*base, "--learner", "alors", "--set", "n_estimators=0"], "'n_estimators'"),
-        "features": ([*base, "--learner", "supervised_surrogates", "--set", "max_features=5.0"],
+        "no trees": ([*base, "--learner", "gain_forest", "--set", "n_estimators=0"],
+                     "'n_estimators'"),
+        "features": ([*base, "--learner", "gain_forest", "--set", "max_features=5.0"],
                      "'max_features'"),
         "one fit": ([*best, "--calibrate", "1"], "0 for none, or 2 or more"),
         "measure": ([*best, "--measure", "seconds"], "'--measure'"),
@@ -234,7 +234,7 @@ def test_bad_input_is_one_line(capsys, tmp_path, store, case):
     arguments, words = bad_input(store, tmp_path)[case]
     assert len(bad_input(store, tmp_path)) == len(CASES)
     if "--learner" not in arguments:
-        arguments = [*arguments, "--learner", "global_best"]
+        arguments = [*arguments, "--learner", "made_best"]
     refused(capsys, words, "train", *arguments)
     assert not list(tmp_path.glob("*.metaod"))
 
@@ -250,19 +250,19 @@ def test_stores_that_lack_something(capsys, tmp_path):
         ("plain", "no meta-features of schema 'paper'"),
     ):
         err = refused(capsys, words, "train", "--store", tmp_path / f"{name}.db", "--learner",
-                      "global_best", "--out", tmp_path / "a.metaod")  # fmt: skip
+                      "made_best", "--out", tmp_path / "a.metaod")  # fmt: skip
         assert "metaod build" in err
 
 
 def test_learners_are_listed(capsys):
     code, out, err = call(capsys, "learners")
     assert code == 0, err
-    for name in ("metaod", "isac", "argosmart", "global_best"):
+    for name in ("metaod", "gain_forest", "made_best"):
         assert name in out
     lines = [line for line in out.splitlines() if line.strip()]
     code, out, _ = call(capsys, "learners", "--json")
     listed = {item["name"]: item for item in json.loads(out)}
     assert len(lines) == len(listed) + 2  # a heading and its rule
-    assert listed["global_best"]["title"] == "GB"
+    assert listed["made_best"]["title"] == "Best"
     assert "random_state" in listed["metaod"]["parameters"]
     assert all(item["summary"] for item in listed.values())

@@ -15,7 +15,7 @@ from metaod.errors import BadParameter, UserError
 from metaod.history import Measures
 from metaod.tables import Table, prepare, read_table
 
-LEARNER = artifact("global_best")
+LEARNER = artifact("made_best")
 
 
 def labelled(n_rows=80, seed=0):

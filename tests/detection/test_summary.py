@@ -159,7 +159,7 @@ def test_a_saved_pick_has_a_report_without_a_selection(found, tmp_path):
 
 
 def test_a_learned_pick_says_why(found):
-    learned = detect(found.table, pick="learned-single", learner="global_best")
+    learned = detect(found.table, pick="learned-single", learner="metaod")
     pick = summarise(learned)["pick"]
     assert pick["sentence"].startswith("The model that the learner picked scored the rows")
     assert pick["why"]

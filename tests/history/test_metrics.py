@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from metaod.errors import BadParameter
-from metaod.history import average_precision, measure, round_scores
+from metaod.history import measure
+from metaod.history._metrics import average_precision, round_scores
 
 PROFILE = settings(derandomize=True, deadline=None, max_examples=200)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_history import history
+from made_learners import Best
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import TrainingData, train
-from metaod.learners import make_learner, read_parameters
-from metaod.learners.global_best import GlobalBest
+from metaod.learners import make_learner
 from metaod.metafeatures import schema
 
 
@@ -44,7 +44,7 @@ def test_an_artifact_says_what_it_was_trained_on():
     P, M, datasets = frames()
     data = TrainingData.from_frames(P, {"paper": M}, datasets, measure="roc_auc")
     steps = []
-    artifact = train(data, make_learner("global_best"), progress=lambda *step: steps.append(step))
+    artifact = train(data, make_learner("made_best"), progress=lambda *step: steps.append(step))
     assert artifact.datasets == tuple(P.index)
     assert artifact.n_origins == 5
     assert artifact.measure == "roc_auc"
@@ -78,7 +78,7 @@ def test_frames_that_do_not_fit():
 
 
 @dataclass
-class Setting(GlobalBest):
+class Setting(Best):
     """A learner with a parameter of every type."""
 
     name: ClassVar[str] = "setting"
@@ -104,7 +104,7 @@ class Setting(GlobalBest):
     ids=str,
 )  # fmt: skip
 def test_values_are_read_as_declared(text, value):
-    (found,) = read_parameters(Setting, [text]).values()
+    (found,) = Setting.read_parameters([text]).values()
     assert found == value
     assert type(found) is type(value)
 
@@ -117,6 +117,6 @@ def test_values_are_read_as_declared(text, value):
 )  # fmt: skip
 def test_other_values_are_refused(text):
     with pytest.raises(BadParameter, match="Setting"):
-        read_parameters(Setting, [text])
+        Setting.read_parameters([text])
     with pytest.raises(BadParameter, match="given once"):
-        read_parameters(Setting, ["count=1", "count=1"])
+        Setting.read_parameters(["count=1", "count=1"])

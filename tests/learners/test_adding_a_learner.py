@@ -76,7 +76,7 @@ def add_to_the_package(folder):
     registry = learners / "_registry.py"
     line = '    "median": "metaod.learners.median:Median",\n'
     text = registry.read_text(encoding="utf-8")
-    last = '    "fixed": "metaod.learners.fixed:FixedChoice",\n'
+    last = '    "gain_forest": "metaod.learners.gain_forest:GainForest",\n'
     assert last in text
     registry.write_text(text.replace(last, last + line), encoding="utf-8")
     return [folder]

@@ -1,6 +1,5 @@
 """States whose parts are valid arrays but do not fit together are refused."""
 
-import numpy as np
 import pytest
 from made_history import history
 
@@ -28,20 +27,12 @@ def other_features(learned):
 @pytest.mark.parametrize(
     ("name", "params", "damage", "message"),
     [
-        ("alors", FOREST, lambda s: s.update(known=s["known"] & False), "no model"),
-        ("alors", FOREST, other_features, "different features"),
-        ("supervised_surrogates", FOREST, lambda s: narrower(s["regression"]["forest"]), "outputs"),
-        ("argosmart", {}, lambda s: s.update({k: s[k][:0] for k in ("datasets", "performance")}),
-         "empty"),
-        ("isac", {}, lambda s: s.update({k: s[k][:0] for k in ("centres", "performance")}),
-         "empty"),
+        ("gain_forest", FOREST, other_features, "different features"),
         ("gain_forest", FOREST, lambda s: s.update(votes=s["votes"] * 0), "no vote"),
         ("gain_forest", FOREST, lambda s: s.update(leaves=s["leaves"] * 0), "leaves"),
-        ("metaod_f", LATENT, without_models, "valued"),
-        ("metaod_f", LATENT, lambda s: s.update(valued=s["valued"] + 9), "index outside"),
+        ("metaod", LATENT | FOREST, without_models, "valued"),
+        ("metaod", LATENT | FOREST, lambda s: s.update(valued=s["valued"] + 9), "index outside"),
         ("metaod", LATENT | FOREST, lambda s: narrower(s["f"]), "dataset matrix"),
-        ("metaod_c", {}, without_models, "valued"),
-        ("metaod_c", {}, lambda s: s.update(weight=-1.0), "weight"),
     ],
 )  # fmt: skip
 def test_a_damaged_state_is_not_restored(name, params, damage, message):
@@ -52,22 +43,7 @@ def test_a_damaged_state_is_not_restored(name, params, damage, message):
 
 
 def test_every_model_has_one_index():
-    state = make_learner("global_best").fit(*history()).state()
+    state = make_learner("made_best").fit(*history()).state()
     state["order"] = state["order"] * 0
     with pytest.raises(DamagedState, match="every model once"):
-        make_learner("global_best").restore(StateReader(state, "a.metaod"))
-
-
-def test_the_rule_needs_the_sizes_as_features():
-    state = make_learner("pyod_rule").fit(*history()).state()
-    state["features"] = [f"f{i}" for i in range(len(state["features"]))]
-    with pytest.raises(DamagedState, match="n_rows"):
-        make_learner("pyod_rule").restore(StateReader(state, "a.metaod"))
-
-
-def test_row_relevance_does_not_depend_on_the_scale_of_a_dataset():
-    P, M, origins = history(missing=0.0)
-    scaled = P.mul(np.exp2(np.arange(len(P)) % 3), axis=0)
-    params = {**LATENT, **FOREST, "relevance": "row"}
-    one, other = (make_learner("metaod", **params).fit(p, M, origins) for p in (P, scaled))
-    np.testing.assert_allclose(one.V_, other.V_)
+        make_learner("made_best").restore(StateReader(state, "a.metaod"))

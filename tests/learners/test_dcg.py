@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaod.learners._dcg import dcg_loss, gains, row_dcg
+from metaod.learners._dcg import descend, gains, row_dcg
 
 
 def drawn(seed, n=4, m=7, k=3, missing=0.0, scale=1.0):
@@ -16,6 +16,15 @@ def drawn(seed, n=4, m=7, k=3, missing=0.0, scale=1.0):
     P[rng.random((n, m)) < missing] = np.nan
     P[:, 0] = 0.5
     return gains(P, 3.0), scale * rng.normal(size=(n, k)), rng.normal(size=(m, k))
+
+
+def dcg_loss(G, U, V, alpha=1.0):
+    """The loss of each dataset."""
+    losses, nothing = [], np.empty(0)
+    for row, gain in enumerate(G):
+        known = np.flatnonzero(~np.isnan(gain))
+        losses.append(row_dcg(V[known] @ U[row], gain[known], alpha, nothing, nothing))
+    return np.array(losses)
 
 
 def dcg_gradient(G, U, V, alpha=1.0):
@@ -140,3 +149,20 @@ def test_better_ranking_has_lower_loss():
     U = np.ones((1, 1))
     order = [dcg_loss(G, U, np.array(v, dtype=float)[:, None])[0] for v in ([1, 2, 3], [3, 2, 1])]
     assert order[0] < order[1]
+
+
+def test_descent_lowers_the_loss_and_leaves_models_without_values():
+    G, U, V = drawn(3, n=20, m=12, missing=0.2)
+    G[:, 4] = np.nan
+    before = V[4].copy()
+    losses = list(descend(G, U, V, 1.0, 60, 0.02))
+    assert losses[0] == pytest.approx(dcg_loss(*drawn_again(3)).mean())
+    assert losses[-1] < losses[0] - 0.1
+    assert np.mean(np.diff(losses) < 0) > 0.8
+    np.testing.assert_array_equal(V[4], before)
+
+
+def drawn_again(seed):
+    G, U, V = drawn(seed, n=20, m=12, missing=0.2)
+    G[:, 4] = np.nan
+    return G, U, V

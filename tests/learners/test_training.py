@@ -1,21 +1,13 @@
-"""Inputs of ``fit`` and ``predict`` are checked and ordered; missing performance is estimated."""
+"""Inputs of ``fit`` and ``predict`` are checked and ordered."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from made_history import FEATURES, MODELS, history
 
 from metaod.errors import BadParameter, UserError
 from metaod.learners import make_learner
-from metaod.learners._training import (
-    Training,
-    below_known,
-    completed,
-    feature_matrix,
-    put_unknown_last,
-)
+from metaod.learners._training import Training, feature_matrix, put_unknown_last
 
 
 def made(P, M, groups=None):
@@ -65,7 +57,7 @@ def test_datasets_without_performance_are_left_out():
 def test_models_without_performance_are_kept():
     P, M, origins = history()
     P[MODELS[2]] = np.nan
-    scores = make_learner("global_best").fit(P, M, origins).predict(M.iloc[0])
+    scores = make_learner("made_best").fit(P, M, origins).predict(M.iloc[0])
     assert scores[MODELS[2]] == scores.min()
 
 
@@ -98,9 +90,9 @@ def bad_inputs():
 def test_bad_inputs_are_refused(case):
     P, M, groups, words = bad_inputs()[case]
     with pytest.raises(BadParameter, match=words) as caught:
-        make_learner("global_best").fit(P, M, groups)
+        make_learner("made_best").fit(P, M, groups)
     assert "\n" not in str(caught.value)
-    assert "GlobalBest" in str(caught.value)
+    assert "Best" in str(caught.value)
 
 
 def test_row_numbers_need_not_agree():
@@ -135,69 +127,22 @@ def test_features_are_found_by_name():
     ids=["short", "long", "cube", "number", "texts", "lost", "two lost", "no rows"],
 )  # fmt: skip
 def test_other_features_are_refused(M, words):
-    learner = make_learner("global_best").fit(*history())
+    learner = make_learner("made_best").fit(*history())
     with pytest.raises(BadParameter, match=words):
         learner.predict(M)
 
 
 def test_choose_takes_one_dataset():
-    learner = make_learner("global_best").fit(*history())
+    learner = make_learner("made_best").fit(*history())
     with pytest.raises(BadParameter, match="one dataset"):
         learner.choose(history()[1])
 
 
 @pytest.mark.parametrize("call", ["predict", "choose", "state"])
 def test_an_unfitted_learner_raises_an_error(call):
-    learner = make_learner("global_best")
+    learner = make_learner("made_best")
     with pytest.raises(UserError, match="not been fitted"):
         getattr(learner, call)(*([] if call == "state" else [[1.0]]))
-
-
-# missing performance
-
-
-def test_an_additive_matrix_is_completed_exactly():
-    rng = np.random.default_rng(0)
-    whole = rng.uniform(size=(30, 1)) + rng.uniform(size=(1, 8))
-    P = np.where(rng.random(whole.shape) < 0.2, np.nan, whole)
-    inside = np.clip(whole, np.nanmin(P), np.nanmax(P))
-    np.testing.assert_allclose(completed(P), inside, atol=1e-6)
-
-
-def test_known_cells_and_the_input_are_not_changed():
-    P = np.array([[0.1, np.nan], [0.4, 0.3]])
-    before = P.copy()
-    known = ~np.isnan(P)
-    np.testing.assert_array_equal(completed(P)[known], P[known])
-    np.testing.assert_array_equal(P, before)
-
-
-def test_missing_on_hard_datasets_gains_nothing():
-    # a has the same performance as b, and is missing where both would be low
-    P = np.array([[0.9, 0.9, 0.8], [0.8, 0.8, 0.7], [np.nan, 0.1, 0.0], [np.nan, 0.2, 0.1]])
-    a, b, _ = completed(P).mean(axis=0)
-    assert a == pytest.approx(b, abs=0.01)
-
-
-@given(st.integers(0, 10_000))
-@settings(derandomize=True, deadline=None, max_examples=30)
-def test_a_model_without_values_is_below_all(seed):
-    rng = np.random.default_rng(seed)
-    P = rng.choice([0.0, 0.5, 1.0, -3.0], size=(5, 4))
-    P[:, 2] = np.nan
-    P[rng.random(P.shape) < 0.2] = np.nan
-    P[:, 0] = 0.25
-    whole = completed(P)
-    others = np.delete(whole, [2, *np.flatnonzero(np.isnan(P).all(axis=0))], axis=1)
-    assert (whole[:, 2] < others.min(axis=1)).all()
-
-
-def test_below_known_does_not_change_known_scores():
-    scores = np.array([[0.9, 0.5, 0.1], [0.2, 0.2, 0.2]])
-    known = np.array([[False, True, True], [False, False, True]])
-    capped = below_known(scores, known)
-    np.testing.assert_array_equal(capped[known], scores[known])
-    assert capped.argmax(axis=1).tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("valued", [np.array([0, 2]), np.array([True, False, True])], ids=str)

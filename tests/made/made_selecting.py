@@ -79,13 +79,12 @@ def averages_data():
 
 
 @cache
-def averages_artifact(name="global_best", *, calibrate=5):
+def averages_artifact(name="made_best", *, calibrate=5):
     """A learner that knows averages."""
     return train(averages_data(), make_learner(name), calibrate=calibrate)
 
 
 @cache
-def artifact(name="argosmart", *, calibrate=5, model=""):
-    """A learner trained on them; ``model`` is that of a fixed choice."""
-    params = {"model": model} if model else {}
-    return train(training_data(), make_learner(name, **params), calibrate=calibrate)
+def artifact(name="made_nearest", *, calibrate=5):
+    """A learner trained on them."""
+    return train(training_data(), make_learner(name), calibrate=calibrate)

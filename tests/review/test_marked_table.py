@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metaod.history import average_precision
+from metaod.history._metrics import average_precision
 from metaod.learners import FlatForest
 from metaod.review import MarkedTable, Ranker, _marked_table
 from metaod.review._marked_table import MOST_MARKS

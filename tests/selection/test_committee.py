@@ -10,11 +10,11 @@ from made_selecting import averages_artifact, table
 
 from metaod.detection import MetaOD, load
 from metaod.errors import BadParameter, UserError
-from metaod.history import shipped_matrix, shipped_training_data
 from metaod.models import COMMITTEE, average_of, expected_costs
 from metaod.selection import select
 from metaod.selection._candidates import Constraints
 from metaod.selection._committee import COMMITTEE_ID, CommitteePick
+from research.shipped import shipped_matrix, shipped_training_data
 
 X = table(400, seed=80)
 NEW = table(12, seed=81)
@@ -144,7 +144,7 @@ def test_it_is_the_default_unless_a_learner_or_a_space_is_named():
     assert select(X, learner="metaod").features is not None
 
 
-@pytest.mark.parametrize("learner", ["metaod", "global_best", averages_artifact()], ids=type)
+@pytest.mark.parametrize("learner", ["metaod", averages_artifact()], ids=type)
 def test_it_refuses_a_learner(learner):
     with pytest.raises(BadParameter, match="left out with the committee"):
         select(X, learner=learner, pick="committee")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_costs import expected_cost
+from made_learners import NAMES
 from made_selecting import AVERAGES, MODELS, averages_artifact, averages_data, table
 
 from metaod.artifacts import Artifact
@@ -13,7 +14,7 @@ from metaod.detection import MetaOD, load
 from metaod.detection._fitted import fit_selection
 from metaod.errors import BadParameter, UserError
 from metaod.history import train
-from metaod.learners import learner_names, make_learner
+from metaod.learners import make_learner
 from metaod.models import (
     AverageDetector,
     Cost,
@@ -78,7 +79,7 @@ def test_an_average_may_be_picked_by_default(pick):
     assert select(X, learner=averages_artifact(), pick=pick).best.id == BEST
 
 
-@pytest.mark.parametrize("name", [name for name in learner_names() if name != "fixed"])
+@pytest.mark.parametrize("name", NAMES)
 def test_pick_single_gives_a_single_model(name):
     made = averages_artifact(name, calibrate=0)
     selection = select(X, learner=made, pick="learned-single")
@@ -149,7 +150,7 @@ def test_members_that_are_no_columns_can_be_excluded():
     data = averages_data()
     only = train(
         type(data)(**{**vars(data), "P": data.P[[*AVERAGES, MODELS[0]]]}),
-        make_learner("global_best"),
+        make_learner("made_best"),
     )
     found = select(X, learner=only, exclude="HBOS").ranking["model"]
     assert set(found) == {MODELS[0], *(name for name in AVERAGES if "HBOS" not in name)}
@@ -248,7 +249,7 @@ def picked_first(*ranked):
     P = data.P[[MODELS[1]]].copy()
     for place, spec in enumerate(ranked):
         P[spec.id] = 2.0 - place / 100
-    made = train(type(data)(**{**vars(data), "P": P}), make_learner("global_best"))
+    made = train(type(data)(**{**vars(data), "P": P}), make_learner("made_best"))
     return select(X, learner=made)
 
 
@@ -265,7 +266,7 @@ def test_if_all_members_fail_the_next_average_is_fitted_without_them(broken):
 # artifacts
 
 
-@pytest.mark.parametrize("name", ["global_best", "argosmart", "supervised_surrogates"])
+@pytest.mark.parametrize("name", ["made_best", "gain_forest"])
 def test_an_artifact_with_averages_is_read_as_it_was_written(tmp_path, name):
     made = averages_artifact(name)
     made.save(tmp_path / "made.metaod")

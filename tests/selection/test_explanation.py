@@ -64,7 +64,7 @@ def ordinary(made):
 
 
 def test_the_nearest_are_the_nearest():
-    made = artifact("argosmart")
+    made = artifact("made_nearest")
     selection = select(table(seed=50), learner=made)
     why = selection.explain(top=7)
     m = made.vector(selection.features)
@@ -88,14 +88,14 @@ def test_the_nearest_are_the_nearest():
 
 
 def test_a_dataset_of_the_history_is_nearest_to_itself():
-    data, made = training_data(), artifact("argosmart")
+    data, made = training_data(), artifact("made_nearest")
     for place in (0, 7, 29):
         why, _ = explained(made, data.M.iloc[place].to_numpy(dtype=float), top=1)
         assert why.nearest["name"].tolist() == [data.datasets["name"].iloc[place]]
 
 
 def test_performance_is_named_by_its_measure():
-    made = artifact("argosmart")
+    made = artifact("made_nearest")
     why = select(table(seed=50), learner=made).explain()
     assert (why.measure, why.to_dict()["measure"]) == ("ap", "ap")
     assert "with AP of the pick" in str(why)
@@ -150,21 +150,21 @@ def test_an_ordinary_table_gets_the_usual_pick(linear):
 
 
 def test_a_learner_without_meta_features_gives_no_features():
-    why = select(table(seed=50), learner=artifact("global_best")).explain()
+    why = select(table(seed=50), learner=artifact("made_best")).explain()
     assert why.features.empty
     assert why.pick == why.usual
     assert "favour" not in str(why)
 
 
 def test_the_usual_pick_is_one_that_is_allowed():
-    made = artifact("argosmart")
+    made = artifact("made_nearest")
     unbound = select(table(seed=50), learner=made).explain().usual
     why = select(table(seed=50), learner=made, exclude=unbound).explain()
     assert unbound not in (why.usual, why.pick)
 
 
 def test_one_model_alone_has_no_rival():
-    why = select(table(seed=50), learner=artifact("argosmart"), space=MODELS[2]).explain()
+    why = select(table(seed=50), learner=artifact("made_nearest"), space=MODELS[2]).explain()
     assert why.pick == why.usual == MODELS[2]
     assert why.features.empty
 
@@ -173,7 +173,7 @@ def test_one_model_alone_has_no_rival():
 
 
 def test_without_history_nothing_is_claimed():
-    made = replace(artifact("argosmart"), history=None, calibration=None)
+    made = replace(artifact("made_nearest"), history=None, calibration=None)
     why = select(table(), learner=made).explain()
     assert why.usual is None
     assert why.nearest.empty
@@ -201,7 +201,7 @@ def test_undefined_features_and_missing_cells_are_plain_data(linear):
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])
 def test_infinite_and_undefined_values_are_plain_data(value):
-    made = artifact("supervised_surrogates")
+    made = artifact("gain_forest")
     m = ordinary(made)
     m[made.history.cleaning.kept] = value
     why, _ = explained(made, m)

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_learners import NAMES
 from made_selecting import MODELS, artifact, table, training_data
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import train
-from metaod.learners import learner_names, make_learner
+from metaod.learners import make_learner
 from metaod.metafeatures import extract
 from metaod.models import ModelSpec
 from metaod.selection import Selection, select
@@ -24,14 +25,14 @@ RNG = np.random.default_rng(1)
 COLUMNS = ["model", "predicted", "low", "high", "seconds", "score"]
 
 
-def learner(name="argosmart"):
-    return artifact(name, model=MODELS[3] if name == "fixed" else "")
+def learner(name="made_nearest"):
+    return artifact(name)
 
 
 # every kind of learner
 
 
-@pytest.mark.parametrize("name", learner_names())
+@pytest.mark.parametrize("name", NAMES)
 def test_every_learner_picks(name):
     made = learner(name)
     selection = select(X, learner=made)
@@ -75,7 +76,7 @@ def test_equal_scores_are_ranked_by_id():
     data = training_data()
     P = data.P.copy()
     P[:] = 0.5
-    made = train(replace(data, P=P[P.columns[::-1]]), make_learner("global_best"))
+    made = train(replace(data, P=P[P.columns[::-1]]), make_learner("made_best"))
     selection = select(X, learner=made)
     assert selection.ranking["model"].tolist() == sorted(MODELS)
     assert selection.best.id == min(MODELS)
@@ -84,7 +85,7 @@ def test_equal_scores_are_ranked_by_id():
 # constraints
 
 
-@pytest.mark.parametrize("name", ["argosmart", "global_best", "fixed", "pyod_rule"])
+@pytest.mark.parametrize("name", ["made_nearest", "made_best"])
 def test_the_best_of_what_is_allowed_is_picked(name):
     made = learner(name)
     free = select(X, learner=made)
@@ -163,7 +164,7 @@ def mixed(n=80):
 )  # fmt: skip
 @pytest.mark.filterwarnings("error")
 def test_odd_tables_get_a_pick(given):
-    for name in ("argosmart", "supervised_surrogates"):
+    for name in ("made_nearest", "gain_forest"):
         selection = select(given, learner=learner(name))
         assert selection.best.applies(*selection.prepared.X.shape)
         numbers = selection.ranking[["predicted", "low", "high", "score"]]
@@ -204,8 +205,8 @@ def test_the_table_is_not_changed():
 @given(order=st.permutations(list("abcd")))
 def test_the_order_of_columns_has_little_effect(order):
     frame = pd.DataFrame(X, columns=list("abcd"))
-    one = select(frame, learner=learner("global_best"))
-    other = select(frame[order], learner=learner("global_best"))
+    one = select(frame, learner=learner("made_best"))
+    other = select(frame[order], learner=learner("made_best"))
     assert one.best == other.best
     assert one.features["n_rows"] == other.features["n_rows"]
     np.testing.assert_allclose(one.features["sample_mean"], other.features["sample_mean"])
@@ -250,7 +251,7 @@ def test_plain_data():
     plain = json.loads(selection.to_json())
     assert plain["pick"] == {selection.best.id: 1.0}
     assert ModelSpec.parse(plain["best"]["id"]) == selection.best
-    assert plain["learner"] == "argosmart"
+    assert plain["learner"] == "made_nearest"
     assert plain["table"]["n_rows"] == 80
     assert plain["table"]["n_columns"] == selection.prepared.X.shape[1]
     assert plain["random_state"] == 3

@@ -17,7 +17,7 @@ PREDICTION = (0.6, 0.4, 0.9)
 
 @pytest.fixture(scope="module")
 def made():
-    return artifact("global_best")
+    return artifact("made_best")
 
 
 def median_features(made):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.learners import _registry as registry
-from metaod.learners.global_best import GlobalBest
+from research.learners.global_best import GlobalBest
 from research.methods import REFERENCE_MODELS
 from research.testbed_data import TestbedData
 
@@ -49,7 +49,7 @@ class RandomSpy(Spy):
 def register(monkeypatch):
     """Put the spies among the learners, with nothing written down yet."""
     for kind in (Spy, RandomSpy):
-        monkeypatch.setitem(registry._OURS, kind.name, f"{__name__}:{kind.__name__}")
+        monkeypatch.setitem(registry._PATHS, kind.name, f"{__name__}:{kind.__name__}")
         monkeypatch.setattr(kind, "fits", [])
         monkeypatch.setattr(kind, "asked", [])
     monkeypatch.setattr(RandomSpy, "seeds", [])

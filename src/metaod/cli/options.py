@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import message
 from metaod.errors import BadFile, UserError
 from metaod.options import Columns, Option, Options, Picking, Reading, command_words
 
@@ -136,11 +135,7 @@ def _reading_seconds(file: str) -> float | None:
 
 
 @contextmanager
-def picking_progress(learner: Any) -> Iterator[ProgressLine]:
-    """Say that a learner is trained first, and show how far picking and fitting have come."""
-    from metaod.history import will_train
-
-    if will_train(learner):
-        message(f"training {learner} on the shipped performance matrix (once; it is cached)")
+def picking_progress(_learner: object) -> Iterator[ProgressLine]:
+    """Show how far picking and fitting have come."""
     with ProgressLine("preparing the table") as line:
         yield line

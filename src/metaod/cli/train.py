@@ -106,7 +106,7 @@ def train(
     from metaod.artifacts import check_target
     from metaod.history import RECIPES
     from metaod.history import train as run_training
-    from metaod.learners import learner_class, learner_names, make_learner, read_parameters
+    from metaod.learners import learner_classes, make_learner
     from metaod.store import Store
 
     schemas: Sequence[str] = schema or ("paper",)
@@ -114,11 +114,11 @@ def train(
         recipe = RECIPES[learner]
         learner, space = recipe.learner, space or recipe.space
         schemas = schema or recipe.schemas
-    elif learner not in learner_names():
-        legal = ("default", *learner_names())
-        raise BadParameter("metaod train", "--learner", legal, learner)
-    kind = learner_class(learner)
-    parameters = read_parameters(kind, set_ or ())
+    kinds = learner_classes()
+    if learner not in kinds:
+        raise BadParameter("metaod train", "--learner", ("default", *kinds), learner)
+    kind = kinds[learner]
+    parameters = kind.read_parameters(set_ or ())
     if seed is not None and "random_state" in {item.name for item in fields(kind)}:
         parameters["random_state"] = seed
     made = make_learner(learner, **parameters)

@@ -1,6 +1,6 @@
 """Training data of learners (P, M and origins), training, and calibration."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +9,7 @@ import pandas as pd
 from metaod.artifacts import Artifact, Calibration, History
 from metaod.errors import BadParameter, UserError
 from metaod.history._metrics import MEASURES
-from metaod.learners import Learner, Progress, out_of_fold_scores
+from metaod.learners import Learner, Progress, origin_folds
 from metaod.metafeatures import schema
 
 REFERENCE = "IForest()"
@@ -166,3 +166,36 @@ def calibration_of(
     P, M, origins = data.P, data.M, data.origins
     scores = out_of_fold_scores(learner, P, M, origins, n_folds=n_folds, progress=progress)
     return Calibration.fit(scores, data.history())
+
+
+def out_of_fold_scores(
+    learner: Learner,
+    P: pd.DataFrame,
+    M: pd.DataFrame,
+    groups: Sequence[str] | pd.Series,
+    *,
+    n_folds: int = 10,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Score the models for every dataset by a fit without its origin.
+
+    Parameters
+    ----------
+    learner : Learner
+        Copies of it are fitted.
+    P, M, groups
+        As for :meth:`Learner.fit`.
+    n_folds : int, default=10
+        Number of fits.
+    progress : callable, optional
+        Called after each fit.
+    """
+    scores = pd.DataFrame(np.nan, index=P.index, columns=P.columns)
+    folds, origins = origin_folds(groups, n_folds), np.asarray(groups)
+    for fold in range(n_folds):
+        out = folds == fold
+        fitted = replace(learner).fit(P[~out], M[~out], origins[~out])
+        scores[out] = fitted.predict(M[out])[P.columns].to_numpy()
+        if progress is not None:
+            progress("calibrating", fold + 1, n_folds)
+    return scores

@@ -1,7 +1,7 @@
 """The protocol of learners: performance and meta-features in, scores of models out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -10,25 +10,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter, UserError
-from metaod.learners._parameters import check_seed
+from metaod.learners._parameters import check_seed, read_parameters
 from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, feature_matrix
 from metaod.models import Matrix
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a task, the number of finished steps and the number of all steps."""
-
-
-def best_model(scores: "pd.Series[float]") -> str:
-    """Return the id of the model with the largest score; among equal scores the first by id.
-
-    Examples
-    --------
-    >>> best_model(pd.Series({"LOF()": 0.5, "KNN()": 0.5}))
-    'KNN()'
-    """
-    # sorted by id first: the order of columns does not matter
-    return str(scores.sort_index().idxmax())
 
 
 @dataclass
@@ -114,7 +102,24 @@ class Learner(ABC):
         scores = self.predict(m)
         if not isinstance(scores, pd.Series):
             raise BadParameter("choose", "m", "the meta-features of one dataset", np.shape(m))
-        return best_model(scores)
+        return self.best_model(scores)
+
+    @staticmethod
+    def best_model(scores: "pd.Series[float]") -> str:
+        """Return the id of the model with the largest score; among equal scores the first by id.
+
+        Examples
+        --------
+        >>> Learner.best_model(pd.Series({"LOF()": 0.5, "KNN()": 0.5}))
+        'KNN()'
+        """
+        # sorted by id first: the order of columns does not matter
+        return str(scores.sort_index().idxmax())
+
+    @classmethod
+    def read_parameters(cls, settings: Iterable[str]) -> dict[str, Any]:
+        """Read parameters from texts such as ``rank=5``; see :func:`read_parameters`."""
+        return read_parameters(cls, settings)
 
     def params(self) -> dict[str, Any]:
         """Return the parameters."""

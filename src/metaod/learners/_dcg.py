@@ -9,13 +9,17 @@ For one dataset with predicted scores p and gains g = b^P - 1 over the models th
 cell of P is ignored: its model has no gain and is not counted in any beta.
 """
 
+from collections.abc import Iterator
 from math import exp, log
 
 import numpy as np
+import numpy.typing as npt
 
 from metaod.models import Matrix, njit
 
 _LN2 = log(2.0)
+_MOMENTUM = 0.9
+_DATASETS = 80.0  # number of datasets that the rate of V's steps refers to
 _WIDTH = 200.0  # of a segment of predictions: exponentials across two do not overflow
 _STEP = exp(_WIDTH)
 
@@ -24,13 +28,6 @@ def gains(P: Matrix, base: float = 2.0) -> Matrix:
     """Return the gains of models at the top of a ranking; NaN where P is NaN."""
     earned: Matrix = np.power(base, P) - 1.0
     return earned
-
-
-def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
-    """Return the negative smoothed DCG (n,) of scores U Vᵀ, for gains G (n, m)."""
-    G, U, V = (np.ascontiguousarray(values, dtype=np.float64) for values in (G, U, V))
-    losses: Matrix = _losses(G, U, V, float(alpha))
-    return losses
 
 
 @njit(cache=True, error_model="numpy")
@@ -161,11 +158,66 @@ def _slopes(e, c, factor, own, cost):  # type: ignore[no-untyped-def]  # compile
     return total
 
 
+def descend(
+    targets: Matrix, U: Matrix, V: Matrix, alpha: float, epochs: int, rate: float
+) -> Iterator[float]:
+    """Move U and V in place by steps over all datasets; yield the mean loss before each step.
+
+    U and V move together, with momentum, by a rate that falls linearly to 0: they come to rest. The
+    slope of the smoothed DCG grows a hundredfold while a ranking sharpens, so its derivatives with
+    respect to the predictions are divided by the sum of their absolute values.
+    """
+    cells, known, counts = known_cells(targets)
+    moves = np.zeros_like(U), np.zeros_like(V)
+    for epoch in range(epochs):
+        now = rate * max(0.0, 1.0 - epoch / epochs)
+        total = step_over_all(cells, known, counts, U, V, *moves, now, float(alpha), False, True)
+        yield total / len(cells)
+
+
+def known_cells(targets: Matrix) -> tuple[Matrix, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the targets, and of each dataset the models with a value first, and their number."""
+    cells = np.ascontiguousarray(targets, dtype=np.float64)
+    known = np.argsort(np.isnan(cells), axis=1, kind="stable")
+    return cells, known, (~np.isnan(cells)).sum(axis=1)
+
+
 @njit(cache=True)
-def _losses(G, U, V, alpha):  # type: ignore[no-untyped-def]  # compiled
-    losses, nothing = np.empty(len(G)), np.empty(0)
-    for row in range(len(G)):
-        known = np.flatnonzero(~np.isnan(G[row]))
-        p = V[known] @ U[row]
-        losses[row] = row_dcg(p, G[row][known], alpha, nothing, nothing)
-    return losses
+def step_over_all(cells, known, counts, U, V, moved_U, moved_V, rate, alpha, fixed_U, unit_steps):  # type: ignore[no-untyped-def]  # compiled
+    """Move U and V by one step over all datasets, in place; return the sum of the losses before it.
+
+    ``moved_U`` and ``moved_V`` are the previous steps, and become this one.
+    """
+    n, n_latent = U.shape
+    work = np.empty(len(V) * len(V))
+    for model in range(len(V)):
+        for a in range(n_latent):
+            moved_V[model, a] *= _MOMENTUM
+    total = 0.0
+    for row in range(n):
+        models = known[row, : counts[row]]
+        m = len(models)
+        goal, p, d = np.empty(m), np.zeros(m), np.empty(m)
+        for j in range(m):
+            goal[j] = cells[row, models[j]]
+            for a in range(n_latent):
+                p[j] += U[row, a] * V[models[j], a]
+        total += row_dcg(p, goal, alpha, d, work)
+        if unit_steps:
+            divide(d, np.abs(d).sum())
+        for a in range(n_latent):
+            moved_U[row, a] *= _MOMENTUM
+        for j in range(m):
+            for a in range(n_latent):
+                moved_U[row, a] -= rate * d[j] * V[models[j], a]
+                moved_V[models[j], a] -= rate * _DATASETS / n * d[j] * U[row, a]
+    if not fixed_U:
+        U += moved_U
+    V += moved_V
+    return total
+
+
+@njit(cache=True)
+def divide(d, size):  # type: ignore[no-untyped-def]  # compiled
+    for j in range(len(d)):
+        d[j] = d[j] / size if size > 0.0 else 0.0

@@ -78,37 +78,6 @@ class FlatForest:
         values = np.ascontiguousarray(values)
         return cls(first, feature, threshold, left, right, values, n_features)
 
-    @classmethod
-    def from_boosting(cls, *models: Any) -> Self:
-        """Flatten fitted HistGradientBoosting models of the same features; each is an output.
-
-        A prediction is the mean over all trees, so a leaf holds its value times the number of
-        trees, and the trees of a model share its baseline.
-        """
-        # scikit-learn has no public form of these
-        trees_of = [[stage[0].nodes for stage in model._predictors] for model in models]  # noqa: SLF001
-        baselines = [float(np.ravel(model._baseline_prediction)[0]) for model in models]  # noqa: SLF001
-        n_trees = sum(map(len, trees_of))
-        roots, parts, n_nodes, n_leaves = [], [], 0, 0
-        for output, (trees, baseline) in enumerate(zip(trees_of, baselines, strict=True)):
-            for nodes in trees:
-                leaf = nodes["is_leaf"].astype(bool)
-                row = n_leaves + np.cumsum(leaf) - 1
-                roots.append(n_nodes)
-                feature = np.where(leaf, -1, nodes["feature_idx"]).astype(np.int32)
-                threshold = np.where(leaf, 0.0, nodes["num_threshold"])
-                left = np.where(leaf, row, nodes["left"].astype(np.int64) + n_nodes)
-                right = np.where(leaf, -1, nodes["right"].astype(np.int64) + n_nodes)
-                values = np.zeros((int(leaf.sum()), len(models)))
-                values[:, output] = n_trees * (nodes["value"][leaf] + baseline / len(trees))
-                parts.append((feature, threshold, left, right, values))
-                n_nodes += len(nodes)
-                n_leaves += len(values)
-        feature, threshold, left, right, values = map(np.concatenate, zip(*parts, strict=True))
-        first, n_features = np.array(roots, dtype=np.int32), int(models[0].n_features_in_)
-        left, right = left.astype(np.int32), right.astype(np.int32)
-        return cls(first, feature, threshold, left, right, np.ascontiguousarray(values), n_features)
-
     @property
     def n_outputs(self) -> int:
         return int(self.values.shape[1])

@@ -81,7 +81,7 @@ def read_parameters(kind: type[Any], settings: Iterable[str]) -> dict[str, Any]:
     Examples
     --------
     >>> from metaod.learners import learner_class
-    >>> read_parameters(learner_class("random_selection"), ["random_state=3"])
+    >>> read_parameters(learner_class("metaod"), ["random_state=3"])
     {'random_state': 3}
     """
     types = get_type_hints(kind)

@@ -1,8 +1,7 @@
-"""All learners by name: those of this package, and those that other packages offer."""
+"""All learners by name: those of this package, registered ones, and those of other packages."""
 
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import cache
 from importlib.metadata import entry_points
 from pkgutil import resolve_name
 from typing import Any
@@ -12,36 +11,28 @@ from metaod.learners._base import Learner
 
 ENTRY_POINTS = "metaod.learners"  # group in which other packages offer learners, as name = class
 
-_OURS: Mapping[str, str] = {
+_PATHS = {
     "metaod": "metaod.learners.metaod:MetaODLearner",
-    "metaod_c": "metaod.learners.metaod_c:MetaODC",
-    "metaod_f": "metaod.learners.metaod:MetaODF",
-    "metaod_released": "metaod.learners.metaod:ReleasedMetaOD",
-    "squared_error": "metaod.learners.metaod:SquaredErrorFactorisation",
-    "alors": "metaod.learners.alors:ALORS",
-    "supervised_surrogates": "metaod.learners.supervised_surrogates:SupervisedSurrogates",
-    "argosmart": "metaod.learners.argosmart:ARGOSMART",
-    "isac": "metaod.learners.isac:ISAC",
-    "global_best": "metaod.learners.global_best:GlobalBest",
-    "global_best_rank": "metaod.learners.global_best:GlobalBestRank",
-    "random_selection": "metaod.learners.random_selection:RandomSelection",
-    "pyod_rule": "metaod.learners.pyod_rule:PyODRule",
     "gain_forest": "metaod.learners.gain_forest:GainForest",
-    "fixed": "metaod.learners.fixed:FixedChoice",
 }
 
 
-@cache
-def learner_names() -> tuple[str, ...]:
-    """Return the names of all learners without importing them, those of this package first."""
-    others = sorted({point.name for point in entry_points(group=ENTRY_POINTS)})
-    return (*_OURS, *(name for name in others if name not in _OURS))
+def register_learner(name: str, path: str) -> None:
+    """Make a learner known by its name, for this process.
+
+    Parameters
+    ----------
+    name : str
+        The name that ``metaod train --learner`` and artifacts use.
+    path : str
+        The class as ``package.module:Class``; it is imported when it is first needed.
+    """
+    _PATHS[name] = path
 
 
-@cache
 def learner_classes() -> Mapping[str, type[Learner]]:
     """Return all learners by name, those of this package first."""
-    found: dict[str, type[Learner]] = {name: resolve_name(path) for name, path in _OURS.items()}
+    found: dict[str, type[Learner]] = {name: resolve_name(path) for name, path in _PATHS.items()}
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         if point.name not in found:
             found[point.name] = point.load()
@@ -50,13 +41,13 @@ def learner_classes() -> Mapping[str, type[Learner]]:
 
 def learner_class(name: str) -> type[Learner]:
     """Return the learner with this name."""
-    if name in _OURS:
-        ours: type[Learner] = resolve_name(_OURS[name])
+    if name in _PATHS:
+        ours: type[Learner] = resolve_name(_PATHS[name])
         return ours
-    try:
-        return learner_classes()[name]
-    except KeyError:
-        raise BadParameter("learner", "name", sorted(learner_classes()), name) from None
+    known = learner_classes()
+    if name not in known:
+        raise BadParameter("learner", "name", sorted(known), name)
+    return known[name]
 
 
 def make_learner(name: str, /, **params: Any) -> Learner:

@@ -1,106 +1,28 @@
-"""MetaOD, the paper's learner, and two variants: MetaOD_F and a squared-error loss."""
+"""MetaOD, the paper's learner: factors of performance by rank, predicted from meta-features."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from metaod.errors import BadParameter
-from metaod.learners._dcg import dcg_loss, gains
-from metaod.learners._embedding import Regressor, fresh_copy, own_state, regress
+from metaod.errors import BadParameter, UserError
+from metaod.learners._base import Learner, Progress
+from metaod.learners._cleaning import Cleaning
+from metaod.learners._dcg import descend, gains
+from metaod.learners._embedding import PCAEmbedding
 from metaod.learners._forests import FlatForest
-from metaod.learners._latent import LatentLearner
-from metaod.learners._parameters import check_forest, check_options, check_ranges, forest_parameters
+from metaod.learners._parameters import check_counts, check_forest, check_ranges, forest_parameters
 from metaod.learners._state import State, StateReader
+from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
 
 _LEVELS = 4096.0  # levels of U, on each side of 0, that the forest tells apart
+_NEGLIGIBLE = 1e-3  # difference of two scores that is ignored, in standard deviations
 
 
 @dataclass
-class _RankBased(LatentLearner):
-    """A factorisation that maximises the smoothed DCG, the paper's criterion."""
-
-    # b in the gain b ** P - 1; a larger one puts more weight on the best models
-    base: float = 2.0
-    alpha: float = 1.0  # sharpness of the sigmoid that approximates "is ranked above"
-    # whether gains are computed from performance, as in the paper, or from performance scaled to
-    # [0, 1] within each dataset, so all datasets have the same weight
-    relevance: Literal["performance", "row"] = "performance"
-
-    def _targets(self, P: Matrix) -> Matrix:
-        if self.relevance == "row":
-            low = np.nanmin(P, axis=1, keepdims=True)
-            width = np.nanmax(P, axis=1, keepdims=True) - low
-            P = (P - low) / np.where(width > 0, width, 1.0)
-        with np.errstate(over="ignore"):
-            targets = gains(P, self.base)
-        if np.isinf(targets).any():
-            legal = f"small enough for base ** P to be finite, P being {np.nanmax(np.abs(P)):g}"
-            raise BadParameter(type(self).__name__, "base", legal, self.base)
-        return targets
-
-    def _mean_loss(self, targets: Matrix, U: Matrix, V: Matrix) -> float:
-        return float(dcg_loss(targets, U, V, self.alpha).mean())
-
-    def _check(self) -> None:
-        super()._check()
-        check_ranges(self, base="(1, inf)", alpha="(0, inf)")
-        check_options(self, relevance=("performance", "row"))
-
-
-@dataclass
-class _Regressed(LatentLearner):
-    """A factorisation with a regression f from the embedding to the rows of U."""
-
-    n_estimators: int = 200  # trees of the forest
-    min_samples_leaf: int = 1  # fewest datasets in a leaf
-    max_depth: int | None = None  # of a tree
-    f: Regressor | None = None  # regressor with several outputs in place of the forest
-
-    def _forest(self, embedded: Matrix, Y: Matrix) -> FlatForest:
-        return FlatForest.fit(embedded, Y, **forest_parameters(self))
-
-    def _fit_regression(self, embedded: Matrix, U: Matrix) -> None:
-        if self.f is None:
-            # sums of integers are exact: rounding does not decide between equally good splits
-            largest = np.abs(U).max(axis=0)
-            unit = np.where(largest > 0, largest, 1.0) / _LEVELS
-            forest = self._forest(embedded, np.round(U / unit))
-            self.f_: Any = replace(forest, values=forest.values * unit)
-        else:
-            self.f_ = fresh_copy(self.f)
-            self.f_.fit(embedded, U[:, 0] if U.shape[1] == 1 else U)
-
-    def _held_out_latent(self, embedded: Matrix, held_out: Matrix) -> Callable[[Matrix], Matrix]:
-        # fitting f after every epoch would take longer than the factorisation; a forest fitted once
-        # on the embedding has similar leaves, whose weights are one matrix
-        forest = self._forest(embedded, embedded)
-        weights = forest.leaf_weights(forest.leaves(embedded), held_out)
-        return lambda U: weights @ U
-
-    def _latent(self, embedded: Matrix) -> Matrix:
-        return regress(self.f_, embedded, self.V_.shape[1], owner=type(self).__name__)
-
-    def _check(self) -> None:
-        super()._check()
-        check_forest(self)
-
-    def _state(self) -> State:
-        f = own_state(self.f_, FlatForest, "f", owner=type(self).__name__)
-        return {**super()._state(), "f": f}
-
-    def _restore(self, reader: StateReader) -> None:
-        super()._restore(reader)
-        forest, k = FlatForest.restore(reader.part("f")), self.V_.shape[1]
-        if forest.n_features != k or forest.n_outputs != k:
-            raise reader.damaged("the forest does not map the embedding onto the dataset matrix")
-        self.f_ = forest
-
-
-@dataclass
-class MetaODLearner(_Regressed, _RankBased):
+class MetaODLearner(Learner):
     """Factorises the performance matrix by rank, then regresses meta-features onto the factors.
 
     Meta-features are cleaned and embedded (phi). U starts at the embedding and V at 0; both move
@@ -110,25 +32,33 @@ class MetaODLearner(_Regressed, _RankBased):
 
     Parameters
     ----------
-    k, intercept, standardised, length, epochs, learning_rate, lowest_rate, cycle, schedule, \
-    unit_steps, start, initialisation, tolerance
-        Factorisation: see :class:`~metaod.learners._latent.LatentLearner`.
-    early_stopping, held_out, patience
-        Number of epochs: see there.
+    k : int
+        Latent dimensions; fewer if the meta-features span fewer.
+    intercept : bool
+        Whether PCA's components are joined by a dimension that starts at 1 for every dataset.
+    standardised : bool
+        Whether each component is divided by its own standard deviation, or all by one number.
+    length : float
+        Root of the mean squared length of a dataset's components.
+    epochs : int
+        Number of steps over all datasets.
+    learning_rate : float
+        Rate of the first step; it falls linearly to 0.
     base : float
         b in the gain ``b ** P - 1`` of a model; a larger one puts more weight on the best models.
     alpha : float
         Sharpness of the sigmoid that approximates "is ranked above".
-    relevance : {"performance", "row"}
-        Whether gains are computed from performance, as in the paper, or from performance scaled to
-        [0, 1] within each dataset, so that all datasets have the same weight.
     n_estimators, min_samples_leaf, max_depth : int
         Trees of the forest f, the minimal number of datasets in a leaf, and the maximal depth.
-    phi, f
-        Embedding (``fit``, ``transform``) in place of PCA, and regressor with several outputs
-        (``fit``, ``predict``) in place of the forest.
     random_state : int, default=0
-        Seed.
+        Seed of the forest.
+
+    Attributes
+    ----------
+    U_, V_ : array of shape (n, k) and (m, k)
+        Dataset matrix and model matrix, with models ordered by id.
+    losses_ : list of float
+        Mean loss of a dataset before each step.
 
     Examples
     --------
@@ -141,87 +71,115 @@ class MetaODLearner(_Regressed, _RankBased):
     name: ClassVar[str] = "metaod"
     title: ClassVar[str] = "MetaOD"
     summary: ClassVar[str] = "rank-based factorisation, meta-features regressed onto its factors"
+    is_random: ClassVar[bool] = True
 
+    k: int = 30
+    intercept: bool = True
+    standardised: bool = True
+    length: float = 2.0
+    epochs: int = 200
+    learning_rate: float = 0.02
+    base: float = 2.0
+    alpha: float = 1.0
+    n_estimators: int = 200
+    min_samples_leaf: int = 1
+    max_depth: int | None = None
+    random_state: int = 0
 
-@dataclass
-class ReleasedMetaOD(MetaODLearner):
-    """MetaOD with the configuration of the authors' released code.
-
-    It differs from :class:`MetaODLearner` in its defaults only; `docs/learning.md` names what of
-    the released code it does not repeat.
-    """
-
-    name: ClassVar[str] = "metaod_released"
-    title: ClassVar[str] = "MetaOD, released"
-    summary: ClassVar[str] = "MetaOD with the configuration of its authors' released code"
-
-    intercept: bool = False
-    length: float = 30**0.5  # each component has the standard deviation 1
-    base: float = 10.0
-    epochs: int = 50
-    learning_rate: float = 0.9
-    lowest_rate: float = 1 / 9
-    cycle: float = 16.0
-    schedule: Literal["decaying", "cyclical", "constant"] = "cyclical"
-    unit_steps: bool = False
-    start: float = 1 / 30
-    early_stopping: bool = True
-    held_out: float = 0.15
-    patience: int = 5
-    n_estimators: int = 100
-    max_depth: int | None = 10
-
-
-@dataclass
-class MetaODF(_RankBased):
-    """MetaOD with U fixed at phi(M): only V is optimised, and no regression is needed.
-
-    The parameters are those of :class:`MetaODLearner` without the forest's. Each component has the
-    standard deviation 1: U cannot grow to reach a component that starts small.
-    """
-
-    name: ClassVar[str] = "metaod_f"
-    title: ClassVar[str] = "MetaOD_F"
-    summary: ClassVar[str] = "MetaOD with the dataset matrix fixed at the embedded meta-features"
-    moves_datasets: ClassVar[bool] = False
-
-    intercept: bool = False
-    length: float = 30**0.5
-    epochs: int = 100
-    learning_rate: float = 0.05
-
-
-@dataclass
-class SquaredErrorFactorisation(_Regressed):
-    """MetaOD with the sum of squared errors over the known cells as its loss.
-
-    The parameters are those of :class:`MetaODLearner` without the smoothed DCG's. One dataset is
-    taken at a time, and the learning rate is in units of the loss's curvature: at 1 a step on V
-    minimises the error of an average dataset.
-    """
-
-    name: ClassVar[str] = "squared_error"
-    title: ClassVar[str] = "SE-MF"
-    summary: ClassVar[str] = "MetaOD with squared error in place of the rank-based criterion"
-    loss: ClassVar[str] = "squared"
-
-    k: int = 10
-    standardised: bool = False
-    length: float = 1.0
-    learning_rate: float = 0.5
-    schedule: Literal["decaying", "cyclical", "constant"] = "cyclical"
-    start: float = 1.0
-    tolerance: float = 1e-4
-    early_stopping: bool = True
+    def _fit(self, training: Training, progress: Progress) -> None:
+        self._check()
+        # equal models must stay equal: a difference of rounding would grow between them
+        first, group = _distinct(training.P)
+        U, V = self._factors(training, self._targets(training.P[:, first]), progress)
+        if not (np.isfinite(U).all() and np.isfinite(V).all()):
+            what = "the factorisation left the range of floating-point numbers"
+            raise UserError(what, where=type(self).__name__, remedy="lower learning_rate")
+        self.U_, self.V_ = U, V[group]
+        self.valued_ = np.flatnonzero((~np.isnan(training.P)).any(axis=0))
+        self._fit_regression(self._embed(training.M), U)
 
     def _check(self) -> None:
-        super()._check()
-        check_options(self, schedule=("cyclical", "constant"))
+        check_counts(self, "k", "epochs")
+        check_ranges(self, length="(0, inf)", learning_rate="(0, inf)")
+        check_ranges(self, base="(1, inf)", alpha="(0, inf)")
+        check_forest(self)
 
     def _targets(self, P: Matrix) -> Matrix:
-        return P
+        with np.errstate(over="ignore"):
+            targets = gains(P, self.base)
+        if np.isinf(targets).any():
+            legal = f"small enough for base ** P to be finite, P being {np.nanmax(np.abs(P)):g}"
+            raise BadParameter(type(self).__name__, "base", legal, self.base)
+        return targets
 
-    def _mean_loss(self, targets: Matrix, U: Matrix, V: Matrix) -> float:
-        # overflow is reported after the run
-        with np.errstate(over="ignore", invalid="ignore"):
-            return float(np.nansum((targets - U @ V.T) ** 2, axis=1).mean())
+    def _factors(
+        self, training: Training, targets: Matrix, progress: Progress
+    ) -> tuple[Matrix, Matrix]:
+        self._fit_embedding(training.M)
+        U = self._embed(training.M)
+        V = np.zeros((targets.shape[1], U.shape[1]))
+        self.losses_ = []
+        for loss in descend(targets, U, V, self.alpha, self.epochs, self.learning_rate):
+            self.losses_.append(loss)
+            progress("factorising", len(self.losses_), self.epochs)
+        return U, V
+
+    def _fit_embedding(self, M: Matrix) -> None:
+        self.cleaning_ = Cleaning.fit(M)
+        self.phi_ = PCAEmbedding(self.k, self.intercept, self.standardised, self.length)
+        self.phi_.fit(self.cleaning_.transform(M))
+
+    def _embed(self, M: Matrix) -> Matrix:
+        return self.phi_.transform(self.cleaning_.transform(M))
+
+    def _fit_regression(self, embedded: Matrix, U: Matrix) -> None:
+        # sums of integers are exact: rounding does not decide between equally good splits
+        largest = np.abs(U).max(axis=0)
+        unit = np.where(largest > 0, largest, 1.0) / _LEVELS
+        forest = FlatForest.fit(embedded, np.round(U / unit), **forest_parameters(self))
+        self.f_ = replace(forest, values=forest.values * unit)
+
+    def _latent(self, embedded: Matrix) -> Matrix:
+        """Return rows of the dataset matrix for embeddings of new datasets."""
+        return self.f_.predict(embedded)
+
+    def _predict(self, M: Matrix) -> Matrix:
+        scores = self._latent(self._embed(M)) @ self.V_.T
+        # smaller differences are rounding, or mean nothing: the ids of the models decide
+        unit = _NEGLIGIBLE * scores.std(axis=1, keepdims=True)
+        rounded = np.divide(scores, unit, out=np.zeros_like(scores), where=unit > 0).round() * unit
+        return put_unknown_last(np.where(unit > 0, rounded, scores), self.valued_)
+
+    def _state(self) -> State:
+        return {
+            "cleaning": self.cleaning_.state(),
+            "phi": self.phi_.state(),
+            "V": self.V_,
+            "valued": self.valued_,
+            "f": self.f_.state(),
+        }
+
+    def _restore(self, reader: StateReader) -> None:
+        self._restore_factors(reader)
+        forest, k = FlatForest.restore(reader.part("f")), self.V_.shape[1]
+        if forest.n_features != k or forest.n_outputs != k:
+            raise reader.damaged("the forest does not map the embedding onto the dataset matrix")
+        self.f_ = forest
+
+    def _restore_factors(self, reader: StateReader) -> None:
+        self.cleaning_ = Cleaning.restore(reader.part("cleaning"))
+        self.V_ = reader.array("V", ("m", "k"))
+        sizes = {"kept": self.cleaning_.n_features, "k": self.V_.shape[1]}
+        self.phi_ = PCAEmbedding.restore(reader.part("phi", **sizes))
+        self.valued_ = reader.indices("valued", "valued", len(self.V_))
+        if not len(self.valued_):
+            raise reader.damaged("valued is empty")
+
+
+def _distinct(P: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the first of each set of equal columns, and the set of each column."""
+    known = np.where(np.isnan(P), -np.inf, P.round(9))
+    _, first, group = np.unique(known, axis=1, return_index=True, return_inverse=True)
+    # in the order of their first appearance, not of their values
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[group.reshape(-1)]

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from metaod.artifacts import Artifact, History
-from metaod.learners import best_model
 from metaod.models import Matrix, member_ids
 
 _FAMILY_NAMES = {  # of families that are not known by their abbreviation
@@ -127,7 +126,7 @@ def explain_pick(
         return Explanation(pick, None, pd.DataFrame(), pd.DataFrame(), measure)
     ordinary = m.copy()
     ordinary[history.cleaning.kept] = history.cleaning.median
-    usual = best_model(artifact.learner.predict(ordinary)[scores.index])
+    usual = artifact.learner.best_model(artifact.learner.predict(ordinary)[scores.index])
     return Explanation(
         pick,
         usual,
@@ -177,7 +176,7 @@ def _features(
     none = pd.DataFrame(columns=["feature", "value", "ordinary", "effect"])
     if rest.empty or not artifact.learner.uses_metafeatures:
         return none
-    rival = usual if usual != pick else best_model(rest)
+    rival = usual if usual != pick else artifact.learner.best_model(rest)
     lead = float(scores[pick] - scores[rival])
     if lead <= 0:
         return none

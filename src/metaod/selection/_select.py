@@ -14,7 +14,6 @@ import pandas as pd
 from metaod.artifacts import Artifact
 from metaod.errors import BadParameter, counted
 from metaod.history import find_artifact
-from metaod.learners import best_model
 from metaod.metafeatures import MetaFeatures, extract
 from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space
 from metaod.selection._candidates import Candidates, Constraints, Models, Pick
@@ -259,7 +258,7 @@ def make_selection(
     candidates = Candidates.among(specs, shape, constraints, owner=owner)
     ids = [spec.id for spec in candidates.costs]
     distances = None if artifact.history is None else artifact.history.distances(vector)
-    estimates = _estimates(artifact, distances, scores, best_model(scores[ids]))
+    estimates = _estimates(artifact, distances, scores, artifact.learner.best_model(scores[ids]))
     ranking = pd.DataFrame(
         {
             "model": ids,

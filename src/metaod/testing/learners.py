@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.errors import UserError
-from metaod.learners import Learner, State, StateReader
+from metaod.learners import Learner, StateReader
 from metaod.testing.detectors import Check, ContractViolation
 
 Make = Callable[[], Learner]
@@ -60,7 +60,7 @@ def learner_contract(make: Make) -> list[Check]:
     Examples
     --------
     >>> from metaod.learners import learner_class
-    >>> for check in learner_contract(learner_class("global_best")):
+    >>> for check in learner_contract(learner_class("gain_forest")):
     ...     check()
 
     With pytest: ``@pytest.mark.parametrize("check", learner_contract(Mine), ids=str)``
@@ -297,7 +297,7 @@ class _LearnerContract:
             self.require(same, f"takes a state in which {damage}")
 
 
-def _leaves(state: State, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _leaves(state: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Yield each value in a state that is not a state itself, with the names that lead to it."""
     for name, value in state.items():
         if isinstance(value, dict):
@@ -309,7 +309,7 @@ def _leaves(state: State, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield (*path, name), value
 
 
-def _damaged_states(state: State) -> Iterator[tuple[str, State]]:
+def _damaged_states(state: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield copies of a state, each with one element damaged, and a description of the damage."""
     found = dict(_leaves(state))
     parts = {path[:cut]: None for path in found for cut in range(1, len(path))}

@@ -7,8 +7,8 @@ from made_history import frame
 from scipy.stats import norm
 
 from metaod.errors import BadParameter
-from metaod.learners.global_best import GlobalBest
-from metaod.learners.isac import ISAC, anderson_darling, g_means
+from research.learners.global_best import GlobalBest
+from research.learners.isac import ISAC, anderson_darling, g_means
 
 CRITICAL = 1.8692
 

@@ -5,7 +5,7 @@ from made_history import frame
 from sklearn.ensemble import RandomForestRegressor
 
 from metaod.learners import Cleaning
-from metaod.learners.supervised_surrogates import SupervisedSurrogates
+from research.learners.supervised_surrogates import SupervisedSurrogates
 
 
 def test_supervised_surrogates_equal_scikit_learns_forest():

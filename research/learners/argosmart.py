@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners._base import Learner, Progress
+from metaod.learners import Learner, Progress
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training, below_known, completed
+from metaod.learners._training import Training
 from metaod.models import Matrix
+from research.learners.performance import below_known, completed
 
 
 @dataclass
@@ -18,7 +19,7 @@ class ARGOSMART(Learner):
 
     Distances are Euclidean between cleaned meta-features; among equally near datasets the first
     is used. A model without a value on that dataset is scored by its estimate (see
-    :func:`~metaod.learners._training.completed`), always below the best known model.
+    :func:`~research.learners.performance.completed`), always below the best known model.
 
     Reference: M. Nikolić, F. Marić, P. Janičić, Simple algorithm portfolio for SAT, Artificial
     Intelligence Review 40, 2013.

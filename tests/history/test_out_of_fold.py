@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from made_history import history
 
 from metaod.errors import BadParameter
-from metaod.learners import Learner, make_learner, origin_folds, out_of_fold_scores
+from metaod.history._training import out_of_fold_scores
+from metaod.learners import Learner, make_learner, origin_folds
 
 
 @dataclass
@@ -59,7 +60,7 @@ def test_an_origin_is_in_one_fold(groups, data):
 def test_bad_numbers_of_folds_are_refused(n_folds):
     P, M, origins = history()
     with pytest.raises(BadParameter, match="n_folds"):
-        out_of_fold_scores(make_learner("global_best"), P, M, origins, n_folds=n_folds)
+        out_of_fold_scores(make_learner("made_best"), P, M, origins, n_folds=n_folds)
 
 
 def test_no_score_comes_from_a_fit_with_the_origin():
@@ -79,14 +80,14 @@ def test_no_score_comes_from_a_fit_with_the_origin():
 def test_scores_are_those_of_a_fit_to_the_other_folds():
     P, M, origins = history()
     folds = origin_folds(origins, 3)
-    scores = out_of_fold_scores(make_learner("argosmart"), P, M, origins, n_folds=3)
+    scores = out_of_fold_scores(make_learner("made_nearest"), P, M, origins, n_folds=3)
     for fold in range(3):
         out = folds == fold
-        fresh = make_learner("argosmart").fit(P[~out], M[~out], origins[~out])
+        fresh = make_learner("made_nearest").fit(P[~out], M[~out], origins[~out])
         np.testing.assert_array_equal(scores[out], fresh.predict(M[out])[P.columns])
 
 
-@pytest.mark.parametrize("name", ["global_best", "supervised_surrogates", "metaod"])
+@pytest.mark.parametrize("name", ["made_best", "metaod"])
 def test_the_given_learner_is_not_changed(name):
     P, M, origins = history()
     learner = make_learner(name).fit(P, M, origins)
@@ -100,7 +101,7 @@ def test_the_given_learner_is_not_changed(name):
 
 def test_origins_as_a_list_or_an_array_give_the_same():
     P, M, origins = history()
-    learner = make_learner("global_best")
+    learner = make_learner("made_best")
     one = out_of_fold_scores(learner, P, M, origins, n_folds=3)
     for groups in (list(origins), origins.to_numpy()):
         np.testing.assert_array_equal(out_of_fold_scores(learner, P, M, groups, n_folds=3), one)

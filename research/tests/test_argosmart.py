@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from made_history import frame
 
 from metaod.learners import Cleaning
-from metaod.learners.argosmart import ARGOSMART
+from research.learners.argosmart import ARGOSMART
 
 
 @given(st.integers(0, 10_000))

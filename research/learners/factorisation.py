@@ -5,13 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from metaod.learners._dcg import row_dcg
+from metaod.learners._dcg import divide, known_cells, row_dcg, step_over_all
 from metaod.models import Matrix, njit
 
 SCHEDULES = ("decaying", "cyclical", "constant")
-
-_MOMENTUM = 0.9
-_DATASETS = 80.0  # number of datasets that the rate of V's steps refers to
 
 
 @dataclass(frozen=True)
@@ -96,9 +93,7 @@ def factorise(
     schedule = schedule or Schedule()
     rng = rng or np.random.default_rng(0)
     found = Factorisation(np.array(U, dtype=np.float64), np.array(V, dtype=np.float64))
-    cells = np.ascontiguousarray(targets, dtype=np.float64)
-    known = np.argsort(np.isnan(cells), axis=1, kind="stable")
-    counts = (~np.isnan(cells)).sum(axis=1)
+    cells, known, counts = known_cells(targets)
     window = max(1, round(schedule.cycle)) if schedule.kind == "cyclical" else patience
     together = schedule.kind == "decaying"
     moves = np.zeros_like(found.U), np.zeros_like(found.V)
@@ -106,7 +101,7 @@ def factorise(
         data = cells, known, counts, found.U, found.V
         rates = schedule.rates(epoch, len(cells))
         if together:
-            total = _descend(*data, *moves, rates[0], float(alpha), fixed_U, unit_steps)
+            total = step_over_all(*data, *moves, rates[0], float(alpha), fixed_U, unit_steps)
         else:
             options = float(alpha), loss == "squared", fixed_U, unit_steps
             total = _epoch(*data, rng.permutation(len(cells)), rates, *options)
@@ -127,41 +122,6 @@ def _converged(losses: list[float], window: int, tolerance: float) -> bool:
         return False
     before, now = min(losses[:-window]), min(losses[-window:])
     return before - now <= tolerance * abs(before)
-
-
-@njit(cache=True)
-def _descend(cells, known, counts, U, V, moved_U, moved_V, rate, alpha, fixed_U, unit_steps):  # type: ignore[no-untyped-def]  # compiled
-    """Move U and V by one step over all datasets, in place; return the sum of the losses before it.
-
-    ``moved_U`` and ``moved_V`` are the previous steps, and become this one.
-    """
-    n, n_latent = U.shape
-    work = np.empty(len(V) * len(V))
-    for model in range(len(V)):
-        for a in range(n_latent):
-            moved_V[model, a] *= _MOMENTUM
-    total = 0.0
-    for row in range(n):
-        models = known[row, : counts[row]]
-        m = len(models)
-        goal, p, d = np.empty(m), np.zeros(m), np.empty(m)
-        for j in range(m):
-            goal[j] = cells[row, models[j]]
-            for a in range(n_latent):
-                p[j] += U[row, a] * V[models[j], a]
-        total += row_dcg(p, goal, alpha, d, work)
-        if unit_steps:
-            _divide(d, np.abs(d).sum())
-        for a in range(n_latent):
-            moved_U[row, a] *= _MOMENTUM
-        for j in range(m):
-            for a in range(n_latent):
-                moved_U[row, a] -= rate * d[j] * V[models[j], a]
-                moved_V[models[j], a] -= rate * _DATASETS / n * d[j] * U[row, a]
-    if not fixed_U:
-        U += moved_U
-    V += moved_V
-    return total
 
 
 @njit(cache=True)
@@ -188,11 +148,11 @@ def _epoch(cells, known, counts, U, V, order, rates, alpha, squared, fixed_U, un
                     p[j] += U[row, a] * V[models[j], a]
             if squared:
                 value = _row_squared(p, goal, d)
-                _divide(d, 2.0 * (_size(V) if is_U == 0 else mean_size))
+                divide(d, 2.0 * (_size(V) if is_U == 0 else mean_size))
             else:
                 value = row_dcg(p, goal, alpha, d, work)
                 if unit_steps:
-                    _divide(d, np.abs(d).sum())
+                    divide(d, np.abs(d).sum())
             if is_U == 0:
                 total += value
                 for j in range(m):
@@ -205,12 +165,6 @@ def _epoch(cells, known, counts, U, V, order, rates, alpha, squared, fixed_U, un
                 for a in range(n_latent):
                     V[models[j], a] -= rate * d[j] * U[row, a]
     return total
-
-
-@njit(cache=True)
-def _divide(d, size):  # type: ignore[no-untyped-def]  # compiled
-    for j in range(len(d)):
-        d[j] = d[j] / size if size > 0.0 else 0.0
 
 
 @njit(cache=True)
@@ -231,3 +185,20 @@ def _row_squared(p, goal, d):  # type: ignore[no-untyped-def]  # compiled
         loss += error * error
         d[j] = 2.0 * error
     return loss
+
+
+def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
+    """Return the negative smoothed DCG (n,) of scores U Vᵀ, for gains G (n, m)."""
+    G, U, V = (np.ascontiguousarray(values, dtype=np.float64) for values in (G, U, V))
+    losses: Matrix = _losses(G, U, V, float(alpha))
+    return losses
+
+
+@njit(cache=True)
+def _losses(G, U, V, alpha):  # type: ignore[no-untyped-def]  # compiled
+    losses, nothing = np.empty(len(G)), np.empty(0)
+    for row in range(len(G)):
+        known = np.flatnonzero(~np.isnan(G[row]))
+        p = V[known] @ U[row]
+        losses[row] = row_dcg(p, G[row][known], alpha, nothing, nothing)
+    return losses

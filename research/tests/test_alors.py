@@ -6,9 +6,9 @@ from made_history import frame
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from metaod.errors import BadParameter
-from metaod.learners._training import completed
-from metaod.learners.alors import ALORS, factorised
-from metaod.learners.global_best import GlobalBest
+from research.learners.alors import ALORS, factorised
+from research.learners.global_best import GlobalBest
+from research.learners.performance import completed
 
 
 def planted_low_rank(n, seed):

@@ -7,12 +7,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from metaod.learners._base import Learner, Progress
+from metaod.learners import Learner, Progress
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._parameters import check_ranges
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training, below_known, completed
+from metaod.learners._training import Training
 from metaod.models import Matrix
+from research.learners.performance import below_known, completed
 
 Labels = npt.NDArray[np.intp]
 
@@ -98,9 +99,9 @@ class ISAC(Learner):
     """Scores models by their mean performance on the datasets of the nearest cluster.
 
     g-means finds the clusters in cleaned meta-features, normalised to [-1, 1] on the training
-    datasets. A missing cell is replaced by its estimate (see
-    :func:`~metaod.learners._training.completed`); a model without a value in a cluster is always
-    below the best known model.
+    datasets. A missing cell is replaced by its estimate
+    (:func:`~research.learners.performance.completed`); a model without a value in a cluster is
+    always below the best known model.
 
     Parameters
     ----------

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from metaod.learners._dcg import dcg_loss, gains
-from metaod.learners._factorisation import Schedule, factorise
-from metaod.learners._latent import held_out_rows
+from metaod.learners._dcg import gains
+from research.learners.factorisation import Schedule, dcg_loss, factorise
+from research.learners.variants import held_out_rows
 
 RATES = Schedule(high=0.3, low=0.03)
 

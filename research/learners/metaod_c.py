@@ -5,12 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners._base import Learner, Progress
+from metaod.learners import Learner, Progress
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._parameters import check_counts
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training, mean_performance, put_unknown_last
+from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
+from research.learners.performance import mean_performance
 
 _MAX_PASSES = 30  # over the missing cells of P
 _TOLERANCE = 1e-4  # stop when the filled cells move by less than this share of their size

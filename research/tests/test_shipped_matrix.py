@@ -11,19 +11,23 @@ import pyarrow.parquet as pq
 import pytest
 
 from metaod.errors import BadParameter, UserError
-from metaod.history import (
+from metaod.history import shipped_folder
+from metaod.metafeatures import schema
+from metaod.models import ModelSpec, candidate_averages, model_space
+from metaod.store import (
+    Store,
+    import_parquet,
+    stored_relatives,
+)
+from research import shipped
+from research.shipped import (
     MIXED_COLLECTIONS,
     final_origins,
     shipped_cells,
     shipped_datasets,
-    shipped_folder,
     shipped_matrix,
     shipped_metafeatures,
 )
-from metaod.history import _shipped_matrix as matrix
-from metaod.metafeatures import schema
-from metaod.models import ModelSpec, candidate_averages, model_space
-from metaod.store import Store, import_parquet, stored_relatives
 
 STATES = {"ok", "failed", "not applicable", "over budget"}
 
@@ -54,11 +58,6 @@ def test_references_are_columns_only_when_asked_for():
     assert len(extra) == 6
 
 
-def test_files_are_small_enough_to_ship():
-    for path in shipped_folder().iterdir():
-        assert path.stat().st_size < 8_000_000, path.name
-
-
 @pytest.mark.parametrize("name", ["paper", "scores"])
 def test_meta_features_of_every_dataset(name):
     features = shipped_metafeatures(name)
@@ -82,7 +81,7 @@ def test_final_origins_are_of_every_collection():
 
 
 def test_no_origin_of_the_first_draw_is_drawn_again():
-    first = shipped_folder().parent / "final_origins_1.txt"
+    first = shipped.HERE / "final_origins_1.txt"
     datasets = shipped_datasets()
     joined = pd.read_parquet(shipped_folder() / "joined_origins.parquet").set_index("dataset")
     own = joined["catalogue_origin"].reindex(datasets.index).fillna(datasets["origin"])
@@ -126,32 +125,6 @@ def test_related_datasets_have_one_origin(tmp_path):
         assert origins[one] == origins[other]
 
 
-def test_the_manifest_describes_the_files():
-    manifest = json.loads((shipped_folder() / "manifest.json").read_text("utf-8"))["files"]
-    models = {*model_space("paper"), *model_space("extended"), *candidate_averages()}
-    assert len(models) == 790
-    n_cells = 838 * (790 + 6) + 227 * (790 + 6)
-    rows = {"datasets.parquet": 1065, "models.parquet": 790 + 6, "cells.parquet": n_cells}
-    assert {name: manifest[name]["rows"] for name in rows} == rows
-    for name, entry in manifest.items():
-        path = shipped_folder() / name
-        assert pq.read_metadata(path).num_rows == entry["rows"]
-        assert hashlib.sha256(path.read_bytes()).hexdigest() == entry["sha256"]
-
-
-def test_the_files_become_a_store(tmp_path):
-    chosen = sorted(shipped_datasets().index)[:20]
-    write_part(tmp_path, chosen)
-    with Store(tmp_path / "my.db", create=True) as store:
-        assert import_parquet(store, tmp_path).n_conflicts == 0
-        facts = store.summary()
-        assert (facts["datasets"], facts["models"], facts["references"]) == (20, 790, 6)
-        matrix = store.performance_matrix("ap")
-    shipped = shipped_matrix().loc[chosen]
-    shared = matrix.reindex(index=shipped.index, columns=shipped.columns)
-    np.testing.assert_allclose(shared, shipped, equal_nan=True)
-
-
 @pytest.fixture
 def made(monkeypatch):
     """A matrix of two spaces, their averages and a reference, on two datasets."""
@@ -167,7 +140,7 @@ def made(monkeypatch):
         ),
         "cells.parquet": cells,
     }
-    monkeypatch.setattr(matrix, "_read", frames.__getitem__)
+    monkeypatch.setattr(shipped, "_read", frames.__getitem__)
     return frames
 
 

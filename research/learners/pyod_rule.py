@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.learners._base import Learner, Progress
+from metaod.learners import Learner, Progress
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training, mean_performance
+from metaod.learners._training import Training
 from metaod.models import Matrix, ModelSpec
+from research.learners.performance import mean_performance
 
 _ROWS, _COLUMNS = 5_000, 20
 # PyOD's defaults of the hyperparameters in model ids

@@ -5,10 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners._base import Learner, Progress
+from metaod.learners import Learner, Progress
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training, mean_performance
+from metaod.learners._training import Training
 from metaod.models import Matrix
+from research.learners.performance import mean_performance
 
 
 @dataclass

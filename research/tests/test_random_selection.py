@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from made_history import frame
 
-from metaod.learners.random_selection import RandomSelection
+from research.learners.random_selection import RandomSelection
 
 
 def test_random_selection_is_uniform():

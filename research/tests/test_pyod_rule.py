@@ -6,7 +6,7 @@ from made_history import frame
 from pyod.utils.ad_engine import ADEngine
 
 from metaod.errors import BadParameter
-from metaod.learners.pyod_rule import PyODRule
+from research.learners.pyod_rule import PyODRule
 
 SIZES = ["n_rows", "n_columns"]
 

@@ -5,12 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners._base import Learner, Progress
+from metaod.learners import Learner, Progress
 from metaod.learners._forests import MetaRegression
 from metaod.learners._parameters import check_forest
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training, completed
+from metaod.learners._training import Training
 from metaod.models import Matrix
+from research.learners.performance import completed
 
 
 @dataclass
@@ -19,7 +20,7 @@ class SupervisedSurrogates(Learner):
 
     One forest has all models as outputs; its leaves hold mean rows of the performance matrix in
     single precision. Missing cells are estimated first (see
-    :func:`~metaod.learners._training.completed`); a model without any value is always last.
+    :func:`~research.learners.performance.completed`); a model without any value is always last.
 
     Parameters
     ----------

@@ -6,12 +6,13 @@ from typing import ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from metaod.learners._base import Learner, Progress
+from metaod.learners import Learner, Progress
 from metaod.learners._forests import MetaRegression
 from metaod.learners._parameters import check_counts, check_forest, forest_parameters
 from metaod.learners._state import State, StateReader
-from metaod.learners._training import Training, completed, put_unknown_last
+from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
+from research.learners.performance import completed
 
 _MAX_ROUNDS = 50
 _TOLERANCE = 1e-4  # stop when no missing cell moves by more than this share of P's range

@@ -1,0 +1,64 @@
+"""States whose parts are valid arrays but do not fit together are refused."""
+
+import numpy as np
+import pytest
+from made_history import history
+
+import research  # noqa: F401 - registers the learners
+from metaod.learners import StateReader, make_learner
+from metaod.learners._state import DamagedState
+
+FOREST = {"n_estimators": 3}
+LATENT = {"epochs": 2, "k": 2}
+
+
+def narrower(forest):
+    forest["values"] = forest["values"][:, :-1]
+
+
+def without_models(learned):
+    learned["valued"] = learned["valued"][:0]
+
+
+def other_features(learned):
+    # without the second feature the forest has one feature too many
+    cleaning = learned["regression"]["cleaning"]
+    cleaning.update({name: values[1:] for name, values in cleaning.items()})
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "damage", "message"),
+    [
+        ("alors", FOREST, lambda s: s.update(known=s["known"] & False), "no model"),
+        ("alors", FOREST, other_features, "different features"),
+        ("supervised_surrogates", FOREST, lambda s: narrower(s["regression"]["forest"]), "outputs"),
+        ("argosmart", {}, lambda s: s.update({k: s[k][:0] for k in ("datasets", "performance")}),
+         "empty"),
+        ("isac", {}, lambda s: s.update({k: s[k][:0] for k in ("centres", "performance")}),
+         "empty"),
+        ("metaod_f", LATENT, without_models, "valued"),
+        ("metaod_f", LATENT, lambda s: s.update(valued=s["valued"] + 9), "index outside"),
+        ("metaod_c", {}, without_models, "valued"),
+        ("metaod_c", {}, lambda s: s.update(weight=-1.0), "weight"),
+    ],
+)  # fmt: skip
+def test_a_damaged_state_is_not_restored(name, params, damage, message):
+    state = make_learner(name, **params).fit(*history()).state()
+    damage(state["learned"])
+    with pytest.raises(DamagedState, match=message):
+        make_learner(name, **params).restore(StateReader(state, "a.metaod"))
+
+
+def test_the_rule_needs_the_sizes_as_features():
+    state = make_learner("pyod_rule").fit(*history()).state()
+    state["features"] = [f"f{i}" for i in range(len(state["features"]))]
+    with pytest.raises(DamagedState, match="n_rows"):
+        make_learner("pyod_rule").restore(StateReader(state, "a.metaod"))
+
+
+def test_row_relevance_does_not_depend_on_the_scale_of_a_dataset():
+    P, M, origins = history(missing=0.0)
+    scaled = P.mul(np.exp2(np.arange(len(P)) % 3), axis=0)
+    params = {**LATENT, **FOREST, "relevance": "row"}
+    one, other = (make_learner("metaod_variant", **params).fit(p, M, origins) for p in (P, scaled))
+    np.testing.assert_allclose(one.V_, other.V_)
