@@ -140,12 +140,3 @@ def test_a_deleted_table_is_gone_with_its_file(client, uploads):
     assert not list(uploads.rglob(name))
     is_problem(client.get(table), 404)
     is_problem(client.delete(table), 404)
-
-
-def test_the_example_is_a_table_like_any_other(client):
-    answer = client.post("/api/example")
-    assert answer.status_code == 201
-    table = answer.headers["Location"]
-    assert client.run(table, "inspection", reading={"label": "fault"})["state"] == "done"
-    assert client.get(f"{table}/inspection").json()["n_labelled"] == 24
-    client.delete(table)

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from metaod.errors import UserError
 from metaod.web._guard import LOCAL_NAMES, Guard, answer_problem
 from metaod.web._held_tables import HeldTables
-from metaod.web._problems import Problem, problem_of
+from metaod.web._problems import problem_of, refused
 from metaod.web._process import Limits
 from metaod.web._routes import ROUTES, Handler
 from metaod.web._uploads import UploadFolder
@@ -90,12 +90,10 @@ def _page_route(path: str, file: str, media_type: str) -> Route:
     return Route(path, respond)
 
 
-async def _answer(request: Request, error: Exception) -> Response:
+async def _answer(_: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
-        what = {404: "there is no such page", 405: f"{request.method} is not possible here"}
-        text = what.get(error.status_code, "the request cannot be answered")
-        headers = dict(error.headers or {})
-        error = Problem(error.status_code, text, remedy="see docs/page.md", headers=headers)
+        code = "no-method" if error.status_code == 405 else "no-page"
+        error = refused(code, headers=dict(error.headers or {}))
     elif isinstance(error, ClientDisconnect):
-        error = Problem(400, "the client stopped sending")
+        error = refused("client-gone")
     return answer_problem(problem_of(error))

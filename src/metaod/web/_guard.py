@@ -10,7 +10,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from metaod.web._problems import Problem
+from metaod.web._problems import Problem, refused
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -113,17 +113,14 @@ class Guard:
         name = host_name(hosts[0]) if len(hosts) == 1 else ""
         if name in self._names or (not self._names <= LOCAL_NAMES and _is_address(name)):
             return
-        what = "this server does not have the name in the header Host"
-        raise Problem(421, what, remedy="use the address that 'metaod serve' printed")
+        raise refused("wrong-host")
 
     def _check_token(self, request: HTTPConnection) -> None:
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._is_token(given.strip()):
             return
         if not self._is_token(request.cookies.get(cookie_name(request.scope), "")):
-            remedy = "open the link that 'metaod serve' printed, or send it as a bearer token"
-            challenge = {"WWW-Authenticate": "Bearer"}
-            raise Problem(401, "there is no valid token", remedy=remedy, headers=challenge)
+            raise refused("no-token", headers={"WWW-Authenticate": "Bearer"})
 
     def _comes_with_link(self, scope: Scope) -> bool:
         if self._token is None or scope["path"] != "/" or scope["method"] != "GET":
@@ -173,13 +170,8 @@ def _check_site(headers: Headers, scope: Scope) -> None:
     changes = scope["method"] not in ("GET", "HEAD")
     site = headers.get("sec-fetch-site", "none")
     if site not in ("same-origin", "none") and (changes or scope["path"] != "/"):
-        raise _foreign(f"Sec-Fetch-Site: {site[:40]}")
+        raise refused("foreign-site", where=f"Sec-Fetch-Site: {site[:40]}")
     origin = headers.get("origin")
     own = [f"{scheme}://{headers['host'].lower()}" for scheme in ("http", "https")]
     if origin is not None and origin.lower() not in own:
-        raise _foreign("Origin")
-
-
-def _foreign(where: str) -> Problem:
-    what = "the request comes from a page of another site"
-    return Problem(403, what, where=where, remedy="use the page of this server")
+        raise refused("foreign-site", where="Origin")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from metaod.web._problems import Problem, problem_of
+from metaod.web._problems import Problem, problem_of, refused
 from metaod.web._process import Limits, WorkerProcess
 from metaod.web._uploads import MARKS_FILE, shown_name, stored_ending
 
@@ -115,10 +115,7 @@ class HeldTable:
                     async with asyncio.timeout(min(limits.pause_seconds, end - time.monotonic())):
                         chunk = await anext(chunks, None)
                 except TimeoutError:
-                    remedy = "check the connection and try again"
-                    raise Problem(
-                        408, "the upload stopped", remedy=remedy, code="slow-client"
-                    ) from None
+                    raise refused("slow-client") from None
                 if chunk is None:
                     break
                 self.n_bytes += len(chunk)
@@ -169,15 +166,12 @@ class HeldTable:
 
     def _refuse_unless_scored(self) -> None:
         if not self._is_scored:
-            remedy = "find the outliers first"
-            raise Problem(409, "the table is not scored", remedy=remedy, code="not-scored")
+            raise refused("not-scored")
 
     def refuse_while_running(self) -> None:
         """Raise a Problem if a job runs."""
         if self.is_running:
-            remedy = "wait until it is done, or cancel it"
-            what = "a job of this table is running"
-            raise Problem(409, what, remedy=remedy, code="job-running")
+            raise refused("job-running")
 
     async def delete(self) -> None:
         """End the process and remove the folder."""
@@ -207,8 +201,7 @@ class HeldTables:
         """Return a table; Problem if there is none."""
         table = self._tables.get(table_id)
         if table is None:
-            what = "there is no such table; tables are deleted after a while without use"
-            raise Problem(404, what, remedy="upload it again", code="no-table")
+            raise refused("no-table")
         table.used = time.monotonic()
         return table
 
@@ -234,7 +227,7 @@ class HeldTables:
         """Start a job of a table."""
         table.refuse_while_running()
         if sum(held.is_running for held in self._tables.values()) >= self.limits.jobs:
-            raise _busy("as many jobs are running as are allowed")
+            raise _busy("jobs are running")
         return table.start(kind, arguments)
 
     async def delete(self, table: HeldTable) -> None:
@@ -269,18 +262,14 @@ class HeldTables:
         idle = [held for held in self._tables.values() if held.may_give_way]
         oldest = min(idle, key=lambda held: held.used, default=None)
         if oldest is None:
-            raise _busy("as many tables are open as are allowed")
+            raise _busy("tables are open")
         await self.delete(oldest)
 
 
 def too_large(limits: Limits) -> Problem:
     """Return the problem of a file that is too large."""
-    what = f"the file is larger than the {limits.upload_bytes / 2**20:g} MB that are allowed"
-    remedy = "remove rows or columns, or start the server with a larger --max-mb"
-    return Problem(413, what, remedy=remedy, code="large-upload")
+    return refused("large-upload", where="the file", most=limits.upload_bytes / 2**20)
 
 
-def _busy(what: str) -> Problem:
-    remedy = "delete another table, or try again in a while"
-    headers = {"Retry-After": "30"}
-    return Problem(503, what, remedy=remedy, code="busy", headers=headers)
+def _busy(things: str) -> Problem:
+    return refused("busy", things=things, headers={"Retry-After": "30"})

@@ -20,6 +20,36 @@ LABELS = {
 """What the page calls the options of reading."""
 
 
+_REFUSALS = {  # the status, what is wrong and the remedy, by code
+    "not-json": (400, "the body is not JSON", "send one JSON object in UTF-8"),
+    "client-gone": (400, "the client stopped sending", "try again"),
+    "no-token": (401, "there is no valid token", "open the printed link, or send its token"),
+    "foreign-site": (403, "a page of another site sent the request", "use the page of this server"),
+    "no-page": (404, "there is no such page", "see docs/page.md"),
+    "no-table": (404, "there is no such table, or it was deleted", "upload it again"),
+    "no-method": (405, "this method is not possible here", "see docs/page.md"),
+    "slow-client": (408, "the request stopped", "check the connection and try again"),
+    "not-inspected": (409, "the table is not inspected", "inspect it first"),
+    "not-scored": (409, "the table is not scored", "find the outliers first"),
+    "job-running": (409, "a job of this table is running", "wait until it is done, or cancel it"),
+    "many-flags": (409, "the table has fewer rows", "flag fewer"),
+    "no-row": (409, "there is no such row", "give another"),
+    "answered": (409, "is answered already", "take that answer back first"),
+    "no-answer": (409, "no row is answered", "answer first"),
+    "large-body": (413, "the body is too large", "send less"),
+    "large-upload": (413, "is larger than {most:g} MB", "remove rows, or raise --max-mb"),
+    "media-type": (415, "the body is not {wanted}", "send {wanted}"),
+    "wrong-host": (421, "the header Host names another server", "use the printed address"),
+    "not-an-object": (422, "is not a JSON object", "send one"),
+    "long-answer": (422, "columns are too many, or their names too long", "give fewer or shorter"),
+    "memory": (422, "there is not enough memory", "give fewer rows or columns"),
+    "process-ended": (500, "the computation ended; probably memory was short", "give fewer rows"),
+    "defect": (500, "a defect in metaod ({kind})", "please report it; the server printed where"),
+    "busy": (503, "as many {things} as are allowed", "delete another table, or try again later"),
+    "slow-job": (504, "it took longer than {most:g} minutes", "give less, or raise --max-minutes"),
+}
+
+
 class Problem(UserError):
     """A request that is refused, or work that failed.
 
@@ -62,25 +92,32 @@ class Problem(UserError):
         return {"title": title, "detail": detail, **members}
 
 
+def refused(
+    code: str, *, where: str | None = None, headers: dict[str, str] | None = None, **values: object
+) -> Problem:
+    """Return the problem of a code; the values are those of its texts."""
+    status, what, remedy = _REFUSALS[code]
+    what, remedy = what.format(**values), remedy.format(**values)
+    return Problem(status, what, where=where, remedy=remedy, code=code, headers=headers)
+
+
 def problem_of(error: BaseException, file: str = "", name: str = "") -> Problem:
     """Return the problem of an error; a file has the name that the user knows."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, UserError):
-        status = 501 if isinstance(error, MissingExtra) else 422
-        what, where, remedy = error.what, error.where, error.remedy
-        if isinstance(error, BadParameter):  # the page knows no functions
-            what = f"{page_word(Setting(error.name))} must be {error.legal}"
-        texts = [
-            worded(text, page_word).replace(file, name) if text else None
-            for text in (what, where, remedy)
-        ]
-        return Problem(status, texts[0] or "", where=texts[1], remedy=texts[2], code=error.code)
     if isinstance(error, MemoryError):
-        remedy = "give fewer rows or columns"
-        return Problem(422, "there is not enough memory", remedy=remedy, code="memory")
-    what = f"a defect in metaod ({type(error).__name__})"
-    return Problem(500, what, remedy="please report it; the server printed where", code="defect")
+        return refused("memory")
+    if not isinstance(error, UserError):
+        return refused("defect", kind=type(error).__name__)
+    what, where, remedy = error.what, error.where, error.remedy
+    if isinstance(error, BadParameter):  # the page knows no functions
+        what = f"{page_word(Setting(error.name))} must be {error.legal}"
+    texts = [
+        worded(text, page_word).replace(file, name) if text else None
+        for text in (what, where, remedy)
+    ]
+    status = 501 if isinstance(error, MissingExtra) else 422
+    return Problem(status, texts[0] or "", where=texts[1], remedy=texts[2], code=error.code)
 
 
 def page_word(setting: Setting) -> str:

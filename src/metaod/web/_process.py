@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from metaod.web._problems import Problem
+from metaod.web._problems import Problem, refused
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -102,10 +102,7 @@ class WorkerProcess:
                     answer = await _receive(process, on_progress)
             except TimeoutError:
                 await self.end()
-                minutes = self._limits.seconds / 60
-                what = f"it took longer than the {minutes:g} minutes that are allowed"
-                remedy = "give fewer rows or columns, or start the server with --max-minutes"
-                raise Problem(504, what, remedy=remedy, code="slow-job") from None
+                raise refused("slow-job", most=self._limits.seconds / 60) from None
             except Problem:
                 await self.end()
                 self._refuse_if_closed()
@@ -132,8 +129,7 @@ class WorkerProcess:
 
     def _refuse_if_closed(self) -> None:
         if self._is_closed:
-            what, remedy = "the table was deleted", "upload it again"
-            raise Problem(404, what, remedy=remedy, code="no-table") from None
+            raise refused("no-table") from None
 
     async def _started(self) -> Process:
         if self._process is not None and self._process.returncode is None:
@@ -169,14 +165,11 @@ async def _receive(process: Process, on_progress: Progress | None) -> dict[str, 
             return message
         if on_progress is not None:
             on_progress(message["progress"])
-    what = "the computation ended unexpectedly; probably there was not enough memory"
-    raise Problem(500, what, remedy="try again with fewer rows or columns", code="process-ended")
+    raise refused("process-ended")
 
 
 async def _read_line(stream: asyncio.StreamReader) -> bytes:
     try:
         return await stream.readline()
     except ValueError:  # longer than the limit of the stream
-        what = "the columns are too many, or their names too long, to be shown"
-        remedy = "give fewer columns, or shorter names"
-        raise Problem(422, what, remedy=remedy, code="long-answer") from None
+        raise refused("long-answer") from None

@@ -16,7 +16,7 @@ from metaod._option import Options, option
 from metaod._version import __version__
 from metaod.options import Columns, Fitting, Reading
 from metaod.web._held_tables import HeldTable, HeldTables, Kind, too_large
-from metaod.web._problems import LABELS, Problem
+from metaod.web._problems import LABELS, refused
 from metaod.web._uploads import disposition
 
 _MOST_JSON = 2**20  # bytes of a body
@@ -78,23 +78,21 @@ async def _body(request: Request) -> dict[str, Any]:
             async for chunk in request.stream():
                 data += chunk
                 if len(data) > _MOST_JSON:
-                    what = f"the body is larger than {_MOST_JSON:,} bytes"
-                    raise Problem(413, what, remedy="send less")
+                    raise refused("large-body")
     except TimeoutError:
-        raise Problem(408, "the request stopped", remedy="try again") from None
+        raise refused("slow-client") from None
     return parse_object(bytes(data))
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
-    """Parse a JSON object; Problem if it is none."""
+    """Parse a JSON object."""
     try:
         found = json.loads(data.decode(), parse_constant=_refuse)
         json.dumps(found, ensure_ascii=False).encode()  # refuses half a character
     except (ValueError, RecursionError) as error:
-        what, remedy = "the body is not JSON", "send one JSON object in UTF-8"
-        raise Problem(400, what, remedy=remedy) from error
+        raise refused("not-json") from error
     if not isinstance(found, dict):
-        raise Problem(422, "the body is not a JSON object", remedy="send one")
+        raise refused("not-an-object", where="the body")
     return found
 
 
@@ -112,8 +110,7 @@ def _query(request: Request, kind: type[Options]) -> dict[str, Any]:
 def _check_media_type(request: Request, wanted: str) -> None:
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if given != wanted:
-        what = f"the body is not {wanted}"
-        raise Problem(415, what, where="Content-Type", remedy=f"send {wanted}")
+        raise refused("media-type", where="Content-Type", wanted=wanted)
 
 
 # handlers
@@ -176,8 +173,7 @@ async def _inspection(request: Request) -> Response:
     table = _table(request)
     if "inspection" not in table.found:
         table.refuse_while_running()
-        what = "the table is not inspected"
-        raise Problem(409, what, remedy="inspect it first", code="not-inspected")
+        raise refused("not-inspected")
     return JSONResponse({**table.found["inspection"], **table.given})
 
 
@@ -190,7 +186,7 @@ def _starts(kind: Kind, takes: type[Options]) -> Handler:
         given = {"reading": body.pop("reading", {}), "roles": body.pop("roles", {})}
         for group, name in ((Reading, "reading"), (Columns, "roles")):
             if not isinstance(given[name], dict):
-                raise Problem(422, "is not an object", where=name, remedy="send a JSON object")
+                raise refused("not-an-object", where=name)
             group.parse(given[name], name)
         given |= takes.parse(body, kind)
         _tables(request).start(table, kind, given)

@@ -17,13 +17,12 @@ from metaod.detection import (
     write_report,
     write_scored,
 )
-from metaod.errors import counted
 from metaod.report import shown
 from metaod.review import ANSWERS, RowView, TableMarks
 from metaod.selection import ProgressReport, part_of
 from metaod.tables import cell_text
 from metaod.web._inspection import UploadedTable, cut
-from metaod.web._problems import Problem
+from metaod.web._problems import refused
 from metaod.web._uploads import MARKS_FILE
 
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
@@ -115,8 +114,7 @@ class TableWork:
         assert self._learned is not None  # noqa: S101 - the server asks scored tables alone
         n_rows = self._learned.table.n_rows
         if n_flagged is not None and n_flagged > n_rows:
-            what = f"the table has {counted(n_rows, 'row')}"
-            raise Problem(409, what, where="n_flagged", remedy="flag fewer", code="many-flags")
+            raise refused("many-flags", where="n_flagged")
         self._n_flagged = n_flagged
         self._found = found = self._learned.flagging(n_flagged)
         return {"n_flagged": found.n_flagged, "threshold": found.threshold}
@@ -148,12 +146,9 @@ class TableWork:
         session = self._reviewed()
         place = row - 1
         if not 0 <= place < self._now.table.n_rows:
-            what = f"there is no row {row}; the table has {self._now.table.n_rows}"
-            raise Problem(409, what, where="row", remedy="give another", code="no-row")
+            raise refused("no-row", where="row")
         if place in session.answers:
-            what = f"row {row} is answered already"
-            remedy = "take that answer back first"
-            raise Problem(409, what, remedy=remedy, code="answered")
+            raise refused("answered", where=f"row {row}")
         session.tell({place: ANSWERS[answer]})
         self._question = None
         self._learn()
@@ -163,8 +158,7 @@ class TableWork:
         """Take the last answer back; its row is asked about again."""
         rows = self._reviewed().back()
         if not rows:
-            what = "there is no answer to take back"
-            raise Problem(409, what, remedy="answer first", code="no-answer")
+            raise refused("no-answer")
         self._learn()
         self._question = rows[0]
         return self.question()
@@ -254,8 +248,7 @@ class TableWork:
     def write_marks(self) -> dict[str, str]:
         """Write the answers."""
         if self._now.marks is None:
-            what = "no row is answered yet"
-            raise Problem(409, what, remedy="review rows first", code="no-answer")
+            raise refused("no-answer")
         file = f"{secrets.token_hex(8)}.csv"
         shutil.copyfile(MARKS_FILE, file)
         return {"file": file, "name": self._marks_name}

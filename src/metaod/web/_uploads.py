@@ -10,8 +10,7 @@ import unicodedata
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-if sys.platform != "win32":
-    import fcntl
+from filelock import FileLock, Timeout
 
 MARKS_FILE = "marks.csv"  # the answers of a review, in the folder of the table
 
@@ -36,47 +35,24 @@ class UploadFolder:
         parent = Path(tempfile.gettempdir()) if parent is None else parent
         _remove_leftovers(parent)
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))  # mode 0700
-        # locked as long as the process lives
-        self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        if not _take_lock(self._lock):
-            raise RuntimeError(f"another process holds {self.path}, which is new")
+        self._lock = FileLock(self.path / _LOCK, timeout=0, thread_local=False)
+        self._lock.acquire()  # ends with the process
 
     def remove(self) -> None:
         """Remove the folder with everything in it."""
-        with contextlib.suppress(OSError):
-            os.close(self._lock)
+        self._lock.release()
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 def _remove_leftovers(parent: Path) -> None:
     """Remove the folders of this user's servers that were killed."""
     for folder in parent.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, Timeout):
             status = folder.lstat()
             is_own = sys.platform == "win32" or status.st_uid == os.getuid()
-            if stat.S_ISDIR(status.st_mode) and is_own and _is_abandoned(folder / _LOCK):
+            if stat.S_ISDIR(status.st_mode) and is_own and (folder / _LOCK).exists():
+                FileLock(folder / _LOCK, timeout=0).acquire().lock.release()
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_abandoned(lock: Path) -> bool:
-    if sys.platform == "win32":
-        lock.unlink()  # fails while the file is open
-        return True
-    opened = os.open(lock, os.O_RDWR)
-    try:
-        return _take_lock(opened)
-    finally:
-        os.close(opened)
-
-
-def _take_lock(opened: int) -> bool:
-    """Take the lock, which ends with the process; False if another process holds it."""
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-    return True
 
 
 def shown_name(given: str) -> str:
