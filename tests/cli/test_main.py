@@ -195,7 +195,7 @@ def test_standard_streams(line, code, says):
         ("detect t.csv --learner /dev/zero", "learner"),
         ("db info --store pipe", "is a named pipe"),
         ("db info --store /dev/zero", "is a device"),
-        ("db init --store pipe", "exists already"),
+        ("db init --store pipe", "is a named pipe"),
         ("db relatives --store my.db --also pipe", "is a named pipe"),
         ("train --store my.db --out pipe", "is a named pipe"),
         ("build --store new.db --data pipe", "pipe"),

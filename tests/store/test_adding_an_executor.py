@@ -40,7 +40,7 @@ def test_the_recipe(tmp_path):
     (copy / "history" / "shipped").symlink_to(package / "history" / "shipped")
     (copy / "store" / "_threads.py").write_text(THREADS)
     path = copy / "store" / "_executors.py"
-    errors = "from metaod.errors import BadParameter, UserError\n"
+    errors = "from metaod.models import CellState\n"
     joblib = '    "joblib": JoblibExecutor,\n'
     text = path.read_text("utf-8")
     path.write_text(text.replace(errors, errors + IMPORT).replace(joblib, joblib + LINE), "utf-8")

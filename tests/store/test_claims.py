@@ -16,13 +16,13 @@ from sqlalchemy import delete, func, select, update
 from metaod.errors import UserError
 from metaod.history import FolderEntry
 from metaod.models import Budget, CellState, ModelSpec
-from metaod.store import BuildOptions, Store, TaskResult
+from metaod.store import BuildOptions, Store
 from metaod.store import _claims as claiming
 from metaod.store._claims import SharedWork
 from metaod.store._executors import SerialExecutor
 from metaod.store._schema import claims
 from metaod.store._server import Interrupted
-from metaod.store._tasks import BuildTask
+from metaod.store._tasks import BuildTask, TaskResult
 
 TINY = BuildOptions(detectors=("HBOS",), references=False, schemas=())
 HBOS = ModelSpec("HBOS", {"n_bins": 10})

@@ -22,7 +22,7 @@ from metaod.errors import BadFile, MissingExtra, UserError
 from metaod.history import iter_folder
 from metaod.models import CellState
 from metaod.store import BuildOptions, Store, build, make_executor
-from metaod.store._dask import versions
+from metaod.store._executors import versions
 
 OPTIONS = BuildOptions(trials=1, schemas=("paper",))
 
@@ -99,7 +99,7 @@ def test_a_task_that_kills_its_worker_fails_and_the_others_do_not(tmp_path, clus
 
 
 def test_messages(tmp_path, cluster, monkeypatch):
-    monkeypatch.setattr("metaod.store._dask._SECONDS_TO_CONNECT", 1.0)
+    monkeypatch.setattr("metaod.store._executors._SECONDS_TO_CONNECT", 1.0)
     with pytest.raises(UserError, match=r"127.0.0.1:9: no Dask scheduler answers .*dask scheduler"):
         make_executor(scheduler="tcp://127.0.0.1:9")
     for address in ("nonsense://x:1", "tls://127.0.0.1:9", "ucx://127.0.0.1:9"):
@@ -113,7 +113,7 @@ def test_messages(tmp_path, cluster, monkeypatch):
         pytest.raises(UserError, match="is not the address"),
     ):
         make_executor(2, "dask")
-    monkeypatch.setattr("metaod.store._dask.__version__", "0.0.1")
+    monkeypatch.setattr("metaod.store._executors.__version__", "0.0.1")
     versions.cache_clear()
     with pytest.raises(UserError, match=r"the worker has metaod .*, the build has 0.0.1"):
         list(make_executor(scheduler=cluster.address).run(nothing, [1, 2]))

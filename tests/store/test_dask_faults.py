@@ -47,9 +47,9 @@ def serial(tmp_path_factory):
 SLOWLY = """
 import sys
 import made_cluster
-from metaod.store import _dask
-real = _dask._Run.__init__
-_dask._Run.__init__ = lambda self, client, _: real(self, client, made_cluster.run_slowly)
+from metaod.store import _executors
+real = _executors._Run.__init__
+_executors._Run.__init__ = lambda self, client, _: real(self, client, made_cluster.run_slowly)
 from metaod.cli.main import main
 main(sys.argv[1:])
 """

@@ -14,28 +14,25 @@ if TYPE_CHECKING:
     from metaod.models import Budget
 
 
-def _option(
-    metavar: str | None, text: str, panel: str | None = None, *names: str, **kw: Any
-) -> Any:
+def option(metavar: str | None, text: str, panel: str | None = None, *names: str, **kw: Any) -> Any:
+    """Declare an option of a command."""
     return typer.Option(*names, help=text, metavar=metavar, rich_help_panel=panel, **kw)
 
 
 _WHAT, _HOW, _LIMITS = "What is computed", "How it is computed", "Limits of a cell"
 
-StoreOption = Annotated[str, _option("PATH", "The store: a file, or a database URL.")]
+StoreOption = Annotated[str, option("PATH", "The store: a file, or a database URL.")]
 Folders = Annotated[
     list[Path],
-    _option("DIR", "Folder of labelled datasets, with or without a catalogue.csv; repeatable."),
+    option("DIR", "Folder of labelled datasets, with or without a catalogue.csv; repeatable."),
 ]
-LabelOption = Annotated[str, _option("NAME", "Label column (or array) of the datasets.")]
+LabelOption = Annotated[str, option("NAME", "Label column (or array) of the datasets.")]
 MaxSeconds = Annotated[
-    float, _option("S", "Seconds that one cell may take.", _LIMITS, min=0, max=1e9)
+    float, option("S", "Seconds that one cell may take.", _LIMITS, min=0, max=1e9)
 ]
 MaxMemory = Annotated[
     float,
-    _option(
-        "G", "Memory that one cell may take beside the table, in GiB.", _LIMITS, min=0, max=1e6
-    ),
+    option("G", "Memory that one cell may take beside the table, in GiB.", _LIMITS, min=0, max=1e6),
 ]
 Texts = list[str] | None
 
@@ -46,44 +43,40 @@ def build(
     data: Folders,
     label: LabelOption = "y",
     only: Annotated[
-        Texts, _option("TEXT", "Only datasets whose name contains this; repeatable.")
+        Texts, option("TEXT", "Only datasets whose name contains this; repeatable.")
     ] = None,
-    space: Annotated[
-        str, _option("NAME", "Model space: paper, extended, or all.", _WHAT)
-    ] = "paper",
-    family: Annotated[Texts, _option("NAME", "Only this family; repeatable.", _WHAT)] = None,
+    space: Annotated[str, option("NAME", "Model space: paper, extended, or all.", _WHAT)] = "paper",
+    family: Annotated[Texts, option("NAME", "Only this family; repeatable.", _WHAT)] = None,
     averages: Annotated[
         bool,
-        _option(None, "Also evaluate the averages that may be picked.", _WHAT, "--averages"),
+        option(None, "Also evaluate the averages that may be picked.", _WHAT, "--averages"),
     ] = False,
-    trials: Annotated[int, _option("N", "Trials of a random model.", _WHAT, min=1)] = 5,
+    trials: Annotated[int, option("N", "Trials of a random model.", _WHAT, min=1)] = 5,
     jobs: Annotated[
-        int, _option("N", "Number of processes; -1 for one per core.", _HOW, "--jobs", "-j")
+        int, option("N", "Number of processes; -1 for one per core.", _HOW, "--jobs", "-j")
     ] = 1,
     executor: Annotated[
         str | None,
-        _option("NAME", "What runs tasks: serial, joblib for several processes, or dask.", _HOW),
+        option("NAME", "What runs tasks: serial, joblib for several processes, or dask.", _HOW),
     ] = None,
     scheduler: Annotated[
         str | None,
-        _option("ADDRESS", "Address of a Dask scheduler, such as tcp://host:8786.", _HOW),
+        option("ADDRESS", "Address of a Dask scheduler, such as tcp://host:8786.", _HOW),
     ] = None,
     max_seconds: MaxSeconds = 60.0,
     max_memory: MaxMemory = 2.0,
-    references: Annotated[bool, _option(None, "Evaluate the reference models too.", _WHAT)] = True,
+    references: Annotated[bool, option(None, "Evaluate the reference models too.", _WHAT)] = True,
     schema: Annotated[
         Texts,
-        _option("NAME", "Meta-features: paper, scores, none; repeatable, both by default.", _WHAT),
+        option("NAME", "Meta-features: paper, scores, none; repeatable, both by default.", _WHAT),
     ] = None,
     retry: Annotated[
         Texts,
-        _option("STATE", "Repeat trials in this state: failed, 'over budget'; repeatable.", _HOW),
+        option("STATE", "Repeat trials in this state: failed, 'over budget'; repeatable.", _HOW),
     ] = None,
     keep_scores: Annotated[
         Texts,
-        _option(
-            "MODEL", "Keep this model's scores in a folder beside the store; repeatable.", _HOW
-        ),
+        option("MODEL", "Keep this model's scores in a folder beside the store; repeatable.", _HOW),
     ] = None,
 ) -> None:
     """Evaluate models on labelled datasets and keep the results in a store.

@@ -14,9 +14,10 @@ from metaod.cli.build import (
     StoreOption,
     list_folders,
     make_budget,
+    option,
 )
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.cli.screen import Json, console, grid, print_facts, print_json, visible
 from metaod.errors import BadFile, BadParameter, UserError, counted
 
 app = typer.Typer(
@@ -25,10 +26,7 @@ app = typer.Typer(
 )
 
 Preferred = Annotated[
-    str,
-    typer.Option(
-        help="Which value is kept in a conflict: target (this store) or source.", metavar="WHO"
-    ),
+    str, option("WHO", "Which value is kept in a conflict: target (this store) or source.")
 ]
 
 
@@ -37,7 +35,7 @@ def init(
     *,
     store: StoreOption,
     shipped: Annotated[
-        bool, typer.Option("--shipped", help="Start from the matrix that ships with MetaOD.")
+        bool, option(None, "Start from the matrix that ships with MetaOD.", None, "--shipped")
     ] = False,
 ) -> None:
     """Create a store: empty, or with the shipped performance matrix."""
@@ -185,19 +183,23 @@ def list_(
         raise BadParameter("metaod db list", "WHAT", ("datasets", "models"), what)
     with Store(store, read_only=True) as opened:
         datasets, models = opened.datasets(), opened.models()
+    numbers = ("rows", "columns", "outliers")
     if json and what == "models":
         print_json([{"id": item.id, "is_reference": item.is_reference} for item in models])
     elif json:
         fields = ("name", "n_rows", "n_columns", "n_outliers", "origin", "fingerprint")
         print_json([{name: getattr(record, name) for name in fields} for record in datasets])
     elif what == "models":
-        table = grid("model", "note")
-        for item in models:
-            table.add_row(item.id, "reference" if item.is_reference else "")
-        console().print(table)
+        rows = [(item.id, "reference" if item.is_reference else "") for item in models]
+        console().print(grid("model", "note", rows=rows))
         console().print(counted(len(models), "model"))
     else:
-        _print_datasets(datasets)
+        table = grid("name", *numbers, "origin", right=numbers)
+        for record in datasets:
+            counts = (str(record.n_rows), str(record.n_columns), f"{record.outlier_share:.2%}")
+            table.add_row(visible(record.name), *counts, visible(record.origin))
+        console().print(table)
+        console().print(counted(len(datasets), "dataset"))
 
 
 @app.command()
@@ -205,7 +207,7 @@ def show(
     name: Annotated[str, typer.Argument(help="A dataset's name or fingerprint.")],
     *,
     store: StoreOption,
-    top: Annotated[int, typer.Option(help="Best models to show.", min=1)] = 10,
+    top: Annotated[int, option(None, "Best models to show.", min=1)] = 10,
     json: Json = False,
 ) -> None:
     """Show the performance of the models on one dataset, the best first."""
@@ -245,9 +247,9 @@ def export_(
     folder: Annotated[Path, typer.Argument(help="Folder to write to.")],
     *,
     store: StoreOption,
-    decimals: Annotated[int, typer.Option(help="Digits kept of each measure.", min=1, max=12)] = 4,
+    decimals: Annotated[int, option(None, "Digits kept of each measure.", min=1, max=12)] = 4,
     evaluations: Annotated[
-        bool, typer.Option("--evaluations", help="Write every trial, not only the cells.")
+        bool, option(None, "Write every trial, not only the cells.", None, "--evaluations")
     ] = False,
 ) -> None:
     """Write a store's content as Parquet files."""
@@ -270,7 +272,7 @@ def import_(
     from metaod.store import Store, import_parquet
 
     with Store(store, create=True) as opened, ProgressLine("importing") as line:
-        report = import_parquet(opened, folder, prefer=_check_prefer(prefer), progress=line.count)
+        report = import_parquet(opened, folder, prefer=prefer, progress=line.count)
     _print_merge(report)
 
 
@@ -290,7 +292,7 @@ def merge(
         Store(source, read_only=True) as other,
         Store(store) as opened,
     ):
-        report = merge_stores(opened, other, prefer=_check_prefer(prefer), progress=line.count)
+        report = merge_stores(opened, other, prefer=prefer, progress=line.count)
     _print_merge(report)
 
 
@@ -300,8 +302,8 @@ def verify(
     store: StoreOption,
     data: Folders,
     label: LabelOption = "y",
-    sample: Annotated[int, typer.Option(help="Cells to recompute.", min=1)] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    sample: Annotated[int, option(None, "Cells to recompute.", min=1)] = 50,
+    seed: Annotated[int, option(None, "Seed of the draw.")] = 0,
     max_seconds: MaxSeconds = 60.0,
     max_memory: MaxMemory = 2.0,
 ) -> None:
@@ -309,7 +311,7 @@ def verify(
     from metaod.store import Store
     from metaod.store import verify as recompute
 
-    entries = list_folders(data, label)
+    entries, budget = list_folders(data, label), make_budget(max_seconds, max_memory)
     with ProgressLine("checking the store") as line, Store(store, read_only=True) as opened:
         problems = opened.inconsistencies()
         if problems:
@@ -317,12 +319,7 @@ def verify(
             remedy = "restore an older copy, or build it again"
             raise UserError(what, where=str(opened), remedy=remedy)
         found = recompute(
-            opened,
-            entries,
-            sample=sample,
-            seed=seed,
-            budget=make_budget(max_seconds, max_memory),
-            progress=line.count,
+            opened, entries, sample=sample, seed=seed, budget=budget, progress=line.count
         )
     for difference in found.differences:
         console().print(str(difference), soft_wrap=True)
@@ -331,16 +328,9 @@ def verify(
     )
     if found.differences:
         what = f"{checked}, {len(found.differences)} differ"
-        raise UserError(
-            what, where=str(opened), remedy="build them again, or ask who made the store"
-        )
+        remedy = "build them again, or ask who made the store"
+        raise UserError(what, where=str(opened), remedy=remedy)
     console().print(f"{checked}, all agree")
-
-
-def _check_prefer(text: str) -> Any:
-    if text not in ("target", "source"):
-        raise BadParameter("metaod db", "--prefer", ("target", "source"), text)
-    return text
 
 
 def _find_dataset(records: list[Any], name: str, store: str) -> Any:
@@ -370,38 +360,27 @@ def _cell_data(cell: Any) -> dict[str, Any]:
     }
 
 
-def _print_datasets(records: list[Any]) -> None:
-    numbers = ("rows", "columns", "outliers")
-    table = grid("name", *numbers, "origin", right=numbers)
-    for record in records:
-        counts = (str(record.n_rows), str(record.n_columns), f"{record.outlier_share:.2%}")
-        table.add_row(visible(record.name), *counts, visible(record.origin))
-    console().print(table)
-    console().print(counted(len(records), "dataset"))
-
-
 def _print_facts(facts: dict[str, Any]) -> None:
-    table = grid("", "")
-    table.show_header = False
-    size = facts["size_bytes"]
-    table.add_row("store", facts["store"] + ("" if size is None else f" ({size / 1e6:.1f} MB)"))
-    table.add_row("made", f"{facts['created']} by metaod {facts['package_version']}")
-    table.add_row("datasets", f"{facts['datasets']} of {counted(facts['origins'], 'origin')}")
-    for name, count in facts["collections"].items():
-        table.add_row("", f"{count} {name or 'without a collection'}")
-    table.add_row(
-        "models", f"{facts['models']} and {counted(facts['references'], 'reference model')}"
-    )
+    size = "" if facts["size_bytes"] is None else f" ({facts['size_bytes'] / 1e6:.1f} MB)"
     states = facts["cells"]
     total = sum(states.values())
-    table.add_row("cells", f"{total}")
-    for state, count in states.items():
-        table.add_row("", f"{count} {state} ({count / total:.2%})")
-    table.add_row("evaluations", str(facts["evaluations"]))
-    for item in facts["metafeatures"]:
-        schema = f"{item['schema']} version {item['version']}"
-        table.add_row("meta-features", f"{schema}: {item['datasets']}")
-    console().print(table)
+    print_facts(
+        ("store", facts["store"] + size),
+        ("made", f"{facts['created']} by metaod {facts['package_version']}"),
+        ("datasets", f"{facts['datasets']} of {counted(facts['origins'], 'origin')}"),
+        *(
+            ("", f"{n} {name or 'without a collection'}")
+            for name, n in facts["collections"].items()
+        ),
+        ("models", f"{facts['models']} and {counted(facts['references'], 'reference model')}"),
+        ("cells", f"{total}"),
+        *(("", f"{count} {state} ({count / total:.2%})") for state, count in states.items()),
+        ("evaluations", str(facts["evaluations"])),
+        *(
+            ("meta-features", "{schema} version {version}: {datasets}".format(**item))
+            for item in facts["metafeatures"]
+        ),
+    )
 
 
 def _print_merge(report: Any) -> None:

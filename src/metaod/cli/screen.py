@@ -92,6 +92,13 @@ def grid(*headings: str, right: Sequence[str] = (), rows: Iterable[Sequence[str]
     return table
 
 
+def print_facts(*facts: tuple[str, str]) -> None:
+    """Print names with what they stand for, in two columns without headings."""
+    table = grid("", "", rows=facts)
+    table.show_header = False
+    console().print(table)
+
+
 def print_json(data: Any) -> None:
     """Print JSON to standard output."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"

@@ -5,11 +5,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from metaod.cli.build import StoreOption
+from metaod.cli.build import StoreOption, Texts, option
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.cli.screen import Json, console, grid, print_facts, print_json, visible
 from metaod.errors import BadParameter, counted
 
 if TYPE_CHECKING:
@@ -34,69 +32,54 @@ def learners(*, json: Json = False) -> None:
         ]
         print_json(listed)
         return
-    table = grid("name", "in tables", "how it picks")
-    for name, kind in kinds.items():
-        table.add_row(visible(name), visible(kind.title), visible(kind.summary))
-    console().print(table)
+    rows = [(visible(n), visible(kind.title), visible(kind.summary)) for n, kind in kinds.items()]
+    console().print(grid("name", "in tables", "how it picks", rows=rows))
 
 
 def train(
     *,
     store: StoreOption,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The artifact to write.", metavar="FILE")
-    ],
+    out: Annotated[Path, option("FILE", "The artifact to write.", None, "--out", "-o")],
     learner: Annotated[
         str,
-        typer.Option(
-            help="default (the design of the shipped default, for the models of the space "
-            "extended and averages of them), or a learner that 'metaod learners' lists.",
-            metavar="NAME",
+        option(
+            "NAME",
+            "default (the design of the shipped default, for the models of the space "
+            "extended and averages of them), or one that 'metaod learners' lists.",
         ),
     ] = "default",
     space: Annotated[
         str | None,
-        typer.Option(
-            help="Learn only the models of this space and averages of them: paper, extended or "
-            "all. By default every model of the store.",
-            metavar="NAME",
+        option(
+            "NAME",
+            "Learn only the models of this space and averages of them: paper, "
+            "extended or all. By default every model of the store.",
         ),
     ] = None,
-    averages: Annotated[
-        bool,
-        typer.Option("--averages/--no-averages", help="Whether averages may be picked."),
-    ] = True,
+    averages: Annotated[bool, option(None, "Whether averages may be picked.")] = True,
     schema: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Meta-features to learn from: paper, scores; repeatable. By default both for the "
-            "learner default, and paper for the others.",
-            metavar="NAME",
+        Texts,
+        option(
+            "NAME",
+            "Meta-features to learn from: paper, scores; repeatable. By default both "
+            "for the learner default, and paper for the others.",
         ),
     ] = None,
     measure: Annotated[
-        str,
-        typer.Option(help="Measure of performance: ap, roc_auc or precision_at_n.", metavar="NAME"),
+        str, option("NAME", "Measure of performance: ap, roc_auc or precision_at_n.")
     ] = "ap",
     set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A parameter of the learner; repeatable.", metavar="NAME=VALUE"),
+        Texts, option("NAME=VALUE", "A parameter of the learner; repeatable.", None, "--set")
     ] = None,
     exclude_origin: Annotated[
-        list[str] | None,
-        typer.Option(help="Leave out the datasets of this origin; repeatable.", metavar="NAME"),
+        Texts, option("NAME", "Leave out the datasets of this origin; repeatable.")
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of a random learner; others ignore it.", metavar="N", min=0),
+        int | None, option("N", "Seed of a random learner; others ignore it.", min=0)
     ] = None,
     calibrate: Annotated[
         int,
-        typer.Option(
-            help="Number of fits for the calibration of confidence: 2 or more, 0 for none.",
-            metavar="N",
-            min=0,
-        ),
+        option("N", "Fits for the calibration of confidence: 2 or more, 0 for none.", min=0),
     ] = 5,
 ) -> None:
     """Train a learner on the evaluations of a store and write it to one file.
@@ -149,18 +132,14 @@ def _print_artifact(artifact: "Artifact", path: Path, calibrate: int, n_unused: 
     if n_averages:
         models += f" and {counted(n_averages, 'average')} of them"
     features = counted(len(learner.features_), "meta-feature")
-    table = grid("", "")
-    table.show_header = False
-    for name, text in (
+    print_facts(
         ("learner", f"{learner.name} ({learner.title})"),
         ("trained on", datasets),
         ("picks from", f"{models}, by {artifact.measure}"),
         ("looks at", f"{features}, schema {schemas}"),
         ("calibration", _calibration(artifact, calibrate)),
         ("file", f"{visible(str(path))}, {_size(path.stat().st_size)}"),
-    ):
-        table.add_row(name, text)
-    console().print(table)
+    )
 
 
 def _calibration(artifact: "Artifact", asked: int) -> str:

@@ -42,7 +42,7 @@ from metaod.learners import Progress
 from metaod.models import CellState, ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
-from metaod.store._merging import MergeReport, Prefer, merge_source
+from metaod.store._merging import MergeReport, check_preference, merge_source
 from metaod.store._queries import read_frame
 from metaod.store._rows import Content
 from metaod.store._schema import Cell, DatasetRecord, JoinedOrigin, MetaFeatureRecord, ModelRecord
@@ -213,7 +213,7 @@ def import_parquet(
     store: Store,
     folder: str | PathLike[str],
     *,
-    prefer: Prefer = "target",
+    prefer: str = "target",
     progress: Progress | None = None,
 ) -> MergeReport:
     """Merge files that :func:`export_parquet` wrote into a store.
@@ -232,6 +232,7 @@ def import_parquet(
     progress : callable, optional
         Called with what is imported, how many are done, and how many there are.
     """
+    check_preference(prefer)
     return merge_source(store, _ExportedStore(Path(folder)), prefer, progress)
 
 

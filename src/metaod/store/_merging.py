@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from sqlalchemy import Connection
@@ -16,8 +16,6 @@ from metaod.store import _rows as rows
 from metaod.store._rows import Content
 from metaod.store._schema import Cell, DatasetRecord, JoinedOrigin, MetaFeatureRecord, ModelRecord
 from metaod.store._store import Store
-
-Prefer = Literal["target", "source"]
 
 # how many conflicts a report holds in full; the others are counted
 _MAX_EXAMPLES = 1000
@@ -97,7 +95,7 @@ def merge(
     target: Store,
     source: Store,
     *,
-    prefer: Prefer = "target",
+    prefer: str = "target",
     progress: Progress | None = None,
 ) -> MergeReport:
     """Add to one store what another has and it lacks, in one transaction.
@@ -125,6 +123,7 @@ def merge(
     progress : callable, optional
         Called with ``"datasets"`` and the numbers of datasets done and in all.
     """
+    check_preference(prefer)
     in_memory = target.location.path is None and not target.location.is_postgresql
     if target.engine is source.engine or (target.location == source.location and not in_memory):
         raise UserError("a store cannot be merged into itself", where=str(target))
@@ -132,11 +131,15 @@ def merge(
         return merge_source(target, _OtherStore(connection), prefer, progress)
 
 
-def merge_source(
-    target: Store, source: Mergeable, prefer: Prefer, progress: Progress | None = None
-) -> MergeReport:
+def check_preference(prefer: str) -> None:
+    """Refuse what is neither of the two stores."""
     if prefer not in ("target", "source"):
         raise BadParameter("merge", "prefer", ("target", "source"), prefer)
+
+
+def merge_source(
+    target: Store, source: Mergeable, prefer: str, progress: Progress | None = None
+) -> MergeReport:
     report = MergeReport()
     with target.writer_lock(), target.writing() as connection:
         _merge_datasets(connection, source, report)
@@ -202,7 +205,7 @@ class _Merger:
     mine: Content
     schemas: dict[tuple[str, int], tuple[str, ...]]
     report: MergeReport
-    prefer: Prefer
+    prefer: str
 
     def new(self, theirs: Content) -> Content:
         """Return what is written: what is lacking, and what the source is preferred for."""
