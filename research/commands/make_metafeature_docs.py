@@ -13,10 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from metaod.metafeatures import SCHEMAS, Feature, Schema, schema, statistic_and_summary
-from metaod.metafeatures._components import N_COMPONENTS
-from metaod.metafeatures._landmarker_runs import MAX_ROWS, MAX_VALUES
-from metaod.metafeatures._pair_features import MAX_PAIRED_COLUMNS
-from metaod.metafeatures._summaries import ADJECTIVES, SUMMARIES
+from metaod.metafeatures._column_features import MAX_PAIRED_COLUMNS
+from metaod.metafeatures._landmarkers import MAX_ROWS, MAX_VALUES, N_COMPONENTS
+from metaod.metafeatures._schema import ADJECTIVES, SUMMARIES
 
 REFERENCE = Path(__file__).parents[2] / "docs/metafeatures.md"
 PUBLISHED = Path(__file__).parents[1] / "published_metafeatures.csv"

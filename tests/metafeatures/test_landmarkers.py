@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from metaod.errors import BadParameter
 from metaod.metafeatures import LandmarkerRuns, extract, schema
-from metaod.metafeatures import _landmarker_runs as runs_module
-from metaod.metafeatures._components import leading_components, run_pca
+from metaod.metafeatures import _landmarkers as runs_module
 from metaod.metafeatures._landmarker_features import score_summary
+from metaod.metafeatures._landmarkers import leading_components, run_pca
 from metaod.models import _neighbours as neighbours
 from metaod.models import family, fit_scaling
 from metaod.models._isolation_forests import grow_trees

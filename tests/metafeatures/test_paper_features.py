@@ -71,19 +71,6 @@ def test_names_are_unique_and_definitions_are_one_line():
         assert "\n" not in feature.definition + feature.formula
 
 
-def test_gini_is_half_the_relative_mean_difference():
-    x = np.array([[0.0, 1.0], [2.5, 7.0], [3.0, 3.0]])
-    differences = np.abs(x.ravel()[:, None] - x.ravel()).mean()
-    assert extract(x)["sample_gini"] == pytest.approx(differences / 2 / x.mean())
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8])
-def test_median_deviation_of_few_values(size):
-    x = np.random.default_rng(size).integers(-5, 9, size=(size, 1)).astype(float)
-    want = np.median(np.abs(x - np.median(x)))
-    assert extract(x)["median_absolute_deviation"] == pytest.approx(want, abs=1e-12)
-
-
 def test_constant_features_are_constant_and_not_learned():
     constant = [feature.name for feature in PAPER_FEATURES if feature.constant]
     assert len(constant) == 19

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from metaod.metafeatures import extract, schema
-from metaod.metafeatures._pair_features import MAX_PAIRED_COLUMNS
+from metaod.metafeatures._column_features import MAX_PAIRED_COLUMNS
 
 RANDOM = np.random.default_rng(11)
 LANDMARKERS = ("iForest", "HBOS", "LODA", "PCA")

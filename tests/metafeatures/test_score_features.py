@@ -10,7 +10,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from metaod.metafeatures import LandmarkerRuns, extract, schema
-from metaod.metafeatures._rankings import SCORE_LANDMARKERS
+from metaod.metafeatures._score_features import SCORE_LANDMARKERS
 
 NAMES = list(schema("scores").names)
 GLOBAL = ["iforest", "hbos", "loda", "pca", "ecod"]

@@ -105,15 +105,6 @@ def test_malformed_members_are_said_wherever_they_are_met(text):
         assert "\n" not in str(caught.value)
 
 
-def test_all_averages_of_a_few():
-    few = [KNN, HBOS, FOREST, ModelSpec("ECOD")]
-    assert len(averages_of(few)) == len(set(averages_of(few))) == 6 + 4
-    assert len(averages_of(few, most=4)) == 6 + 4 + 1
-    assert averages_of(few, most=2) == averages_of(few)[:6]
-    assert set(averages_of(reversed(few))) == set(averages_of(few))
-    assert averages_of([KNN, KNN]) == ()
-
-
 def test_representatives_are_of_the_extended_space_and_different():
     assert set(REPRESENTATIVES) <= set(model_space("extended"))
     assert len(set(REPRESENTATIVES)) == len(REPRESENTATIVES) == 14

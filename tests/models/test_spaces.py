@@ -69,16 +69,6 @@ def test_models_of_several_names_are_computed_once():
     assert tripled == {ModelSpec("KNN", {"n_neighbors": 1, "method": "largest"})}
 
 
-def test_what_the_detector_refuses_is_equivalent_to_nothing_else():
-    spec = ModelSpec("KNN", {"n_neighbors": 1, "method": "x"})
-    assert spec.equivalence == spec
-
-
-def test_only_forests_and_projections_are_random():
-    random_families = {spec.detector for spec in model_space("paper") if spec.is_random}
-    assert random_families == {"IForest", "LODA"}
-
-
 @pytest.mark.parametrize(
     "spec", [s for s in model_space("paper") if "n_neighbors" in dict(s.params)]
 )
@@ -173,8 +163,3 @@ def test_every_extended_model_reads_back_and_can_be_built(spec):
     assert spec.equivalence == spec
     assert spec.to_pyod().spec == spec
     assert spec.applies(401, 3)
-
-
-def test_families_of_the_package_cannot_be_replaced():
-    with pytest.raises(BadParameter):
-        register_family("KDE", "pyod.models.kde:KDE", replace=True)

@@ -1,7 +1,8 @@
-"""Statistics of each column, summarised over columns.
+"""Statistics of columns and of all pairs of columns, and the first principal component.
 
-Each column is sorted once, which makes all statistics independent of the order of rows to the last
-bit. Memory beyond the table: 8 MiB, or one column.
+Each column is sorted once, which makes its statistics independent of the order of rows to the last
+bit. Memory beyond the table: 8 MiB, or one column. Above 2,000 columns, 2,000 evenly spaced ones
+represent all in pairs: 8 MiB for a block of rows, and ten numbers for each pair.
 """
 
 from dataclasses import dataclass
@@ -10,18 +11,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
-from metaod.metafeatures._schema import Feature, FeatureInputs, computes
-from metaod.metafeatures._summaries import (
+from metaod.metafeatures._landmarkers import FeatureInputs, leading_components
+from metaod.metafeatures._schema import (
     ROUNDING,
+    Feature,
     Statistic,
+    computes,
     power_of_two,
     summaries,
     summarise,
 )
 from metaod.models import Matrix, Scores, njit
 
-_BLOCK = 2**20  # values sorted at a time
+_BLOCK = 2**20  # values sorted or standardised at a time
 
 
 @dataclass(frozen=True)
@@ -97,12 +101,26 @@ def _moment(order: int) -> Statistic:
     )  # fmt: skip
 
 
+def _not_normal(percent: int, n_summaries: int) -> Statistic:
+    def of_columns(columns: Columns) -> Scores:
+        p_values = columns.normality_p
+        return np.where(np.isnan(p_values), np.nan, p_values < percent / 100)
+
+    return Statistic(
+        f"not_normal_{percent}", "normality",
+        f"flag (1 or 0) of a difference from a normal distribution at the {percent} % level",
+        f"p(K^2) < {percent / 100}", of_columns, n_in_paper=0, n_summaries=n_summaries,
+    )  # fmt: skip
+
+
 _NORMALITY = summaries(
     "columns", _columns,
     Statistic("normality_p", "normality",
               "p-value of D'Agostino and Pearson's test for normality (8 rows or more)",
               "p(K^2), K^2 = Z(skewness)^2 + Z(kurtosis)^2 ~ chi^2 with 2 degrees of freedom",
               lambda columns: columns.normality_p),
+    # the mean at the 5 % level is not_normal_share; other summaries of a flag follow from its mean
+    _not_normal(5, 2), _not_normal(1, 3),
 )  # fmt: skip
 
 
@@ -131,40 +149,10 @@ _COLUMN_STATISTICS = summaries(
               lambda columns: columns.variation),
     Statistic("entropy", "entropy", "normalised entropy of the distinct values",
               "H(x) / log2(n), H(x) = -sum(c/n log2(c/n)) over the counts c of distinct values",
-              lambda columns: columns.entropy / np.log2(columns.n_rows), n_summaries=4),
+              lambda columns: columns.entropy / np.log2(columns.n_rows), n_in_paper=4),
 )  # fmt: skip
 
 COLUMN_FEATURES = (_NORMALITY, _not_normal_share, _COLUMN_STATISTICS)
-"""Features of version 1."""
-
-
-def _not_normal(percent: int, n_summaries: int) -> Statistic:
-    def of_columns(columns: Columns) -> Scores:
-        p_values = columns.normality_p
-        return np.where(np.isnan(p_values), np.nan, p_values < percent / 100)
-
-    return Statistic(
-        f"not_normal_{percent}", "normality",
-        f"flag (1 or 0) of a difference from a normal distribution at the {percent} % level",
-        f"p(K^2) < {percent / 100}", of_columns, in_paper=False, since=2, n_summaries=n_summaries,
-    )  # fmt: skip
-
-
-# the mean at the 5 % level is not_normal_share; other summaries of a flag follow from its mean
-_NOT_NORMAL = summaries("columns", _columns, _not_normal(5, 2), _not_normal(1, 3))
-
-
-@computes(
-    *Statistic("entropy", "entropy", "normalised entropy of the distinct values", "H(x) / log2(n)",
-               in_paper=False, since=2).features("columns")[4:]
-)  # fmt: skip
-def _entropy_shape(inputs: FeatureInputs) -> Scores:
-    columns = inputs.shared(describe_columns)
-    return summarise(columns.entropy / np.log2(columns.n_rows))[4:]
-
-
-FURTHER_COLUMN_FEATURES = (_NOT_NORMAL, _entropy_shape)
-"""Features of version 2."""
 
 
 def _skewness_score(skewness: Scores, n: float) -> Scores:
@@ -245,3 +233,136 @@ def _moments(column: Any, unit: float, result: Any) -> None:
     result[0] = middle + shift
     for k, total in enumerate((m2, m3, m4, m5, m6, m7, m8, m9, m10)):
         result[k + 1] = total / n
+
+
+MAX_PAIRED_COLUMNS = 2_000
+"""Most columns whose pairs are used."""
+
+_SMALLEST_LOG = -745.2  # exp of it is the smallest positive number
+
+
+def _first_pc(name: str, definition: str, formula: str, *, scale_free: bool = True) -> Feature:
+    return Feature(f"first_pc_{name}", "first principal component", definition, formula,
+                   in_paper=False, scale_free=scale_free)  # fmt: skip
+
+
+@computes(
+    *Statistic(
+        "correlation", "correlation", "Pearson correlation",
+        "rho(x, y) = cov(x, y) / (sigma_x sigma_y)",
+    ).features("pairs of columns that are not constant"),
+    *Statistic("covariance", "covariance", "covariance",
+               "cov(x, y) = sum((x - mu_x)(y - mu_y)) / (n - 1)",
+               scale_free=False).features("pairs of columns"),
+    *Statistic(
+        "anova_p", "ANOVA", "p-value of the one-way analysis of variance",
+        "p(F), F = (n - 1)(mu_x - mu_y)^2 / (sigma_x^2 + sigma_y^2) ~ F(1, 2n - 2)",
+    ).features("pairs of columns of which one at least is not constant, or whose means differ"),
+    _first_pc("share",
+              "share of the variance on the first principal component of the unscaled columns",
+              "lambda_1 / sum(lambda), lambda = eigenvalues of the covariance matrix"),
+    _first_pc("std", "standard deviation of the rows along it", "sigma of y = (X - mu) v_1",
+              scale_free=False),
+    _first_pc("skewness", "absolute skewness of the rows along it (its sign has no meaning)",
+              "|mu_3 / sigma^3| of y"),
+    _first_pc("kurtosis", "kurtosis of the rows along it", "mu_4 / sigma^4 of y"),
+)  # fmt: skip
+def pairs(inputs: FeatureInputs) -> list[float]:
+    """Compute the statistics of pairs of columns."""
+    X, columns = inputs.X, inputs.shared(describe_columns)
+    chosen = np.arange(X.shape[1])
+    if len(chosen) > MAX_PAIRED_COLUMNS:
+        chosen = np.linspace(0, len(chosen) - 1, MAX_PAIRED_COLUMNS).astype(np.intp)
+    n, unit, mean = columns.n_rows, columns.unit[chosen], columns.mean[chosen]
+    std = np.where(columns.varies[chosen], columns.std[chosen], 0.0)
+    correlation = _correlation(X, chosen, unit, mean, std)
+    correlations = summarise(_above_diagonal(correlation, np.ones(len(chosen))))
+    np.nan_to_num(correlation, copy=False)
+    covariance = _above_diagonal(correlation, std / unit) * (n / np.float64(n - 1))
+    return [
+        *correlations,
+        *summarise(covariance),
+        *summarise(_anova_p_values(mean / unit, std / unit, n)),
+        *_first_component(X, chosen, correlation, std / unit, mean / unit),
+    ]
+
+
+def _anova_p_values(means: Scores, stds: Scores, n_rows: int) -> Scores:
+    """P-values of the one-way analysis of variance of pairs (0, 1), (0, 2), ..., (1, 2), ...
+
+    A pair of constants is undefined where they are equal, and has p = 0 where they differ.
+    """
+    if n_rows < 2:
+        return np.full(len(means) * (len(means) - 1) // 2, np.nan)
+    statistics = (n_rows - 1.0) * _between_to_within(means, stds)
+    # p < (1 + F / (2n - 2))^(1 - n), a bound that is mostly below the smallest float
+    bound = (1.0 - n_rows) * np.log1p(statistics / (2.0 * n_rows - 2.0))
+    possible = ~(bound < _SMALLEST_LOG)
+    p_values: Scores = np.zeros_like(statistics)
+    p_values[possible] = scipy.special.fdtrc(1.0, 2.0 * n_rows - 2.0, statistics[possible])
+    return p_values
+
+
+def _between_to_within(means: Scores, stds: Scores) -> Scores:
+    """Squared difference of the means over the sum of the variances, for each pair."""
+    i, j = np.triu_indices(len(means), 1)
+    # quarters keep differences and lengths within the range of floating-point numbers
+    between = 0.25 * means[i] - 0.25 * means[j]
+    within = np.hypot(0.25 * stds[i], 0.25 * stds[j])
+    # NaN for equal constants, infinite for different ones
+    ratios: Scores = (between / within) ** 2
+    return ratios
+
+
+def _correlation(X: Matrix, chosen: Any, unit: Scores, mean: Scores, std: Scores) -> Matrix:
+    """Correlations of the chosen columns; NaN for constants."""
+    n_rows, n_columns = len(X), len(chosen)
+    factor = np.where(std > 0, 1.0 / std, 0.0)
+    every = n_columns == X.shape[1]
+    products = np.zeros((n_columns, n_columns))
+    step = max(1, _BLOCK // n_columns)
+    for start in range(0, n_rows, step):
+        rows = X[start : start + step]
+        block = (rows if every else rows[:, chosen]) * unit
+        block -= mean
+        block *= factor
+        products += block.T @ block
+    products /= n_rows
+    np.clip(products, -1.0, 1.0, out=products)
+    constant = std == 0
+    products[constant] = np.nan
+    products[:, constant] = np.nan
+    return products
+
+
+def _above_diagonal(matrix: Matrix, factors: Scores) -> Scores:
+    """Elements above the diagonal, row by row, times the factors of their row and column."""
+    i, j = np.triu_indices(len(matrix), 1)
+    # the smaller factor first, which avoids 0 times infinity
+    smaller = matrix[i, j] * np.minimum(factors[i], factors[j])
+    products: Scores = smaller * np.maximum(factors[i], factors[j])
+    return products
+
+
+def _first_component(
+    X: Matrix, chosen: Any, correlation: Matrix, stds: Scores, means: Scores
+) -> tuple[float, ...]:
+    largest = float(stds.max())
+    if largest == 0.0:
+        return (np.nan,) * 4
+    varying = np.flatnonzero(stds)
+    chosen, means = chosen[varying], means[varying] / largest
+    # in units of the largest deviation, to keep squares in range
+    relative = stds[varying] / largest
+    covariance = correlation[np.ix_(varying, varying)] * relative * relative[:, np.newaxis]
+    eigenvalues, vectors = leading_components(covariance, 1)
+    along = np.empty(len(X))
+    every = len(chosen) == X.shape[1]
+    step = max(1, _BLOCK // len(chosen))
+    for start in range(0, len(X), step):
+        rows = X[start : start + step]
+        block = (rows if every else rows[:, chosen]) / largest
+        block -= means
+        along[start : start + step] = block @ vectors[:, 0]
+    _, _, _, std, skewness, kurtosis = summarise(along)
+    return eigenvalues[0] / np.square(relative).sum(), std * largest, abs(skewness), kurtosis

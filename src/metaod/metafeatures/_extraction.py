@@ -10,33 +10,21 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadParameter, UserError
-from metaod.metafeatures._column_features import COLUMN_FEATURES, FURTHER_COLUMN_FEATURES
-from metaod.metafeatures._kind_features import kinds
-from metaod.metafeatures._landmarker_features import (
-    FURTHER_LANDMARKER_FEATURES,
-    LANDMARKER_FEATURES,
-)
-from metaod.metafeatures._landmarker_runs import LandmarkerRuns
-from metaod.metafeatures._pair_features import pairs
-from metaod.metafeatures._schema import (
-    SCHEMAS,
-    Feature,
-    FeatureInputs,
-    Schema,
-    feature_functions,
-    register_schema,
-)
-from metaod.metafeatures._score_features import SCORE_FEATURES
-from metaod.metafeatures._value_features import sample, sample_flags, size
+from metaod.metafeatures._column_features import COLUMN_FEATURES, pairs
+from metaod.metafeatures._landmarker_features import LANDMARKER_FEATURES
+from metaod.metafeatures._landmarkers import FeatureInputs, LandmarkerRuns
+from metaod.metafeatures._neighbourhood_features import NEIGHBOURHOOD_FEATURES
+from metaod.metafeatures._schema import SCHEMAS, Feature, Schema, register_schema
+from metaod.metafeatures._score_features import SCORE_FEATURES, stability
+from metaod.metafeatures._value_features import kinds, sample, sample_flags, size
 from metaod.tables import PreparedTable, Table, prepare
 
 Describable = PreparedTable | Table | pd.DataFrame | npt.NDArray[Any]
 """Types of table that :func:`extract` accepts."""
 
-_PAPER_1 = (size, sample, *COLUMN_FEATURES, pairs, *LANDMARKER_FEATURES)
-_PAPER_2 = (sample_flags, *FURTHER_COLUMN_FEATURES, *FURTHER_LANDMARKER_FEATURES, kinds)
-register_schema("paper", 2, (*_PAPER_1, *_PAPER_2))
-register_schema("scores", 1, SCORE_FEATURES)
+_PAPER = (size, sample, sample_flags, *COLUMN_FEATURES, pairs, *LANDMARKER_FEATURES, kinds)
+register_schema("paper", 2, _PAPER)
+register_schema("scores", 1, (*SCORE_FEATURES, *NEIGHBOURHOOD_FEATURES, stability))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +122,7 @@ def extract(
     elif runs.X is not matrix and not np.array_equal(runs.X, matrix):
         raise BadParameter("extract", "runs", "runs on the prepared matrix of X", runs.X.shape)
     inputs = FeatureInputs(runs, prepared)
-    functions = [function for part in parts for function in feature_functions(part.name)]
-    return MetaFeatures(parts, np.concatenate([function(inputs) for function in functions]))
+    return MetaFeatures(parts, np.concatenate([part.compute(inputs) for part in parts]))
 
 
 def _schemas(names: "str | Sequence[str]") -> tuple[Schema, ...]:

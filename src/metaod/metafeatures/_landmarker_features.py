@@ -4,18 +4,18 @@ Landmarkers run with default parameters on z-scored columns; all features are sc
 of iForest and LODA are averaged over seeds.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from metaod.metafeatures._components import N_COMPONENTS
-from metaod.metafeatures._schema import Feature, FeatureInputs, computes
-from metaod.metafeatures._summaries import (
+from metaod.metafeatures._landmarkers import N_COMPONENTS, FeatureInputs
+from metaod.metafeatures._schema import (
     ROUNDING,
     SUMMARIES,
+    Feature,
     Statistic,
     averaged,
+    computes,
     summaries,
     summarise,
 )
@@ -51,7 +51,7 @@ _IFOREST = summaries(
     ),
     Statistic("iforest_importance_mean", "iForest", "mean feature importance (share of splits)",
               "mean over columns of splits on the column / splits = 1 / p",
-              lambda run: run.importance_mean, constant=True),
+              lambda run: run.importance_mean, constant=SUMMARIES),
     Statistic("iforest_importance_max", "iForest", "largest feature importance (share of splits)",
               "max over columns of splits on the column / splits", lambda run: run.importance_max),
     uses_landmarkers=True,
@@ -63,6 +63,9 @@ _HBOS = summaries(
               "mean over 10 bins of count / (n width)", lambda run: run.density_.mean(axis=0)),
     Statistic("hbos_max", "HBOS", "largest density of a bin",
               "max over 10 bins of count / (n width)", lambda run: run.density_.max(axis=0)),
+    Statistic("hbos_min", "HBOS", "smallest density of a bin",
+              "min over 10 bins of count / (n width)", lambda run: run.density_.min(axis=0),
+              n_in_paper=0),
     uses_landmarkers=True,
 )  # fmt: skip
 
@@ -70,12 +73,12 @@ _LODA = summaries(
     "projections", _projections,
     Statistic("loda_projection_mean", "LODA", "mean of the projected rows",
               "mean(Z w) = 0, w = random weights of floor(sqrt(p)) columns",
-              lambda run: np.zeros_like(run.largest_), constant=True),
+              lambda run: np.zeros_like(run.largest_), constant=SUMMARIES),
     Statistic("loda_projection_max", "LODA", "largest projected row", "max(Z w)",
               lambda run: run.largest_),
     Statistic("loda_histogram_mean", "LODA", "mean share of the bins",
               "mean over 10 bins of count / n = 1 / 10", lambda run: run.shares_.mean(axis=1),
-              constant=True),
+              constant=SUMMARIES),
     Statistic("loda_histogram_max", "LODA", "largest share of a bin",
               "max over 10 bins of count / n", lambda run: run.shares_.max(axis=1)),
     Statistic("loda_histogram_entropy", "LODA", "normalised entropy of the histogram",
@@ -133,47 +136,17 @@ def _score_summaries(inputs: FeatureInputs) -> Scores:
     )
 
 
-LANDMARKER_FEATURES = (_IFOREST, _HBOS, _LODA, _pca, _score_summaries)
-"""Features of version 1."""
-
-_HBOS_MIN = summaries(
-    "columns", _histograms,
-    Statistic("hbos_min", "HBOS", "smallest density of a bin",
-              "min over 10 bins of count / (n width)", lambda run: run.density_.min(axis=0),
-              in_paper=False, since=2),
+_LODA_BINS = summaries(
+    f"the {N_BINS} bins", _projections,
+    Statistic("loda_bin_mean", "LODA", "mean share of a bin",
+              "mean over projections of count / n", lambda run: run.shares_.mean(axis=0),
+              n_in_paper=0, constant=("mean",)),  # the shares of a projection add up to 1
+    Statistic("loda_bin_max", "LODA", "largest share of a bin", "max over projections of count / n",
+              lambda run: run.shares_.max(axis=0), n_in_paper=0),
     uses_landmarkers=True,
 )  # fmt: skip
 
-_LODA_BINS = (
-    Statistic("loda_bin_mean", "LODA", "mean share of a bin",
-              "mean over projections of count / n", lambda run: run.shares_.mean(axis=0),
-              in_paper=False, since=2),
-    Statistic("loda_bin_max", "LODA", "largest share of a bin", "max over projections of count / n",
-              lambda run: run.shares_.max(axis=0), in_paper=False, since=2),
-)  # fmt: skip
-
-
-def _loda_bin_features(statistic: Statistic) -> list[Feature]:
-    features = list(statistic.features(f"the {N_BINS} bins"))
-    if statistic.stem == "loda_bin_mean":
-        # the shares of a projection add up to 1
-        mean = SUMMARIES.index("mean")
-        features[mean] = replace(features[mean], constant=True)
-    return features
-
-
-@computes(
-    *(feature for one in _LODA_BINS for feature in _loda_bin_features(one)), uses_landmarkers=True
-)
-def _loda_bins(inputs: FeatureInputs) -> Scores:
-    return averaged([
-        np.concatenate([summarise(one.of_source(run)) for one in _LODA_BINS])
-        for run in _projections(inputs)
-    ])  # fmt: skip
-
-
-FURTHER_LANDMARKER_FEATURES = (_HBOS_MIN, _loda_bins)
-"""Features of version 2."""
+LANDMARKER_FEATURES = (_IFOREST, _HBOS, _LODA, _pca, _score_summaries, _LODA_BINS)
 
 
 def score_summary(scores: Scores) -> Scores:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from metaod.metafeatures._rankings import (
+from metaod.metafeatures._landmarkers import FeatureInputs
+from metaod.metafeatures._score_features import (
     compare,
     gini,
     rank_landmarkers,
@@ -19,8 +20,7 @@ from metaod.metafeatures._rankings import (
     score_features,
     top_count,
 )
-from metaod.metafeatures._schema import FeatureInputs
-from metaod.models import Matrix, Scores, njit
+from metaod.models import Matrix, Scores
 
 _NEGLIGIBLE = 1e-6
 
@@ -171,20 +171,12 @@ def _pearson(one: Scores, other: Scores) -> float:
     return float(np.clip(covariance / (one.std() * other.std()), -1, 1))
 
 
-@njit(cache=True)
 def _local_dimensions(distances: Matrix, zero: float) -> Scores:
     """Dimension at each row by maximum likelihood; NaN where no distances differ."""
-    n_rows, k = distances.shape
-    dimensions = np.full(n_rows, np.nan)
-    for r in range(n_rows):
-        outermost = distances[r, k - 1]
-        total, count = 0.0, 0
-        for j in range(k - 1):
-            if distances[r, j] > zero:
-                total -= np.log(distances[r, j] / outermost)
-                count += 1
-        if total > 1e-9:
-            dimensions[r] = count / total
+    nearer, outermost = distances[:, :-1], distances[:, -1:]
+    is_used = nearer > zero
+    total = -np.log(np.where(is_used, nearer / outermost, 1.0)).sum(axis=1)
+    dimensions: Scores = np.where(total > 1e-9, is_used.sum(axis=1) / total, np.nan)
     return dimensions
 
 

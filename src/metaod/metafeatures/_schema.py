@@ -1,19 +1,24 @@
-"""Declarations of meta-features: features, the functions that compute them, and schemas."""
+"""Declarations of meta-features: features, the functions that compute them, summaries, and schemas.
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+Six numbers summarise the values of a statistic, as in the paper. Kurtosis is the paper's
+mu_4 / sigma^4, 3 for a normal distribution; standard deviations divide by the number of values.
+Undefined values are left out. A spread within rounding counts as 0; skewness and kurtosis are then
+undefined.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.metafeatures._landmarker_runs import LandmarkerRuns
-from metaod.tables import PreparedTable
-
-_Result = TypeVar("_Result")
+from metaod.metafeatures._landmarkers import FeatureInputs
+from metaod.models import Scores, njit
 
 
 @dataclass(frozen=True)
@@ -48,30 +53,6 @@ class Feature:
     scale_free: bool = False
     constant: bool = False
     since: int = 1
-
-
-class FeatureInputs:
-    """The data that features of one table are computed from.
-
-    Parameters
-    ----------
-    runs : LandmarkerRuns
-        The landmarkers of the table; ``runs.X`` is the prepared matrix.
-    prepared : PreparedTable, optional
-        The prepared table, which records what its columns were; None for a matrix of numbers.
-    """
-
-    def __init__(self, runs: LandmarkerRuns, prepared: PreparedTable | None = None) -> None:
-        self.runs = runs
-        self.X = runs.X
-        self.prepared = prepared
-        self._shared: dict[object, object] = {}
-
-    def shared(self, compute: "Callable[[FeatureInputs], _Result]") -> _Result:
-        """Return the result of a function of these inputs, computed once for several features."""
-        if compute not in self._shared:
-            self._shared[compute] = compute(self)
-        return cast("_Result", self._shared[compute])
 
 
 Compute = Callable[[FeatureInputs], Iterable[float]]
@@ -114,6 +95,7 @@ def computes(
 
     Examples
     --------
+    >>> from metaod.metafeatures import LandmarkerRuns
     >>> @computes(Feature("zero_share", "zeros", "share of values that are 0", "mean(x = 0)"))
     ... def zeros(inputs):
     ...     return [np.mean(inputs.X == 0)]
@@ -134,13 +116,30 @@ class Schema:
     version : int
         Counted up whenever features are added. A version has all features of the earlier ones, with
         the same values, so that learners trained with an earlier version can be used.
-    features : tuple of Feature
-        The features, in the order of a vector.
+    functions : tuple of FeatureFunction
+        The functions that compute the features.
     """
 
     name: str
     version: int
-    features: tuple[Feature, ...]
+    functions: tuple[FeatureFunction, ...]
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """Places of the features in the order of a vector, among the functions' values."""
+        since = [feature.since for function in self.functions for feature in function.features]
+        places = (place for place, first in enumerate(since) if first <= self.version)
+        return sorted(places, key=since.__getitem__)
+
+    @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """The features, in the order of a vector: those of earlier versions come first."""
+        declared = [feature for function in self.functions for feature in function.features]
+        return tuple(declared[place] for place in self._places)
+
+    def compute(self, inputs: FeatureInputs) -> npt.NDArray[np.float64]:
+        """Compute the vector of a table."""
+        return np.concatenate([function(inputs) for function in self.functions])[self._places]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -170,8 +169,7 @@ class Schema:
         """
         if not 1 <= version <= self.version:
             raise BadParameter("Schema", "version", f"1 to {self.version}", version)
-        kept = tuple(feature for feature in self.features if feature.since <= version)
-        return Schema(self.name, version, kept)
+        return replace(self, version=version)
 
     def of_columns(self, columns: Iterable[str]) -> "Schema":
         """Return the newest version that has a feature among these columns."""
@@ -181,7 +179,6 @@ class Schema:
 
 
 _schemas: dict[str, Schema] = {}
-_functions: dict[str, tuple[FeatureFunction, ...]] = {}
 
 SCHEMAS: Mapping[str, Schema] = MappingProxyType(_schemas)
 """The registered schemas, by name."""
@@ -200,24 +197,21 @@ def register_schema(name: str, version: int, functions: Iterable[FeatureFunction
     version : int
         Its version, 1 at first.
     functions : iterable of FeatureFunction
-        Functions decorated with :func:`computes`; their features in this order are the vector.
+        Functions decorated with :func:`computes`.
     """
-    functions = tuple(functions)
-    features = tuple(feature for function in functions for feature in function.features)
     if name in _schemas:
         raise BadParameter("register_schema", "name", "the name of a new schema", name)
-    known = [feature.name for other in _schemas.values() for feature in other.features]
-    for feature in features:
-        if feature.name in known:
-            legal = "functions whose feature names are new"
+    added = Schema(name, version, tuple(functions))
+    known = {feature.name for other in _schemas.values() for feature in other.features}
+    for feature in (feature for function in added.functions for feature in function.features):
+        if feature.name in known or feature.since > version:
+            legal = (
+                f"functions whose features have new names and are since version {version} at most"
+            )
             raise BadParameter("register_schema", "functions", legal, feature.name)
-        if feature.since > version:
-            legal = f"functions whose features are since version {version} or before"
-            raise BadParameter("register_schema", "functions", legal, feature.name)
-        known.append(feature.name)
-    _functions[name] = functions
-    _schemas[name] = Schema(name, version, features)
-    return _schemas[name]
+        known.add(feature.name)
+    _schemas[name] = added
+    return added
 
 
 def schema(name: str) -> Schema:
@@ -233,6 +227,118 @@ def schema(name: str) -> Schema:
     return _schemas[name]
 
 
-def feature_functions(name: str) -> tuple[FeatureFunction, ...]:
-    """Functions that compute a schema, in the order of its vector."""
-    return _functions[name]
+ADJECTIVES = {
+    "min": "smallest", "max": "largest", "mean": "mean", "std": "standard deviation of the",
+    "skewness": "skewness of the", "kurtosis": "kurtosis of the",
+}  # fmt: skip
+"""How definitions name the summaries."""
+SUMMARIES = tuple(ADJECTIVES)
+"""The summaries, in the order in which they are computed."""
+
+ROUNDING = 16 * np.finfo(np.float64).eps
+"""Spread below this share of the largest value is rounding, as in the scaling of columns."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number for each of many things (columns, trees, ...), of which features are summaries."""
+
+    stem: str
+    group: str
+    definition: str
+    formula: str
+    of_source: Callable[[Any], Scores] = lambda values: values  # numbers of a source
+    scale_free: bool = True
+    constant: tuple[str, ...] = ()  # summaries that are the same for all tables of one shape
+    n_summaries: int = 6  # how many of SUMMARIES are features
+    n_in_paper: int = 6  # how many of these the paper has; the others are since version 2
+
+    def features(self, over: str) -> tuple[Feature, ...]:
+        """Features that are summaries over the things that `over` names."""
+        return tuple(
+            Feature(f"{self.stem}_{summary}", self.group,
+                    f"{adjective} {self.definition} over {over}", f"{summary} of {self.formula}",
+                    place < self.n_in_paper, self.scale_free, summary in self.constant,
+                    1 if place < self.n_in_paper else 2)
+            for place, (summary, adjective) in enumerate(ADJECTIVES.items())
+            if place < self.n_summaries
+        )  # fmt: skip
+
+
+def summaries(
+    over: str,
+    sources: Callable[[FeatureInputs], Sequence[Any]],
+    *statistics: Statistic,
+    uses_landmarkers: bool = False,
+) -> FeatureFunction:
+    """Declare the summaries of statistics of a source, averaged where there are several sources."""
+
+    @computes(
+        *(feature for one in statistics for feature in one.features(over)),
+        uses_landmarkers=uses_landmarkers,
+    )
+    def compute(inputs: FeatureInputs) -> Scores:
+        return averaged([
+            np.concatenate([summarise(one.of_source(source))[: one.n_summaries]
+                            for one in statistics])
+            for source in sources(inputs)
+        ])  # fmt: skip
+
+    return compute
+
+
+def averaged(of_sources: Sequence[Scores]) -> Scores:
+    """Mean over several sources, of those for which a value is defined."""
+    if len(of_sources) == 1:
+        return of_sources[0]
+    n_defined = np.sum(~np.isnan(of_sources), axis=0)
+    means: Scores = np.nansum(of_sources, axis=0, initial=0.0) / n_defined
+    return means
+
+
+def statistic_and_summary(feature: Feature) -> tuple[str, str] | None:
+    """Return the statistic that a feature summarises, and the summary; None if it is no summary.
+
+    Examples
+    --------
+    >>> statistic_and_summary(Feature("depth_max", "iForest", "largest depth", "max of depth"))
+    ('depth', 'max')
+    """
+    statistic, _, summary = feature.name.rpartition("_")
+    if summary in SUMMARIES and feature.formula.startswith(f"{summary} of "):
+        return statistic, summary
+    return None
+
+
+@njit(cache=True)
+def power_of_two(largest: float) -> float:
+    """A power of two that scales values up to ``largest`` to at most 1, which is exact."""
+    if largest == 0.0:
+        return 1.0
+    _, exponent = math.frexp(largest)
+    return math.ldexp(1.0, -min(max(exponent, -1000), 1000))
+
+
+def summarise(values: npt.ArrayLike) -> Scores:
+    """Minimum, maximum, mean, standard deviation, skewness and kurtosis; NaN is left out."""
+    defined = np.asarray(values, dtype=np.float64)
+    defined = defined[~np.isnan(defined)]
+    result = np.full(6, np.nan)
+    if not defined.size:
+        return result
+    low, high = result[:2] = defined.min(), defined.max()
+    if np.isinf(low) or np.isinf(high):
+        return result
+    unit = power_of_two(max(abs(low), abs(high)))
+    above = defined * unit - low * unit
+    mean = above.mean()
+    d = above - mean
+    squares = d * d
+    m2, m3, m4 = squares.mean(), (squares * d).mean(), (squares * squares).mean()
+    result[2] = (mean + low * unit) / unit
+    std = np.sqrt(m2)
+    if std <= ROUNDING * max(abs(low), abs(high)) * unit:
+        result[3] = 0.0
+    else:
+        result[3:] = std / unit, m3 / m2**1.5, m4 / m2**2
+    return result

@@ -252,19 +252,11 @@ def register_family(
         raise _bad("name", "none of the package's own families", name)
     if known is not None and not replace:
         raise _bad("name", "a new name", name, remedy="Pass replace=True to replace it")
-    grid = {} if grid is None else grid
-    rule = _always_applies if rule is None else rule
-    _REGISTRY[name] = _checked(
-        Family(
-            name,
-            detector,
-            grid,
-            random=random,
-            rule=rule,
-            canonical=canonical,
-            learned_rows=learned_rows,
-        )
-    )
+    added = Family(
+        name, detector, grid or {}, random=random, rule=rule or _always_applies,
+        canonical=canonical, learned_rows=learned_rows,
+    )  # fmt: skip
+    _REGISTRY[name] = _checked(added)
     return _REGISTRY[name]
 
 

@@ -24,9 +24,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 _CONSTANTS = {"true": True, "false": False, "none": None}
 _RESERVED = {*_CONSTANTS, "nan", "inf", "infinity"}
-# stricter than int() and float(), which also accept 1_0 and digits of other scripts
-_INT = re.compile(r"[+-]?[0-9]+")
-_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# stricter than float(), which also accepts 1_0 and digits of other scripts
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _ID = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.\-]*)\s*\((.*)\)\s*", re.DOTALL)
 _ITEM = re.compile(
     r"""\s*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*
@@ -202,11 +201,6 @@ def _write_value(value: Value) -> str:
 
 
 def _read_value(text: str, whole: str) -> Value:
-    if text.startswith('"'):
-        try:
-            return str(json.loads(text))
-        except json.JSONDecodeError:
-            raise _bad_text("with strings quoted as in JSON", whole) from None
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if text.lower() in _RESERVED:
@@ -214,12 +208,12 @@ def _read_value(text: str, whole: str) -> Value:
         remedy = f'A string that looks like one of these is quoted: "{text}"'
         raise _bad_text(legal, whole, remedy=remedy)
     try:
-        if _INT.fullmatch(text):
-            return int(text)
-        if _FLOAT.fullmatch(text):
-            return float(text)
-    except ValueError:  # Python limits the digits of an integer
-        raise _bad_text("of shorter numbers", whole) from None
+        if text.startswith('"'):
+            return str(json.loads(text))
+        if _NUMBER.fullmatch(text):
+            return int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError:  # also of an integer that has too many digits for Python
+        raise _bad_text("of shorter numbers, and of strings quoted as in JSON", whole) from None
     if not _WORD.fullmatch(text):
         raise _bad_text("of numbers, words and strings", whole)
     return text

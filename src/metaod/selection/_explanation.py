@@ -9,14 +9,8 @@ import numpy as np
 import pandas as pd
 
 from metaod.artifacts import Artifact, History
-from metaod.models import Matrix, member_ids
+from metaod.models import Matrix, member_ids, registered_families
 
-_FAMILY_NAMES = {  # of families that are not known by their abbreviation
-    "IForest": "Isolation forest",
-    "ExtendedIForest": "Extended isolation forest",
-    "KNN": "k nearest neighbours",
-    "OCSVM": "One-class SVM",
-}
 _WHY_FIXED = (
     "It is fixed: the committee is the same for every table. No learner was used.\nOn historical "
     "tables of other origins no learner picked clearly better. To let the learner pick: --pick "
@@ -110,10 +104,11 @@ def family_names(models: Sequence[str]) -> str:
     '2 × Isolation forest + PCA'
     """
     families = Counter(model.partition("(")[0] for model in models)
-    names = {family: _FAMILY_NAMES.get(family, family) for family in families}
+    known = registered_families()
+    titles = {name: (known[name].title if name in known else "") or name for name in families}
     return " + ".join(
-        names[family] if count == 1 else f"{count} × {names[family]}"
-        for family, count in families.items()
+        titles[name] if count == 1 else f"{count} × {titles[name]}"
+        for name, count in families.items()
     )
 
 

@@ -68,14 +68,6 @@ def test_far_rows_keep_their_order_where_a_plain_density_is_zero():
     assert scores[-1] > scores[-2] > 1e3 > scores[:-2].max()
 
 
-def test_rows_in_blocks_score_as_in_one(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    whole = leave_one_out_scores(X, SCALES)
-    monkeypatch.setattr(kde, "_BLOCK", 100)
-    parts = leave_one_out_scores(X, SCALES)
-    np.testing.assert_allclose(parts, whole, rtol=1e-12)
-
-
 def test_a_long_table_has_drawn_centers(monkeypatch):
     monkeypatch.setattr(kde, "ALL_ROWS_UP_TO", 50)
     monkeypatch.setattr(kde, "CENTERS", 30)

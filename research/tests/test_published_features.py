@@ -18,7 +18,7 @@ from scipy import stats
 
 from metaod.metafeatures import extract, schema
 
-LIST = Path(__file__).parents[2] / "research/published_metafeatures.csv"
+LIST = Path(__file__).parents[1] / "published_metafeatures.csv"
 with LIST.open(encoding="utf-8", newline="") as file:
     PUBLISHED = list(csv.DictReader(file))
 SAME = {row["published"]: row["ours"] for row in PUBLISHED if row["status"] == "same"}
