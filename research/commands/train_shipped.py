@@ -5,12 +5,24 @@ time.
 """
 
 import argparse
+import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from metaod.artifacts import History
 from metaod.history import RECIPES
+from metaod.models import COMMITTEE, average_of
 from research.shipped import train_shipped
 
-OUT = Path(__file__).parents[2] / "src" / "metaod" / "history" / "shipped" / "artifacts"
+PACKAGE = Path(__file__).parents[2] / "src" / "metaod"
+OUT = PACKAGE / "history" / "shipped" / "artifacts"
+FIGURES = PACKAGE / "selection" / "committee.json"
+
+_LEVEL = 0.8  # share of the historical tables in the interval of the committee
+_MARGIN = 0.005  # a smaller difference to isolation forest counts as none
+_SMALLEST = 0.03  # share of the tables whose sizes are kept
 
 
 def main() -> None:
@@ -28,6 +40,28 @@ def main() -> None:
         print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
         for key, value in sorted(figures.items()):
             print(f"  {key}: {value:.4g}")
+        if name == "default" and artifact.history is not None:
+            FIGURES.write_text(f"{json.dumps(committee_figures(artifact.history), indent=1)}\n")
+
+
+def committee_figures(history: History) -> dict[str, Any]:
+    """Return the performance of the committee over all historical tables, and the least sizes."""
+    place = history.models.index(average_of(*COMMITTEE).id)
+    share = history.normalised[:, place]
+    low, high = np.nanquantile(share, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    gain = history.P[:, place].astype(np.float64) - history.reference
+    gain = gain[~np.isnan(gain)]
+    sizes = np.sort(history.shapes[:, 0])
+    return {
+        "predicted": float(np.nanmean(share)),
+        "low": float(low),
+        "high": float(high),
+        "level": _LEVEL,
+        "beats": float(np.mean(gain > _MARGIN)),
+        "loses": float(np.mean(gain < -_MARGIN)),
+        "n_tables": len(sizes),
+        "smallest": sizes[: int(np.ceil(_SMALLEST * len(sizes)))].tolist(),
+    }
 
 
 def _report(what: str, done: int, total: int) -> None:

@@ -48,7 +48,7 @@ def test_large_files_are_read_in_chunks(call_detect, tables, monkeypatch):
     )
     out = call_detect(tables / "t.csv", "--json").out
     found = json.loads(out)
-    assert any("a sample of 100 of its 300 rows" in note for note in found["notes"])
+    assert any("a sample of 100 of its 300 rows" in str(note) for note in found["notes"])
     assert found["flagged"][0]["cells"]["height"] == 900.0
     assert "sample" not in call_detect(tables / "t.csv", "--no-stream").out
 

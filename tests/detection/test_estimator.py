@@ -20,7 +20,6 @@ from metaod.detection import _estimator as estimator
 from metaod.detection._fitted import fit_selection
 from metaod.errors import BadParameter, UserError
 from metaod.models import SpecDetector
-from metaod.selection._candidates import Constraints
 from metaod.selection._select import make_selection
 from metaod.tables import read_table
 
@@ -84,8 +83,8 @@ def test_notes_name_models_that_failed(monkeypatch):
 
 def test_parameters_reach_the_selection():
     model = MetaOD(pick="learned-single", exclude=["LOF"], space="paper", max_seconds=3.0).fit(X)
-    expected = Constraints(space="paper", exclude=["LOF"], max_seconds=3.0, pick="learned-single")
-    assert model.selection_.constraints == expected
+    expected = {"space": "paper", "exclude": ["LOF"], "max_seconds": 3.0, "pick": "learned-single"}
+    assert model.selection_.picking.given() == expected
 
 
 # tables
@@ -172,7 +171,7 @@ def test_notes_describe_the_preparation():
     assert "Columns that are not used: empty: 'c'." in notes
     assert "Missing in most rows and filled in: 'd'." in notes
     frame.loc[100:, "b"] = np.nan
-    assert any("of the values were missing" in note for note in MetaOD().fit(frame).notes_)
+    assert any("of the values were missing" in str(note) for note in MetaOD().fit(frame).notes_)
 
 
 def test_notes_tell_how_text_was_read():

@@ -162,7 +162,7 @@ def test_rows_of_a_sample_and_others_and_what_is_counted(files):
     gaps = {column.name: column.n_missing for column in found.record.columns}
     assert gaps["b"] == frame["b"].isna().sum()
     assert found.record.n_rows == 400
-    assert any("a sample of 80 of its 400 rows" in note for note in found.notes)
+    assert any("a sample of 80 of its 400 rows" in str(note) for note in found.notes)
     assert found.ranks.tolist() == rankdata(-found.scores, "min").tolist()
 
 

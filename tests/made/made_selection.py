@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from metaod.models import ModelSpec, member_ids
-from metaod.selection._candidates import Constraints
+from metaod.options import Picking
 from metaod.tables import PreparedTable, Table, prepare, read_table
 
 MODELS = (
@@ -37,8 +37,8 @@ class MadeExplanation:
     def reasons(self):
         return ["A made-up reason."]
 
-    def __str__(self):
-        return "A made-up reason."
+    def similar(self):
+        return []
 
 
 @dataclass
@@ -49,7 +49,7 @@ class MadeSelection:
     models: tuple[str, ...] = MODELS
     random_state: int = 0
     measure: str = "AP"
-    constraints: Constraints = field(default_factory=Constraints)
+    picking: Picking = field(default_factory=Picking)
     passed_over: dict[ModelSpec, str] = field(default_factory=dict)
 
     @property
@@ -100,19 +100,18 @@ class MadeSelection:
         }
 
 
-def made_select(X, *, models=MODELS, random_state=0, **constraints):
+def made_select(X, *, models=MODELS, random_state=0, **options):
     """As `metaod.select`; any learner will do."""
-    for other in ("learner", "progress"):
-        constraints.pop(other, None)
+    options.pop("progress", None)
     if not isinstance(X, PreparedTable):
         X = prepare(X if isinstance(X, Table | pd.DataFrame) else read_table(X))
-    return MadeSelection(X, models, random_state, constraints=Constraints(**constraints))
+    return MadeSelection(X, models, random_state, picking=Picking(**options))
 
 
 def selecting(*models):
     """As `make_selection` of the room, with these models for the ranking."""
 
-    def make(X, learner, constraints, random_state, *, owner="select", tracker=None):
-        return MadeSelection(X, models or MODELS, random_state, constraints=constraints)
+    def make(X, picking, *, owner="select", tracker=None):
+        return MadeSelection(X, models or MODELS, picking.random_state, picking=picking)
 
     return make

@@ -9,8 +9,9 @@ from made_selecting import MODELS
 from metaod.errors import BadParameter, UserError
 from metaod.models import ModelSpec, model_space
 from metaod.models._costs import UNKNOWN
+from metaod.options import Picking
 from metaod.selection import _candidates as candidates
-from metaod.selection._candidates import Candidates, Constraints
+from metaod.selection._candidates import Candidates
 
 SPECS = [ModelSpec.parse(name) for name in MODELS]
 SHAPE = (80, 4)
@@ -19,14 +20,14 @@ OUTSIDE = "LODA(n_bins=10, n_random_cuts=5)"
 EXTENDED = {spec.id for spec in model_space("extended")}
 
 
-def kept(shape=SHAPE, **constraints):
-    found = Candidates.among(SPECS, shape, Constraints(**constraints))
+def kept(shape=SHAPE, **options):
+    found = Candidates.among(SPECS, shape, Picking(**options))
     assert set(found.costs) | set(found.passed_over) == set(SPECS)
     assert not set(found.costs) & set(found.passed_over)
     return {spec.id for spec in found.costs}, found
 
 
-def test_without_constraints_everything_that_applies():
+def test_without_options_everything_that_applies():
     names, found = kept()
     assert names == set(MODELS)
     for spec, cost in found.costs.items():
@@ -127,7 +128,7 @@ def test_what_costs_too_much_is_passed_over():
 
 
 @pytest.mark.parametrize(
-    ("shape", "constraints", "words"),
+    ("shape", "options", "words"),
     [
         (SHAPE, {"max_seconds": 1e-9}, r"8 × too costly \(the quickest would take about .* 1e-09"),
         (SHAPE, {"exclude": "LODA", "space": "LODA"}, "1 × excluded, 7 × not in the space"),
@@ -137,9 +138,9 @@ def test_what_costs_too_much_is_passed_over():
     ],
     ids=["seconds", "excluded", "nothing", "rows", "several"],
 )
-def test_the_error_gives_reasons_if_no_model_is_left(shape, constraints, words):
+def test_the_error_gives_reasons_if_no_model_is_left(shape, options, words):
     with pytest.raises(UserError, match="no model is left") as caught:
-        kept(shape, **constraints)
+        kept(shape, **options)
     assert re.search(words, str(caught.value))
     assert f"{shape[0]} rows" in str(caught.value)
     assert caught.value.remedy
@@ -155,5 +156,5 @@ def test_a_family_of_unknown_cost_is_never_too_costly(monkeypatch):
 
 def test_excluding_an_unknown_family_is_allowed():
     models = [ModelSpec("KNN"), ModelSpec("LOF")]
-    found = Candidates.among(models, (100, 5), Constraints(exclude=["ABOD", "LOF"]))
+    found = Candidates.among(models, (100, 5), Picking(exclude=["ABOD", "LOF"]))
     assert list(found.costs) == [ModelSpec("KNN")]

@@ -11,8 +11,8 @@ from made_selecting import averages_artifact, table
 from metaod.detection import MetaOD, load
 from metaod.errors import BadParameter, UserError
 from metaod.models import COMMITTEE, average_of, expected_costs
+from metaod.options import Picking
 from metaod.selection import select
-from metaod.selection._candidates import Constraints
 from metaod.selection._committee import COMMITTEE_ID, CommitteePick
 from research.shipped import shipped_matrix, shipped_training_data
 
@@ -70,6 +70,26 @@ def test_its_figures_are_those_of_the_historical_tables():
     assert COMMITTEE_ID in shipped_matrix(space="extended", averages=True)
 
 
+def test_the_default_pick_loads_no_learner(monkeypatch):
+    def fail(*_, **__):
+        raise AssertionError("the learner was loaded")
+
+    monkeypatch.setattr("metaod.selection._select.find_artifact", fail)
+    selection = MetaOD().fit(X).selection_
+    assert "isolation forest" in selection.trust.summary()
+    assert selection.to_dict()["why"]["is_fixed"]
+    with pytest.raises(AssertionError):
+        selection.nearest()
+
+
+@pytest.mark.parametrize(("n_rows", "larger"), [(70, "all 1065"), (103, "1063 of the 1065")])
+def test_a_table_smaller_than_nearly_all_gives_a_warning(n_rows, larger):
+    sizes = np.sort(shipped_training_data(space="extended").datasets["n_rows"])
+    assert f"{np.count_nonzero(sizes > n_rows)}" in larger
+    assert any(larger in str(text) for text in select(table(n_rows)).trust.warnings)
+    assert not any("have more" in str(text) for text in select(table(400)).trust.warnings)
+
+
 def test_a_member_that_does_not_apply_is_left_out_with_a_warning():
     selection = select(table(60, seed=5), pick="committee")
     assert set(selection.passed_over) == {NEIGHBOURS}
@@ -100,9 +120,9 @@ def test_excluded_members_are_left_out():
 )
 def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
     shape = (n_rows, n_columns)
-    constraints = Constraints(max_seconds=limit)
+    options = Picking(max_seconds=limit)
     try:
-        found = CommitteePick.for_table(shape, constraints)
+        found = CommitteePick.for_table(shape, options)
     except UserError:
         return
     members = found.best.members
@@ -123,16 +143,16 @@ def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
 
 
 def test_members_are_judged_by_the_rows_that_members_learn_from():
-    found = CommitteePick.for_table((100_000, 250), Constraints(max_bytes=2 * 2**30))
+    found = CommitteePick.for_table((100_000, 250), Picking(max_bytes=2 * 2**30))
     assert not found.left_out
-    limited = CommitteePick.for_table((200_000, 20), Constraints(max_seconds=5))
+    limited = CommitteePick.for_table((200_000, 20), Picking(max_seconds=5))
     assert {"IForest", "MCD"} <= {spec.detector for spec in limited.best.members}
 
 
 def test_a_limit_that_no_member_keeps_is_told_with_all_members():
     excluded = COMMITTEE[0].id
     with pytest.raises(UserError, match="no model is left") as raised:
-        CommitteePick.for_table((1_000, 5), Constraints(max_seconds=1e-5, exclude=[excluded]))
+        CommitteePick.for_table((1_000, 5), Picking(max_seconds=1e-5, exclude=[excluded]))
     assert not isinstance(raised.value, BadParameter)
 
 

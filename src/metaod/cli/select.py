@@ -12,6 +12,7 @@ from metaod.cli.screen import (
     Json,
     console,
     grid,
+    in_words,
     print_json,
     print_notes,
     print_warnings,
@@ -110,8 +111,9 @@ def _print(selection: "Selection", table: "Table", top: int, *, verbose: bool) -
         n_over = counted(len(selection.passed_over), "model")
         out.print(f"{n_over} left out: not allowed, too costly, or not for this table")
     out.print("\nWhy this pick", style="bold")
-    for line in str(selection.explain()).splitlines():
-        out.print(visible(line))
+    explained = selection.explain()
+    for line in (*explained.reasons(), *explained.similar()):
+        out.print(visible(in_words(line)))
     out.print("\nConfidence", style="bold")
     for line in selection.trust.summary().splitlines():
         out.print(line)

@@ -1,7 +1,7 @@
 """``MetaOD``: pick, fit and score, as a scikit-learn outlier detector."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from os import PathLike
@@ -22,14 +22,11 @@ from metaod.detection._summary import REPORT_ENDINGS, write_report
 from metaod.detection._threshold import Contamination, check_contamination
 from metaod.detection._writing import output_path
 from metaod.errors import BadParameter, Message, UserError
-from metaod.models import Scores, check_n_jobs
-from metaod.options import Names, Reading
+from metaod.models import ModelSpec, Scores, check_n_jobs
+from metaod.options import Names, Pick, Picking, Reading
 from metaod.review import ReviewLoop, UsedMarks, checked_marks, read_marks
 from metaod.selection import (
-    Constraints,
-    Models,
     OnProgress,
-    Pick,
     Selection,
     Tracker,
     make_selection,
@@ -44,6 +41,8 @@ from metaod.tables import (
 )
 
 Marks = Mapping[int, bool | None]
+Models = str | ModelSpec | Iterable[str | ModelSpec]
+_PICKING = ("learner", "pick", "exclude", "space", "max_seconds")
 
 
 class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not annotated
@@ -198,10 +197,9 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         elif marks is not None:
             answers = checked_marks(marks, np.ones(len(prepared.X), np.bool_), "MetaOD")
             used = UsedMarks(answers) if answers else None
-        constraints = Constraints(self.space, self.exclude, self.max_seconds, pick=self.pick)
-        selection = make_selection(
-            prepared, self.learner, constraints, seed, owner="MetaOD", tracker=tracker
-        )
+        own = {name: getattr(self, name) for name in _PICKING}
+        picking = Picking(**own, random_state=seed)
+        selection = make_selection(prepared, picking, owner="MetaOD", tracker=tracker)
         fitted = fit_selection(
             selection,
             contamination=self.contamination,

@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from metaod.selection import check_seed
+from metaod.options import Picking
 from metaod.tables import (
     ROLE_NAMES,
     PreparedTable,
@@ -86,5 +86,4 @@ def seed_of(random_state: Any) -> int:
     """Return the seed that a ``random_state`` means; a RandomState draws one."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
-    legal = "an int in the range [0, 2**32), a RandomState or None"
-    return check_seed(random_state, owner="MetaOD", legal=legal)
+    return int(Picking.declared()["random_state"].checked(random_state, "MetaOD"))

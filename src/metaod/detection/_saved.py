@@ -24,9 +24,9 @@ from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
 from metaod.learners import Shape, decode, encode
 from metaod.models import Cost, Matrix, ModelSpec, Scores, expected_costs
-from metaod.options import Reading
+from metaod.options import Picking, Reading
 from metaod.review import Ranker
-from metaod.selection import Models, Tracker, check_pick, check_seed
+from metaod.selection import Tracker
 from metaod.tables import Preparation
 
 _UNSURE = -1
@@ -91,7 +91,8 @@ def _restored(
     parameters = {name: document["parameters"][name] for name in _PARAMETERS}
     parameters["learner"] = str(parameters["learner"])
     share = check_contamination(parameters["contamination"])
-    check_pick(parameters["pick"])
+    declared = Picking.declared()
+    declared["pick"].checked(parameters["pick"], "the pick")
     preparation = Preparation.from_dict(document["preparation"])
     scores = decode(_SCORES, document["scores"], "scores")
     X = decode(_MATRIX, document["X"], "X", n=len(scores), d=len(preparation.names_))
@@ -118,7 +119,7 @@ def _restored(
         fixed=preparation.fixed_,
         weights=weights,
         contamination=share,
-        random_state=check_seed(document["seed"], owner="the pick", legal="an int in [0, 2**32)"),
+        random_state=declared["random_state"].checked(document["seed"], "the pick"),
         n_reference=n_reference,
         tracker=tracker,
     )
@@ -144,7 +145,7 @@ def plain_parameters(model: Any) -> dict[str, Any]:
     }
 
 
-def _model_names(models: Models | None) -> str | list[str] | None:
+def _model_names(models: Any) -> str | list[str] | None:
     if models is None or isinstance(models, str):
         return models
     if isinstance(models, ModelSpec):

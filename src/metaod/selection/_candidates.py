@@ -5,15 +5,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from numbers import Real
-from typing import Any, Literal, get_args
 
-from metaod.errors import BadParameter, UserError, counted
+from metaod.errors import BadParameter, Message, Setting, UserError, counted
 from metaod.models import SPACES, Cost, ModelSpec, expected_costs, model_space, registered_families
+from metaod.options import Picking
 
 Models = str | ModelSpec | Iterable[str | ModelSpec]
-Pick = Literal["committee", "learned", "learned-single"]
-PICKS: tuple[Pick, ...] = get_args(Pick)
 
 # default limit of a pick's expected memory beyond the table: the larger of a number of bytes and a
 # number of copies of the table
@@ -21,38 +18,6 @@ MAX_BYTES, TABLE_COPIES = 2.0 * 2**30, 4.0
 
 _NOT_IN_SPACE = "not in the space"
 _NOT_SINGLE = "an average, and you asked for a single model"
-
-
-@dataclass(frozen=True)
-class Constraints:
-    """The constraints of :func:`metaod.select`."""
-
-    space: Models | None = None
-    exclude: Models | None = None
-    max_seconds: float | None = None
-    max_bytes: float | Literal["auto"] | None = "auto"
-    pick: Pick | None = None
-
-    def check(self, owner: str) -> None:
-        """Refuse limits and kinds of pick that are not legal; errors name the `owner`."""
-        check_pick(self.pick, owner=owner)
-        for name in ("max_seconds", "max_bytes"):
-            limit = getattr(self, name)
-            if limit is None or (name == "max_bytes" and limit == "auto"):
-                continue
-            if not isinstance(limit, Real) or not float(limit) > 0:
-                raise BadParameter(owner, name, "a number above 0", limit)
-
-    def byte_limit(self, table_bytes: int) -> float | None:
-        if self.max_bytes == "auto":
-            return max(MAX_BYTES, TABLE_COPIES * table_bytes)
-        return self.max_bytes
-
-
-def check_pick(value: Any, *, owner: str = "MetaOD") -> None:
-    """Refuse what is not a kind of pick; None lets the other parameters decide."""
-    if value is not None and not (isinstance(value, str) and value in PICKS):
-        raise BadParameter(owner, "pick", PICKS, value)
 
 
 @dataclass(frozen=True)
@@ -67,7 +32,7 @@ class Candidates:
         cls,
         models: Sequence[ModelSpec],
         shape: tuple[int, int],
-        constraints: Constraints,
+        picking: Picking,
         *,
         owner: str = "select",
         n_learned: int | None = None,
@@ -77,9 +42,11 @@ class Candidates:
         Each is fitted to as many rows as its family learns from, or to ``n_learned``.
         """
         known = set().union(*(_names_of(spec) for spec in models))
-        space = _named(constraints.space, "space", known, owner)
-        excluded = _named(constraints.exclude, "exclude", known, owner) or set()
-        max_bytes = constraints.byte_limit(8 * shape[0] * shape[1])
+        space = _named(picking.space, "space", known, owner)
+        excluded = _named(picking.exclude, "exclude", known, owner) or set()
+        max_bytes = picking.max_bytes
+        if isinstance(max_bytes, str):  # "auto"
+            max_bytes = max(MAX_BYTES, TABLE_COPIES * 8 * shape[0] * shape[1])
         costs: dict[ModelSpec, Cost] = {}
         passed_over: dict[ModelSpec, str] = {}
         too_costly: dict[ModelSpec, Cost] = {}
@@ -87,14 +54,14 @@ class Candidates:
         expected = expected_costs(models, *shape, is_sampled=is_sampled, n_learned=n_learned)
         for spec, cost in zip(models, expected, strict=True):
             reason = spec.why_not(*shape)
-            if constraints.pick == "learned-single" and spec.is_average:
+            if picking.pick == "learned-single" and spec.is_average:
                 reason = _NOT_SINGLE
             elif space is not None and not _is_in(spec, space):
                 reason = _NOT_IN_SPACE
             elif _names_of(spec) & excluded:
                 reason = "excluded"
             if reason is None:
-                reason = cost.why_over(constraints.max_seconds, max_bytes)
+                reason = cost.why_over(picking.max_seconds, max_bytes)
                 if reason is not None:
                     too_costly[spec] = cost
             if reason is None:
@@ -102,13 +69,13 @@ class Candidates:
             else:
                 passed_over[spec] = reason
         if not costs:
-            reasons = _main_reasons(passed_over, too_costly, constraints.max_seconds)
+            reasons = _main_reasons(passed_over, too_costly, picking.max_seconds)
             where = f"a table of {counted(shape[0], 'row')} and {counted(shape[1], 'column')}"
-            remedy = (
-                "loosen max_seconds (--max-seconds), exclude= (--exclude), space= (--space) "
-                "or pick= (--pick)"
-            )
-            raise UserError(f"no model is left to pick from: {reasons}", where=where, remedy=remedy)
+            names = ("max_seconds", "exclude", "space", "pick")
+            loosen = "change {max_seconds}, {exclude}, {space} or {pick}"
+            remedy = Message("loosen", loosen, **{name: Setting(name) for name in names})
+            what = f"no model is left to pick from: {reasons}"
+            raise UserError(what, where=where, remedy=remedy, code="no-model")
         return cls(costs, passed_over)
 
 

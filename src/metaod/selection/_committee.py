@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 
 from metaod.models import COMMITTEE, Cost, ModelSpec, average_of
-from metaod.selection._candidates import Candidates, Constraints
+from metaod.options import Picking
+from metaod.selection._candidates import Candidates
 from metaod.selection._explanation import family_names
 
 COMMITTEE_ID = average_of(*COMMITTEE).id
@@ -25,7 +26,7 @@ class CommitteePick:
 
     @classmethod
     def for_table(
-        cls, shape: tuple[int, int], constraints: Constraints, *, owner: str = "select"
+        cls, shape: tuple[int, int], picking: Picking, *, owner: str = "select"
     ) -> "CommitteePick":
         """Leave out members that do not apply to a prepared table of that shape or are too costly.
 
@@ -33,16 +34,16 @@ class CommitteePick:
         last one may be replaced by another: alone, a model may learn from more rows.
         """
         n_learned = average_of(*COMMITTEE).learned_rows(shape[0])
-        found = Candidates.among(COMMITTEE, shape, constraints, owner=owner, n_learned=n_learned)
+        found = Candidates.among(COMMITTEE, shape, picking, owner=owner, n_learned=n_learned)
         costs, left_out = dict(found.costs), dict(found.passed_over)
-        limit = constraints.max_seconds
+        limit = picking.max_seconds
         while limit is not None and len(costs) > 1 and Cost.total(costs.values()).seconds > limit:
             slowest = max(costs, key=lambda spec: (costs[spec].seconds, spec.id))
             del costs[slowest]
             left_out[slowest] = f"all members together would take more than {limit:.3g} s"
         if len(costs) > 1:
             return cls(average_of(*costs), Cost.total(costs.values()), left_out)
-        alone = Candidates.among(COMMITTEE, shape, constraints, owner=owner)
+        alone = Candidates.among(COMMITTEE, shape, picking, owner=owner)
         best = min(alone.costs, key=lambda spec: (spec not in costs, alone.costs[spec].seconds))
         reasons = {**alone.passed_over, **left_out}
         return cls(

@@ -9,12 +9,17 @@ import numpy as np
 import pandas as pd
 
 from metaod.artifacts import Artifact, History
+from metaod.errors import Message, Setting
 from metaod.models import Matrix, member_ids, registered_families
 
 _WHY_FIXED = (
-    "It is fixed: the committee is the same for every table. No learner was used.\nOn historical "
-    "tables of other origins no learner picked clearly better. To let the learner pick: --pick "
-    "learned (pick='learned')."
+    "It is fixed: the committee is the same for every table. No learner was used.",
+    Message(
+        "fixed-pick",
+        "On historical tables of other origins no learner picked clearly better. To let the "
+        "learner pick, set {set}.",
+        set=Setting("pick", "learned"),
+    ),
 )
 MEASURE_TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
 
@@ -62,19 +67,20 @@ class Explanation:
             "features": _records(self.features),
         }
 
-    def reasons(self) -> list[str]:
+    def reasons(self) -> list[str | Message]:
         """Describe why it was picked, line by line, without the historical tables."""
+        lines: list[str | Message]
         if self.is_fixed:
-            lines = _WHY_FIXED.splitlines()
+            lines = [*_WHY_FIXED]
         elif self.usual is None:
             lines = ["No explanation: this learner has no historical tables."]
         elif self.pick == self.usual:
             lines = ["It is also the pick for a table with median meta-features."]
         else:
             usual = family_names(member_ids(self.usual))
-            lines = [f"For a table with median meta-features the pick would be {usual}."]
-            if usual == family_names(member_ids(self.pick)):
-                lines = [f"{lines[0][:-1]}, with other hyperparameters."]
+            is_same = usual == family_names(member_ids(self.pick))
+            other = ", with other hyperparameters" if is_same else ""
+            lines = [f"For a table with median meta-features the pick would be {usual}{other}."]
         if len(self.features):
             lines.append("Meta-features that favour it (this table; median):")
             lines.extend(
@@ -83,8 +89,9 @@ class Explanation:
             )
         return lines
 
-    def __str__(self) -> str:
-        lines = self.reasons()
+    def similar(self) -> list[str]:
+        """Describe the historical tables, line by line."""
+        lines = []
         if len(self.nearest):
             title = MEASURE_TITLES.get(self.measure, self.measure)
             lines.append(f"Nearest historical tables, with {title} of the pick (of iForest):")
@@ -92,7 +99,10 @@ class Explanation:
                 f"  {row.name}: {_shown(row.performance, '.3f')} ({_shown(row.reference, '.3f')})"
                 for row in self.nearest.itertuples(index=False)
             )
-        return "\n".join(lines)
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, [*self.reasons(), *self.similar()]))
 
 
 def family_names(models: Sequence[str]) -> str:

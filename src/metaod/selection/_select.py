@@ -4,20 +4,19 @@ import html
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from numbers import Integral
-from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from metaod.artifacts import Artifact
-from metaod.errors import BadParameter, counted
+from metaod.errors import BadParameter, Message, Setting, counted
 from metaod.history import find_artifact
 from metaod.metafeatures import MetaFeatures, extract
 from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space
-from metaod.selection._candidates import Candidates, Constraints, Models, Pick
-from metaod.selection._committee import COMMITTEE_ID, CommitteePick
+from metaod.options import Picking, document
+from metaod.selection._candidates import Candidates
+from metaod.selection._committee import CommitteePick
 from metaod.selection._explanation import (
     MEASURE_TITLES,
     Explanation,
@@ -25,7 +24,7 @@ from metaod.selection._explanation import (
     nearest_tables,
 )
 from metaod.selection._progress import OnProgress, Tracker
-from metaod.selection._trust import Trust, assess_trust, table_notes, trust_in_fixed
+from metaod.selection._trust import Trust, assess_trust, committee_trust, table_notes
 from metaod.tables import PreparedTable, Table, prepare, read_table
 
 if TYPE_CHECKING:
@@ -51,21 +50,26 @@ class Selection:
         The table.
     features : MetaFeatures or None
         Its meta-features; None for the committee, which does not depend on them.
-    artifact : Artifact
-        The learner; for the committee the default one, whose history is used and nothing else.
     trust : Trust
         Confidence figures and warnings.
     random_state : int
         Seed of the detector.
+    learner : Artifact or None
+        The learner; None for the committee, which uses none.
     """
 
     ranking: pd.DataFrame
     passed_over: Mapping[ModelSpec, str]
     prepared: PreparedTable
     features: MetaFeatures | None
-    artifact: Artifact
     trust: Trust
     random_state: int = 0
+    learner: Artifact | None = None
+
+    @property
+    def artifact(self) -> Artifact:
+        """The learner; for the committee the default one, whose history shows similar tables."""
+        return self.learner or find_artifact()
 
     @property
     def best(self) -> ModelSpec:
@@ -104,9 +108,8 @@ class Selection:
     def explain(self, *, top: int = 5) -> Explanation:
         """Explain the pick by the `top` nearest historical datasets and main meta-features."""
         if self.features is None:
-            measure = self.artifact.measure or "performance"
             none = pd.DataFrame()
-            return Explanation(self._pick, self._pick, none, none, measure, is_fixed=True)
+            return Explanation(self._pick, self._pick, none, none, is_fixed=True)
         scores = self.ranking.set_index("model")["score"]
         vector = self.artifact.vector(self.features)
         return explain_pick(self.artifact, vector, scores, self._pick, top=top)
@@ -173,43 +176,16 @@ class Selection:
         return f"<div><p><b>{pick}</b></p>{paragraphs}{table}</div>"
 
 
-def select(
-    X: Any,
-    *,
-    learner: "str | PathLike[str] | Artifact" = "default",
-    pick: Pick | None = None,
-    space: Models | None = None,
-    exclude: Models | None = None,
-    max_seconds: float | None = None,
-    max_bytes: float | Literal["auto"] | None = "auto",
-    random_state: int = 0,
-    progress: OnProgress | None = None,
-) -> Selection:
+def select(X: Any, *, progress: OnProgress | None = None, **options: Any) -> Selection:
     """Pick the model to run on a table, without labels and without running any candidate.
 
     Parameters
     ----------
     X : path, DataFrame, array, Table or PreparedTable
         The table. Text, dates and missing values are prepared.
-    learner : str, path or Artifact, default="default"
-        The learner that picks: the shipped default, a name, or an artifact of ``metaod train``.
-    pick : {"committee", "learned", "learned-single"}, optional
-        ``committee`` is a fixed average of seven models, the same for every table. With ``learned``
-        the learner picks a model or an average of a few, with ``learned-single`` only one model. By
-        default the committee; if a learner or a space is named, ``learned``.
-    space : str or iterable of str or ModelSpec, optional
-        The models that may be picked: the name of a space, ids, or names of families.
-    exclude : str or iterable of str or ModelSpec, optional
-        Models that may not be picked, nor be in an average: ids, or names of families.
-    max_seconds : float, optional
-        The longest expected time to fit the pick, with all members of an average.
-    max_bytes : float, None or "auto", default="auto"
-        The most expected memory beyond the table; None for no limit, ``auto`` for the larger of
-        2 GiB and four times the table.
-    random_state : int, default=0
-        Seed of the meta-features and of the detector.
+    options : those of picking
     progress : callable, optional
-        Receives a :class:`metaod.detection.ProgressReport` at every stage.
+        Receives a :class:`metaod.selection.ProgressReport` at every stage.
 
     Examples
     --------
@@ -218,44 +194,40 @@ def select(
     >>> selection.best.id == selection.ranking["model"][0]
     True
     """
-    constraints = Constraints(space, exclude, max_seconds, max_bytes, pick)
     tracker = Tracker(progress)
-    selection = make_selection(X, learner, constraints, random_state, tracker=tracker)
+    selection = make_selection(X, Picking(**options), tracker=tracker)
     tracker.finish("pick")
     return selection
 
 
+document(select, options=Picking.declared())
+
+
 def make_selection(
-    X: Any,
-    learner: "str | PathLike[str] | Artifact",
-    constraints: Constraints,
-    random_state: int,
-    *,
-    owner: str = "select",
-    tracker: Tracker | None = None,
+    X: Any, picking: Picking, *, owner: str = "select", tracker: Tracker | None = None
 ) -> Selection:
     """Do the work of :func:`select`; errors in parameters name `owner`."""
-    constraints.check(owner)
-    random_state = check_seed(random_state, owner=owner)
-    if constraints.pick == "committee" and learner != "default":
+    picking = picking.checked(owner)
+    is_default = isinstance(picking.learner, str) and picking.learner == "default"
+    if picking.pick == "committee" and not is_default:
         legal = "left out with the committee, which uses no learner"
-        raise BadParameter(owner, "learner", legal, learner)
-    named_nothing = constraints.space is None and learner == "default"
-    is_fixed = constraints.pick == "committee" or (constraints.pick is None and named_nothing)
-    artifact = find_artifact(learner, owner=owner)
+        raise BadParameter(owner, "learner", legal, picking.learner)
+    is_fixed = picking.pick is None and picking.space is None and is_default
     tracker = tracker or Tracker(None)
-    prepared = _prepared(X, tracker)
-    if is_fixed:
+    if is_fixed or picking.pick == "committee":
+        prepared = _prepared(X, tracker)
         tracker.stage("pick")
-        return _committee_selection(prepared, artifact, constraints, random_state, owner)
+        return _committee_selection(prepared, picking, owner)
+    artifact = find_artifact(picking.learner, owner=owner)
+    prepared = _prepared(X, tracker)
     tracker.stage("measure")
-    features = extract(prepared, tuple(artifact.schemas), random_state=random_state)
+    features = extract(prepared, tuple(artifact.schemas), random_state=picking.random_state)
     tracker.stage("pick")
     vector = artifact.vector(features)
     scores = artifact.learner.predict(vector)
     shape = (int(prepared.X.shape[0]), int(prepared.X.shape[1]))
     specs = [ModelSpec.parse(name) for name in scores.index]
-    candidates = Candidates.among(specs, shape, constraints, owner=owner)
+    candidates = Candidates.among(specs, shape, picking, owner=owner)
     ids = [spec.id for spec in candidates.costs]
     distances = None if artifact.history is None else artifact.history.distances(vector)
     estimates = _estimates(artifact, distances, scores, artifact.learner.best_model(scores[ids]))
@@ -273,38 +245,22 @@ def make_selection(
         artifact,
         distances,
         (float(first["predicted"]), float(first["low"]), float(first["high"])),
-        further_warnings=_warnings(constraints.space, set(scores.index), float(first["seconds"])),
+        further_warnings=_warnings(picking.space, set(scores.index), float(first["seconds"])),
     )
+    passed_over = candidates.passed_over
     return Selection(
-        ranking, candidates.passed_over, prepared, features, artifact, trust, random_state
+        ranking, passed_over, prepared, features, trust, picking.random_state, artifact
     )
 
 
-def _committee_selection(
-    prepared: PreparedTable,
-    artifact: Artifact,
-    constraints: Constraints,
-    random_state: int,
-    owner: str,
-) -> Selection:
+def _committee_selection(prepared: PreparedTable, picking: Picking, owner: str) -> Selection:
     shape = (int(prepared.X.shape[0]), int(prepared.X.shape[1]))
-    found = CommitteePick.for_table(shape, constraints, owner=owner)
+    found = CommitteePick.for_table(shape, picking, owner=owner)
     seconds = found.cost.seconds
-    warnings = [*found.warnings, *_warnings(None, set(), seconds)]
-    trust = trust_in_fixed(prepared, artifact, COMMITTEE_ID, further_warnings=warnings)
+    trust = committee_trust(prepared, [*found.warnings, *_warnings(None, set(), seconds)])
     row = {"model": found.best.id, "predicted": trust.predicted, "low": trust.low}
     ranking = pd.DataFrame([row | {"high": trust.high, "seconds": seconds, "score": float("nan")}])
-    return Selection(ranking, found.left_out, prepared, None, artifact, trust, random_state)
-
-
-def check_seed(
-    value: Any, *, owner: str = "select", legal: str = "an int in the range [0, 2**32)"
-) -> int:
-    """Check a seed and return it as a plain int."""
-    is_int = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_int or not 0 <= int(value) < 2**32:
-        raise BadParameter(owner, "random_state", legal, value)
-    return int(value)
+    return Selection(ranking, found.left_out, prepared, None, trust, picking.random_state)
 
 
 def _prepared(X: Any, tracker: Tracker) -> PreparedTable:
@@ -317,8 +273,8 @@ def _prepared(X: Any, tracker: Tracker) -> PreparedTable:
     return prepare(X)
 
 
-def _warnings(space: Any, known: set[str], seconds: float) -> list[str]:
-    found = []
+def _warnings(space: Any, known: set[str], seconds: float) -> list[str | Message]:
+    found: list[str | Message] = []
     if isinstance(space, str) and space in SPACES:
         wanted = {spec.id for spec in model_space(space)}
         if not wanted <= known:
@@ -328,7 +284,11 @@ def _warnings(space: Any, known: set[str], seconds: float) -> list[str]:
             )
     if seconds > _LONG_SECONDS:
         expected = f"fitting the pick is expected to take about {seconds:.3g} s"
-        found.append(f"{expected}; set max_seconds (--max-seconds) to pick a quicker model")
+        quicker = Message(
+            "long-fit", "{expected}; set {set} to pick a quicker model",
+            expected=expected, set=Setting("max_seconds"),
+        )  # fmt: skip
+        found.append(quicker)
     return found
 
 

@@ -1,12 +1,14 @@
 """How far a pick can be trusted, and what preparation did to the table."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from metaod.artifacts import Artifact, History
+from metaod.artifacts import Artifact
 from metaod.errors import Message
 from metaod.models import Matrix
 from metaod.tables import PreparationRecord, PreparedTable, listed
@@ -14,13 +16,10 @@ from metaod.tables import PreparationRecord, PreparedTable, listed
 # a table is unlike the training data if it is farther from it than this share of its datasets; the
 # calibration measures the regret of the farthest tenth at the same cut
 _UNLIKE = 0.9
-_SMALL = 0.02  # a table is small if less than this share of the training datasets are no larger
+SMALL = 0.02  # a table is small if less than this share of the training datasets are no larger
 _SAMPLE = 10_000  # rows in which duplicates are counted
 # shares of a table's and of a column's values above which a note reports that they were filled in
 _MANY_MISSING, _MOSTLY_MISSING = 0.2, 0.5
-
-_LEVEL = 0.8  # share of the historical tables in the interval of a fixed pick
-_MARGIN = 0.005  # a smaller difference to isolation forest counts as none
 
 _FIGURES = ("predicted", "low", "high", "level", "coverage", "beats", "loses", "unlikeness")
 
@@ -56,7 +55,7 @@ class Trust:
     beats: float = float("nan")
     loses: float = float("nan")
     unlikeness: float = float("nan")
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str | Message, ...] = ()
     is_fixed: bool = False
 
     @property
@@ -68,7 +67,7 @@ class Trust:
         """Convert to plain data for JSON; None for an unknown figure."""
         figures = {name: getattr(self, name) for name in _FIGURES}
         known = {name: None if np.isnan(value) else value for name, value in figures.items()}
-        return {**known, "warnings": list(self.warnings)}
+        return {**known, "warnings": list(map(str, self.warnings))}
 
     def summary(self) -> str:
         """Describe the figures, without the warnings."""
@@ -103,14 +102,16 @@ def assess_trust(
     distances: Matrix | None,
     prediction: tuple[float, float, float],
     *,
-    further_warnings: Sequence[str] = (),
+    further_warnings: Sequence[str | Message] = (),
 ) -> Trust:
     """Collect the figures and warnings for a pick.
 
     `distances` are those to the historical datasets; `prediction` is the predicted performance of
     the pick with the ends of its interval.
     """
-    warnings = [*_about_rows(prepared), *_about_size(prepared, artifact.history), *further_warnings]
+    sizes = [] if artifact.history is None else artifact.history.shapes[:, 0].tolist()
+    about = (*_about_rows(prepared), *_about_size(prepared, sizes, len(sizes)))
+    warnings = [*about, *further_warnings]
     calibration = artifact.calibration
     if calibration is None or distances is None:
         return Trust(warnings=tuple(warnings))
@@ -130,30 +131,18 @@ def assess_trust(
     )
 
 
-def trust_in_fixed(
-    prepared: PreparedTable, artifact: Artifact, model: str, *, further_warnings: Sequence[str] = ()
+def committee_trust(
+    prepared: PreparedTable, further_warnings: Sequence[str | Message] = ()
 ) -> Trust:
-    """Collect figures of a model over all historical tables of an artifact, and the warnings."""
-    history = artifact.history
-    warnings = (*_about_rows(prepared), *_about_size(prepared, history), *further_warnings)
-    if history is None or model not in history.models:
-        return Trust(warnings=warnings, is_fixed=True)
-    place = history.models.index(model)
-    P = history.P.astype(np.float64)
-    share = history.normalised[:, place]
-    low, high = np.nanquantile(share, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    difference = P[:, place] - history.reference
-    difference = difference[~np.isnan(difference)]
-    return Trust(
-        float(np.nanmean(share)),
-        float(low),
-        float(high),
-        level=_LEVEL,
-        beats=float(np.mean(difference > _MARGIN)),
-        loses=float(np.mean(difference < -_MARGIN)),
-        warnings=warnings,
-        is_fixed=True,
-    )
+    """Return the figures of the committee, the same for every table, and the warnings.
+
+    ``python -m research train-shipped`` computes them over all tables of the shipped history.
+    """
+    text = files("metaod.selection").joinpath("committee.json").read_text("utf-8")
+    figures = json.loads(text)
+    sizes = figures.pop("smallest"), figures.pop("n_tables")
+    warnings = (*_about_rows(prepared), *_about_size(prepared, *sizes), *further_warnings)
+    return Trust(**figures, warnings=warnings, is_fixed=True)
 
 
 def _about_unlikeness(unlikeness: float, figures: dict[str, float]) -> str:
@@ -167,15 +156,13 @@ def _about_unlikeness(unlikeness: float, figures: dict[str, float]) -> str:
     return f"{text}; check the flagged rows by hand"
 
 
-def _about_size(prepared: PreparedTable, history: History | None) -> list[str]:
-    if history is None:
-        return []
+def _about_size(prepared: PreparedTable, sizes: Sequence[int], n_tables: int) -> list[str]:
+    """Warn of a table that is smaller than nearly all; `sizes` are those of the smallest."""
     n_rows = len(prepared.X)
-    sizes = history.shapes[:, 0]
-    n_larger = int(np.count_nonzero(sizes > n_rows))
-    if len(sizes) - n_larger >= _SMALL * len(sizes):
+    n_larger = n_tables - int(np.count_nonzero(np.asarray(sizes) <= n_rows))
+    if n_tables == 0 or n_tables - n_larger >= SMALL * n_tables:
         return []
-    larger = f"all {n_larger}" if n_larger == len(sizes) else f"{n_larger} of the {len(sizes)}"
+    larger = f"all {n_larger}" if n_larger == n_tables else f"{n_larger} of the {n_tables}"
     return [
         f"the table has {n_rows} rows; {larger} training datasets have more; add rows if you can"
     ]
