@@ -1,15 +1,16 @@
 """ALORS: latent factors of performance, and a regression from meta-features onto them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from metaod.learners import Learner, Progress
+from metaod.learners import Learner, Progress, Shape
 from metaod.learners._forests import MetaRegression
 from metaod.learners._parameters import check_counts, check_forest, forest_parameters
-from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
 from research.learners.performance import completed
@@ -82,6 +83,11 @@ class ALORS(Learner):
     title: ClassVar[str] = "ALORS"
     summary: ClassVar[str] = "latent factors of performance, predicted by a random forest"
     is_random: ClassVar[bool] = True
+    learned: ClassVar[Mapping[str, Any]] = {
+        "known": Annotated[npt.NDArray[np.bool_], Shape("m")],
+        "V": Shape("known", "k"),
+        "regression": MetaRegression,
+    }
 
     def _fit(self, training: Training, progress: Progress) -> None:
         check_counts(self, "rank")
@@ -98,12 +104,8 @@ class ALORS(Learner):
         scores[:, self.known_] = self.regression_.predict(M) @ self.V_.T
         return put_unknown_last(scores, self.known_, by=0.0)
 
-    def _state(self) -> State:
-        return {"known": self.known_, "V": self.V_, "regression": self.regression_.state()}
-
-    def _restore(self, reader: StateReader) -> None:
-        self.known_ = reader.array("known", ("m",), "b")
-        if not self.known_.any():
-            raise reader.damaged("no model is known")
-        self.V_ = reader.array("V", (int(self.known_.sum()), "k"))
-        self.regression_ = MetaRegression.restore(reader.part("regression"), reader.size("k"))
+    def _check_learned(self) -> None:
+        if not 0 < self.known_.sum() == len(self.V_):
+            raise ValueError("the factors are not those of the known models")
+        if self.regression_.forest.n_outputs != self.V_.shape[1]:
+            raise ValueError("the forest does not predict the factors")

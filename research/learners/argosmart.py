@@ -1,13 +1,13 @@
 """ARGOSMART: the best model of the most similar historical dataset."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from metaod.learners import Learner, Progress
+from metaod.learners import Learner, Progress, Shape
 from metaod.learners._cleaning import Cleaning
-from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training
 from metaod.models import Matrix
 from research.learners.performance import below_known, completed
@@ -28,6 +28,11 @@ class ARGOSMART(Learner):
     name: ClassVar[str] = "argosmart"
     title: ClassVar[str] = "AS"
     summary: ClassVar[str] = "the best model of the most similar historical dataset (1-NN)"
+    learned: ClassVar[Mapping[str, Any]] = {
+        "cleaning": Cleaning,
+        "datasets": Shape("n", "kept"),
+        "performance": Shape("n", "m"),
+    }
 
     def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
         self.cleaning_ = Cleaning.fit(training.M)
@@ -40,13 +45,6 @@ class ARGOSMART(Learner):
         nearest = [int(((self.datasets_ - row) ** 2).sum(axis=1).argmin()) for row in clean]
         return self.performance_[nearest]
 
-    def _state(self) -> State:
-        learned = {"datasets": self.datasets_, "performance": self.performance_}
-        return {"cleaning": self.cleaning_.state(), **learned}
-
-    def _restore(self, reader: StateReader) -> None:
-        self.cleaning_ = Cleaning.restore(reader.part("cleaning"))
-        self.datasets_ = reader.array("datasets", ("n", self.cleaning_.n_features))
-        self.performance_ = reader.array("performance", ("n", "m"))
-        if reader.size("n") == 0:
-            raise reader.damaged("datasets is empty")
+    def _check_learned(self) -> None:
+        if not len(self.datasets_):
+            raise ValueError("there are no datasets")

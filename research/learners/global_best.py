@@ -1,12 +1,12 @@
 """Global Best: the model with the best mean performance, for every table."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from metaod.learners import Learner, Progress
-from metaod.learners._state import State, StateReader
+from metaod.learners import Learner, Progress, Shape
 from metaod.learners._training import Training
 from metaod.models import Matrix
 from research.learners.performance import mean_performance
@@ -17,15 +17,13 @@ class ConstantScores(Learner):
     """Scores models by the same numbers for every table."""
 
     uses_metafeatures: ClassVar[bool] = False
+    learned: ClassVar[Mapping[str, Any]] = {
+        "scores": Shape("m"),
+    }
 
     def _predict(self, M: Matrix) -> Matrix:
-        return np.tile(self.scores_, (len(M), 1))
-
-    def _state(self) -> State:
-        return {"scores": self.scores_}
-
-    def _restore(self, reader: StateReader) -> None:
-        self.scores_ = reader.array("scores", ("m",))
+        scores: Matrix = getattr(self, "scores_")  # noqa: B009 - set by the fit of a subclass
+        return np.tile(scores, (len(M), 1))
 
 
 @dataclass

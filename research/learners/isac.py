@@ -1,16 +1,16 @@
 """ISAC: clusters of historical datasets, and the best model of the nearest cluster."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from metaod.learners import Learner, Progress
+from metaod.learners import Learner, Progress, Shape
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._parameters import check_ranges
-from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training
 from metaod.models import Matrix
 from research.learners.performance import below_known, completed
@@ -135,6 +135,13 @@ class ISAC(Learner):
     title: ClassVar[str] = "ISAC"
     summary: ClassVar[str] = "the best model on average over the nearest cluster of datasets"
     is_random: ClassVar[bool] = True
+    learned: ClassVar[Mapping[str, Any]] = {
+        "cleaning": Cleaning,
+        "low": Shape("kept"),
+        "high": Shape("kept"),
+        "centres": Shape("clusters", "kept"),
+        "performance": Shape("clusters", "m"),
+    }
 
     def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
         check_ranges(self, critical="(0, inf]", min_cluster_size="(0, inf]")
@@ -160,20 +167,6 @@ class ISAC(Learner):
         normal = self._normalise(self.cleaning_.transform(M))
         return self.performance_[_nearest(normal, self.centres_)]
 
-    def _state(self) -> State:
-        return {
-            "cleaning": self.cleaning_.state(),
-            "low": self.low_,
-            "high": self.high_,
-            "centres": self.centres_,
-            "performance": self.performance_,
-        }
-
-    def _restore(self, reader: StateReader) -> None:
-        self.cleaning_ = Cleaning.restore(reader.part("cleaning"))
-        width = self.cleaning_.n_features
-        self.low_, self.high_ = (reader.array(name, (width,)) for name in ("low", "high"))
-        self.centres_ = reader.array("centres", ("clusters", width))
-        self.performance_ = reader.array("performance", ("clusters", "m"))
-        if reader.size("clusters") == 0:
-            raise reader.damaged("centres is empty")
+    def _check_learned(self) -> None:
+        if not len(self.centres_):
+            raise ValueError("there are no clusters")

@@ -1,14 +1,15 @@
 """MetaOD_C: a joint factorisation of performance and meta-features."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from metaod.learners import Learner, Progress
+from metaod.learners import Learner, Progress, Shape
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._parameters import check_counts
-from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
 from research.learners.performance import mean_performance
@@ -44,6 +45,13 @@ class MetaODC(Learner):
     name: ClassVar[str] = "metaod_c"
     title: ClassVar[str] = "MetaOD_C"
     summary: ClassVar[str] = "joint factorisation of performance and meta-features"
+    learned: ClassVar[Mapping[str, Any]] = {
+        "cleaning": Cleaning,
+        "mean": Shape("m"),
+        "weight": float,
+        "V": Shape(None, "k"),
+        "valued": Annotated[npt.NDArray[np.intp], Shape("valued", below="m")],
+    }
 
     k: int = 10
     centred: bool = True
@@ -79,20 +87,11 @@ class MetaODC(Learner):
         scores = latent @ self.V_[:m].T / self.weight_ + self.mean_
         return put_unknown_last(scores, self.valued_)
 
-    def _state(self) -> State:
-        learned = {"mean": self.mean_, "weight": self.weight_, "V": self.V_, "valued": self.valued_}
-        return {"cleaning": self.cleaning_.state(), **learned}
-
-    def _restore(self, reader: StateReader) -> None:
-        self.cleaning_ = Cleaning.restore(reader.part("cleaning"))
-        self.mean_ = reader.array("mean", ("m",))
-        self.weight_ = reader.number("weight")
-        if self.weight_ <= 0:
-            raise reader.damaged("weight is not positive")
-        self.V_ = reader.array("V", (reader.size("m") + self.cleaning_.n_features, "k"))
-        self.valued_ = reader.indices("valued", "valued", reader.size("m"))
-        if not len(self.valued_):
-            raise reader.damaged("valued is empty")
+    def _check_learned(self) -> None:
+        if len(self.V_) != len(self.mean_) + self.cleaning_.n_features:
+            raise ValueError("the vectors are not those of the models and features")
+        if self.weight_ <= 0 or not len(self.valued_):
+            raise ValueError("the weight is not positive, or no model has a value")
 
 
 def _right_vectors(C: Matrix, k: int) -> Matrix:

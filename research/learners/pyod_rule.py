@@ -1,5 +1,6 @@
 """PyOD 3's rule: kNN for small, narrow tables, iForest for all others."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
 from typing import Any, ClassVar
@@ -8,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.learners import Learner, Progress
-from metaod.learners._state import State, StateReader
+from metaod.learners import Learner, Progress, Shape
 from metaod.learners._training import Training
 from metaod.models import Matrix, ModelSpec
 from research.learners.performance import mean_performance
@@ -42,6 +42,10 @@ class PyODRule(Learner):
     name: ClassVar[str] = "pyod_rule"
     title: ClassVar[str] = "PyOD rule"
     summary: ClassVar[str] = "PyOD 3's rule: kNN below 20 columns and 5,000 rows, else iForest"
+    learned: ClassVar[Mapping[str, Any]] = {
+        "small": Shape("m"),
+        "other": Shape("m"),
+    }
 
     def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
         for feature in ("n_rows", "n_columns"):
@@ -62,13 +66,9 @@ class PyODRule(Learner):
         small = (n_columns < _COLUMNS) & (n_rows < _ROWS)
         return np.where(small[:, None], self.small_, self.other_)
 
-    def _state(self) -> State:
-        return {"small": self.small_, "other": self.other_}
-
-    def _restore(self, reader: StateReader) -> None:
+    def _check_learned(self) -> None:
         if not {"n_rows", "n_columns"} <= set(self.features_):
-            raise reader.damaged("n_rows or n_columns is not among the features")
-        self.small_, self.other_ = (reader.array(name, ("m",)) for name in ("small", "other"))
+            raise ValueError("n_rows or n_columns is not among the features")
 
 
 def _with_pick(others: Matrix, pick: int | None) -> Matrix:

@@ -1,13 +1,14 @@
 """Random Selection: a model at random."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from metaod.learners import Learner, Progress
-from metaod.learners._state import State, StateReader
+from metaod.learners import Learner, Progress, Shape
 from metaod.learners._training import Training
 from metaod.models import Matrix
 
@@ -36,6 +37,9 @@ class RandomSelection(Learner):
     name: ClassVar[str] = "random_selection"
     title: ClassVar[str] = "RS"
     summary: ClassVar[str] = "a model at random, for comparison"
+    learned: ClassVar[Mapping[str, Any]] = {
+        "known": Annotated[npt.NDArray[np.bool_], Shape("m")],
+    }
     is_random: ClassVar[bool] = True
 
     def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
@@ -53,9 +57,3 @@ class RandomSelection(Learner):
         text = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
         number = int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
         return (number >> 11) / 2**53
-
-    def _state(self) -> State:
-        return {"known": self.known_}
-
-    def _restore(self, reader: StateReader) -> None:
-        self.known_ = reader.array("known", ("m",), "b")

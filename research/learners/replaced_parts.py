@@ -6,14 +6,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from metaod.errors import BadParameter, UserError
-from metaod.learners._state import State
 from metaod.models import Matrix
 
 
 class Embedding(Protocol):
-    """An inductive embedding, for example a transformer of scikit-learn."""
+    """A fitted embedding, for example a transformer of scikit-learn."""
 
-    def fit(self, X: Matrix) -> Any: ...
     def transform(self, X: Matrix) -> Any: ...
 
 
@@ -61,11 +59,9 @@ def fresh_copy(part: Any) -> Any:
     return deepcopy(part)
 
 
-def own_state(part: Any, kind: type[Any], name: str, *, owner: str) -> State:
-    """Return the state of a part of our own class; refuse to save a caller's object."""
+def check_own(part: Any, kind: type[Any], name: str, *, owner: str) -> None:
+    """Refuse to save a caller's object."""
     if type(part) is not kind:
         what = f"{name} is a {type(part).__name__}, which cannot be saved without pickle"
         remedy = f"leave {name} at its default to save the learner, or fit it where it is used"
         raise UserError(what, where=owner, remedy=remedy)
-    state: State = part.state()
-    return state

@@ -1,14 +1,14 @@
 """Supervised Surrogates: the performance of each model, predicted from meta-features."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from metaod.learners import Learner, Progress
 from metaod.learners._forests import MetaRegression
 from metaod.learners._parameters import check_forest
-from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training
 from metaod.models import Matrix
 from research.learners.performance import completed
@@ -57,6 +57,9 @@ class SupervisedSurrogates(Learner):
     title: ClassVar[str] = "SS"
     summary: ClassVar[str] = "performance regressed onto meta-features by a random forest"
     is_random: ClassVar[bool] = True
+    learned: ClassVar[Mapping[str, Any]] = {
+        "regression": MetaRegression,
+    }
 
     def _fit(self, training: Training, progress: Progress) -> None:
         check_forest(self)
@@ -69,8 +72,6 @@ class SupervisedSurrogates(Learner):
     def _predict(self, M: Matrix) -> Matrix:
         return self.regression_.predict(M)
 
-    def _state(self) -> State:
-        return {"regression": self.regression_.state()}
-
-    def _restore(self, reader: StateReader) -> None:
-        self.regression_ = MetaRegression.restore(reader.part("regression"), reader.size("m"))
+    def _check_learned(self) -> None:
+        if self.regression_.forest.n_outputs != len(self.models_):
+            raise ValueError("the forest does not predict the models")

@@ -1,6 +1,6 @@
 """Variants of MetaOD: other schedules, starts and losses, early stopping, replaced parts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +13,6 @@ from metaod.learners._cleaning import Cleaning
 from metaod.learners._embedding import PCAEmbedding
 from metaod.learners._forests import FlatForest
 from metaod.learners._parameters import check_counts, check_options, check_ranges, forest_parameters
-from metaod.learners._state import State, StateReader
 from metaod.learners._training import Training
 from metaod.learners.metaod import MetaODLearner
 from metaod.models import Matrix
@@ -27,9 +26,9 @@ from research.learners.factorisation import (
 from research.learners.replaced_parts import (
     Embedding,
     Regressor,
+    check_own,
     embed,
     fresh_copy,
-    own_state,
     regress,
 )
 
@@ -200,8 +199,9 @@ class MetaODVariant(MetaODLearner):
             super()._fit_embedding(M)
             return
         self.cleaning_ = Cleaning.fit(M)
-        self.phi_ = fresh_copy(self.phi)
-        self.phi_.fit(self.cleaning_.transform(M))
+        phi = fresh_copy(self.phi)
+        phi.fit(self.cleaning_.transform(M))
+        self.phi_ = phi
 
     def _embed(self, M: Matrix) -> Matrix:
         return embed(self.phi_, self.cleaning_.transform(M), owner=type(self).__name__)
@@ -216,10 +216,11 @@ class MetaODVariant(MetaODLearner):
     def _latent(self, embedded: Matrix) -> Matrix:
         return regress(self.f_, embedded, self.V_.shape[1], owner=type(self).__name__)
 
-    def _state(self) -> State:
-        for part, kind, name in ((self.phi_, PCAEmbedding, "phi"), (self.f_, FlatForest, "f")):
-            own_state(part, kind, name, owner=type(self).__name__)
-        return super()._state()
+    def state(self) -> dict[str, Any]:
+        for name, kind in (("phi", PCAEmbedding), ("f", FlatForest)):
+            if name in self.learned:
+                check_own(getattr(self, f"{name}_"), kind, name, owner=type(self).__name__)
+        return super().state()
 
 
 @dataclass
@@ -263,6 +264,9 @@ class MetaODF(MetaODVariant):
     title: ClassVar[str] = "MetaOD_F"
     summary: ClassVar[str] = "MetaOD with the dataset matrix fixed at the embedded meta-features"
     moves_datasets: ClassVar[bool] = False
+    learned: ClassVar[Mapping[str, Any]] = {
+        name: kind for name, kind in MetaODVariant.learned.items() if name != "f"
+    }
 
     intercept: bool = False
     length: float = 30**0.5
@@ -277,14 +281,6 @@ class MetaODF(MetaODVariant):
 
     def _latent(self, embedded: Matrix) -> Matrix:
         return embedded
-
-    def _state(self) -> State:
-        phi = own_state(self.phi_, PCAEmbedding, "phi", owner=type(self).__name__)
-        cleaning = self.cleaning_.state()
-        return {"cleaning": cleaning, "phi": phi, "V": self.V_, "valued": self.valued_}
-
-    def _restore(self, reader: StateReader) -> None:
-        self._restore_factors(reader)
 
 
 @dataclass

@@ -8,7 +8,6 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from metaod.errors import BadParameter, UserError
-from metaod.learners import StateReader
 from metaod.learners.metaod import MetaODLearner
 from research.learners.factorisation import factorise
 from research.learners.metaod_c import MetaODC
@@ -89,7 +88,7 @@ def test_a_restored_learner_predicts_the_same(kind):
     P, M = planted(30)
     P["model d"] = np.nan
     learner = made(kind).fit(P, M)
-    restored = kind().restore(StateReader(learner.state(), "memory"))
+    restored = kind().restore(learner.state())
     pd.testing.assert_frame_equal(learner.predict(M), restored.predict(M))
 
 
@@ -141,7 +140,7 @@ def test_overflowing_scores_raise_an_error(part):
     learned = state["learned"]
     place = learned if part == "V" else learned["phi"]
     place[part] = np.full_like(place[part], 1.7e308)
-    learner = MetaODF().restore(StateReader(state, "a.metaod"))
+    learner = MetaODF().restore(state)
     with pytest.raises(UserError, match="scores that are not finite; train"):
         learner.predict(M * 9)
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metaod.learners import Learner
+from metaod.learners import Learner, Shape
 
 
 @dataclass
@@ -32,6 +32,7 @@ class Median(Learner):
 
     name, title, summary = "median", "Median", "the best median performance"
     uses_metafeatures = False
+    learned = {"scores": Shape("m")}  # what _fit sets as scores_: one number for each model
 
     def _fit(self, training, progress):
         medians = np.nanmedian(training.P, axis=0)
@@ -39,15 +40,12 @@ class Median(Learner):
 
     def _predict(self, M):
         return np.tile(self.scores_, (len(M), 1))
-
-    def _state(self):
-        return {"scores": self.scores_}
-
-    def _restore(self, reader):
-        self.scores_ = reader.array("scores", ("m",))
 '''
 # inside the package a file imports from its siblings
-INSIDE = LEARNER.replace("from metaod.learners import", "from metaod.learners._base import")
+INSIDE = LEARNER.replace(
+    "from metaod.learners import Learner, Shape",
+    "from metaod.learners._base import Learner\nfrom metaod.learners._state import Shape",
+)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from metaod.learners import Cleaning, StateReader
-from metaod.learners._state import DamagedState
+from metaod.learners import Cleaning, decode, encode
 
 HUGE = np.finfo(np.float64).max
 
@@ -34,8 +33,7 @@ def test_everything_becomes_finite(data):
         assert clean.shape == (len(matrix), cleaning.n_features)
         assert np.isfinite(clean).all()
     # what was learned can be saved and read back
-    reader = StateReader(cleaning.state(), "a.metaod", {"d": M.shape[1]})
-    back = Cleaning.restore(reader)
+    back = decode(Cleaning, encode(cleaning), sizes={"d": M.shape[1]})
     np.testing.assert_array_equal(back.transform(new), cleaning.transform(new))
 
 
@@ -120,6 +118,6 @@ def test_a_rare_value_is_kept():
 )  # fmt: skip
 def test_a_damaged_state_is_refused(change):
     M = np.random.default_rng(0).normal(size=(9, 2))
-    state = {**Cleaning.fit(M).state(), **change}
-    with pytest.raises(DamagedState, match=r"a\.metaod"):
-        Cleaning.restore(StateReader(state, "a.metaod", {"d": 2}))
+    state = {**encode(Cleaning.fit(M)), **change}
+    with pytest.raises(ValueError, match=r"state|spread"):
+        decode(Cleaning, state, sizes={"d": 2})

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from metaod.errors import BadParameter
-from metaod.learners import StateReader
+from metaod.learners import decode, encode
 from metaod.learners._forests import FlatForest
-from metaod.learners._state import DamagedState
 
 KINDS = {"random_forest": RandomForestRegressor, "extra_trees": ExtraTreesRegressor}
 LARGEST = float(np.finfo(np.float32).max)
@@ -85,17 +84,17 @@ def test_a_matrix_of_another_width_is_refused():
 
 
 def restored(state):
-    return FlatForest.restore(StateReader(state, "a.metaod"))
+    return decode(FlatForest, state)
 
 
 def test_the_state_is_restored():
     X, Y = drawn()
     ours = FlatForest.fit(X, Y, n_estimators=3, max_depth=3)
-    back = restored(ours.state())
+    back = restored(encode(ours))
     np.testing.assert_array_equal(back.predict(X), ours.predict(X))
     wide = {
         name: value.astype(np.int64) if getattr(value, "dtype", None) == np.int32 else value
-        for name, value in ours.state().items()
+        for name, value in encode(ours).items()
     }
     np.testing.assert_array_equal(restored(wide).predict(X), ours.predict(X))
 
@@ -118,11 +117,11 @@ def test_a_forest_that_points_outside_itself_is_refused(name, leaf, value):
     X, Y = drawn()
     state = {
         key: value.astype(np.int64) if getattr(value, "dtype", None) == np.int32 else value
-        for key, value in FlatForest.fit(X, Y, n_estimators=2, max_depth=3).state().items()
+        for key, value in encode(FlatForest.fit(X, Y, n_estimators=2, max_depth=3)).items()
     }
     changed = state[name].copy()
     changed[first(state, leaf)] = value
-    with pytest.raises(DamagedState, match=r"a\.metaod"):
+    with pytest.raises(ValueError, match=r"state|forest"):
         restored({**state, name: changed})
 
 
@@ -139,11 +138,11 @@ def test_a_forest_that_points_outside_itself_is_refused(name, leaf, value):
 )  # fmt: skip
 def test_other_damage_is_refused(change):
     X, Y = drawn()
-    state = FlatForest.fit(X, Y, n_estimators=2, max_depth=3).state()
-    with pytest.raises(DamagedState):
+    state = encode(FlatForest.fit(X, Y, n_estimators=2, max_depth=3))
+    with pytest.raises(ValueError, match=r"state|forest"):
         restored({**state, **change})
     for name in change:
-        with pytest.raises(DamagedState, match="missing"):
+        with pytest.raises(ValueError, match="missing"):
             restored({key: value for key, value in state.items() if key != name})
 
 
@@ -163,6 +162,6 @@ def test_random_arrays_are_refused_or_predict_finite_values(data):
     }
     try:
         forest = restored(state)
-    except DamagedState:
+    except ValueError:
         return
     assert forest.predict(np.array([[1.0, -1.0], [0.0, 0.0]])).tolist() == [[1.0, 1.0]] * 2

@@ -112,11 +112,11 @@ class Blind(Best):
 
 
 @dataclass
-class Trusting(Best):
-    """Takes any state."""
+class Forgetful(Best):
+    """Restored with other scores."""
 
-    def _restore(self, reader):
-        self.scores_ = reader._state.get("scores", np.zeros(len(self.models_)))
+    def _check_learned(self):
+        self.scores_ = self.scores_[::-1].copy()
 
 
 @dataclass
@@ -142,7 +142,7 @@ class Shapeless(Best):
         (Moody, "two fits differ"),
         (Undefined, "not finite"),
         (Blind, "which has no values"),
-        (Trusting, "takes a state"),
+        (Forgetful, "a restored learner"),
         (Batchy, "other datasets"),
         (Shapeless, "parameters"),
     ],

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from metaod.errors import BadParameter, UserError
-from metaod.learners import StateReader
 from metaod.learners.metaod import MetaODLearner
 
 QUICK = {"epochs": 12, "k": 3}
@@ -80,7 +79,7 @@ def test_a_restored_learner_predicts_the_same():
     P, M = planted(30)
     P["model d"] = np.nan
     learner = MetaODLearner(**QUICK).fit(P, M)
-    restored = MetaODLearner().restore(StateReader(learner.state(), "memory"))
+    restored = MetaODLearner().restore(learner.state())
     pd.testing.assert_frame_equal(learner.predict(M), restored.predict(M))
 
 
@@ -88,7 +87,7 @@ def test_overflowing_scores_raise_an_error():
     P, M = planted(30)
     state = MetaODLearner(**QUICK).fit(P, M).state()
     state["learned"]["V"] = np.full_like(state["learned"]["V"], 1.7e308)
-    learner = MetaODLearner().restore(StateReader(state, "a.metaod"))
+    learner = MetaODLearner().restore(state)
     with pytest.raises(UserError, match="scores that are not finite; train"):
         learner.predict(M * 9)
 

@@ -18,27 +18,23 @@ class Foresting(Learner):
     name: ClassVar[str] = "foresting"
     title: ClassVar[str] = "Foresting"
     summary: ClassVar[str] = "for tests"
+    learned: ClassVar[dict] = {"forests": tuple[FlatForest, ...], "note": str}
 
     n_trees: int = 5
     random_state: int = 0
 
     def _fit(self, training, progress):
         X = np.nan_to_num(training.M)
-        self.forest_ = FlatForest.fit(
-            X, np.nan_to_num(training.P), random_state=self.random_state,
-            n_estimators=self.n_trees, max_depth=3,
-        )  # fmt: skip
+        params = {"random_state": self.random_state, "n_estimators": self.n_trees, "max_depth": 3}
+        self.forests_ = (FlatForest.fit(X, np.nan_to_num(training.P), **params),)
+        self.note_ = "é"
 
     def _predict(self, M):
-        return self.forest_.predict(np.nan_to_num(M))
+        return self.forests_[0].predict(np.nan_to_num(M))
 
-    def _state(self):
-        return {"forests": [self.forest_.state()], "note": "é", "none": None}
-
-    def _restore(self, reader):
-        (self.forest_,) = [FlatForest.restore(part) for part in reader.parts("forests")]
-        if self.forest_.n_features != reader.size("d"):
-            raise reader.damaged("the forest takes other features")
+    def _check_learned(self):
+        if self.forests_[0].n_features != len(self.features_):
+            raise ValueError("the forest takes other features")
 
 
 def fitted(kind=Foresting, **parameters):

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaod.learners import Cleaning, Learner, register_learner
+from metaod.learners import Cleaning, Learner, Shape, register_learner
 
 
 @dataclass
@@ -16,6 +16,7 @@ class Best(Learner):
     title: ClassVar[str] = "Best"
     summary: ClassVar[str] = "the best mean performance, for every table"
     uses_metafeatures: ClassVar[bool] = False
+    learned: ClassVar[dict] = {"scores": Shape("m")}
 
     def _fit(self, training, progress):
         self.scores_ = self._scores(training.P)
@@ -28,12 +29,6 @@ class Best(Learner):
     def _predict(self, M):
         return np.tile(self.scores_, (len(M), 1))
 
-    def _state(self):
-        return {"scores": self.scores_}
-
-    def _restore(self, reader):
-        self.scores_ = reader.array("scores", ("m",))
-
 
 @dataclass
 class Nearest(Learner):
@@ -42,6 +37,11 @@ class Nearest(Learner):
     name: ClassVar[str] = "made_nearest"
     title: ClassVar[str] = "Nearest"
     summary: ClassVar[str] = "the best model of the most similar dataset"
+    learned: ClassVar[dict] = {
+        "cleaning": Cleaning,
+        "datasets": Shape("n", "kept"),
+        "performance": Shape("n", "m"),
+    }
 
     def _fit(self, training, progress):
         self.cleaning_ = Cleaning.fit(training.M)
@@ -52,15 +52,6 @@ class Nearest(Learner):
         clean = self.cleaning_.transform(M)
         nearest = [int(((self.datasets_ - row) ** 2).sum(axis=1).argmin()) for row in clean]
         return self.performance_[nearest]
-
-    def _state(self):
-        learned = {"datasets": self.datasets_, "performance": self.performance_}
-        return {"cleaning": self.cleaning_.state(), **learned}
-
-    def _restore(self, reader):
-        self.cleaning_ = Cleaning.restore(reader.part("cleaning"))
-        self.datasets_ = reader.array("datasets", ("n", self.cleaning_.n_features))
-        self.performance_ = reader.array("performance", ("n", "m"))
 
 
 NAMES = ("metaod", "gain_forest", "made_best", "made_nearest")

@@ -12,7 +12,7 @@ from metaod._version import __version__
 from metaod.artifacts._container import BadArtifact, read_container, write_container
 from metaod.artifacts._history import Calibration, History
 from metaod.errors import BadParameter, UserError
-from metaod.learners import Learner, StateReader, decode, encode, learner_class, make_learner
+from metaod.learners import Learner, decode, encode, learner_class, make_learner
 from metaod.metafeatures import SCHEMAS
 from metaod.models import Matrix
 
@@ -94,7 +94,7 @@ class Artifact:
             saved: _Saved = decode(_Saved, content, "learner")
             _check_schemas(saved.schemas, path)
             learner = _unfitted_learner(saved, path)
-            learner.restore(StateReader(saved.state, str(path)))
+            learner.restore(saved.state)
             return cls(learner, **{name: getattr(saved, name) for name in _SHARED})
         except UserError:
             raise

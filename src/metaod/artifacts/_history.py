@@ -181,7 +181,7 @@ class Calibration:
     edges: Annotated[Matrix, Shape("edges")]
     low: Annotated[Matrix, Shape(2, "bins")]
     high: Annotated[Matrix, Shape(2, "bins")]
-    distances: Annotated[Matrix, Shape("n")]
+    distances: Annotated[Matrix, Shape("distances")]
     figures: dict[str, float]
 
     def __post_init__(self) -> None:

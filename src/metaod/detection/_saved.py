@@ -95,7 +95,7 @@ def _restored(
     declared["pick"].checked(parameters["pick"], "the pick")
     preparation = Preparation.from_dict(document["preparation"])
     scores = decode(_SCORES, document["scores"], "scores")
-    X = decode(_MATRIX, document["X"], "X", n=len(scores), d=len(preparation.names_))
+    X = decode(_MATRIX, document["X"], "X", {"n": len(scores), "d": len(preparation.names_)})
     models = [ModelSpec.parse(name) for name in document["models"]]
     weights = [float(weight) for weight in document["weights"]]
     if not models or len(models) != len(weights) or not all(weight > 0 for weight in weights):

@@ -9,7 +9,7 @@ from metaod.learners._registry import (
     make_learner,
     register_learner,
 )
-from metaod.learners._state import Shape, StateReader, decode, encode
+from metaod.learners._state import Shape, decode, encode
 from metaod.learners._training import origin_folds
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Learner",
     "Progress",
     "Shape",
-    "StateReader",
     "decode",
     "encode",
     "learner_class",

@@ -1,9 +1,9 @@
 """The protocol of learners: performance and meta-features in, scores of models out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import pandas as pd
 
 from metaod.errors import BadParameter, UserError
 from metaod.learners._parameters import check_seed, read_parameters
-from metaod.learners._state import State, StateReader
+from metaod.learners._state import Shape, decode, encode
 from metaod.learners._training import Training, feature_matrix
 from metaod.models import Matrix
 
@@ -23,9 +23,9 @@ Progress = Callable[[str, int, int], None]
 class Learner(ABC):
     """Learns from labelled datasets which model suits which table.
 
-    A subclass is a dataclass whose fields are its parameters. It implements :meth:`_fit`,
-    :meth:`_predict`, :meth:`_state` and :meth:`_restore`, where models have the order of
-    ``training.models``.
+    A subclass is a dataclass whose fields are its parameters. It implements :meth:`_fit` and
+    :meth:`_predict`, where models have the order of ``training.models``, and declares in
+    ``learned`` the attributes that :meth:`_fit` sets, which are saved.
 
     Attributes
     ----------
@@ -40,6 +40,8 @@ class Learner(ABC):
     summary: ClassVar[str]  # one line for `metaod learners`
     uses_metafeatures: ClassVar[bool] = True  # whether scores depend on the table
     is_random: ClassVar[bool] = False  # whether evaluations run several seeds
+    # types of what :meth:`_fit` learns, as :func:`decode` takes them; the attribute of "x" is "x_"
+    learned: ClassVar[Mapping[str, Any]]
 
     def fit(
         self,
@@ -125,21 +127,23 @@ class Learner(ABC):
         """Return the parameters."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
-    def state(self) -> State:
+    def state(self) -> dict[str, Any]:
         """Return what was learned as plain data and arrays, for :meth:`restore`."""
-        features = list(self._fitted_features())
-        names = {"models": list(self.models_), "features": features}
-        return {**names, "order": self._order, "learned": self._state()}
+        features = self._fitted_features()
+        learned = {name: encode(getattr(self, f"{name}_")) for name in self.learned}
+        saved = _Fitted(self.models_, features, self._order, learned)
+        return dict(encode(saved))
 
-    def restore(self, reader: StateReader) -> Self:
-        """Restore what :meth:`state` returned; refuse parts that do not fit together."""
-        self.models_ = tuple(reader.texts("models"))
-        self.features_ = tuple(reader.texts("features"))
-        m = len(self.models_)
-        self._order = reader.indices("order", m, m)
-        if len(set(self._order.tolist())) != m:
-            raise reader.damaged("order does not hold every model once")
-        self._restore(reader.part("learned", m=m, d=len(self.features_)))
+    def restore(self, state: Mapping[str, Any]) -> Self:
+        """Restore what :meth:`state` returned; ValueError if parts do not fit together."""
+        saved: _Fitted = decode(_Fitted, state)
+        self.models_, self.features_, self._order = saved.models, saved.features, saved.order
+        sizes = {"m": len(saved.models), "d": len(saved.features)}
+        for name, kind in self.learned.items():
+            if name not in saved.learned:
+                raise ValueError(f"{name} is missing")
+            setattr(self, f"{name}_", decode(kind, saved.learned[name], name, sizes))
+        self._check_learned()
         return self
 
     def _fitted_features(self) -> tuple[str, ...]:
@@ -156,10 +160,22 @@ class Learner(ABC):
     def _predict(self, M: Matrix) -> Matrix:
         """Return finite scores (q, m) for raw meta-features (q, d)."""
 
-    @abstractmethod
-    def _state(self) -> State:
-        """Return what :meth:`_predict` needs, as plain data and arrays."""
+    def _check_learned(self) -> None:  # noqa: B027 - few learners need it
+        """Raise ValueError if restored attributes do not fit together."""
 
-    @abstractmethod
-    def _restore(self, reader: StateReader) -> None:
-        """Set the attributes that :meth:`_fit` sets."""
+
+@dataclass(frozen=True)
+class _Fitted:
+    """What is saved of any learner."""
+
+    models: tuple[str, ...]
+    features: tuple[str, ...]
+    order: Annotated[npt.NDArray[np.intp], Shape("m")]
+    learned: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if sorted(self.order.tolist()) != list(range(len(self.models))):
+            raise ValueError("order does not hold every model once")
+        for names in (self.models, self.features):
+            if not names or len(set(names)) != len(names):
+                raise ValueError("models or features are absent, or there twice")

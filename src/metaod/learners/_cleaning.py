@@ -6,7 +6,7 @@ from typing import Annotated, Self
 import numpy as np
 import numpy.typing as npt
 
-from metaod.learners._state import Shape, State, StateReader, encode
+from metaod.learners._state import Shape
 from metaod.models import Matrix
 
 _MARGIN = 1.0  # standard deviations that values may lie outside the training range
@@ -78,14 +78,6 @@ class Cleaning:
         raw = M[:, self.kept]
         bent = _bend(np.where(np.isfinite(raw), raw, np.nan), self.median, self.spread)
         return np.clip((bent - self.mean) / self.scale, self.low, self.high)
-
-    def state(self) -> State:
-        return dict(encode(self))
-
-    @classmethod
-    def restore(cls, reader: StateReader) -> Self:
-        found: Self = reader.decode(cls)
-        return found
 
 
 def _varies(values: Matrix) -> bool:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from metaod.errors import BadParameter
 from metaod.learners._cleaning import Cleaning
-from metaod.learners._state import Shape, State, StateReader, encode
+from metaod.learners._state import Shape
 from metaod.models import Matrix, njit
 
 Indices = npt.NDArray[np.intp]
@@ -22,15 +22,17 @@ class FlatForest:
     Features are compared in single precision, and the trees' predictions are added in their order.
     """
 
-    roots: Annotated[Nodes, Shape("trees")]  # index of each tree's first node
-    feature: Annotated[Nodes, Shape("nodes")]  # feature that a node compares; in a leaf, -1
-    threshold: Annotated[Matrix, Shape("nodes")]  # rows with at most this value go left
-    left: Annotated[Nodes, Shape("nodes")]  # index of the left child; in a leaf, its row of values
-    right: Annotated[Nodes, Shape("nodes")]  # index of the right child
-    values: Annotated[Matrix, Shape("leaves", "outputs")]  # predictions of the leaves
+    roots: Annotated[Nodes, Shape(None)]  # index of each tree's first node
+    feature: Annotated[Nodes, Shape(None)]  # feature that a node compares; in a leaf, -1
+    threshold: Annotated[Matrix, Shape(None)]  # rows with at most this value go left
+    left: Annotated[Nodes, Shape(None)]  # index of the left child; in a leaf, its row of values
+    right: Annotated[Nodes, Shape(None)]  # index of the right child
+    values: Annotated[Matrix, Shape(None, None)]  # predictions of the leaves
     n_features: int
 
     def __post_init__(self) -> None:
+        if not len(self.feature) == len(self.threshold) == len(self.left) == len(self.right):
+            raise ValueError("the forest has nodes without all their parts")
         nodes, leaf = np.arange(len(self.feature)), self.feature < 0
         rows = self.left[leaf]
         children = np.concatenate([self.left[~leaf], self.right[~leaf]])
@@ -139,14 +141,6 @@ class FlatForest:
         weights: Matrix = product.toarray()
         return weights
 
-    def state(self) -> State:
-        return dict(encode(self))
-
-    @classmethod
-    def restore(cls, reader: StateReader) -> Self:
-        found: Self = reader.decode(cls)
-        return found
-
 
 @njit(cache=True)
 def _add_predictions(
@@ -171,6 +165,10 @@ class MetaRegression:
     cleaning: Cleaning
     forest: FlatForest
 
+    def __post_init__(self) -> None:
+        if self.forest.n_features != max(self.cleaning.n_features, 1):
+            raise ValueError("the forest and the cleaning have different features")
+
     @classmethod
     def fit(cls, M: Matrix, Y: Matrix, **params: Any) -> Self:
         """Fit to raw meta-features (n, d) and targets (n, outputs); ``params`` of the forest."""
@@ -189,19 +187,6 @@ class MetaRegression:
 
     def leaf_weights(self, leaves: Indices, M: Matrix) -> Matrix:
         return self.forest.leaf_weights(leaves, _columns(self.cleaning, M))
-
-    def state(self) -> State:
-        return {"cleaning": self.cleaning.state(), "forest": self.forest.state()}
-
-    @classmethod
-    def restore(cls, reader: StateReader, n_outputs: int) -> Self:
-        cleaning = Cleaning.restore(reader.part("cleaning"))
-        forest = FlatForest.restore(reader.part("forest"))
-        if forest.n_features != max(cleaning.n_features, 1):
-            raise reader.damaged("the forest and the cleaning have different features")
-        if forest.n_outputs != n_outputs:
-            raise reader.damaged(f"the forest has {forest.n_outputs} outputs, not {n_outputs}")
-        return cls(cleaning, forest)
 
 
 def _columns(cleaning: Cleaning, M: Matrix) -> Matrix:

@@ -3,12 +3,13 @@
 import json
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import fields
 from numbers import Integral, Real
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from metaod.errors import BadParameter
+from metaod.learners._state import decode
 
 _MAX_SEED = 2**32 - 1  # the largest that scikit-learn takes
 
@@ -106,33 +107,9 @@ def _read_value(learner: str, name: str, text: str, declared: Any) -> Any:
         value = json.loads(text)
     except ValueError:
         value = text
-    is_union = get_origin(declared) in (UnionType, Union)
-    alternatives = get_args(declared) if is_union else (declared,)
     # a number stays a text if the parameter is declared as text
     for candidate in (value, text):
-        for kind in alternatives:
-            fits, converted = _convert(candidate, kind)
-            if fits:
-                return converted
-    raise BadParameter(learner, name, " or ".join(map(_type_name, alternatives)), value)
-
-
-def _convert(value: Any, kind: Any) -> tuple[bool, Any]:
-    """Return whether a value fits a declared type, and the value as that type."""
-    if get_origin(kind) is Literal:
-        return value in get_args(kind), value
-    plain = get_origin(kind) or kind
-    if plain is tuple and isinstance(value, list):
-        return True, tuple(value)
-    if plain is float and type(value) is int:
-        return True, float(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return False, value
-    # type, not isinstance: a boolean is not a number here
-    return plain in (bool, int, float, str, list, dict, NoneType) and type(value) is plain, value
-
-
-def _type_name(kind: Any) -> str:
-    if get_origin(kind) is Literal:
-        return " or ".join(map(repr, get_args(kind)))
-    return "null" if kind is NoneType else str(getattr(kind, "__name__", kind))
+        with suppress(ValueError, ArithmeticError):
+            return decode(declared, candidate, name)
+    legal = declared.__name__ if isinstance(declared, type) else str(declared)
+    raise BadParameter(learner, name, legal.replace("typing.", ""), value)

@@ -1,14 +1,15 @@
 """Gain forest: gains over isolation forest on similar tables, minus a price for losses."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from metaod.learners._base import Learner, Progress
-from metaod.learners._forests import MetaRegression
+from metaod.learners._forests import Indices, MetaRegression
 from metaod.learners._parameters import check_counts, check_forest, check_ranges, forest_parameters
-from metaod.learners._state import State, StateReader
+from metaod.learners._state import Shape
 from metaod.learners._training import Training
 from metaod.models import Matrix
 
@@ -68,6 +69,12 @@ class GainForest(Learner):
     title: ClassVar[str] = "Gain forest"
     summary: ClassVar[str] = "gains over iForest on similar tables, less a price for losses"
     is_random: ClassVar[bool] = True
+    learned: ClassVar[Mapping[str, Any]] = {
+        "regression": MetaRegression,
+        "gains": Shape("n", "m"),
+        "votes": Shape("n"),
+        "leaves": Annotated[Indices, Shape("n", None)],
+    }
 
     def _fit(self, training: Training, progress: Progress) -> None:
         self._check()
@@ -96,26 +103,16 @@ class GainForest(Learner):
         found: Matrix = weights @ (self.gains_ - self.price * lost)
         return found
 
-    def _state(self) -> State:
-        return {
-            "regression": self.regression_.state(),
-            "gains": self.gains_.astype(np.float32),
-            "votes": self.votes_,
-            "leaves": self.leaves_.astype(np.int32),
-        }
-
-    def _restore(self, reader: StateReader) -> None:
+    def _check_learned(self) -> None:
         self._check()
-        self.regression_ = MetaRegression.restore(reader.part("regression"), 1)
         forest = self.regression_.forest
-        self.gains_ = reader.array("gains", ("n", "m")).astype(np.float64)
-        self.votes_ = reader.array("votes", ("n",))
-        self.leaves_ = reader.array("leaves", ("n", len(forest.roots)), "i").astype(np.intp)
         if (self.votes_ <= 0).any():
-            raise reader.damaged("a dataset has no vote")
+            raise ValueError("a dataset has no vote")
+        if self.leaves_.shape[1] != len(forest.roots) or forest.n_outputs != 1:
+            raise ValueError("the leaves or values are not those of the forest")
         # every leaf of the forest holds a training dataset
         if not np.array_equal(np.unique(self.leaves_), np.arange(len(forest.values))):
-            raise reader.damaged("the datasets' leaves are not those of the forest")
+            raise ValueError("the datasets' leaves are not those of the forest")
 
 
 def _gains(training: Training, reference: str) -> Matrix:

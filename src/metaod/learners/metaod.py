@@ -1,7 +1,8 @@
 """MetaOD, the paper's learner: factors of performance by rank, predicted from meta-features."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from metaod.learners._dcg import descend, gains
 from metaod.learners._embedding import PCAEmbedding
 from metaod.learners._forests import FlatForest
 from metaod.learners._parameters import check_counts, check_forest, check_ranges, forest_parameters
-from metaod.learners._state import State, StateReader
+from metaod.learners._state import Shape
 from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
 
@@ -72,6 +73,13 @@ class MetaODLearner(Learner):
     title: ClassVar[str] = "MetaOD"
     summary: ClassVar[str] = "rank-based factorisation, meta-features regressed onto its factors"
     is_random: ClassVar[bool] = True
+    learned: ClassVar[Mapping[str, Any]] = {
+        "cleaning": Cleaning,
+        "phi": PCAEmbedding,
+        "V": Shape("m", "k"),
+        "valued": Annotated[npt.NDArray[np.intp], Shape("valued", below="m")],
+        "f": FlatForest,
+    }
 
     k: int = 30
     intercept: bool = True
@@ -126,8 +134,13 @@ class MetaODLearner(Learner):
 
     def _fit_embedding(self, M: Matrix) -> None:
         self.cleaning_ = Cleaning.fit(M)
-        self.phi_ = PCAEmbedding(self.k, self.intercept, self.standardised, self.length)
-        self.phi_.fit(self.cleaning_.transform(M))
+        self.phi_ = PCAEmbedding.fit(
+            self.cleaning_.transform(M),
+            self.k,
+            intercept=self.intercept,
+            standardised=self.standardised,
+            length=self.length,
+        )
 
     def _embed(self, M: Matrix) -> Matrix:
         return self.phi_.transform(self.cleaning_.transform(M))
@@ -150,30 +163,12 @@ class MetaODLearner(Learner):
         rounded = np.divide(scores, unit, out=np.zeros_like(scores), where=unit > 0).round() * unit
         return put_unknown_last(np.where(unit > 0, rounded, scores), self.valued_)
 
-    def _state(self) -> State:
-        return {
-            "cleaning": self.cleaning_.state(),
-            "phi": self.phi_.state(),
-            "V": self.V_,
-            "valued": self.valued_,
-            "f": self.f_.state(),
-        }
-
-    def _restore(self, reader: StateReader) -> None:
-        self._restore_factors(reader)
-        forest, k = FlatForest.restore(reader.part("f")), self.V_.shape[1]
-        if forest.n_features != k or forest.n_outputs != k:
-            raise reader.damaged("the forest does not map the embedding onto the dataset matrix")
-        self.f_ = forest
-
-    def _restore_factors(self, reader: StateReader) -> None:
-        self.cleaning_ = Cleaning.restore(reader.part("cleaning"))
-        self.V_ = reader.array("V", ("m", "k"))
-        sizes = {"kept": self.cleaning_.n_features, "k": self.V_.shape[1]}
-        self.phi_ = PCAEmbedding.restore(reader.part("phi", **sizes))
-        self.valued_ = reader.indices("valued", "valued", len(self.V_))
+    def _check_learned(self) -> None:
         if not len(self.valued_):
-            raise reader.damaged("valued is empty")
+            raise ValueError("no model has a value")
+        k = self.V_.shape[1]
+        if "f" in self.learned and not self.f_.n_features == self.f_.n_outputs == k:
+            raise ValueError("the forest does not map the embedding onto the dataset matrix")
 
 
 def _distinct(P: Matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
