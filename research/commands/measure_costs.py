@@ -4,8 +4,8 @@
     python -m research measure-costs --measured FILE    measures only what FILE does not have yet
 
 Seconds come from two places. Fits of the detectors that a user gets, on generated tables, give each
-family's law and each model's offset; the shared scorers that filled the performance matrix
-share work among models and take other times. The matrix's seconds tell what generated tables
+family's law and each model's offset; models of a performance matrix share work and take other
+times. The matrix's seconds tell what generated tables
 cannot: how much the time differs between real tables of one shape, and how often a problem is hard
 for OCSVM. Datasets of the final origins are left out.
 Above a limit of rows, MetaOD fits models to a sample and scores the other rows: the times of new
@@ -56,7 +56,8 @@ WORK = {
 # the sizes to measure a family on; the others are measured on the largest too
 SHAPES = {
     **dict.fromkeys(("KNN", "LOF"), LARGE),
-    **dict.fromkeys(("COF", "ABOD", "OCSVM"), SIZES),
+    **dict.fromkeys(("COF", "ABOD"), LARGE),
+    "OCSVM": SIZES,
     **dict.fromkeys(("MCD", "PCA"), WIDE),
     "KDE": (*LARGE, (40_000, 6)),
 }
@@ -84,14 +85,12 @@ MODELS: dict[str, dict[str, tuple[Any, ...]]] = {
     "COPOD": {},
     "CBLOF": {"n_clusters": (4, 16)},
 }
-MOST_WORK = {"ABOD": 3e6, "COF": 7e8, "OCSVM": 2e7}
-"""Work beyond which a model is not measured: some seconds."""
+MOST_WORK = 2e7
+"""Squared rows times nu beyond which OCSVM is not measured: some seconds."""
 
 NEW_ROWS = ((8192, 3), (2048, 20), (8192, 20), (2048, 50))
 """Numbers of new rows, and columns, whose scoring is measured; other scalings on the second."""
 NEW_HELD_OUT = ((4096, 8), (4096, 30))
-MOST_NEIGHBOURS = {"ABOD": 10, "COF": 10}
-"""Neighbours beyond which new rows are not measured, for a fit takes minutes."""
 SLOW_KERNELS = ("linear", "poly")
 """Kernels of OCSVM with which new rows are not measured, for a fit may take minutes."""
 
@@ -145,12 +144,7 @@ def default_work(name: str) -> float:
 def is_measured(spec: ModelSpec, n_rows: int, n_columns: int) -> bool:
     """Whether the model applies and a fit takes some seconds at most."""
     params: dict[str, Any] = dict(spec.params)
-    amount = {
-        "ABOD": n_rows * work_of(spec) ** 2,
-        "COF": n_rows**2 * work_of(spec),
-        "OCSVM": n_rows**2 * params.get("nu", 0.5),
-    }.get(spec.detector, 0.0)
-    if amount > MOST_WORK.get(spec.detector, 1.0):
+    if spec.detector == "OCSVM" and n_rows**2 * params.get("nu", 0.5) > MOST_WORK:
         return False
     return spec.applies(n_rows, n_columns) and (spec.scaling == "zscore" or n_rows <= SMALL)
 
@@ -201,8 +195,7 @@ def measure_new_rows(name: str, known: set[tuple[Any, ...]]) -> list[tuple[Any, 
         new = make_table(n_new, n_columns, seed=3)
         for spec in models_of(name):
             is_used = spec.scaling == "zscore" or shape in (NEW_ROWS[1], *NEW_HELD_OUT)
-            is_quick = work_of(spec) <= MOST_NEIGHBOURS.get(name, np.inf)
-            is_quick &= dict(spec.params).get("kernel") not in SLOW_KERNELS
+            is_quick = dict(spec.params).get("kernel") not in SLOW_KERNELS
             if not is_used or not is_quick or ("new", spec.id, *shape) in known:
                 continue
             detector = spec.to_pyod(random_state=0).fit(X)
@@ -232,7 +225,7 @@ def learned_exponent(name: str) -> float:
 
 # memory
 
-PAIRS = {"COF": None, "OCSVM": 200e6}
+PAIRS = {"OCSVM": 200e6}
 """Families whose memory grows with the pairs of rows, up to so many bytes (LIBSVM's cache)."""
 
 
@@ -260,16 +253,12 @@ def _status(name: str) -> float:
 
 def fit_memory(name: str) -> dict[str, float | None]:
     """Bytes a value of the table, a row, a row and unit of work, and a pair of rows."""
-    shapes = ((2000, 10), (4000, 10)) if name in PAIRS or name == "ABOD" else (
+    shapes = ((2000, 10), (4000, 10)) if name in PAIRS else (
         (20_000, 4), (20_000, 16), (60_000, 4))  # fmt: skip
     chosen = grid_of(name)
     chosen[0].to_pyod(random_state=0).fit(make_table(150, 4))  # imports and compiles
-    if name == "ABOD":
-        chosen = chosen[:2]  # the others take minutes
-    elif name == "OCSVM":
-        chosen = chosen[-1:]  # the more support vectors, the fuller the cache
-    else:
-        chosen = [chosen[0], chosen[-1]]
+    # of OCSVM the last alone: the more support vectors, the fuller the cache
+    chosen = chosen[-1:] if name == "OCSVM" else [chosen[0], chosen[-1]]
     features, peaks = [], []
     for n, d in shapes:
         X = make_table(n, d)
@@ -356,7 +345,7 @@ HOW = (
     "with n_rows alone beyond 'linear_from' rows: one core, the detectors that a user gets, "
     "fitted on generated tables. 'scoring' is the same for new rows, after learning from "
     f"{FEW_ROWS} rows; from n, it is multiplied by (n / {FEW_ROWS})**learned. 'held_out' is on "
-    "tables of other shapes; 'matrix' is a power law through the shared scorers' seconds on real "
+    "tables of other shapes; 'matrix' is a power law through the matrix's seconds on real "
     "datasets and what it leaves on those of other origins: the spread between real tables of one"
     " shape; none where the shipped matrix lacks the family. OCSVM's offsets are of the mean, not"
     " the median: some problems are hard for LIBSVM. 'bytes' is memory beyond the table, measured"

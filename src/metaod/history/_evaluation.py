@@ -12,7 +12,7 @@ from metaod._version import __version__
 from metaod.errors import BadParameter
 from metaod.history._metrics import MEASURES, measure
 from metaod.history._references import AverageScores, Reference, ReferenceScores
-from metaod.models import Budget, CellState, Matrix, Mode, ModelSpec, Scored, score_models
+from metaod.models import Budget, CellState, Matrix, ModelSpec, Scored, score_models
 
 ENGINE_VERSION = f"metaod {__version__}"
 """The version that is stored with an evaluation."""
@@ -72,7 +72,6 @@ def evaluate_models(
     specs: Iterable[ModelSpec],
     *,
     trials: int = 5,
-    mode: Mode | str = Mode.FAST,
     budget: Budget | None = None,
     references: Sequence[Reference] = (),
     keep: Callable[[Scored], None] | None = None,
@@ -90,8 +89,6 @@ def evaluate_models(
         The models, and averages of models; members of averages need not be among them.
     trials : int, default=5
         Trials of a random model; trial t uses seed t.
-    mode : {"fast", "exact"}, default="fast"
-        Whether the scores are the fast ones or PyOD's own, bit for bit.
     budget : Budget, optional
         The time and memory that one cell may take.
     references : sequence of Reference, optional
@@ -106,7 +103,6 @@ def evaluate_models(
     Evaluation
         One for each model and trial, in any order.
     """
-    mode = Mode(mode)
     labels = np.ascontiguousarray(y, dtype=np.int8)
     wanted = dict.fromkeys(specs)
     others = ReferenceScores([item for item in references if not item.spec.is_average], trials)

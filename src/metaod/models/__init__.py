@@ -13,7 +13,7 @@ from metaod.models._family import (
     unregister_family,
 )
 from metaod.models._scaling import ScoreScale, fit_scaling
-from metaod.models._scoring import Budget, CellState, Mode, Scored, score_models
+from metaod.models._scoring import Budget, CellState, Scored, score_models
 from metaod.models._spec import (
     COMMITTEE,
     SPACES,
@@ -37,7 +37,7 @@ else:
 
 
 __all__ = [
-    "COMMITTEE", "SPACES", "AverageDetector", "Budget", "CellState", "Cost", "Matrix", "Mode",
+    "COMMITTEE", "SPACES", "AverageDetector", "Budget", "CellState", "Cost", "Matrix",
     "ModelSpec", "ScoreScale", "Scored", "Scores", "SpecDetector", "average_of",
     "candidate_averages", "check_contamination", "check_n_jobs", "compilation", "expected_costs",
     "expected_scoring", "family", "fit_scaling", "member_ids", "model_space", "njit",

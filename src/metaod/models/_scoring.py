@@ -22,13 +22,6 @@ from metaod.models._scaling import FittedScaling, ScoreScale, fit_scaling
 from metaod.models._spec import ModelSpec
 
 
-class Mode(StrEnum):
-    """How a matrix's scores were computed; only fast ones are."""
-
-    FAST = "fast"
-    EXACT = "exact"
-
-
 class CellState(StrEnum):
     """Outcome of scoring one model on one table."""
 
