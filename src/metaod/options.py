@@ -182,6 +182,11 @@ class Reading(Options):
         details="By default ``X`` or the only matrix of numbers.",
         metavar="NAME",
     )
+    shown_as: str | None = option(
+        None,
+        "What messages call the file, if not by its path.",
+        only_python=True,
+    )
     unused: Callable[[str], bool] | None = option(
         None,
         "Tells by the name whether a column will not be used: its text then stays as it is, and no "

@@ -221,7 +221,7 @@ def test_a_bad_file_is_one_clear_problem_with_the_name_of_the_user(work_on, tmp_
     work = work_on(BAD_FILES[name], name)
     with pytest.raises(UserError) as caught:
         inspected(work)
-    found = problem_of(caught.value, work._uploaded.file, name).document()
+    found = problem_of(caught.value).document()
     assert found["status"] == 422
     assert found["remedy"]
     assert name in found["where"]

@@ -196,7 +196,7 @@ def test_a_bad_file_is_explained_and_can_be_read_otherwise(open_tab):
     tab.see("columns")
     assert "bad.csv" in tab.text("problem")
     assert "oops" in tab.text("problem")
-    assert "“Values that do not fit”: missing" in tab.text("problem")
+    assert "“Values that do not fit a column”: missing" in tab.text("problem")
     assert "=" not in tab.text("problem")  # no parameters of Python
     assert tab.page.is_disabled("#detect")
     tab.page.reload()

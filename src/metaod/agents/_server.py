@@ -52,15 +52,9 @@ def _rows(given: Any) -> list[int]:
     return rows
 
 
-def _some_rows(given: Any) -> list[int]:
-    if not given:
-        raise ValueError
-    return _rows(given)
-
-
 _ROWS: dict[str, Any] = {
     "legal": f"a list of rows, counted from 1, of at most {_MOST_ROWS}",
-    "convert": _some_rows,
+    "convert": _rows,
 }
 _SHOW: dict[str, Any] = {"minimum": 0, "maximum": _MOST_ROWS}
 
@@ -108,9 +102,9 @@ class _Ask(_Session):
 
 @dataclass(frozen=True, kw_only=True)
 class _Tell(_Session):
-    yes: Iterable[int] = option((), "Rows that are outliers.", **{**_ROWS, "convert": _rows})
-    no: Iterable[int] = option((), "Rows that are not.", **{**_ROWS, "convert": _rows})
-    unsure: Iterable[int] = option((), "Rows that may be.", **{**_ROWS, "convert": _rows})
+    yes: Iterable[int] = option((), "Rows that are outliers.", **_ROWS)
+    no: Iterable[int] = option((), "Rows that are not.", **_ROWS)
+    unsure: Iterable[int] = option((), "Rows that may be.", **_ROWS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,7 @@
 import json
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from metaod.errors import BadFile, UserError, worded
 from metaod.options import Columns, Picking, Reading
 from metaod.review import ANSWERS, TableMarks
 from metaod.selection import OnProgress, ProgressReport, select
-from metaod.tables import Roles, Table, cell_text, prepare, read_table
+from metaod.tables import Roles, Table, prepare, read_table
 
 _MEMORY_PER_BYTE, _LEAST_MEMORY = 20, 2**27
 _MOST_SESSIONS = 8
@@ -38,44 +37,31 @@ Document = dict[str, Any]
 
 
 class Session(ReviewSession):
-    """A scored table under a name.
+    """A scored table.
 
     Parameters
     ----------
-    name : str
-        What a client calls it.
     path : str
         The file, as the client named it.
     first : Detection
         The result without answers.
-    id_columns : sequence of str
+    id_columns : iterable of str
         Columns that name the rows.
     """
 
-    def __init__(self, name: str, path: str, first: Detection, id_columns: Sequence[str]) -> None:
+    def __init__(self, path: str, first: Detection, id_columns: Iterable[str]) -> None:
         super().__init__(first)
-        self.name = name
         self.path = path
         self.id_columns = list(id_columns)
 
     def places(self, rows: Iterable[int]) -> list[int]:
         """Return the places of rows, which clients count from 1."""
-        n_rows = self.first.table.n_rows
+        n_rows = self.first.n_rows
         for row in rows:
             if row > n_rows:
                 what, remedy = f"there is no row {row}", f"rows are 1 to {n_rows}"
                 raise UserError(what, where=self.path, remedy=remedy, code="no-row")
         return [row - 1 for row in rows]
-
-    def state(self) -> Document:
-        """Describe how far the review has come."""
-        answers = list(self.answers.values())
-        return {
-            "session": self.name,
-            "n_answers": len(answers),
-            "n_outliers": answers.count(True),
-            "expected_left": asdict(self.review.expected_left),
-        }
 
 
 class Tools:
@@ -108,16 +94,7 @@ class Tools:
         table = self._read(progress, path, options)
         progress(ProgressReport("prepare"))
         record = prepare(table, **_part(options, Columns)).record
-        columns = [
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "role": column.role,
-                "n_missing": column.n_missing,
-                "preparation": column.description(),
-            }
-            for column in record.columns[:_MOST_COLUMNS]
-        ]
+        columns = [column.summary() for column in record.columns[:_MOST_COLUMNS]]
         return {
             "path": path,
             "n_rows": table.n_rows,
@@ -158,26 +135,31 @@ class Tools:
             **columns,
         )
         name = f"s-{secrets.token_hex(4)}"
-        session = self._sessions[name] = Session(name, path, found, columns["id"] or ())
-        return {"session": name, "path": path, **_result(found), **_ranked(session, 0, show)}
+        self._sessions[name] = Session(path, found, columns["id"] or ())
+        plain = found.outline()
+        shown = {kind: _notes(plain[kind]) for kind in ("warnings", "notes")}
+        return {"path": path, **plain, **shown, **self.list_rows(progress, name, 0, show)}
 
-    def list_rows(self, _: OnProgress, session: str, offset: int, show: int) -> Document:
+    def list_rows(self, progress: OnProgress, session: str, offset: int, show: int) -> Document:
         """List a part of the ranking."""
         found = self._session(session)
-        return {"session": session, **_ranked(found, offset, show)}
+        order = found.found.order
+        rows = _rows(found, order[offset : offset + show], progress)
+        n_left_out = max(0, len(order) - offset - len(rows))
+        n_flagged = found.found.n_flagged
+        return _in(session, rows=rows, n_rows_left_out=n_left_out, n_flagged=n_flagged)
 
     def explain_rows(self, progress: OnProgress, session: str, rows: list[int]) -> Document:
         """Explain rows."""
         found = self._session(session)
         shown = _rows(found, found.places(rows), progress)
-        return {"session": session, "rows": shown, "n_rows_left_out": len(rows) - len(shown)}
+        return _in(session, rows=shown, n_rows_left_out=len(rows) - len(shown))
 
-    def review_ask(self, _: OnProgress, session: str, n: int, strategy: str) -> Document:
+    def review_ask(self, progress: OnProgress, session: str, n: int, strategy: str) -> Document:
         """Choose rows to ask about."""
         found = self._session(session)
         found.strategy = strategy
-        rows = _rows(found, found.ask(n))
-        return {**found.state(), "rows": rows}
+        return _in(session, **found.to_dict(), rows=_rows(found, found.ask(n), progress))
 
     def review_tell(self, _: OnProgress, session: str, **words: list[int]) -> Document:
         """Take answers."""
@@ -187,7 +169,7 @@ class Tools:
             what, remedy = "a row has two answers in one call", "give one for each row"
             raise UserError(what, where="review_tell", remedy=remedy, code="two-answers")
         found.tell({place: ANSWERS[word] for place, word in given})
-        return found.state()
+        return _in(session, **found.to_dict())
 
     def review_list(self, _: OnProgress, session: str) -> Document:
         """List answers, the last ones in the order given."""
@@ -197,19 +179,20 @@ class Tools:
             {"row": row + 1, "answer": words[answer]} for row, answer in found.answers.items()
         ]
         n_left_out = max(0, len(answers) - _MOST_ANSWERS)
-        return {**found.state(), "answers": answers[n_left_out:], "n_answers_left_out": n_left_out}
+        shown = answers[n_left_out:]
+        return _in(session, **found.to_dict(), answers=shown, n_answers_left_out=n_left_out)
 
     def review_forget(self, _: OnProgress, session: str, rows: list[int]) -> Document:
         """Take answers back."""
         found = self._session(session)
         found.forget(found.places(rows))
-        return found.state()
+        return _in(session, **found.to_dict())
 
     def close_session(self, _: OnProgress, session: str) -> Document:
         """Forget a session."""
         self._session(session)
         del self._sessions[session]
-        return {"session": session}
+        return _in(session)
 
     def write_scored(
         self, progress: OnProgress, session: str, path: str, **choice: bool
@@ -290,53 +273,23 @@ def _notes(texts: Iterable[Any]) -> list[str]:
     return [*shown, f"... and {n_more} more"] if n_more else shown
 
 
-def _result(found: Detection) -> Document:
-    """Describe a result as 'metaod detect --json' does, without its rows."""
-    plain = found.to_dict()
-    del plain["flagged"]
-    for name in ("warnings", "notes"):
-        plain[name] = _notes(plain[name])
-    return plain
+def _in(session: str, **document: Any) -> Document:
+    return {"session": session, **document}
 
 
-def _ranked(session: Session, offset: int, show: int) -> Document:
-    """Describe a part of the ranking."""
-    found = session.found
-    rows = _rows(session, found.order[offset : offset + show])
-    n_left_out = max(0, found.n_rows - offset - len(rows))
-    return {"rows": rows, "n_rows_left_out": n_left_out, "n_flagged": found.n_flagged}
-
-
-def _rows(session: Session, places: Any, progress: OnProgress | None = None) -> list[Document]:
+def _rows(session: Session, places: Any, progress: OnProgress) -> list[Document]:
     """Describe rows with what sets them apart, as many as are not too long together."""
-    found = session.found
     wanted = np.asarray(places, dtype=np.intp)
-    explained = found.explain(wanted, progress=progress) if len(wanted) else []
-    texts = found.texts(wanted)
-    frame = found.table.frame.iloc[wanted]
     kept: list[Document] = []
     n_characters = 0
-    for i, (place, reasons) in enumerate(zip(wanted.tolist(), explained, strict=True)):
-        why = [reason.to_dict() for reason in reasons.reasons]
-        names = [*session.id_columns, *(reason["column"] for reason in why), *frame]
-        order = list(dict.fromkeys(map(str, names)))
-        cells = {
-            name: cell_text(frame[name].iloc[i], texts[name][i] if name in texts else "")
-            for name in order[:_MOST_CELLS]
-        }
-        row = _small(
-            {
-                "row": place + 1,
-                "rank": int(found.ranks[place]),
-                "score": float(found.scores[place]),
-                "is_flagged": bool(found.flags[place]),
-                "why": why,
-                "cells": cells,
-                "n_cells_left_out": len(order) - len(cells),
-            }
-        )
-        n_characters += len(json.dumps(row))
+    for row in session.found.row_documents(wanted, progress=progress) if len(wanted) else ():
+        cells = row["cells"]
+        first = (*session.id_columns, *(reason["column"] for reason in row["why"]), *cells)
+        names = list(dict.fromkeys(first))[:_MOST_CELLS]
+        row["cells"] = {name: cells[name] for name in names}
+        small = _small({**row, "n_cells_left_out": len(cells) - len(names)})
+        n_characters += len(json.dumps(small))
         if kept and n_characters > _MOST_CHARACTERS:
             break
-        kept.append(row)
+        kept.append(small)
     return kept

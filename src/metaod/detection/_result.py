@@ -259,12 +259,10 @@ class Detection:
     def to_dict(self, *, progress: OnProgress | None = None) -> dict[str, Any]:
         """Convert to plain data: the pick, what to expect, and the flagged rows."""
         most = self.n_flagged if self.stream is None else min(self.n_flagged, _MOST_LISTED)
-        places = self.top(most)
-        explained = self.explain(places[:_MOST_EXPLAINED], progress=progress)
-        why: list[Any] = [own.to_dict()["reasons"] for own in explained]
-        why += [None] * (most - len(why))
-        cells = json_rows(self.cells(places))
-        ranked = zip(places.tolist(), self.ranks_of(places).tolist(), cells, why, strict=True)
+        return {**self.outline(), "flagged": self.row_documents(self.top(most), progress=progress)}
+
+    def outline(self) -> dict[str, Any]:
+        """Describe the result as plain data, without its rows."""
         gap = self.gap
         return {
             "source": self.table.source,
@@ -280,13 +278,27 @@ class Detection:
             "gap": gap and dict(zip(("n_above", "above", "below"), gap, strict=True)),
             "measured": [row.to_dict() for row in self.compared] or None,
             "n_flagged": self.n_flagged,
-            "flagged": [
-                {"row": place + 1, "rank": rank, "score": score, "cells": own, "why": reasons}
-                for (place, rank, own, reasons), score in zip(
-                    ranked, self.scores[places].tolist(), strict=True
-                )
-            ],
         }
+
+    def row_documents(
+        self, places: Places, *, progress: OnProgress | None = None
+    ) -> list[dict[str, Any]]:
+        """Describe rows as plain data, the first ones with what sets them apart."""
+        explained = self.explain(places[:_MOST_EXPLAINED], progress=progress)
+        why = (own.to_dict()["reasons"] for own in explained)
+        cells = json_rows(self.cells(places))
+        ranks, scores = self.ranks_of(places).tolist(), self.scores[places].tolist()
+        return [
+            {
+                "row": place + 1,
+                "rank": rank,
+                "score": score,
+                "is_flagged": bool(self.flags[place]),
+                "cells": own,
+                "why": next(why, None),
+            }
+            for place, rank, score, own in zip(places.tolist(), ranks, scores, cells, strict=True)
+        ]
 
     def _ties_at(self, top_n: int) -> str | None:
         """Say that rows share the last score that is flagged, if they do."""

@@ -1,6 +1,8 @@
 """A review of a result: answers about its rows, and the result that has learned from them."""
 
+from dataclasses import asdict
 from functools import cached_property
+from typing import Any
 
 from metaod.detection._estimator import Review
 from metaod.detection._result import Detection
@@ -48,6 +50,16 @@ class ReviewSession:
         if self._found is None and self.answers:
             self._found = self.first.learned(self.review.detector())
         return self._found or self.first
+
+    def to_dict(self) -> dict[str, Any]:
+        """Describe as plain data how far the review has come."""
+        answers = list(self.answers.values())
+        return {
+            "n_answered": len(answers),
+            "n_found": answers.count(True),
+            "n_unsure": answers.count(None),
+            "left": asdict(self.review.expected_left),
+        }
 
     def ask(self, n: int) -> list[int]:
         """Return the next rows to ask about; none if all are answered."""

@@ -54,7 +54,7 @@ def read_table(source: object, options: Reading) -> Table:
     1    1.75      70
     """
     if isinstance(source, str | PathLike):
-        opened = open_path(source, options.max_bytes)
+        opened = open_path(source, options.max_bytes, options.shown_as)
     elif is_file(source):
         opened = open_stream(source, options.max_bytes)
     else:

@@ -94,6 +94,17 @@ class ColumnRecord:
             return "id"
         return "ignored" if self.kind == "ignored" else "not used"
 
+    def summary(self) -> dict[str, Any]:
+        """Describe the column as plain data, as front ends show it."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "role": self.role,
+            "is_used": self.is_used,
+            "n_missing": self.n_missing,
+            "preparation": self.description(),
+        }
+
     def sentence(self) -> str:
         """Describe the column in one sentence.
 

@@ -123,16 +123,14 @@ class HeldTable:
                     raise too_large(limits)
                 stream.write(chunk)
 
-    def start(self, kind: Kind, arguments: dict[str, Any]) -> Job:
+    def start(self, kind: Kind, arguments: dict[str, Any]) -> None:
         """Start a job; what an earlier one of its kind has found is forgotten."""
-        self.refuse_while_running()
         self.found.pop("detection", None)
         if kind == "inspection":
             self.found.pop("inspection", None)
         self.given = {name: arguments[name] for name in ("reading", "roles")}
         self.job = Job(kind)
         self._task = asyncio.create_task(self._run(self.job, arguments))
-        return self.job
 
     async def _run(self, job: Job, arguments: dict[str, Any]) -> None:
         try:
@@ -223,12 +221,12 @@ class HeldTables:
             self._n_coming -= 1
         return table
 
-    def start(self, table: HeldTable, kind: Kind, arguments: dict[str, Any]) -> Job:
+    def start(self, table: HeldTable, kind: Kind, arguments: dict[str, Any]) -> None:
         """Start a job of a table."""
         table.refuse_while_running()
         if sum(held.is_running for held in self._tables.values()) >= self.limits.jobs:
             raise _busy("jobs are running")
-        return table.start(kind, arguments)
+        table.start(kind, arguments)
 
     async def delete(self, table: HeldTable) -> None:
         """Delete a table with everything that belongs to it."""

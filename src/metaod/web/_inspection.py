@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -55,13 +54,14 @@ class UploadedTable:
         self.progress({"stage": "reading the table"})
         most = min(self._limits["memory_bytes"] // 2, reading.get("max_bytes", math.inf))
         unused = Roles.of(roles).is_unused
-        table = read_table(self.file, **{**reading, "unused": unused, "max_bytes": most})
+        own = {"unused": unused, "max_bytes": most, "shown_as": self.name}
+        table = read_table(self.file, **{**reading, **own})
         for thing, n in (("rows", table.n_rows), ("columns", table.n_columns)):
             if n > self._limits[thing]:
                 what = f"holds {n:,} {thing}, more than the {self._limits[thing]:,} allowed"
                 remedy = f"remove some, or start the server with --max-{thing}"
-                raise BadFile(self.file, what, remedy=remedy, code=f"many-{thing}")
-        self.given, self._table = (reading, roles), replace(table, source=self.name)
+                raise BadFile(self.name, what, remedy=remedy, code=f"many-{thing}")
+        self.given, self._table = (reading, roles), table
         return self._table
 
     def inspection(self, reading: dict[str, Any], roles: dict[str, list[str]]) -> dict[str, Any]:
@@ -93,12 +93,7 @@ def _columns(
     texts = {} if table.original is None else table.original.texts(range(n_rows))
     described = [
         {
-            "name": column.name,
-            "kind": column.kind,
-            "role": column.role,
-            "is_used": column.is_used,
-            "n_missing": column.n_missing,
-            "preparation": column.description(),
+            **column.summary(),
             "examples": _examples(table.frame[column.name].head(n_rows), texts.get(column.name)),
         }
         for column in columns

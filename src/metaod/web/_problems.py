@@ -6,7 +6,7 @@ from typing import Any
 from metaod.errors import BadParameter, Message, MissingExtra, Setting, UserError, worded
 
 LABELS = {
-    "bad_values": "Values that do not fit",
+    "bad_values": "Values that do not fit a column",
     "decimal": "Decimal mark",
     "dayfirst": "Dates such as 03/04/2024",
     "header": "First line",
@@ -14,7 +14,7 @@ LABELS = {
     "encoding": "Encoding",
     "sheet": "Sheet of a workbook",
     "skip_rows": "Lines above the table",
-    "skip_footer": "Rows at the end to leave out",
+    "skip_footer": "Rows at the end to leave out, as totals",
     "na": "A word for missing values",
 }
 """What the page calls the options of reading."""
@@ -101,23 +101,19 @@ def refused(
     return Problem(status, what, where=where, remedy=remedy, code=code, headers=headers)
 
 
-def problem_of(error: BaseException, file: str = "", name: str = "") -> Problem:
-    """Return the problem of an error; a file has the name that the user knows."""
+def problem_of(error: BaseException) -> Problem:
+    """Return the problem of an error."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, MemoryError):
         return refused("memory")
     if not isinstance(error, UserError):
         return refused("defect", kind=type(error).__name__)
-    what, where, remedy = error.what, error.where, error.remedy
+    what = error.what
     if isinstance(error, BadParameter):  # the page knows no functions
         what = f"{page_word(Setting(error.name))} must be {error.legal}"
-    texts = [
-        worded(text, page_word).replace(file, name) if text else None
-        for text in (what, where, remedy)
-    ]
     status = 501 if isinstance(error, MissingExtra) else 422
-    return Problem(status, texts[0] or "", where=texts[1], remedy=texts[2], code=error.code)
+    return Problem(status, what, where=error.where, remedy=error.remedy, code=error.code)
 
 
 def page_word(setting: Setting) -> str:

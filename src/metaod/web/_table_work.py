@@ -17,12 +17,13 @@ from metaod.detection import (
     write_report,
     write_scored,
 )
+from metaod.errors import worded
 from metaod.report import shown
 from metaod.review import ANSWERS, RowView, TableMarks
 from metaod.selection import ProgressReport, part_of
 from metaod.tables import cell_text
 from metaod.web._inspection import UploadedTable, cut
-from metaod.web._problems import refused
+from metaod.web._problems import page_word, refused
 from metaod.web._uploads import MARKS_FILE
 
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
@@ -38,6 +39,7 @@ _STAGES = {
 }
 _SHOWN_ROWS = 20  # of the ranking beside a question
 _MOST_CELLS = 100  # of a row
+_MOST_NOTES = 30
 _LONGEST_NAME = 60  # characters of a column's name before its value
 
 
@@ -52,14 +54,12 @@ class TableWork:
 
     def __init__(self, uploaded: UploadedTable) -> None:
         self._uploaded = uploaded
-        self._picked: Detection | None = None  # as detected, without answers
-        self._learned: Detection | None = None  # with the answers
-        self._found: Detection | None = None  # with as many flags as the user wants
+        self._first: Detection | None = None  # without answers
+        self._found: Detection | None = None  # with answers, and as many flags as the user wants
         self._n_flagged: int | None = None  # so many, if the user says so
         self._summary: dict[str, Any] | None = None  # of what was found, whatever is flagged
         self._marks: TableMarks | None = None
         self._session: ReviewSession | None = None
-        self._view: RowView | None = None
         self._question: int | None = None
 
     def detection(
@@ -71,11 +71,10 @@ class TableWork:
         self._report(ProgressReport("prepare"))
         report = part_of(self._report, 0.0, _FIT_SHARE)
         self._n_flagged = None
-        self._picked = detect(table, progress=report, **fitting, **roles)
-        self._set(self._picked)
+        self._first = detect(table, progress=report, **fitting, **roles)
         if Path(MARKS_FILE).exists():  # answers that were given before the table was scored again
             self._reviewed()
-            self._learn()
+        self._update()
         self._summary = summarise(self._now, progress=part_of(self._report, _FIT_SHARE, 1.0))
         return {"n_flagged": self._now.n_flagged}
 
@@ -88,7 +87,7 @@ class TableWork:
     def _close_review(self) -> None:
         if self._marks is not None:
             self._marks.close()
-        self._marks = self._session = self._view = self._question = None
+        self._marks = self._session = self._question = None
 
     # the result
 
@@ -97,13 +96,20 @@ class TableWork:
         assert self._found is not None  # noqa: S101 - the server asks scored tables alone
         return self._found
 
+    def _update(self) -> None:
+        """Take scores from the review, if there is one, and flags as the user wants."""
+        found = self._first if self._session is None else self._session.found
+        assert found is not None  # noqa: S101 - the server asks scored tables alone
+        self._found = found.flagging(self._n_flagged)
+
     def result(self) -> dict[str, Any]:
         """Describe the result as plain data, with the answers and flags of now."""
-        if self._summary is None:
-            self._summary = summarise(self._now)
         found = self._now
+        self._summary = self._summary or summarise(found)
         return {
             **self._summary,
+            "warnings": [worded(text, page_word) for text in found.warnings[:_MOST_NOTES]],
+            "notes": [worded(text, page_word) for text in found.notes[:_MOST_NOTES]],
             "scores": found.sketch(),
             "is_estimated": found.top_n is None,
             "has_answers": found.marks is not None,
@@ -111,62 +117,57 @@ class TableWork:
 
     def flag(self, n_flagged: int | None) -> dict[str, Any]:
         """Flag so many rows, the most outlying ones; None flags as many as are estimated."""
-        assert self._learned is not None  # noqa: S101 - the server asks scored tables alone
-        n_rows = self._learned.table.n_rows
-        if n_flagged is not None and n_flagged > n_rows:
+        if n_flagged is not None and n_flagged > self._now.n_rows:
             raise refused("many-flags", where="n_flagged")
         self._n_flagged = n_flagged
-        self._found = found = self._learned.flagging(n_flagged)
-        return {"n_flagged": found.n_flagged, "threshold": found.threshold}
+        self._update()
+        return {"n_flagged": self._now.n_flagged, "threshold": self._now.threshold}
 
     # the review
 
     def question(self) -> dict[str, Any]:
         """Describe the row to look at next, how far the review has come, and the ranking."""
         session = self._reviewed()
-        review, found = session.review, self._now
         if self._question is None:
             self._question = next(iter(session.ask(1)), None)
-        left = review.expected_left
-        answers = list(session.answers.values())
+        place = self._question
         return {
-            "row": None if self._question is None else self._question + 1,
-            "names": [] if self._question is None else self._names(self._question),
-            "cells": [] if self._question is None else self._cells(self._question),
-            "n_answered": len(answers),
-            "n_found": review.found,
-            "n_unsure": answers.count(None),
-            "left": {"estimate": left.estimate, "low": left.low, "high": left.high},
-            "n_flagged": found.n_flagged,
-            "ranking": [self._ranked(int(place)) for place in found.order[:_SHOWN_ROWS]],
+            "row": None if place is None else place + 1,
+            "names": [] if place is None else self._names(place),
+            "cells": [] if place is None else self._cells(place),
+            **session.to_dict(),
+            "n_flagged": self._now.n_flagged,
+            "ranking": [self._ranked(int(place)) for place in self._now.order[:_SHOWN_ROWS]],
         }
 
     def answer(self, row: int, answer: str) -> dict[str, Any]:
         """Take an answer; another one for a row that has one is refused."""
         session = self._reviewed()
         place = row - 1
-        if not 0 <= place < self._now.table.n_rows:
+        if place >= self._now.n_rows:
             raise refused("no-row", where="row")
         if place in session.answers:
             raise refused("answered", where=f"row {row}")
         session.tell({place: ANSWERS[answer]})
-        self._question = None
-        self._learn()
-        return self.question()
+        return self._learned(None)
 
     def back(self) -> dict[str, Any]:
         """Take the last answer back; its row is asked about again."""
         rows = self._reviewed().back()
         if not rows:
             raise refused("no-answer")
-        self._learn()
-        self._question = rows[0]
+        return self._learned(rows[0])
+
+    def _learned(self, asked: int | None) -> dict[str, Any]:
+        """Return the next question after the answers have changed."""
+        self._question, self._summary = asked, None
+        self._update()
         return self.question()
 
     def _reviewed(self) -> ReviewSession:
         """Start the review when it is first needed; answers that the file holds count."""
         if self._session is None:
-            found = self._picked
+            found = self._first
             assert found is not None  # noqa: S101 - the server asks scored tables alone
             _, roles = self._uploaded.given
             self._marks = TableMarks(MARKS_FILE, found.table, roles.get("id"))
@@ -174,18 +175,7 @@ class TableWork:
             self._view = RowView(found.table, found.record)
         return self._session
 
-    def _learn(self) -> None:
-        """Take scores and flags from the review."""
-        self._set(self._reviewed().found)
-
-    def _set(self, found: Detection) -> None:
-        self._learned = found
-        self._found = found.flagging(self._n_flagged)
-        self._summary = None
-
     def _cells(self, place: int) -> list[dict[str, Any]]:
-        assert self._view is not None  # noqa: S101 - the review has begun
-        cells = self._view.cells(place)
         return [
             {
                 "name": cell.name,
@@ -194,7 +184,7 @@ class TableWork:
                 "sets_apart": cell.sets_apart,
                 "is_unusual": cell.is_unusual,
             }
-            for cell in cells[:_MOST_CELLS]
+            for cell in self._view.cells(place)[:_MOST_CELLS]
         ]
 
     def _names(self, place: int) -> list[str]:
@@ -206,21 +196,19 @@ class TableWork:
         return [cut(cell_text(row[name])) for name in naming[:2]]
 
     def _ranked(self, place: int) -> dict[str, Any]:
-        assert self._view is not None  # noqa: S101 - the review has begun
-        marks = self._reviewed().answers
-        unusual = [cell for cell in self._view.cells(place)[:2] if cell.is_unusual]
-        found = self._now
-        texts = []
-        for cell in unusual:
-            value = "missing" if cell.value is None else cell_text(cell.value, cell.text)
-            texts.append(f"{shown(cell.name, _LONGEST_NAME)} {value}")
+        unusual = []
+        for cell in self._view.cells(place)[:2]:
+            if cell.is_unusual:
+                value = "missing" if cell.value is None else cell_text(cell.value, cell.text)
+                unusual.append(cut(f"{shown(cell.name, _LONGEST_NAME)} {value}"))
+        answers = self._reviewed().answers
         return {
             "row": place + 1,
             "names": self._names(place),
-            "rank": int(found.ranks[place]),
-            "is_flagged": bool(found.flags[place]),
-            "answer": _WORDS[marks[place]] if place in marks else None,
-            "unusual": [cut(text) for text in texts],
+            "rank": int(self._now.ranks_of(place)),
+            "is_flagged": bool(self._now.flags[place]),
+            "answer": _WORDS[answers[place]] if place in answers else None,
+            "unusual": unusual,
         }
 
     # files
@@ -232,9 +220,7 @@ class TableWork:
         sort: bool = False,
     ) -> dict[str, str]:
         """Write the table with its scores; return the file, and a name to save it under."""
-        name = scored_name(self._uploaded.name)
-        if format != "same":
-            name = f"{_stem(self._uploaded.name)}-scored.csv"
+        name = scored_name(self._uploaded.name) if format == "same" else self._named("-scored.csv")
         file = f"{secrets.token_hex(8)}{name[len(_stem(name)) :]}"
         write_scored(self._now, Path(file), sort=sort, why=why)
         return {"file": file, "name": name}
@@ -243,7 +229,7 @@ class TableWork:
         """Write the report."""
         file = f"{secrets.token_hex(8)}.html"
         write_report(self._now, Path(file), self._given())
-        return {"file": file, "name": f"{_stem(self._uploaded.name)}-report.html"}
+        return {"file": file, "name": self._named("-report.html")}
 
     def write_marks(self) -> dict[str, str]:
         """Write the answers."""
@@ -251,15 +237,14 @@ class TableWork:
             raise refused("no-answer")
         file = f"{secrets.token_hex(8)}.csv"
         shutil.copyfile(MARKS_FILE, file)
-        return {"file": file, "name": self._marks_name}
+        return {"file": file, "name": self._named(".marks.csv")}
 
-    @property
-    def _marks_name(self) -> str:
-        return f"{_stem(self._uploaded.name)}.marks.csv"
+    def _named(self, ending: str) -> str:
+        return f"{_stem(self._uploaded.name)}{ending}"
 
     def _given(self) -> dict[str, Any]:
         """Return what makes the same result at the command line, with the files that are saved."""
-        marks = None if self._now.marks is None else self._marks_name
+        marks = None if self._now.marks is None else self._named(".marks.csv")
         reading, _ = self._uploaded.given
         if self._uploaded.is_example and reading == {"label": "fault"}:
             return {"file": "--example", "marks": marks}

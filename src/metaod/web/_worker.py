@@ -33,7 +33,7 @@ def main() -> None:
         try:
             _answer(answers, result=commands.run(message["command"], message["arguments"]))
         except Exception as error:
-            problem = problem_of(error, start["file"], start["name"])
+            problem = problem_of(error)
             if problem.status == 500:
                 traceback.print_exception(error)  # for whoever runs the server
             _answer(answers, problem=problem.members())

@@ -86,25 +86,26 @@ class Source:
             return stream.read(n_bytes)
 
 
-def open_path(path: "str | PathLike[Any]", max_bytes: int) -> Source:
-    """Open a file, or standard input if the path is ``'-'``."""
-    name = fsdecode(path)
-    if name == "-":
+def open_path(path: "str | PathLike[Any]", max_bytes: int, shown_as: str | None = None) -> Source:
+    """Open a file, or standard input if the path is ``'-'``; messages call it `shown_as`."""
+    place = fsdecode(path)
+    if place == "-":
         return open_stream(_standard_input(), max_bytes, name=_STDIN)
-    if not name:
+    if not place:
         raise BadFile("''", "the path is empty", remedy="name a file, or '-' for a pipe")
     with suppress(RuntimeError):  # no home folder is known: ~ is part of the name
-        name = str(Path(name).expanduser()) if name.startswith("~") else name
+        place = str(Path(place).expanduser()) if place.startswith("~") else place
+    name = shown_as or place
     try:
-        status = Path(name).stat()
+        status = Path(place).stat()
         if stat.S_ISFIFO(status.st_mode):
-            with Path(name).open("rb") as stream:
+            with Path(place).open("rb") as stream:
                 return open_stream(stream, max_bytes, name=name)
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
     _refuse_special(name, status.st_mode, remedy="name a file, or '-' for a pipe")
     check_bytes(name, "holds", status.st_size, max_bytes)
-    return _decompressed(Source(name, PurePath(name).suffix.lower(), Path(name)), max_bytes)
+    return _decompressed(Source(name, PurePath(place).suffix.lower(), Path(place)), max_bytes)
 
 
 def open_unread(path: "str | PathLike[Any]") -> Source | None:

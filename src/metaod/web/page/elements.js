@@ -23,23 +23,6 @@ export function visible(text) {
     (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
-// fields of the page, by the parameters that messages name
-const FIELDS = {
-  bad_values: "Values that do not fit", decimal: "Decimal mark", dayfirst: "Dates such as 03/04/2024",
-  header: "First line", delimiter: "Delimiter", encoding: "Encoding", sheet: "Sheet of a workbook",
-  skip_rows: "Lines above the table", skip_footer: "Rows at the end to leave out",
-  na: "A word for missing values",
-};
-const PARAMETER = new RegExp(`\\b(${Object.keys(FIELDS).join("|")})=(?:'([^']*)'|([\\w.]*))`, "g");
-/** A message in the words of the page, without parameters and options. */
-export const plain = (text) => visible(text).replace(/ \(--[^()]*\)|, --[a-z][^,;)]*/g, "")
-  .replace("unless named in 'time'", "unless you choose to use the time")
-  .replace(" and text= settle single ones", " settles single ones")
-  .replace("header=False", "“First line”: is a row")
-  .replace(PARAMETER, (_, name, quoted, word) => {
-    const given = quoted ?? word;
-    return `“${FIELDS[name]}”${given ? `: ${given}` : ""}`;
-  });
 export const value = (text) => el("bdi", { class: "value" }, visible(text));
 /** A name of a column, cut if it is long. */
 export const cutName = (text) => (text.length > 100 ? `${text.slice(0, 99)}…` : text);
@@ -53,7 +36,7 @@ export function fill(id, ...children) {
 }
 
 export function list(id, texts) {
-  fill(id, ...texts.map((text) => el("li", {}, plain(text))));
+  fill(id, ...texts.map((text) => el("li", {}, visible(text))));
 }
 
 export const clock = (seconds) => (seconds < 60 ? `${Math.ceil(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`);

@@ -1,7 +1,7 @@
 // The page of `metaod serve`: what is clicked, what the server answers, and what is shown.
 
 import {
-  $, amount, clock, counted, cutMap, cutName, cutScores, drawMap, drawScores, el, fill, list, megabytes, plain, short, value, visible,
+  $, amount, clock, counted, cutMap, cutName, cutScores, drawMap, drawScores, el, fill, list, megabytes, short, value, visible,
 } from "./elements.js";
 
 const PARTS = ["start", "columns", "working", "result", "review"];
@@ -71,7 +71,7 @@ function complain(error) {
   const what = problem.detail || problem.title;
   fill("problem",
     el("p", {}, el("strong", {}, problem.where ? visible(problem.where) + ": " : ""), visible(what)),
-    problem.remedy ? el("p", {}, "What to do: ", plain(problem.remedy)) : null);
+    problem.remedy ? el("p", {}, "What to do: ", visible(problem.remedy)) : null);
   $("problem").hidden = false;
   $("problem").scrollIntoView({ block: "nearest" });
   if (!error.problem) console.error(error);
@@ -226,7 +226,7 @@ function listColumns(columns) {
     return el("tr", { class: column.is_used || column.role === "label" ? null : "unused" },
       el("td", {}, el("strong", {}, value(cutName(column.name)))),
       el("td", { "data-label": "read as" }, KINDS[column.kind] || column.kind,
-        column.is_used ? null : el("span", { class: "quiet done" }, plain(column.preparation))),
+        column.is_used ? null : el("span", { class: "quiet done" }, visible(column.preparation))),
       el("td", { class: column.n_missing ? "number" : "number none", "data-label": "missing" }, column.n_missing ? amount(column.n_missing) : "–"),
       el("td", { "data-label": "values" }, ...column.examples.flatMap((text, i) => (i ? [" · ", value(text)] : [value(text)]))),
       el("td", {}, use));
@@ -502,6 +502,7 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
 const restore = task(async () => {
   const about = await ask("GET", "/api");
   $("version").textContent = about.version;
+  for (const [name, label] of Object.entries(about.labels)) $("reading-form").elements[name].labels[0].prepend(label);
   state.most = about.limits.upload_bytes;
   $("most").textContent = `, up to ${megabytes(state.most)} MB`;
   $("where").textContent = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)
