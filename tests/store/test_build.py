@@ -55,13 +55,6 @@ def test_every_model_on_every_dataset(tmp_path, folder):
         assert record.n_outliers == 6
 
 
-def test_the_second_run_finds_nothing_to_do(tmp_path, folder):
-    run(tmp_path / "a.db", folder)
-    report = run(tmp_path / "a.db", folder)
-    assert report.plan.tasks == ()
-    assert not report.states
-
-
 def test_processes_and_serial_agree_bit_for_bit(tmp_path, folder):
     run(tmp_path / "serial.db", folder)
     run(tmp_path / "joblib.db", folder, executor=make_executor(2))
@@ -237,18 +230,6 @@ def test_scores_are_kept_where_asked(tmp_path, folder):
 def test_bad_options_are_refused(tmp_path, folder, options):
     with pytest.raises(BadParameter):
         run(tmp_path / "a.db", folder, BuildOptions(**options))
-
-
-def test_a_second_builder_on_the_same_store_is_refused(tmp_path, folder):
-    telling = pytest.raises(UserError, match=str(os.getpid()))
-    with Store(tmp_path / "a.db", create=True) as store, store.writer_lock(), telling:
-        run(tmp_path / "a.db", folder)
-
-
-def test_a_read_only_store_is_refused_before_work_starts(tmp_path, folder):
-    Store(tmp_path / "a.db", create=True).close()
-    with Store(tmp_path / "a.db", read_only=True) as store, pytest.raises(UserError):
-        build(store, iter_folder(folder), SMALL)
 
 
 def test_a_file_that_changes_while_building_is_an_error(tmp_path, folder):

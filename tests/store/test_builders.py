@@ -22,11 +22,12 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 
 # every row that is written to the table of evaluations, however often
 _LOG = """
-    CREATE TABLE written (dataset integer, mode text, model integer, trial integer);
+    CREATE TABLE written (dataset integer, model integer, trial integer);
     CREATE FUNCTION note() RETURNS trigger AS $$ BEGIN
-        INSERT INTO written VALUES (NEW.dataset, NEW.mode, NEW.model, NEW.trial); RETURN NEW;
+        INSERT INTO written VALUES (NEW.dataset, NEW.model, NEW.trial); RETURN NEW;
     END $$ LANGUAGE plpgsql;
-    CREATE TRIGGER note AFTER INSERT ON evaluations FOR EACH ROW EXECUTE FUNCTION note();
+    CREATE TRIGGER note AFTER INSERT OR UPDATE ON evaluations
+        FOR EACH ROW EXECUTE FUNCTION note();
 """
 
 
@@ -38,7 +39,7 @@ def new_log(postgres):
 
 
 def check_written_once(postgres, url):
-    query = "SELECT count(*), count(DISTINCT (dataset, mode, model, trial)) FROM written"
+    query = "SELECT count(*), count(DISTINCT (dataset, model, trial)) FROM written"
     ((total, distinct),) = postgres.execute(query, url=url)
     ((stored,),) = postgres.execute("SELECT count(*) FROM evaluations", url=url)
     assert total == distinct == stored

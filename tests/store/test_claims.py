@@ -104,30 +104,6 @@ def test_a_row_that_another_transaction_holds_is_passed_over(store):
     assert other._next().fingerprint == fingerprint(2)
 
 
-def test_a_builder_whose_lease_has_ended_writes_nothing(store):
-    one, other = builder(store, [task(1)]), builder(store, [task(1)])
-    mine = one._next()
-    assert other._next() is None
-    end_leases(store)
-    other._busy.clear()
-    theirs = other._next()
-    assert theirs.fingerprint == mine.fingerprint
-    assert other._finish(result(theirs, ap=0.25), record(store))
-    assert not one._finish(result(mine, ap=0.75), record(store))
-    assert [item.ap for item in store.evaluations(fingerprint(1))] == [0.25]
-    # it is still to do for the first builder, which then finds that it is done
-    assert one._next() is None
-    assert one._pending == {}
-
-
-def test_an_ended_lease_that_nobody_took_is_still_good(store):
-    one = builder(store, [task(1)])
-    mine = one._next()
-    end_leases(store)
-    assert one._finish(result(mine), record(store))
-    assert len(store.evaluations(fingerprint(1))) == 1
-
-
 def test_a_lease_is_renewed_while_a_task_is_computed(store, monkeypatch):
     monkeypatch.setattr(claiming, "RENEWAL", 0.05)
     one, other = builder(store, [task(1)]), builder(store, [task(1)])
@@ -258,11 +234,6 @@ def test_what_is_retried_remains_until_it_is_written_again(tmp_path, postgres):
     with Store(url) as store:
         [record] = store.datasets()
         assert {cell.state for cell in store.cells(record.fingerprint)} == {CellState.OK}
-
-
-def test_no_claims_in_a_file(tmp_path):
-    with Store(tmp_path / "a.db", create=True) as store, store.reading() as connection:
-        assert not connection.dialect.has_table(connection, "claims")
 
 
 SERVER = []

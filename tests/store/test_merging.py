@@ -64,24 +64,6 @@ def merged(target_trials=(), source_trials=(), target_cells=(), source_cells=(),
     return target, report
 
 
-def test_everything_into_an_empty_store(tmp_path):
-    with filled_store(tmp_path / "a.db") as source, Store(tmp_path / "b.db", create=True) as target:
-        report = merge(target, source)
-        assert content(target) == content(source)
-        assert report.added == {
-            "datasets": 3, "models": 4, "evaluations": 8, "meta-features": 3,
-        }  # fmt: skip
-        assert report.n_conflicts == 0
-        assert merge(target, source).added.total() == 0
-
-
-def test_trials_from_two_places_make_one_cell():
-    target, report = merged([ok(IFOREST, 0, 0.2)], [ok(IFOREST, 1, 0.4)])
-    (found,) = target.cells(ONE)
-    assert (found.n_trials, found.ap) == (2, pytest.approx(0.3))
-    assert report.n_conflicts == 0
-
-
 def test_times_reasons_and_versions_are_no_conflict():
     other = ok(HBOS, seconds=9.0, reason="repaired", engine_version="2.0", ap=0.5 + 1e-10)
     target, report = merged([ok(HBOS)], [other])

@@ -10,21 +10,17 @@ from tempfile import gettempdir
 import pytest
 from made_store import (
     HBOS,
-    IFOREST,
     content,
     dataset,
     filled_store,
     fingerprint,
     new_store,
     ok,
-    vector,
 )
 from sqlalchemy import event
-from sqlalchemy.exc import IntegrityError, OperationalError
 
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.store import Store
-from metaod.store._database import StoreLocation
 from metaod.store._sqlite import APPLICATION_ID
 
 
@@ -157,19 +153,6 @@ def test_urls_that_are_none(url, tmp_path, monkeypatch):
         Store("sqlite://", create=True, read_only=True)
 
 
-def test_the_answer_of_a_server_is_in_the_error():
-    place = StoreLocation.parse("postgresql://me:secret@localhost/db")
-
-    def ask(error):
-        with place.user_errors():
-            raise error
-
-    with pytest.raises(UserError, match=r"localhost/db: the server cannot be reached: no route"):
-        ask(OperationalError("SELECT 1", {}, Exception("no route")))
-    with pytest.raises(IntegrityError):
-        ask(IntegrityError("SELECT 1", {}, Exception("a defect of ours")))
-
-
 def test_a_path_that_cannot_be(tmp_path):
     with pytest.raises(UserError, match=r"cannot be examined \(File name too long\); check the"):
         Store(tmp_path / ("x" * 300), create=True)
@@ -194,17 +177,6 @@ def test_files_left_by_a_killed_creator_are_replaced(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
 
 
-def test_a_link_leads_to_the_same_store(tmp_path):
-    filled_store(tmp_path / "a.db").close()
-    (tmp_path / "sub").mkdir()
-    try:
-        (tmp_path / "sub" / "link.db").symlink_to(tmp_path / "a.db")
-    except OSError:
-        pytest.skip("no links here")
-    with Store(tmp_path / "sub" / "link.db") as store, store.writer_lock():
-        assert (tmp_path / "a.db.lock").exists()
-
-
 # versions
 
 
@@ -227,27 +199,6 @@ def test_a_store_of_another_version_is_refused(tmp_path, version):
 
 
 # full, read-only, locked
-
-
-def test_a_full_disk_loses_nothing_that_was_finished(tmp_path):
-    path = tmp_path / "a.db"
-    with new_store(path, [1, 2]) as store:
-        store.record_task(fingerprint(1), [ok(HBOS)])
-        before = content(store)
-
-        @event.listens_for(store.engine, "connect")
-        def full(connection, _record):
-            (pages,) = connection.execute("PRAGMA page_count").fetchone()
-            connection.execute(f"PRAGMA max_page_count = {pages}")
-
-        task = [ok(IFOREST, trial, reason="x" * 2000) for trial in range(20)]
-        with pytest.raises(UserError, match=r"a\.db: the disk is full; no finished work is lost"):
-            store.record_task(fingerprint(2), task, [vector(1.0)])
-        assert content(store) == before
-        event.remove(store.engine, "connect", full)
-        store.record_task(fingerprint(2), task, [vector(1.0)])
-        assert store.inconsistencies() == []
-        assert len(store.evaluations(fingerprint(2))) == 20
 
 
 def test_a_store_that_cannot_be_written_is_refused_at_once(tmp_path):

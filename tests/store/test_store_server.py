@@ -12,18 +12,17 @@ from urllib.parse import quote
 
 import hypothesis.strategies as st
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import Phase, given, settings
 from made_builds import content as built
 from made_builds import make_folder, run
 from made_postgres import PASSWORD
-from made_store import HBOS, IFOREST, content, dataset, filled_store, fingerprint, new_store, ok
+from made_store import HBOS, IFOREST, content, dataset, fingerprint, new_store, ok
 
 from metaod.cli.main import main
 from metaod.errors import BadParameter, UserError
 from metaod.history import Sketch, sketch
-from metaod.store import BuildOptions, MetaFeatureRecord, Store, export_parquet, merge
+from metaod.store import BuildOptions, MetaFeatureRecord, Store, export_parquet
 from metaod.store import _schema as schema
 from metaod.store import _server as server
 from metaod.store._database import StoreLocation
@@ -238,19 +237,6 @@ def summary(store):
     for name in ("store", "created", "size_bytes"):
         known.pop(name)
     return known
-
-
-def test_every_state_merges_between_databases(postgres):
-    with filled_store() as one, Store(postgres.new_url(), create=True) as other:
-        assert merge(other, one).n_conflicts == 0
-        assert content(other) == content(one)
-        assert summary(other) == summary(one)
-        pd.testing.assert_frame_equal(other.cells_frame(), one.cells_frame())
-        assert other.summary()["size_bytes"] > 0
-        assert other.inconsistencies() == []
-        address = other.location.url.render_as_string(hide_password=False)
-        with Store(address) as same, pytest.raises(UserError, match="be merged into itself"):
-            merge(other, same)
 
 
 def test_a_large_sketch_comes_back(postgres):

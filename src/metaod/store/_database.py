@@ -204,20 +204,15 @@ class Database:
         return server.repeated(operation) if self.location.is_postgresql else operation()
 
     @contextmanager
-    def writer_lock(self, *, wait: float = 0.0) -> Iterator[None]:
+    def writer_lock(self) -> Iterator[None]:
         """Hold the lock of the only writer of a file; another one gets an error.
 
         It is the operating system's lock on ``FILE.lock``, which ends with the process. A store on
         a server may have several writers, whose transactions wait for each other.
-
-        Parameters
-        ----------
-        wait : float, default=0
-            Seconds to wait for another holder.
         """
         path = self.location.path
         if path is None:
             yield
         else:
-            with sqlite.file_lock(path, wait=wait):
+            with sqlite.file_lock(path):
                 yield
