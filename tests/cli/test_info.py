@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from metaod.artifacts import Artifact, Calibration, History
-from metaod.cli.info import info
+from metaod.cli.models import info
 from metaod.errors import UserError
 from metaod.learners import make_learner
 

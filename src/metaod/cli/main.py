@@ -16,9 +16,8 @@ from metaod.cli.build import build
 from metaod.cli.compare import compare
 from metaod.cli.db import app as db_app
 from metaod.cli.detect import detect
-from metaod.cli.info import info
 from metaod.cli.inspect import describe, inspect
-from metaod.cli.models import models
+from metaod.cli.models import info, models
 from metaod.cli.review import review
 from metaod.cli.screen import as_flags, message, prepare_streams, visible
 from metaod.cli.select import select

@@ -1,125 +1,130 @@
-"""``metaod models``: the models that a learner picks from, or those of a space."""
+"""``metaod models``, the models that may be picked, and ``metaod info``, the learner that picks."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from metaod.cli.options import Learner, picking_progress
-from metaod.cli.screen import Json, console, grid, print_json
+from metaod.cli.options import Learner, picking_progress, with_options
+from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import BadParameter, counted
+from metaod.options import Names, Options, Picking, option
 
 if TYPE_CHECKING:
+    from metaod.artifacts import Artifact
     from metaod.models import ModelSpec
 
 _COMMAND = "metaod models"
 
+_FIGURE_TITLES = {
+    "n_datasets": "datasets",
+    "n_origins": "origins",
+    "mean_difference": "mean gain of the picks over PyOD's default iForest",
+    "beats_reference": "share of picks better than it by over .005",
+    "loses_to_reference": "share of picks worse than it by over .005",
+    "loses_much": "share of picks worse than it by over .05",
+    "interval_level": "nominal coverage of the interval",
+    "interval_coverage": "measured coverage of the interval",
+    "interval_width": "mean width of the interval",
+    "predicted_r2": "R² of the predicted performance",
+    "regret_distance_correlation": "rank correlation of distance and regret",
+    "regret_distance_p": "p-value of that correlation",
+    "regret_near": "mean regret of the nearest nine tenths",
+    "regret_far": "mean regret of the farthest tenth",
+}
 
-def models(
-    *,
-    space: Annotated[
-        str | None,
-        typer.Option(
-            help="A model space instead: paper (the paper's 302), extended (more families and "
-            "scalings), or all.",
-            metavar="NAME",
-        ),
-    ] = None,
-    learner: Learner = "default",
-    family: Annotated[
-        list[str] | None, typer.Option(help="Only this family; repeatable.", metavar="NAME")
-    ] = None,
-    random: Annotated[
-        bool | None,
-        typer.Option(
-            "--random/--deterministic",
-            help="Only models that need a seed, or only those that need none.",
-            show_default=False,
-        ),
-    ] = None,
-    rows: Annotated[
-        int | None,
-        typer.Option(
-            help="Show which models do not apply to a table of N rows.", metavar="N", min=0
-        ),
-    ] = None,
-    columns: Annotated[int, typer.Option(help="Columns of that table.", metavar="P", min=0)] = 1,
-    limit: Annotated[
-        int | None, typer.Option(help="Show at most N models.", metavar="N", min=1)
-    ] = None,
-    all_models: Annotated[
-        bool, typer.Option("--all", help="List every model, not only the families.")
-    ] = False,
-    json: Json = False,
-) -> None:
+
+@dataclass(frozen=True, kw_only=True)
+class Listed(Options):
+    """Which models are listed."""
+
+    space: str | None = option(
+        None,
+        "A model space instead: paper (the paper's 302), extended (more families and scalings), "
+        "or all.",
+        metavar="NAME",
+    )
+    learner: str = option("default", Picking.declared()["learner"].help, metavar="NAME")
+    family: Names = option((), "Only this family.", metavar="NAME")
+    random: bool | None = option(
+        None,
+        "Only models that need a seed, or only those that need none.",
+        flags=("--random", "--deterministic"),
+    )
+    rows: int | None = option(
+        None, "Show which models do not apply to a table of N rows.", metavar="N", minimum=0
+    )
+    columns: int = option(1, "Columns of that table.", metavar="P", minimum=0)
+    limit: int | None = option(None, "Show at most N models.", metavar="N", minimum=1)
+    all_models: bool = option(False, "List every model, not only the families.", flags=("--all",))
+
+    def models(self) -> "list[ModelSpec]":
+        """Return the models of the space or of the learner."""
+        from metaod.history import find_artifact
+        from metaod.models import SPACES, ModelSpec, model_space, registered_families
+
+        if self.space is None:
+            with picking_progress(self.learner):
+                artifact = find_artifact(self.learner)
+            # families in their usual order, averages last
+            ordered = {name: place for place, name in enumerate(registered_families())}
+            specs = map(ModelSpec.parse, artifact.learner.models_)
+            return sorted(specs, key=lambda spec: ordered.get(spec.detector, len(ordered)))
+        if self.learner != "default":
+            raise BadParameter(_COMMAND, "--learner", "left out with --space", self.learner)
+        if self.space not in SPACES:
+            raise BadParameter(_COMMAND, "--space", SPACES, self.space)
+        return list(model_space(self.space))
+
+    def chosen(self) -> "list[ModelSpec]":
+        """Return those of the named families, in any spelling, that are random or not."""
+        listed = self.models()
+        known = {spec.detector.lower(): spec.detector for spec in listed}
+        wanted = [name.lower() for name in self.family or known]
+        for name in wanted:
+            if name not in known:
+                remedy = "--space all has the families of every space"
+                raise BadParameter(_COMMAND, "--family", list(known.values()), name, remedy=remedy)
+        return [
+            spec
+            for spec in listed
+            if spec.detector.lower() in wanted and self.random in (None, spec.is_random)
+        ]
+
+    def why_not(self, spec: "ModelSpec") -> str | None:
+        """Return why a model does not apply to the table, if one is described."""
+        return None if self.rows is None else spec.why_not(self.rows, self.columns)
+
+
+@with_options
+def models(*, asked: Listed, json: Json = False) -> None:
     """List the models that the default learner picks from, or those of a model space.
 
     Without options: one line per family. With a filter, --all or --limit: the models.
     ZAverage is the mean of two or more models' scores.
     """
-    listed = _listed(space, learner)
-    wanted = _named(family, listed)
-    chosen = [
-        spec
-        for spec in listed
-        if (wanted is None or spec.detector in wanted)
-        and (random is None or spec.is_random == random)
-    ]
-    shown = chosen[:limit]
+    chosen = asked.chosen()
+    shown = chosen[: asked.limit]
     if json:
-        print_json([_as_data(spec, rows, columns) for spec in shown])
-    elif all_models or family or random is not None or limit or rows is not None:
-        _print_models(shown, len(chosen), rows, columns)
+        print_json([_as_data(spec, asked) for spec in shown])
+    elif asked.given().keys() - {"space", "learner", "columns"}:
+        _print_models(shown, len(chosen), asked)
     else:
         _print_families(chosen)
 
 
-def _listed(space: str | None, learner: str) -> "list[ModelSpec]":
-    from metaod.history import find_artifact
-    from metaod.models import SPACES, ModelSpec, model_space, registered_families
-
-    if space is None:
-        with picking_progress(learner):
-            artifact = find_artifact(learner)
-        # families in their usual order, averages last
-        ordered = {name: place for place, name in enumerate(registered_families())}
-        specs = map(ModelSpec.parse, artifact.learner.models_)
-        return sorted(specs, key=lambda spec: ordered.get(spec.detector, len(ordered)))
-    if learner != "default":
-        raise BadParameter(_COMMAND, "--learner", "left out with --space", learner)
-    if space not in SPACES:
-        raise BadParameter(_COMMAND, "--space", SPACES, space)
-    return list(model_space(space))
-
-
-def _named(family: list[str] | None, listed: "list[ModelSpec]") -> list[str] | None:
-    """Return the names of families in their usual spelling; case does not matter."""
-    if not family:
-        return None
-    known = {spec.detector.lower(): spec.detector for spec in listed}
-    for name in family:
-        if name.lower() not in known:
-            remedy = "--space all has the families of every space"
-            raise BadParameter(_COMMAND, "--family", list(known.values()), name, remedy=remedy)
-    return [known[name.lower()] for name in family]
-
-
-def _as_data(spec: "ModelSpec", rows: int | None, columns: int) -> dict[str, Any]:
+def _as_data(spec: "ModelSpec", asked: Listed) -> dict[str, Any]:
     flags = {"random": spec.is_random, "equivalence": spec.equivalence.id}
-    reason = {} if rows is None else {"why_not": spec.why_not(rows, columns)}
+    reason = {} if asked.rows is None else {"why_not": asked.why_not(spec)}
     return {"id": spec.id, **spec.to_dict(), **flags, **reason}
 
 
-def _print_models(shown: "list[ModelSpec]", total: int, rows: int | None, columns: int) -> None:
+def _print_models(shown: "list[ModelSpec]", total: int, asked: Listed) -> None:
     from metaod.models import member_ids
 
     table = grid("model", "random", "note")
     for spec in shown:
-        same = spec.equivalence
+        same, reason = spec.equivalence, asked.why_not(spec)
         note = "" if same == spec else f"same as {same}"
-        reason = None if rows is None else spec.why_not(rows, columns)
-        if reason is not None:
-            note = f"does not apply: {reason}"
+        note = note if reason is None else f"does not apply: {reason}"
         table.add_row(" +\n".join(member_ids(spec.id)), "yes" if spec.is_random else "no", note)
     console().print(table)
     of = f"{len(shown)} of " if len(shown) < total else ""
@@ -127,7 +132,6 @@ def _print_models(shown: "list[ModelSpec]", total: int, rows: int | None, column
 
 
 def _print_families(chosen: "list[ModelSpec]") -> None:
-
     table = grid("family", "models", "random", "hyperparameters", right=("models",))
     for name in dict.fromkeys(spec.detector for spec in chosen):
         alike = [spec for spec in chosen if spec.detector == name]
@@ -154,17 +158,63 @@ def _values_in(specs: "list[ModelSpec]") -> str:
     """List the values of each hyperparameter in a family, one hyperparameter a line."""
     values: dict[str, dict[Any, None]] = {name: {} for name in specs[0].family.grid}
     for spec in specs:
-        for name, value in spec.params:
+        for name, value in (*spec.params, ("scaling", spec.scaling)):
             values.setdefault(name, {})[value] = None
-        values.setdefault("scaling", {})[spec.scaling] = None
     if list(values["scaling"]) == ["zscore"]:
         del values["scaling"]  # the default is not part of a model's id
-    return "\n".join(
-        f"{name}: {', '.join(map(str, _sorted(options)))}" for name, options in values.items()
-    )
+    lines = []
+    for name, found in values.items():
+        is_number = all(isinstance(value, int | float) for value in found)
+        lines.append(f"{name}: {', '.join(map(str, sorted(found) if is_number else found))}")
+    return "\n".join(lines)
 
 
-def _sorted(values: Iterable[Any]) -> list[Any]:
-    """Sort numbers; other values keep their order."""
-    listed = list(values)
-    return sorted(listed) if all(isinstance(value, int | float) for value in listed) else listed
+def info(learner: Learner = "default", *, json: Json = False) -> None:
+    """Show the learner, its training data and measured quality, and library versions."""
+    from metaod.artifacts import library_versions
+    from metaod.history import find_artifact
+
+    with picking_progress(learner):
+        artifact = find_artifact(learner)
+    data, versions = _learner_as_data(artifact), library_versions()
+    if json:
+        print_json({"versions": versions, "learner": data})
+        return
+    out = console()
+    out.print(f"{data['title']} ({data['name']})", style="bold")
+    out.print(visible(artifact.learner.summary))
+    schemas = ", ".join(f"{name} (version {number})" for name, number in data["schemas"].items())
+    datasets = counted(data["datasets"], "labelled dataset")
+    given = (f"{name}={visible(str(value))}" for name, value in data["parameters"].items())
+    trained = {
+        "on": f"{datasets} of {counted(data['origins'], 'origin')}",
+        "models": str(data["models"]),
+        "meta-features": f"{data['features']}: {schemas or 'no schema'}",
+        "measure": str(data["measure"] or "-"),
+        "parameters": "\n".join(given) or "-",
+    }
+    out.print(grid("trained", "", rows=trained.items()))
+    found = data["figures"]
+    figures = [(t, f"{found[name]:.4g}") for name, t in _FIGURE_TITLES.items() if name in found]
+    if figures:
+        out.print(grid("measured on datasets of unseen origins", "", right=("",), rows=figures))
+    rows = ((name, here, data["versions"].get(name, "-")) for name, here in versions.items())
+    out.print(grid("versions", "here", "when trained", rows=rows))
+
+
+def _learner_as_data(artifact: "Artifact") -> dict[str, Any]:
+    learner, calibration = artifact.learner, artifact.calibration
+    return {
+        "name": learner.name,
+        "title": learner.title,
+        "parameters": learner.params(),
+        "measure": artifact.measure,
+        "datasets": len(artifact.datasets),
+        "origins": artifact.n_origins,
+        "models": len(learner.models_),
+        "schemas": artifact.schemas,
+        "features": len(learner.features_),
+        "versions": artifact.versions,
+        # how picks did on tables of origins that the learner had not seen
+        "figures": {} if calibration is None else calibration.figures,
+    }
