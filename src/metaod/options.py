@@ -7,6 +7,7 @@ line, the page, the tools for agents, the checks and the documentation follow: s
 import codecs
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -60,6 +61,13 @@ def _models(given: Any) -> Any:
     """Return one model instead of a list of one; None for an empty list."""
     several = isinstance(given, list | tuple) and len(given) < 2
     return next(iter(given), None) if several else given
+
+
+def _seed(given: Any) -> int:
+    seed = index(given)
+    if isinstance(given, bool) or not 0 <= seed < 2**32:
+        raise ValueError
+    return seed
 
 
 def _delimiter(given: Any) -> str:
@@ -307,6 +315,12 @@ class Picking(Options):
         minimum=0,
         maximum=2**32 - 1,
         legal="an int in the range [0, 2**32)",
+        convert=_seed,
+    )
+    progress: Callable[[Any], None] | None = option(
+        None,
+        "Receives a :class:`metaod.selection.ProgressReport` at every stage.",
+        only_python=True,
     )
 
 

@@ -373,7 +373,7 @@ def test_the_input_is_never_overwritten(call, table):
 
 
 def test_a_wrong_file_for_apply_is_one_line(call, table):
-    with pytest.raises(UserError, match=r"t\.csv.*a pick is a file that 'metaod detect --save'"):
+    with pytest.raises(UserError, match=r"t\.csv: is not a saved pick; .*'metaod detect --save'"):
         call(table, "--apply", table)
     with pytest.raises(BadParameter):
         call(table, "--contamination", "nan")

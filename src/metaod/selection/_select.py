@@ -14,7 +14,7 @@ from metaod.errors import BadParameter, Message, Setting, counted
 from metaod.history import find_artifact
 from metaod.metafeatures import MetaFeatures, extract
 from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space
-from metaod.options import Picking, document
+from metaod.options import Picking, takes
 from metaod.selection._candidates import Candidates
 from metaod.selection._committee import CommitteePick
 from metaod.selection._explanation import (
@@ -23,7 +23,7 @@ from metaod.selection._explanation import (
     explain_pick,
     nearest_tables,
 )
-from metaod.selection._progress import OnProgress, Tracker
+from metaod.selection._progress import Tracker
 from metaod.selection._trust import Trust, assess_trust, committee_trust, table_notes
 from metaod.tables import PreparedTable, Table, prepare, read_table
 
@@ -176,16 +176,15 @@ class Selection:
         return f"<div><p><b>{pick}</b></p>{paragraphs}{table}</div>"
 
 
-def select(X: Any, *, progress: OnProgress | None = None, **options: Any) -> Selection:
+@takes(Picking)
+def select(X: Any, options: Picking) -> Selection:
     """Pick the model to run on a table, without labels and without running any candidate.
 
     Parameters
     ----------
     X : path, DataFrame, array, Table or PreparedTable
         The table. Text, dates and missing values are prepared.
-    options : those of picking
-    progress : callable, optional
-        Receives a :class:`metaod.selection.ProgressReport` at every stage.
+    options : Picking
 
     Examples
     --------
@@ -194,13 +193,10 @@ def select(X: Any, *, progress: OnProgress | None = None, **options: Any) -> Sel
     >>> selection.best.id == selection.ranking["model"][0]
     True
     """
-    tracker = Tracker(progress)
-    selection = make_selection(X, Picking(**options), tracker=tracker)
+    tracker = Tracker(options.progress)
+    selection = make_selection(X, options, tracker=tracker)
     tracker.finish("pick")
     return selection
-
-
-document(select, options=Picking.declared())
 
 
 def make_selection(
