@@ -8,7 +8,7 @@ Errors and notes are data: a code, values and a place. The text comes last: a fr
 options that a message names, as ``na='x'`` in Python or ``--na x`` on the command line.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -46,6 +46,18 @@ def counted(number: int, thing: str) -> str:
     ('1 row', '1,200 rows')
     """
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """List columns in a message, the first few by name.
+
+    Examples
+    --------
+    >>> print(listed(["a", "b", "c"], most=2))
+    'a', 'b' and 1 more
+    """
+    shown = ", ".join(map(repr, names[:most]))
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
 
 
 @dataclass(frozen=True)

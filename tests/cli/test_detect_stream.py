@@ -8,7 +8,7 @@ import pytest
 
 from metaod.detection import _detect as detection
 from metaod.errors import UserError
-from metaod.tables import _streams as streams
+from metaod.tables import _stream as streams
 
 FRAME = pd.DataFrame(
     {

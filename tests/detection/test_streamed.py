@@ -54,7 +54,7 @@ def files(tmp_path_factory):
 def streamed(path, chunk_rows=None, sample_rows=10**6, **options):
     stream = open_stream(path)
     if chunk_rows is not None:
-        stream.chunk_rows = chunk_rows
+        stream.file.chunk_rows = chunk_rows
     return detect(stream, sample_rows=sample_rows, **options)
 
 
@@ -331,7 +331,7 @@ from metaod.detection import _estimator, detect, open_stream, write_scored
 _estimator.make_selection = selecting(MODELS[2])
 for path in sys.argv[1:]:
     stream = open_stream(path)
-    stream.chunk_rows = 2000
+    stream.file.chunk_rows = 2000
     write_scored(detect(stream, sample_rows=500), path + "." + path.split(".")[-1])
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.tables import prepare
-from metaod.tables._identifiers import are_dates, days_in_numbers
+from metaod.tables._column_values import are_dates, days_in_numbers
 
 EPOCH = dt.date(1970, 1, 1)
 MODERN = st.dates(dt.date(1974, 1, 1), dt.date(2100, 12, 31))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metaod.errors import UserError
 from metaod.tables import Preparation
-from metaod.tables._drift import Usual, _chance
+from metaod.tables._record import Usual, _chance
 
 
 def rows(seed, n_rows=400):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.tables import read_table
-from metaod.tables._original import _as_numbers
+from metaod.tables._table import _as_numbers
 
 CELL = st.one_of(
     st.integers(-(10**20), 10**20).map(str),

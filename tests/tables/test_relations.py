@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, f_oneway, rankdata
 
 from metaod.tables import Preparation, prepare
-from metaod.tables import _evidence as evidence
+from metaod.tables import _relations as evidence
 from metaod.tables import _relations as relating
 from metaod.tables._objects import Labels
 from metaod.tables._relations import Pair, Relations, combinations

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.tables import Preparation, prepare
-from metaod.tables._identifiers import counts_rows
+from metaod.tables._column_values import counts_rows
 from metaod.tables._roles import earlier_output
 
 N = 60

@@ -15,13 +15,13 @@ from scipy.stats import chisquare
 
 from metaod.errors import BadFile, UserError
 from metaod.tables import Preparation, is_large, read_table, stream_table
-from metaod.tables import _streams as streams
-from metaod.tables._row_sample import RowSample, draw_rows
+from metaod.tables import _stream as streams
+from metaod.tables.readers._reader import RowSample, draw_rows
 
 
 def opened(path, chunk_rows=3, size=10**6, **options):
     stream = stream_table(path, **options)
-    stream.chunk_rows = chunk_rows
+    stream.file.chunk_rows = chunk_rows
     stream.draw(size, seed=0)
     return stream
 

@@ -33,10 +33,10 @@ from metaod.selection import (
     table_notes,
 )
 from metaod.tables import (
-    ROLE_NAMES,
     Drift,
     Preparation,
     PreparedTable,
+    Roles,
     is_file,
 )
 
@@ -188,7 +188,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             tracker.stage("read")
         table = checked_table(self, X, reset=True)
         tracker.stage("prepare")
-        preparation = Preparation(**{name: getattr(self, name) for name in ROLE_NAMES})
+        preparation = Preparation(**{name: getattr(self, name) for name in Roles.declared()})
         prepared = preparation.fit_transform(table)
         used = None
         if isinstance(marks, str | PathLike):
@@ -495,7 +495,7 @@ def load(
     fitted, preparation, document = read_pick(path, tracker)
     fitted = replace(fitted, n_jobs=n_jobs)
     tracker.finish("score")
-    roles = {name: getattr(preparation, name) for name in ROLE_NAMES}
+    roles = {name: getattr(preparation, name) for name in Roles.declared()}
     model = MetaOD(**document["parameters"], **roles, random_state=fitted.seed, n_jobs=n_jobs)
     model.n_features_in_ = len(preparation.record_.columns)
     if document["feature_names"]:

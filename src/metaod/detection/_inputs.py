@@ -11,19 +11,17 @@ from sklearn.utils.validation import validate_data
 
 from metaod.options import Picking
 from metaod.tables import (
-    ROLE_NAMES,
     PreparedTable,
     Roles,
     Table,
     is_file,
     read_table,
-    untyped_table,
 )
 
 
 def checked_table(model: Any, X: Any, *, reset: bool) -> Table:
     """Read a table for an estimator, after a check that its columns are those of training."""
-    roles = {name: getattr(model, name) for name in ROLE_NAMES}
+    roles = {name: getattr(model, name) for name in Roles.declared()}
     unused = Roles.of(roles, owner="MetaOD").is_unused
     if is_plain(X):
         # scikit-learn refuses what is no table; values are not restricted
@@ -32,7 +30,7 @@ def checked_table(model: Any, X: Any, *, reset: bool) -> Table:
         array = validate_data(model, X, reset=reset, ensure_min_samples=least, **checks)
         if reset:
             return read_table(array, unused=unused)
-        return _by_position(model, untyped_table(array))
+        return _by_position(model, Table.untyped(array))
     table = _as_table(X, unused, typed=reset)
     # the names of a sparse matrix's columns are the reader's
     named = table.frame.to_numpy() if hasattr(type(X), "tocsr") else table.frame
@@ -68,7 +66,7 @@ def _as_table(X: Any, unused: Callable[[str], bool], *, typed: bool) -> Table:
         return X
     if isinstance(X, PreparedTable):
         return Table(pd.DataFrame(X.X, index=X.index, columns=list(X.names)), source=X.source)
-    return read_table(X, unused=unused) if typed or is_file(X) else untyped_table(X)
+    return read_table(X, unused=unused) if typed or is_file(X) else Table.untyped(X)
 
 
 def is_plain(X: Any) -> bool:

@@ -21,7 +21,7 @@ from metaod.errors import BadParameter, UserError
 from metaod.models import Matrix, Scores
 from metaod.review import RowCell, RowView, in_own_units
 from metaod.selection import Tracker
-from metaod.tables import Preparation, ReadRows, Table, number_text
+from metaod.tables import Preparation, ReadRows, Table, cell_text
 
 _OWNER = "MetaOD.explain_rows"
 _MOST_ROWS = 100  # that are explained if none are named
@@ -73,7 +73,7 @@ class Reason:
         """The value as people write it."""
         if self.value is None:
             return "missing"
-        text = number_text(self.value) if isinstance(self.value, float) else str(self.value)
+        text = cell_text(self.value)
         text = text.removesuffix(" 00:00:00") if not isinstance(self.value, str) else text
         return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 3]}..."
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from metaod.artifacts import Artifact
-from metaod.errors import Message
+from metaod.errors import Message, listed
 from metaod.models import Matrix
-from metaod.tables import PreparationRecord, PreparedTable, listed
+from metaod.tables import PreparationRecord, PreparedTable
 
 # a table is unlike the training data if it is farther from it than this share of its datasets; the
 # calibration measures the regret of the farthest tenth at the same cut

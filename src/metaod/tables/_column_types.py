@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import Message, Setting
+from metaod.errors import Message, Setting, listed
 from metaod.options import BadValues
 from metaod.tables._misfits import Misfits, misfits_error
 from metaod.tables._notations import Found, Hints, Notation, Plain, infer
@@ -29,7 +29,6 @@ from metaod.tables._objects import (
     seconds_in,
     series_of,
 )
-from metaod.tables._record import listed
 from metaod.tables._text_values import (
     CODE,
     DATE,

@@ -16,12 +16,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import UserError
-from metaod.tables._column_values import Cells, Numbers
-from metaod.tables._drift import Usual
-from metaod.tables._identifiers import are_dates, counts_rows, names_identifier
+from metaod.tables._column_values import (
+    Cells,
+    Numbers,
+    are_dates,
+    counts_rows,
+    names_identifier,
+)
 from metaod.tables._notations import Notation, NumberKind, same_quantity
 from metaod.tables._objects import Labels, spread
-from metaod.tables._record import Action, Cause, ColumnKind, ColumnRecord
+from metaod.tables._record import Action, Cause, ColumnKind, ColumnRecord, Usual
 from metaod.tables._roles import Roles
 
 SURPRISAL_UNIT = 2.5

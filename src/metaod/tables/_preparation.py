@@ -9,15 +9,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError
+from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, listed
 from metaod.options import Names
 from metaod.tables._column_types import ColumnTyper
 from metaod.tables._columns import Column, Encoded, fit_column, leave_out, name_outputs
-from metaod.tables._drift import find_drift
-from metaod.tables._evidence import check_evidence, find_evidence, gap_surprisal, name_evidence
 from metaod.tables._frames import Rows
-from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, listed
-from metaod.tables._relations import Pair, combinations
+from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, find_drift
+from metaod.tables._relations import (
+    Pair,
+    check_evidence,
+    combinations,
+    find_evidence,
+    gap_surprisal,
+    name_evidence,
+)
 from metaod.tables._roles import ROLE_NAMES, Roles, earlier_output
 from metaod.tables._saving import from_plain, to_plain
 from metaod.tables._table import Table

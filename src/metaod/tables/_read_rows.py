@@ -11,9 +11,8 @@ import pandas as pd
 
 from metaod.tables._column_values import Cells, Place
 from metaod.tables._columns import CategoryColumn
-from metaod.tables._evidence import gap_surprisal
 from metaod.tables._objects import Labels
-from metaod.tables._relations import combinations
+from metaod.tables._relations import combinations, gap_surprisal
 
 if TYPE_CHECKING:
     from metaod.tables._preparation import Preparable, Preparation

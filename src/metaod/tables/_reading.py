@@ -17,8 +17,7 @@ from metaod.tables._file_kinds import choose_reader
 from metaod.tables._footers import Footer, find_footer
 from metaod.tables._notations import Hints
 from metaod.tables._objects import as_text_column
-from metaod.tables._original import Original
-from metaod.tables._table import Table
+from metaod.tables._table import Original, Table
 from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers import READERS
 from metaod.tables.readers._names import index_by_unnamed
@@ -81,11 +80,6 @@ def is_file(source: object) -> bool:
     if isinstance(source, str | PathLike):
         return True
     return not is_in_memory(source) and callable(getattr(source, "read", None))
-
-
-def untyped_table(source: Any) -> Table:
-    """Return a table in memory without deciding the types of its columns: a plan decides them."""
-    return Table(read_memory(source, Reading()).frame, source=type(source).__name__)
 
 
 def check_options(options: Reading, kind: str, takes: frozenset[str]) -> None:

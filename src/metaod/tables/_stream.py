@@ -1,12 +1,14 @@
-"""A file whose rows are read in chunks, because they may not fit in memory.
+"""A file that is read in chunks: a sample decides the types of columns, and chunks get the same.
 
-A first pass draws a sample over the whole file, which decides the types of columns. Then rows are
-read in chunks, each an ordinary table whose columns are typed as in the sample.
+A cell depends on no other rows of its chunk.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,82 +16,153 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from metaod.errors import BadFile, Message
+from metaod.errors import BadFile, Message, UserError
 from metaod.options import BadValues, Reading
-from metaod.tables._footers import Footer
-from metaod.tables._original import Original
-from metaod.tables._reading import finish
-from metaod.tables._table import Table
-from metaod.tables._typed_chunks import ChunkTyper
-from metaod.tables.readers._raw_text import RawText
-from metaod.tables.readers._reader import Content
-from metaod.tables.readers._source import Source
+from metaod.tables._column_types import Written, in_seconds, mask_missing, may_be_text
+from metaod.tables._file_kinds import choose_reader
+from metaod.tables._footers import find_footer
+from metaod.tables._misfits import LateMisfits, Misfits, late_error
+from metaod.tables._notations import Notation, Parsed, Plain, parse_later
+from metaod.tables._objects import Labels, as_text_column, series_of
+from metaod.tables._reading import check_options, finish
+from metaod.tables._table import Original, Table
+from metaod.tables._text_values import MISSING_WORDS, numbers_among
+from metaod.tables.readers._names import index_by_unnamed
+from metaod.tables.readers._reader import Chunks, Content, OnRows, RowNumbers
+from metaod.tables.readers._source import CELL_BYTES, check_exists, open_unread
 
-OnRows = Callable[[int, int | None], None]
-"""Receives how many rows were read, and of how many if that is known."""
+MOST_ROWS = 2_000_000
+"""Files of more rows are read in chunks."""
 
-_CHUNK_CELLS, _CHUNK_ROWS = 2**21, 2**16
+_MOST_SHARE = 0.5  # of the memory that the machine or the container has
+_CONTAINER_LIMITS = (  # of control groups, version 2 and 1
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 
 
-class TableStream(ABC):
-    """A file whose rows are read in chunks.
+def stream_table(source: "str | PathLike[Any]", **options: Any) -> "TableStream | None":
+    """Open a file to read it in chunks; None if its format or kind can only be read at once.
 
     Parameters
     ----------
-    source : Source
+    source : path-like
+        A Parquet file, or delimited text, also gzipped.
+    **options
+        Options of :func:`metaod.read_table`. Of `bad_values`, the default differs: a value outside
+        the sample that does not fit its column is missing, with a note.
+    """
+    opened = open_unread(source)
+    if opened is None:
+        if os.fsdecode(source) != "-":
+            check_exists(source)
+        return None
+    reader = choose_reader(opened)
+    given = Reading(**options).checked("read_table")
+    check_options(given, reader.kind, reader.options)
+    chunks = None if reader.chunks is None else reader.chunks(opened, given)
+    return None if chunks is None else TableStream(chunks, given, given.bad_values or "missing")
+
+
+def is_large(source: "str | PathLike[Any]") -> bool:
+    """Whether a file should be read in chunks: over 2,000,000 rows, or half of the memory.
+
+    The size of a Parquet file is in its footer; that of text is estimated from its first lines.
+    Files of other formats are never large: they can only be read at once.
+    """
+    opened = open_unread(source)
+    if opened is None:
+        return False
+    try:
+        reader = choose_reader(opened)
+        n_rows, n_columns = (0.0, 0.0) if reader.shape is None else reader.shape(opened)
+    except UserError:  # which reading it explains
+        return False
+    return n_rows > MOST_ROWS or CELL_BYTES * n_rows * n_columns > _MOST_SHARE * _memory()
+
+
+def _memory() -> float:
+    """Return the memory of the machine or of the container, in bytes."""
+    total = float("inf")
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        total = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for limit in _CONTAINER_LIMITS:
+        with suppress(OSError, ValueError):  # no container, or no limit
+            total = min(total, float(limit.read_text()))
+    return total
+
+
+class TableStream:
+    """A file whose rows are read in chunks, each an ordinary table typed as a sample is.
+
+    Parameters
+    ----------
+    chunks : Chunks
         The file.
     options : Reading
         How to read it.
-    names : tuple of str
-        All columns of the file.
     late : {'error', 'missing', 'text'}
         What to do with values outside the sample that do not fit their column: `error` and `text`
         refuse the file, since no type can change any more.
-    index : tuple of int
-        The number of the first row in the table's index, and the step to the next.
     """
 
-    raw: RawText | None = None
     n_rows: int
     sample: Table
-    rows: npt.NDArray[np.int64]
+    rows: RowNumbers
 
-    def __init__(
-        self,
-        source: Source,
-        options: Reading,
-        names: Sequence[str],
-        late: BadValues,
-        index: tuple[int, int] = (0, 1),
-    ) -> None:
-        self.source, self.options, self.names = source, options, tuple(names)
-        self._late, self._index = late, index
-        self.stamp = source.stamp
-        self.chunk_rows = int(np.clip(_CHUNK_CELLS // max(1, len(names)), 256, _CHUNK_ROWS))
+    def __init__(self, chunks: Chunks, options: Reading, late: BadValues) -> None:
+        self.file, self._options, self._late = chunks, options, late
+        self.source, self.names = chunks.source, chunks.names
+        self.misfits_by_column: dict[str, LateMisfits] = {}
 
-    @abstractmethod
+    @property
+    def raw(self) -> Any:
+        """The records of delimited text, None for other formats."""
+        return self.file.raw
+
     def draw(self, size: int, seed: int, on_rows: OnRows | None = None) -> None:
         """Draw a sample of rows and decide the types of columns.
 
         Afterwards `sample` is the table of these rows, `rows` their places in the file, and
         `n_rows` the number of all rows.
         """
+        rows, n_rows = self.file.draw(size, seed, on_rows)
+        self.check_unchanged()
+        skipped = self._options.skip_footer or 0
+        n_rows -= skipped
+        if n_rows < 1:
+            what = f"has no more than {skipped} lines" if skipped else "holds no rows"
+            raise BadFile(self.source.name, what, remedy="check how it was made")
+        content, footer, name = self.file.sample(n_rows), None, self.source.name
+        ending = None if self._options.skip_footer == 0 else self.file.ending(n_rows)
+        if ending is not None:
+            footer = find_footer(ending.frame, ending.decimal)
+        if footer is not None and footer.is_sure and self._options.skip_footer is None:
+            self._options = replace(self._options, skip_footer=footer.n_rows)
+            n_rows -= footer.n_rows
+            content = self.file.sample(n_rows)
+            content = replace(content, warnings=(*content.warnings, footer.left_out()))
+            footer = None
+        elif footer is not None and ending is not None:
+            # its cells may not fit: an error, as of a table that is read at once
+            finish(ending, self._options, name, name, footer)
+        table = finish(content, self._options, name, name, footer)
+        self._set_notations(content, table)
+        self.rows, self.n_rows = rows[rows < n_rows], n_rows
+        read = self._read_cells
+        original = Original(self.names, self.raw, read, self.source, self.file.stamp, read)
+        self.sample = replace(table, original=original)
 
-    @abstractmethod
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """Yield all rows, in chunks; all columns or those that are named."""
+        only = columns if self._late == "missing" else None
+        for first, frame in self.file.frames(only):
+            yield self._table_of(frame, first)
+        self.check_unchanged()
 
-    @abstractmethod
-    def cells(self, rows: npt.NDArray[np.int64] | None = None) -> Iterator[tuple[int, Any]]:
-        """Yield the cells as the file has them, as Arrow tables, each with its first row.
-
-        With `rows`, rising, only these; then the first row is a place among them. If there are
-        none, the only table is empty.
-        """
-
-    @abstractmethod
-    def _rising_rows(self, rows: npt.NDArray[np.int64]) -> Table:
-        """Read some rows, at least one, in the file's order."""
+    def cells(self, rows: RowNumbers | None = None) -> Iterator[tuple[int, Any]]:
+        """Yield the cells as the file has them, as Arrow tables, each with its first row."""
+        return self.file.cells(rows)
 
     def take(self, rows: npt.NDArray[Any]) -> Table:
         """Read some rows, in the order given."""
@@ -97,10 +170,10 @@ class TableStream(ABC):
             return self.sample.take(np.empty(0, dtype=np.intp))
         self.check_unchanged()
         order = np.argsort(rows, kind="stable")
-        table = self._rising_rows(rows[order])
+        table = self._table_of(self.file.picked(rows[order]), 0)
         self.check_unchanged()
         if isinstance(table.frame.index, pd.RangeIndex):
-            start, step = self._index
+            start, step = self.file.index
             table.frame.index = start + step * rows[order]
         return table.take(np.argsort(order, kind="stable"))
 
@@ -111,31 +184,91 @@ class TableStream(ABC):
 
     def misfits(self, used: frozenset[str]) -> list[Message]:
         """Describe the values of used columns that did not fit the types that the sample has."""
-        return [own.note() for name, own in self._typer.misfits.items() if name in used]
+        return [own.note() for name, own in self.misfits_by_column.items() if name in used]
 
     def check_unchanged(self) -> None:
         """Refuse a file that was changed since it was opened: its rows are no longer those."""
-        if self.source.stamp != self.stamp:
-            what = "was changed while its rows were scored"
-            raise BadFile(self.source.name, what, remedy="run the command again")
-
-    def _set_sample(
-        self,
-        content: Content,
-        rows: npt.NDArray[np.int64],
-        n_rows: int,
-        footer: Footer | None = None,
-    ) -> None:
-        table = finish(content, self.options, self.source.name, self.source.name, footer)
-        self._typer = ChunkTyper(content, table, self.options, self._late, self._index)
-        self.rows, self.n_rows = rows, n_rows
-        original = Original(
-            self.names, self.raw, self._read_cells, self.source, self.stamp, self._read_cells
-        )
-        self.sample = replace(table, original=original)
+        self.file.check_unchanged()
 
     def _read_cells(self, rows: npt.NDArray[np.intp] | None = None) -> Any:
         self.check_unchanged()
         cells = pa.concat_tables([part for _, part in self.cells(rows)])
         self.check_unchanged()
         return cells
+
+    # types of columns
+
+    def _set_notations(self, content: Content, sample: Table) -> None:
+        """Keep how text was read in the sample."""
+        words = () if content.declares_types else MISSING_WORDS
+        self._missing = frozenset(self._options.missing_words).union(words)
+        self._has_unnamed_index = content.may_hold_index
+        self._whole = {  # pyarrow reads hexadecimal numbers in these columns
+            name for name, kind in content.types.items() if pa.types.is_integer(kind)
+        }
+        frame = sample.frame
+        if content.may_hold_index and content.frame.columns[0] == "":
+            frame = frame.assign(**{"": frame.index})
+        decimal = self._options.decimal or content.decimal
+        self._notations: dict[str, Notation | None] = {
+            str(name): _notation_of(frame[name], decimal) for name in frame.columns
+        }
+        self._notations.update({name: own.notation for name, own in sample.written.items()})
+
+    def _table_of(self, frame: pd.DataFrame, first_row: int) -> Table:
+        """Type the columns of rows as those of the sample."""
+        written: dict[str, Written] = {}
+        typed = frame.copy(deep=False)
+        for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+            if name in self._notations and may_be_text(dtype):
+                typed[name] = self._typed(str(name), frame[name], first_row, written)
+        if self._has_unnamed_index and len(typed.columns) > 1:
+            typed = index_by_unnamed(typed, [])
+        if self._options.missing_words:
+            typed = mask_missing(typed, self._options.missing_words, [])
+        as_text = [name for name in self._options.text_columns if name in typed]
+        typed = as_text_column(typed, as_text)
+        if isinstance(typed.index, pd.RangeIndex):
+            start, step = self.file.index
+            stop = first_row + len(typed)
+            typed.index = pd.RangeIndex(start + step * first_row, start + step * stop, step)
+        own = {name: item for name, item in written.items() if name in typed.columns}
+        return Table(typed, None, self.source.name, typed=True, written=own)
+
+    def _typed(
+        self, name: str, column: "pd.Series[Any]", first_row: int, written: dict[str, Written]
+    ) -> "pd.Series[Any]":
+        labels = Labels.from_text(column).without(self._missing, numbers_among(self._missing))
+        notation = self._notations[name]
+        if notation is None:
+            return labels.to_series().set_axis(column.index)
+        values, fits = self._parse(name, notation, labels.texts)
+        if not fits.all():
+            misfits = Misfits(name, labels, fits, notation.what)
+            if self._late != "missing":
+                as_text = self._late == "text"
+                raise late_error(misfits, first_row, self.source.name, as_text=as_text)
+            known = self.misfits_by_column.setdefault(name, LateMisfits(name, notation.what))
+            known.add(misfits, first_row)
+            labels, values = misfits.readable(), values[fits]
+        if not isinstance(notation, Plain):
+            written[name] = Written(labels, notation)
+        return in_seconds(series_of(labels, values)).set_axis(column.index)
+
+    def _parse(self, name: str, notation: Notation, texts: list[str]) -> Parsed:
+        values, fits = parse_later(notation, texts)
+        for place in np.flatnonzero(~fits).tolist() if name in self._whole else ():
+            if "0x" in texts[place].lower():
+                with suppress(ValueError, OverflowError):
+                    values[place], fits[place] = float(int(texts[place].strip(), 16)), True
+        return values, fits
+
+
+def _notation_of(column: "pd.Series[Any]", decimal: str) -> Notation | None:
+    """Return the plain notation of a column of the sample; None if it is text or empty."""
+    dtype = column.dtype
+    if may_be_text(dtype) or (dtype.kind == "f" and bool(column.isna().all())):
+        return None
+    if pd.api.types.is_bool_dtype(dtype):
+        return Plain("boolean")
+    return Plain("date") if dtype.kind == "M" else Plain("numeric", decimal)

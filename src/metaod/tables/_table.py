@@ -1,16 +1,153 @@
-"""A table as read: its columns, an optional label and its source."""
+"""A table as read: its columns, an optional label, and its cells as the file has them."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from metaod.errors import Message, Setting, UserError, counted
+from metaod.options import Reading
 from metaod.tables._column_types import Written
-from metaod.tables._original import Original
+from metaod.tables._text_values import MISSING_WORDS
+from metaod.tables.readers._raw_text import RawText
+from metaod.tables.readers._reader import Content
+from metaod.tables.readers._source import Source
+from metaod.tables.readers.memory import read_memory
+
+_BATCH = 2**16
+_EXACT_DIGITS = 15  # every number of that many digits is a double of its own
+_WHOLE = r"^ *(?:0|-?[1-9][0-9]*) *$"
+_NUMBER = r"^ *-?(?:0|[1-9][0-9]*)(?:{mark}[0-9]+)?(?:[eE][+-]?[0-9]+)? *$"
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """The cells of a file; it is read again when they are wanted.
+
+    Parameters
+    ----------
+    names : tuple of str
+        All columns, the label and the row index included.
+    raw : RawText or None
+        Of delimited text: its records, which can be copied byte for byte.
+    read : callable
+        Reads the cells, all columns: an Arrow table or a frame. Those of delimited text are text.
+    source : Source
+        The file.
+    stamp : tuple of int or None
+        Its size and time.
+    pick : callable, optional
+        Reads the cells of some rows, rising: an Arrow table. By default all rows are read.
+    """
+
+    names: tuple[str, ...]
+    raw: RawText | None
+    read: Callable[[], Any]
+    source: Source
+    stamp: tuple[int, int] | None
+    pick: Callable[[npt.NDArray[np.intp]], Any] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        content: Content,
+        source: Source,
+        read_again: Callable[[], Content],
+        label: str | None,
+    ) -> "Original":
+        """Describe a content that was just read, without keeping it."""
+        if content.raw is not None:
+            raw = content.raw
+            return cls(raw.names, raw, partial(_text_cells, raw), raw.source, raw.source.stamp)
+        frame = content.frame
+        names = [str(name) for name in (*frame.index.names, *frame.columns) if name is not None]
+        has_label_array = content.label_values is not None and label is not None
+        if has_label_array:
+            names.append(str(label))
+        read = content.read_cells
+        if read is None:
+            read = partial(_frame_cells, read_again, label if has_label_array else None)
+        return cls(tuple(names), None, read, source, source.stamp)
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that was changed after it was read: its rows are no longer those."""
+        self.source.check_unchanged(self.stamp)
+
+    def texts(self, rows: Sequence[int]) -> dict[str, list[str]]:
+        """Return the cells of some rows of delimited text by column; none if the file changed."""
+        if self.raw is None or self.source.stamp != self.stamp:
+            return {}
+        in_order = sorted(rows)
+        fields = dict(zip(in_order, self.raw.rows(frozenset(rows)), strict=True))
+        columns = zip(*(fields[row] for row in rows), strict=True)
+        return {name: list(cells) for name, cells in zip(self.names, columns, strict=False)}
+
+    def read_numbers(self, rows: npt.NDArray[np.intp] | None = None) -> Any:
+        """Read the cells, or those of some rows; text becomes numbers if that loses no digit.
+
+        Columns stay text with leading zeros, with whole numbers of more than 15 digits, and with
+        anything but plain numbers and words for missing values. Empty cells are null.
+        """
+        if rows is None:
+            cells = self.read()
+        elif self.pick is not None:
+            order = np.argsort(rows, kind="stable")
+            cells = self.pick(rows[order]).take(np.argsort(order, kind="stable"))
+        else:
+            cells = self.read()
+            cells = cells.take(rows) if isinstance(cells, pa.Table) else cells.iloc[rows]
+        if self.raw is None:
+            return cells
+        numbers = [_as_numbers(column, self.raw.decimal) for column in cells.columns]
+        return pa.table(numbers, names=cells.column_names)
+
+
+def _text_cells(raw: RawText) -> Any:
+    return pa.concat_tables([table for _, table in raw.cells(None, _BATCH)])
+
+
+def _frame_cells(read_again: Callable[[], Content], array_name: str | None) -> pd.DataFrame:
+    content = read_again()
+    frame = content.frame
+    if not isinstance(frame.index, pd.RangeIndex):
+        frame = frame.reset_index()
+    return frame if array_name is None else frame.assign(**{array_name: content.label_values})
+
+
+def _as_numbers(column: Any, decimal: str) -> Any:
+    """Convert text to int64 or float64 if every cell is a plain number that they hold exactly."""
+    column = pc.if_else(pc.equal(column, ""), None, column)
+    missing = pc.is_in(column, value_set=pa.array(sorted(MISSING_WORDS)))
+    present = pc.if_else(missing, None, column)
+    if present.null_count == len(column):
+        return column
+    if _all_match(present, _WHOLE):
+        trimmed = pc.utf8_trim(present, " ")
+        is_short = pc.max(pc.utf8_length(trimmed)).as_py() <= _EXACT_DIGITS
+        return trimmed.cast(pa.int64()) if is_short else column
+    if not _all_match(present, _NUMBER.format(mark=re.escape(decimal))):
+        return column
+    texts = pc.utf8_trim(pc.replace_substring(present, decimal, "."), " ")
+    numbers = texts.cast(pa.float64())
+    long = pc.greater(pc.utf8_length(texts), _EXACT_DIGITS)
+    doubtful = zip(texts.filter(long).to_pylist(), numbers.filter(long).to_pylist(), strict=True)
+    if not np.isfinite(numbers.drop_null().to_numpy()).all():
+        return column
+    if any(Decimal(text) != Decimal(repr(number)) for text, number in doubtful):
+        return column
+    return numbers
+
+
+def _all_match(column: Any, pattern: str) -> bool:
+    return pc.all(pc.match_substring_regex(column, pattern)).as_py() is True
 
 
 @dataclass(frozen=True)
@@ -43,6 +180,11 @@ class Table:
     typed: bool = False
     original: Original | None = None
     written: Mapping[str, Written] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def untyped(cls, source: object) -> "Table":
+        """Take a table in memory without deciding the types of its columns: a plan does that."""
+        return cls(read_memory(source, Reading()).frame, source=type(source).__name__)
 
     @property
     def n_rows(self) -> int:

@@ -69,7 +69,7 @@ def test_decimal_commas_that_may_group_thousands_give_a_warning():
 def test_numbers_with_thousands_separators(text, options, values):
     table = read(text, **options)
     assert columns(table)["a"] == values
-    assert table.warnings[-1].code == "notation"
+    assert table.warnings[-1].code in ("notation", "uncertain-notation")
 
 
 def test_amounts_tell_the_decimal_mark_of_plain_numbers():
@@ -409,7 +409,7 @@ def test_wide_tables_are_read_as_narrow_ones_are(tmp_path, monkeypatch, last):
     rows.append([last, last, last, last, last])
     path.write_text("a,b,c,d,e\n" + "".join(",".join(row) + "\n" for row in rows))
     narrow = read_table(path).frame
-    monkeypatch.setattr(delimited, "_MANY_COLUMNS", 1)
+    monkeypatch.setattr(_records, "_MANY_COLUMNS", 1)
     assert_frame_equal(read_table(path).frame, narrow)
 
 

@@ -11,12 +11,15 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import BinaryIO, NamedTuple
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from metaod.errors import BadFile
+from metaod.tables.readers._dialect import Dialect
 from metaod.tables.readers._source import Source, library_errors
 
 _CHUNK = 2**20
@@ -28,6 +31,7 @@ _BYTE_ORDERS = {
 _HEADER, _NO_ROW = -1, -2  # instead of a row's number: the names; a blank line, a title or a total
 
 Order = npt.NDArray[np.intp]
+Rows = npt.NDArray[np.int64]
 
 
 class Record(NamedTuple):
@@ -36,6 +40,11 @@ class Record(NamedTuple):
     row: int
     body: bytes
     end: bytes
+
+    @property
+    def is_header(self) -> bool:
+        """Whether it holds the names."""
+        return self.row == _HEADER
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,20 @@ class RawText:
     skip_lines: int
     n_rows: int | None  # None as long as it is not known: all records are rows then
 
+    @classmethod
+    def of(cls, source: Source, encoding: str, dialect: Dialect) -> "RawText":
+        """Describe a text of which all records are rows."""
+        return cls(
+            source,
+            encoding,
+            dialect.delimiter,
+            dialect.decimal,
+            dialect.names,
+            dialect.header,
+            dialect.skip_lines,
+            n_rows=None,
+        )
+
     def __post_init__(self) -> None:
         if self.source.packed is not None:  # it is decompressed again
             object.__setattr__(self, "source", replace(self.source, data=b""))
@@ -62,7 +85,37 @@ class RawText:
         """Yield the fields of every row as text; or of the wanted rows, in the file's order."""
         for record in self.records() if wanted is None else self.picked(wanted):
             if record.row >= 0:
-                yield _split(record.body.decode(self.body_encoding), self.delimiter)
+                yield self.fields(record)
+
+    def fields(self, record: Record) -> list[str]:
+        """Return the fields of a record as text."""
+        return _split(record.body.decode(self.body_encoding), self.delimiter)
+
+    def cells(self, rows: Rows | None, batch_rows: int) -> Iterator[tuple[int, Any]]:
+        """Yield the fields of all or some rows, rising, as Arrow tables of text.
+
+        Each comes with its first row, or the place of it among `rows`.
+        """
+        schema = pa.schema([(name, pa.string()) for name in self.names])
+        fields, first = self.rows(None if rows is None else frozenset(rows.tolist())), 0
+        while batch := list(islice(fields, batch_rows)):
+            columns = [pa.array(column, pa.string()) for column in zip(*batch, strict=True)]
+            yield first, pa.table(columns, schema=schema)
+            first += len(batch)
+        if first == 0:
+            yield first, schema.empty_table()
+
+    def lines_of(self, wanted: Collection[int] | None = None) -> dict[int, int]:
+        """Return the lines, counted from 1, at which all or some rows begin."""
+        found = ((record.row, line) for line, record in self.numbered())
+        return {row: line for row, line in found if row >= 0 and (wanted is None or row in wanted)}
+
+    def numbered(self) -> Iterator[tuple[int, Record]]:
+        """Yield every line and record, each with the line at which it begins."""
+        line = 1
+        for record in self.records():
+            yield line, record
+            line += len(record.body.splitlines()) or 1
 
     def picked(self, wanted: Collection[int]) -> Iterator[Record]:
         """Yield the records of some rows, in the file's order."""

@@ -1,9 +1,11 @@
-"""What a file format declares, and what its reader takes and returns."""
+"""What a file format declares, what its reader takes and returns, and files in chunks."""
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
@@ -12,6 +14,14 @@ from metaod.options import Reading
 from metaod.tables._column_types import row_number
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._source import Source
+
+OnRows = Callable[[int, int | None], None]
+"""Receives how many rows were read, and of how many if that is known."""
+
+RowNumbers = npt.NDArray[np.int64]
+
+_CHUNK_CELLS, _CHUNK_ROWS = 2**21, 2**16
+_BLOCK = 2**20
 
 
 @dataclass(frozen=True)
@@ -47,8 +57,138 @@ class Reader(FileKind):
 
     read: Callable[[Source, Reading], Content]
     options: frozenset[str] = frozenset()  # those of read_table that only some kinds take
+    chunks: Callable[[Source, Reading], "Chunks | None"] | None = None  # for large files
+    shape: Callable[[Source], tuple[float, float]] | None = None  # rows and columns, estimated
 
 
 def begins_with(*starts: bytes) -> Callable[[Source, bytes], bool]:
     """Make a recogniser of files that begin with one of these byte strings."""
     return lambda source, head: head.startswith(starts)  # noqa: ARG005 - a recogniser gets both
+
+
+class Chunks(ABC):
+    """A file whose rows are read in chunks, because they may not fit in memory.
+
+    A reader that can do so returns one from its `chunks`. Frames are as the reader returns them
+    for the whole file: types of text are decided by who reads the chunks.
+    """
+
+    raw: RawText | None = None
+    index: tuple[int, int] = (0, 1)  # the number of the first row in the index, and the step
+    chunk_rows: int
+
+    def __init__(self, source: Source, names: Sequence[str]) -> None:
+        self.source, self.names = source, tuple(names)
+        self.stamp = source.stamp
+        self.chunk_rows = int(np.clip(_CHUNK_CELLS // max(1, len(names)), 256, _CHUNK_ROWS))
+
+    @abstractmethod
+    def draw(self, size: int, seed: int, on_rows: OnRows | None) -> tuple[RowNumbers, int]:
+        """Draw a sample of rows; return their places, rising, and the number of all rows."""
+
+    @abstractmethod
+    def sample(self, n_rows: int) -> Content:
+        """Return those of the drawn rows that are among the first `n_rows`, which are the table."""
+
+    def ending(self, n_rows: int) -> Content | None:  # noqa: ARG002 - only some formats have it
+        """Return the sample with the last rows, which may be a total and notes."""
+        return None
+
+    @abstractmethod
+    def frames(self, columns: Sequence[str] | None) -> Iterator[tuple[int, pd.DataFrame]]:
+        """Yield all rows in frames, each with its first row; all columns or some."""
+
+    @abstractmethod
+    def picked(self, rows: RowNumbers) -> pd.DataFrame:
+        """Return some rows, rising."""
+
+    @abstractmethod
+    def cells(self, rows: RowNumbers | None) -> Iterator[tuple[int, Any]]:
+        """Yield the cells as the file has them, as Arrow tables, each with its first row.
+
+        With `rows`, rising, only these; then the first row is a place among them. If there are
+        none, the only table is empty.
+        """
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that was changed since it was opened: its rows are no longer those."""
+        self.source.check_unchanged(self.stamp)
+
+
+class RowSample:
+    """Collects a sample from rows that are offered in their order.
+
+    Parameters
+    ----------
+    size : int
+        The most rows.
+    seed : int
+        Of the draw.
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        self._size, self._seed = size, seed
+        self._n_offered = 0
+        self._keys = np.empty(0, dtype=np.uint64)
+        self._rows: RowNumbers = np.empty(0, dtype=np.int64)
+        self._items: list[Any] = []
+        self._limit = np.uint64(2**64 - 1)
+
+    def offer(self, items: Sequence[Any]) -> None:
+        """Offer the next rows."""
+        rows = np.arange(self._n_offered, self._n_offered + len(items), dtype=np.int64)
+        self._n_offered += len(items)
+        keys = _row_keys(rows, self._seed)
+        kept = np.flatnonzero(keys <= self._limit)
+        self._keys = np.concatenate([self._keys, keys[kept]])
+        self._rows = np.concatenate([self._rows, rows[kept]])
+        self._items += [items[place] for place in kept.tolist()]
+        if len(self._keys) > 2 * self._size:
+            self._prune()
+
+    @property
+    def n_offered(self) -> int:
+        """RowNumbers that were offered."""
+        return self._n_offered
+
+    def drawn(self) -> tuple[RowNumbers, list[Any]]:
+        """Return the numbers of the rows in the sample, rising, and what was offered of them."""
+        self._prune()
+        return self._rows, self._items
+
+    def _prune(self) -> None:
+        if len(self._keys) <= self._size:
+            return
+        kept = np.sort(np.argsort(self._keys, kind="stable")[: self._size])
+        self._keys, self._rows = self._keys[kept], self._rows[kept]
+        self._items = [self._items[place] for place in kept.tolist()]
+        self._limit = self._keys.max()
+
+
+def draw_rows(n_rows: int, size: int, seed: int) -> RowNumbers:
+    """Return the numbers of the rows that :class:`RowSample` draws from so many, rising.
+
+    >>> draw_rows(5, 9, seed=0).tolist(), len(draw_rows(1000, 9, seed=0))
+    ([0, 1, 2, 3, 4], 9)
+    """
+    if size >= n_rows:
+        return np.arange(n_rows, dtype=np.int64)
+    keys = np.empty(0, dtype=np.uint64)
+    rows: RowNumbers = np.empty(0, dtype=np.int64)
+    for start in range(0, n_rows, _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, n_rows), dtype=np.int64)
+        keys = np.concatenate([keys, _row_keys(block, seed)])
+        rows = np.concatenate([rows, block])
+        kept = np.argsort(keys, kind="stable")[:size]
+        keys, rows = keys[kept], rows[kept]
+    return np.sort(rows)
+
+
+def _row_keys(rows: RowNumbers, seed: int) -> npt.NDArray[np.uint64]:
+    """Hash numbers of rows (SplitMix64)."""
+    start = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+    with np.errstate(over="ignore"):
+        keys = start + (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(keys ^ (keys >> np.uint64(31)))

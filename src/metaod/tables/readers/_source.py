@@ -81,6 +81,12 @@ class Source:
             raise _unreadable(self.name, error) from error
         return status.st_size, status.st_mtime_ns
 
+    def check_unchanged(self, stamp: tuple[int, int] | None) -> None:
+        """Refuse a file that was changed since it had this stamp: its rows are no longer those."""
+        if self.stamp != stamp:
+            what = "was changed while its rows were scored"
+            raise BadFile(self.name, what, remedy="run the command again")
+
     def head(self, n_bytes: int) -> bytes:
         with self.open() as stream:
             return stream.read(n_bytes)

@@ -8,9 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from metaod.errors import BadFile, BadParameter, Message, MissingExtra, Setting
+from metaod.errors import BadFile, BadParameter, Message, MissingExtra, Setting, listed
 from metaod.options import Reading
-from metaod.tables._record import listed
 from metaod.tables._text_values import MISSING_WORDS
 from metaod.tables.readers._names import (
     check_names,

@@ -1,9 +1,11 @@
 """Parquet files, and Arrow tables as frames of float64, int64, bool, datetime64 and text."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +15,15 @@ from metaod.options import Reading
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._objects import rounding_of
 from metaod.tables.readers._names import check_unique, unreadable_type
-from metaod.tables.readers._reader import Content, Reader, begins_with
+from metaod.tables.readers._reader import (
+    Chunks,
+    Content,
+    OnRows,
+    Reader,
+    RowNumbers,
+    begins_with,
+    draw_rows,
+)
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
@@ -23,6 +33,7 @@ from metaod.tables.readers._source import (
     library_errors,
 )
 
+_BUFFER, _CHUNK_BYTES = 2**20, 2**27
 _MOST_EXPANSION = 1000  # rare values, as of one-hot columns, take less than a tenth of a bit
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -42,11 +53,11 @@ def _read(source: Source, options: Reading) -> Content:
         table.validate(full=True)
         check_unique(table.column_names, source.name)
         _check_texts(table, source.name, options.max_bytes)
-        content = content_of_arrow(table, source.name)
+        content = _content_of_arrow(table, source.name)
     return replace(content, read_cells=partial(_read_cells, source))
 
 
-def content_of_arrow(table: Any, source: str) -> Content:
+def _content_of_arrow(table: Any, source: str) -> Content:
     """Return all or some rows of a Parquet file as a content."""
     frame, warnings = frame_from_arrow(table, source)
     index_columns = (table.schema.pandas_metadata or {}).get("index_columns", [])
@@ -114,7 +125,121 @@ def _restore_index(frame: pd.DataFrame, index_columns: list[Any]) -> pd.DataFram
     return frame
 
 
-READER = Reader("Parquet", (".parquet", ".pq"), begins_with(b"PAR1"), _read)
+class ParquetChunks(Chunks):
+    """A Parquet file in batches."""
+
+    def __init__(self, source: Source) -> None:
+        import pyarrow.parquet  # noqa: PLC0415 - slow to import
+
+        with library_errors(source.name, "Parquet"), source.open() as stream:
+            file = pyarrow.parquet.ParquetFile(stream)
+            self._schema, n_rows = file.schema_arrow, file.metadata.num_rows
+            groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+        names = self._schema.names
+        self._n_rows = n_rows
+        self._starts = np.cumsum([0, *(group.num_rows for group in groups)], dtype=np.int64)
+        check_width(source.name, (n_rows, len(names)))
+        check_unique(names, source.name)
+        super().__init__(source, names)
+        self._index = (self._schema.pandas_metadata or {}).get("index_columns", [])
+        for own in self._index:
+            if isinstance(own, dict) and own.get("kind") == "range":
+                self.index = int(own["start"]), int(own["step"])
+        # long texts: so many bytes may be in memory at a time
+        n_bytes = max(1, sum(group.total_byte_size for group in groups))
+        self.chunk_rows = max(1, min(self.chunk_rows, _CHUNK_BYTES * n_rows // n_bytes))
+
+    def draw(self, size: int, seed: int, on_rows: OnRows | None) -> tuple[RowNumbers, int]:
+        """Draw rows, and read the row groups that hold them."""
+        rows = draw_rows(self._n_rows, size, seed)
+        parts = [self._schema.empty_table()]
+        for first, part in self._picked(rows):
+            parts.append(part)
+            if on_rows is not None:
+                on_rows(first, self._n_rows)
+        self._sample = pa.concat_tables(parts)
+        return rows, self._n_rows
+
+    def sample(self, n_rows: int) -> Content:  # noqa: ARG002 - all rows are those of the table
+        """Return the drawn rows."""
+        with library_errors(self.source.name, "Parquet"):
+            return _content_of_arrow(self._sample, self.source.name)
+
+    def frames(self, columns: Sequence[str] | None) -> Iterator[tuple[int, pd.DataFrame]]:
+        """Yield batches."""
+        only = None
+        if columns is not None:
+            wanted = {*columns, *(name for name in self._index if isinstance(name, str))}
+            only = [name for name in self.names if name in wanted]
+        for first, part in self._batches(columns=only):
+            yield first, self._frame(part)
+
+    def picked(self, rows: RowNumbers) -> pd.DataFrame:
+        """Return some rows."""
+        return self._frame(pa.concat_tables([part for _, part in self._picked(rows)]))
+
+    def cells(self, rows: RowNumbers | None) -> Iterator[tuple[int, Any]]:
+        """Yield the cells with their types."""
+        if rows is None:
+            yield from self._batches()
+            return
+        if len(rows) == 0:
+            yield 0, self._schema.empty_table()
+        first = 0
+        for _, part in self._picked(rows):
+            yield first, part
+            first += part.num_rows
+
+    def _frame(self, part: Any) -> pd.DataFrame:
+        with library_errors(self.source.name, "Parquet"):
+            return _content_of_arrow(part, self.source.name).frame
+
+    def _picked(self, rows: RowNumbers) -> Iterator[tuple[int, Any]]:
+        """Yield some rows, rising, in parts; each with the first row of the batch it is from."""
+        ends = np.searchsorted(rows, self._starts)
+        groups = np.flatnonzero(np.diff(ends) > 0).tolist()
+        for first, part in self._batches(groups):
+            start, stop = np.searchsorted(rows, [first, first + part.num_rows])
+            if stop > start:
+                yield first, part.take(pa.array(rows[start:stop] - first))
+
+    def _batches(
+        self, groups: Sequence[int] | None = None, columns: list[str] | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the rows of all or some row groups as Arrow tables, each with its first row."""
+        import pyarrow.parquet  # noqa: PLC0415 - slow to import
+
+        with library_errors(self.source.name, "Parquet"), self.source.open() as stream:
+            # a buffer: otherwise the whole part of a column in a row group is read at once
+            file = pyarrow.parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
+            # all groups together: a batch may then hold the rows of several small ones
+            runs = [list(range(len(self._starts) - 1))] if groups is None else [[i] for i in groups]
+            for run in runs:
+                first = int(self._starts[run[0]])
+                for batch in file.iter_batches(self.chunk_rows, run, columns):
+                    batch.validate(full=True)
+                    yield first, pa.Table.from_batches([batch], batch.schema)
+                    first += batch.num_rows
+
+
+def _shape(source: Source) -> tuple[float, float]:
+    import pyarrow.parquet  # noqa: PLC0415 - slow to import
+
+    if source.packed is not None:
+        return 0, 0
+    with library_errors(source.name, "Parquet"), source.open() as stream:
+        metadata = pyarrow.parquet.read_metadata(stream)
+        return metadata.num_rows, metadata.num_columns
+
+
+READER = Reader(
+    "Parquet",
+    (".parquet", ".pq"),
+    begins_with(b"PAR1"),
+    _read,
+    chunks=lambda source, _: None if source.packed else ParquetChunks(source),
+    shape=_shape,
+)
 
 
 def frame_from_arrow(table: Any, source: str | None) -> tuple[pd.DataFrame, list[Message]]:
