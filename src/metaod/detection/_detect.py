@@ -28,7 +28,6 @@ from metaod.errors import BadParameter, Message, UserError
 from metaod.models import Matrix, Scores
 from metaod.selection import OnProgress, Tracker, part_of, table_notes
 from metaod.tables import (
-    ROLE_NAMES,
     PreparationRecord,
     Roles,
     Table,
@@ -211,7 +210,8 @@ def detect_file(
         legal = "absent, because the estimator is fitted already"
         raise BadParameter("detect_file", min(given), legal, options[min(given)])
     roles = options if model is None else model.get_params(deep=False)
-    unused = Roles.of({name: roles.get(name) for name in ROLE_NAMES}, owner="detect_file").is_unused
+    named = {name: roles.get(name) for name in Roles.declared()}
+    unused = Roles.of(named, owner="detect_file").is_unused
     stream = open_stream(path, unused=unused, **(reading or {}))
     scoring = progress
     if target is not None:

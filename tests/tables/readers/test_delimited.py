@@ -9,7 +9,6 @@ from pandas.testing import assert_frame_equal
 
 from metaod.errors import BadFile, UserError
 from metaod.tables import read_table
-from metaod.tables.readers import delimited
 
 
 def read(content, **options):
@@ -409,7 +408,7 @@ def test_wide_tables_are_read_as_narrow_ones_are(tmp_path, monkeypatch, last):
     rows.append([last, last, last, last, last])
     path.write_text("a,b,c,d,e\n" + "".join(",".join(row) + "\n" for row in rows))
     narrow = read_table(path).frame
-    monkeypatch.setattr(_records, "_MANY_COLUMNS", 1)
+    monkeypatch.setattr("metaod.tables.readers._records._MANY_COLUMNS", 1)
     assert_frame_equal(read_table(path).frame, narrow)
 
 
