@@ -97,7 +97,7 @@ def test_the_same_content_gives_the_same_bytes(saved, tmp_path):
 @pytest.mark.parametrize(
     "value",
     [object(), float("nan"), {1: 2}, {3}, np.array([object()]), np.array(["text"]), np.array([1j])],
-    ids=str,
+    ids=["object", "nan", "key", "set", "objects", "texts", "complex"],
 )
 def test_objects_that_cannot_be_saved_are_refused(tmp_path, value):
     with pytest.raises(UserError, match="cannot be written") as error:

@@ -17,7 +17,7 @@ from metaod.history import RECIPES, find_artifact, shipped_folder
 from metaod.history import _shipped as shipped
 from metaod.learners import make_learner
 from metaod.models import candidate_averages, model_space
-from metaod.store import Store, import_parquet, performance_matrix, summarise
+from metaod.store import Store, import_parquet
 
 
 @pytest.fixture(autouse=True)
@@ -134,9 +134,9 @@ def test_the_files_become_a_store(tmp_path):
     write_part(tmp_path, chosen)
     with Store(tmp_path / "my.db", create=True) as store:
         assert import_parquet(store, tmp_path).n_conflicts == 0
-        facts = summarise(store)
+        facts = store.summary()
         assert (facts["datasets"], facts["models"], facts["references"]) == (20, 790, 6)
-        matrix = performance_matrix(store, "ap")
+        matrix = store.performance_matrix("ap")
     cells = pd.read_parquet(shipped_folder() / "cells.parquet").query("dataset in @chosen")
     shipped = cells.pivot_table(index="dataset", columns="model", values="ap", dropna=False)
     shared = matrix.reindex(index=shipped.index)
