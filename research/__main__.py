@@ -12,6 +12,7 @@ from metaod.cli.main import run
 from metaod.cli.train import learners, train
 from research.commands.datasets import app as datasets
 from research.commands.evaluate import evaluate
+from research.commands.relatives import relatives
 from research.commands.testbed import app as testbed
 
 COMMANDS = Path(__file__).parent / "commands"
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.add_typer(testbed, name="testbed")
 app.command()(evaluate)
+app.command()(relatives)
 app.add_typer(datasets, name="datasets")
 # the product's own commands, which know the learners of research here
 for _command in (learners, train):
@@ -33,7 +35,7 @@ for _command in (learners, train):
 def scripts() -> dict[str, Path]:
     """Return the files that parse their own arguments, by the name of their command."""
     found = sorted(COMMANDS.glob("[a-z]*.py"))
-    own = {"testbed", "evaluate", "datasets"}
+    own = {"testbed", "evaluate", "datasets", "relatives"}
     return {path.stem.replace("_", "-"): path for path in found if path.stem not in own}
 
 

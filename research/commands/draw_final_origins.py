@@ -8,7 +8,7 @@ Of the mixed tables, three tenths of the origins are drawn, without those that a
 numeric table or to an origin that is not drawn. The rest is about numeric tables; one of their
 origins, oddbench:DiamondClarity, was joined to the mixed table `diamonds` later and has its name.
 
-This is the second draw, from the joined origins of the shipped datasets (`metaod db relatives`).
+This is the second draw, from the joined origins of the shipped datasets (`research relatives`).
 It is stratified: a fifth of the origins of each collection, where the three collections of ADBench
 count as one and an origin belongs to the first of odds, dami, adbench, oddbench and ovrbench that
 it has a dataset in. Left out are the origins of the first draw (`final_origins_1.txt`), which was
@@ -29,9 +29,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from metaod.history import Sketch, find_relatives, shipped_folder, sketch
+from research.relatives import find_relatives
 from research.shipped import shipped_datasets
+from research.sketches import Sketch, sketch
 
+HERE = Path(__file__).parents[1]
 SEED = 20261
 MIXED_SEED = 20261116
 SHARE = 0.2
@@ -42,15 +44,13 @@ def draw(mothersets: Path) -> list[str]:
     """Draw from the shipped numeric datasets; report each stratum on stderr."""
     every = shipped_datasets()
     is_numeric = every["collection"].str.partition("-")[0].isin(STRATA)
-    joined = pd.read_parquet(shipped_folder() / "joined_origins.parquet").set_index("dataset")
+    joined = pd.read_parquet(HERE / "joined_origins.parquet").set_index("dataset")
     own = joined["catalogue_origin"].reindex(every.index).fillna(every["origin"])[is_numeric]
     # as it was before mixed tables were joined: a numeric dataset had an origin of that kind
     datasets, now = every[is_numeric].copy(), every["origin"][is_numeric]
     renamed = now.isin(set(every["origin"][~is_numeric]))
     datasets["origin"] = now.mask(renamed, own)
-    reserved = set(
-        (Path(__file__).parents[1] / "final_origins_1.txt").read_text("utf-8").splitlines()
-    )
+    reserved = set((HERE / "final_origins_1.txt").read_text("utf-8").splitlines())
     with (mothersets / "catalog.csv").open(encoding="utf-8", newline="") as file:
         listed = list(csv.DictReader(file))
     reserved |= {row["origin"] for row in listed}
@@ -80,7 +80,7 @@ def draw_mixed(folder: Path) -> list[str]:
     order = np.random.default_rng(MIXED_SEED).permutation(origins)
     drawn = set(order[: len(origins) * 3 // 10])
     datasets = shipped_datasets()
-    joined = pd.read_parquet(shipped_folder() / "joined_origins.parquet").set_index("dataset")
+    joined = pd.read_parquet(HERE / "joined_origins.parquet").set_index("dataset")
     own = joined["catalogue_origin"].reindex(datasets.index).fillna(datasets["origin"])
     is_mixed = datasets["collection"].isin({row["collection"] for row in listed})
     whole = (own.isin(drawn) & is_mixed).groupby(datasets["origin"]).all()
@@ -89,7 +89,7 @@ def draw_mixed(folder: Path) -> list[str]:
 
 def related(mothersets: list[Path]) -> set[str]:
     """Return the fingerprints of the shipped datasets that are related to a motherset."""
-    stored = pd.read_parquet(shipped_folder() / "sketches.parquet").set_index("dataset")["sketch"]
+    stored = pd.read_parquet(HERE / "sketches.parquet").set_index("dataset")["sketch"]
     sketches = {name: Sketch.from_bytes(data) for name, data in stored.items()}
     for path in mothersets:
         with np.load(path, allow_pickle=False) as file:

@@ -1,25 +1,14 @@
 """The shipped matrix: complete, small, and importable."""
 
-import hashlib
-import json
-
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from metaod.errors import BadParameter, UserError
-from metaod.history import shipped_folder
 from metaod.metafeatures import schema
 from metaod.models import ModelSpec, candidate_averages, model_space
-from metaod.store import (
-    Store,
-    import_parquet,
-    stored_relatives,
-)
 from research import shipped
+from research.relatives import SHIPPED, find_relatives
 from research.shipped import (
     MIXED_COLLECTIONS,
     final_origins,
@@ -28,6 +17,7 @@ from research.shipped import (
     shipped_matrix,
     shipped_metafeatures,
 )
+from research.sketches import Sketch
 
 STATES = {"ok", "failed", "not applicable", "over budget"}
 
@@ -83,38 +73,22 @@ def test_final_origins_are_of_every_collection():
 def test_no_origin_of_the_first_draw_is_drawn_again():
     first = shipped.HERE / "final_origins_1.txt"
     datasets = shipped_datasets()
-    joined = pd.read_parquet(shipped_folder() / "joined_origins.parquet").set_index("dataset")
+    joined = pd.read_parquet(shipped.HERE / "joined_origins.parquet").set_index("dataset")
     own = joined["catalogue_origin"].reindex(datasets.index).fillna(datasets["origin"])
     looked_at = set(first.read_text("utf-8").splitlines())
     assert not final_origins() & set(datasets["origin"][own.isin(looked_at)])
 
 
-def write_part(folder, chosen, names=("",)):
-    """Write the shipped files with rows of the chosen datasets in those with one of the names."""
-    manifest = json.loads((shipped_folder() / "manifest.json").read_text("utf-8"))
-    for name, entry in manifest["files"].items():
-        table = pq.read_table(shipped_folder() / name)
-        key = {"datasets.parquet": "fingerprint", "models.parquet": None}.get(name, "dataset")
-        if key is not None and name.startswith(names):
-            table = table.filter(pc.is_in(table[key], pa.array(chosen, pa.string())))
-        pq.write_table(table, folder / name)
-        entry["rows"] = table.num_rows
-        entry["sha256"] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-
-
-def test_related_datasets_have_one_origin(tmp_path):
-    # without cells, which take half a minute to import
-    write_part(tmp_path, [], ("cells", "metafeatures"))
-    with Store("sqlite://", create=True) as store:
-        import_parquet(store, tmp_path)
-        origins = {item.name: item.origin for item in store.datasets()}
-        assert len(store.sketches()) == len(origins)
-        pairs = {(item.one, item.other) for item in stored_relatives(store)}
-        joined = store.joined_origins()
+def test_related_datasets_have_one_origin():
+    datasets = shipped_datasets()
+    origins = dict(zip(datasets["name"], datasets["origin"], strict=True))
+    names = datasets["name"]
+    stored = pd.read_parquet(SHIPPED).set_index("dataset")["sketch"]
+    assert set(stored.index) == set(datasets.index)
+    found = find_relatives({names[key]: Sketch.from_bytes(data) for key, data in stored.items()})
+    pairs = {(item.one, item.other) for item in found}
     assert len(pairs) > 40
     assert {pair for pair in pairs if origins[pair[0]] != origins[pair[1]]} == set()
-    assert all(item.evidence for item in joined.values())
     for one, other in (
         ("odds/mammography", "ovrbench/batch-4221_part-2_i3991"),
         ("ovrbench/pc1", "ovrbench/batch-3055_part-0_i1485"),

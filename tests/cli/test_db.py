@@ -101,27 +101,6 @@ def test_init_and_add(capsys, tmp_path, data):
     )
 
 
-def test_relatives(capsys, tmp_path, data):
-    path = tmp_path / "new.db"
-    good(capsys, "db", "init", "--store", path)
-    good(capsys, "db", "add", "--store", path, "--data", data)
-    (tmp_path / "copies").mkdir()
-    with np.load(data / "two.npz") as file:
-        np.savez(tmp_path / "copies" / "copy.npz", X=file["X"][::-1], y=file["y"])
-    told = good(capsys, "db", "add", "--store", path, "--data", tmp_path / "copies")
-    assert "100% of" in told
-    assert "it gets the same origin" in told
-    found = json.loads(good(capsys, "db", "relatives", "--store", path, "--json"))
-    assert {found["relatives"][0]["one"], found["relatives"][0]["other"]} == {"copy", "two"}
-    assert found["joined_origins"][0]["catalogue_origin"] == "copy"
-    assert found["without_sketch"] == []
-    (tmp_path / "pairs.csv").write_text("one,other,reason\none,two,the same sensor\n")
-    more = ["--join", "--also", tmp_path / "pairs.csv"]
-    shown = good(capsys, "db", "relatives", "--store", path, *more)
-    assert "1 pair, 0 of different origins" in shown
-    assert "the same sensor" in shown
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -132,7 +111,6 @@ def test_relatives(capsys, tmp_path, data):
         (["db", "merge", "{store}", "--store", "{store}", "--prefer", "me"], "'target'"),
         (["db", "import", "{tmp}", "--store", "{store}"], "manifest"),
         (["db", "verify", "--store", "{store}", "--data", "{tmp}/nowhere"], "nowhere"),
-        (["db", "relatives", "--store", "{store}", "--also", "{tmp}/no.csv"], "no.csv"),
         (["build", "--store", "{store}", "--data", "{data}", "--retry", "ok!"], "'over budget'"),
         (["build", "--store", "{store}", "--data", "{data}", "--only", "zzz"], "--only"),
         (["build", "--store", "{store}", "--data", "{data}", "--jobs", "0"], "--jobs"),

@@ -196,7 +196,6 @@ def test_standard_streams(line, code, says):
         ("db info --store pipe", "is a named pipe"),
         ("db info --store /dev/zero", "is a device"),
         ("db init --store pipe", "is a named pipe"),
-        ("db relatives --store my.db --also pipe", "is a named pipe"),
         ("train --store my.db --out pipe", "is a named pipe"),
         ("build --store new.db --data pipe", "pipe"),
     ],

@@ -7,11 +7,9 @@ import sys
 import threading
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import replace
 from urllib.parse import quote
 
 import hypothesis.strategies as st
-import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from made_builds import content as built
@@ -21,8 +19,7 @@ from made_store import HBOS, IFOREST, content, dataset, fingerprint, new_store, 
 
 from metaod.cli.main import main
 from metaod.errors import BadParameter, UserError
-from metaod.history import Sketch, sketch
-from metaod.store import BuildOptions, MetaFeatureRecord, Store, export_parquet
+from metaod.store import BuildOptions, MetaFeatureRecord, Store, export_parquet, merge
 from metaod.store import _schema as schema
 from metaod.store import _server as server
 from metaod.store._database import StoreLocation
@@ -139,7 +136,6 @@ def test_commands_show_no_password(postgres, tmp_path):
         ["build", "--store", url, "--data", str(folder), "--family", "HBOS", "--schema", "none"],
         ["db", "info", "--store", url, "--json"],
         ["db", "list", "--store", url],
-        ["db", "relatives", "--store", url],
         ["db", "show", "nothing", "--store", url],
         ["db", "verify", "--store", url, "--data", str(folder), "--sample", "2"],
         ["db", "export", str(tmp_path / "out"), "--store", url],
@@ -239,13 +235,17 @@ def summary(store):
     return known
 
 
-def test_a_large_sketch_comes_back(postgres):
-    made = sketch(np.random.default_rng(0).normal(size=(400, 300)))
-    with Store(postgres.new_url(), create=True) as store:
-        store.add_dataset(replace(dataset(1), sketch=made))
-        (found,) = store.sketches().values()
-        assert found.to_bytes() == made.to_bytes()
-        assert isinstance(found, Sketch)
+def test_every_state_merges_between_databases(postgres):
+    with filled_store() as one, Store(postgres.new_url(), create=True) as other:
+        assert merge(other, one).n_conflicts == 0
+        assert content(other) == content(one)
+        assert summary(other) == summary(one)
+        pd.testing.assert_frame_equal(other.cells_frame(), one.cells_frame())
+        assert other.summary()["size_bytes"] > 0
+        assert other.inconsistencies() == []
+        address = other.location.url.render_as_string(hide_password=False)
+        with Store(address) as same, pytest.raises(UserError, match="be merged into itself"):
+            merge(other, same)
 
 
 def test_text_that_postgresql_cannot_hold(postgres):

@@ -150,8 +150,6 @@ class _BuildProgress:
     def on_plan(self, plan: Any) -> None:
         """Print how much is left to do."""
         self._n_tasks, self._cost = len(plan.tasks), plan.cost
-        for note in plan.placed.notes:
-            message(note)
         for name, other in plan.duplicates:
             message(f"{name} has the same content as {other} and is left out")
         finished = len(plan.datasets) - self._n_tasks

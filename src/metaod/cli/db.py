@@ -18,7 +18,7 @@ from metaod.cli.build import (
 )
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_facts, print_json, visible
-from metaod.errors import BadFile, BadParameter, UserError, counted
+from metaod.errors import BadParameter, UserError, counted
 
 app = typer.Typer(
     help="Create, show, export, import, merge and verify stores of evaluations.",
@@ -70,7 +70,7 @@ def info(*, store: StoreOption, json: Json = False) -> None:
 @app.command()
 def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
     """Add datasets to a store without evaluating models on them."""
-    from metaod.store import Store, add_datasets, record_of
+    from metaod.store import Store, record_of
 
     entries = list_folders(data, label)
     with (
@@ -78,95 +78,14 @@ def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
         Store(store) as opened,
         opened.writer_lock(),
     ):
-        sketched = opened.sketches()
         records = []
         for entry in entries:
-            records.append((record_of(entry, sketched=sketched), entry))
+            records.append(record_of(entry))
             line.count("reading datasets", len(records), len(entries))
-        new, notes = add_datasets(opened, records)
-    for note in notes:
-        console().print(visible(note), soft_wrap=True)
+        new = opened.add_datasets(records)
     console().print(
         f"{counted(new, 'dataset')} added, {len(entries) - new} were in the store already"
     )
-
-
-@app.command()
-def relatives(
-    *,
-    store: StoreOption,
-    join: Annotated[
-        bool, typer.Option("--join", help="Give related datasets one origin in the store.")
-    ] = False,
-    also: Annotated[
-        Path | None,
-        typer.Option(help="CSV file of further pairs to join: one, other, reason.", metavar="FILE"),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """List datasets that share rows or columns, and the origins that they join."""
-    from metaod.store import (
-        Store,
-        datasets_without_sketch,
-        join_relatives,
-        stored_relatives,
-    )
-
-    by_hand = [] if also is None else _read_pairs(also)
-    with ProgressLine("comparing datasets"), Store(store) as opened:
-        if join:
-            join_relatives(opened, by_hand)
-        found, lacking = stored_relatives(opened), datasets_without_sketch(opened)
-        joined = opened.joined_origins()
-        records = {record.fingerprint: record for record in opened.datasets()}
-    changes = [
-        {
-            "dataset": records[key].name,
-            "catalogue_origin": item.catalogue_origin,
-            "origin": records[key].origin,
-            "evidence": item.evidence,
-        }
-        for key, item in joined.items()
-    ]
-    if json:
-        pairs = [asdict(item) for item in found]
-        print_json({"relatives": pairs, "joined_origins": changes, "without_sketch": lacking})
-        return
-    origins = {record.name: record.origin for record in records.values()}
-    out, shown = console(), ("shared", "chance")
-    table = grid("one", "other", "of one", "of other", *shown, "kind", "origins", right=shown)
-    for item in found:
-        pair = [origins[item.one], origins[item.other]]
-        shares = (f"{item.share_of_one:.0%}", f"{item.share_of_other:.0%}")
-        counts = (f"{item.shared}/{item.compared}", f"{item.chance:.1%}")
-        names = (visible(item.one), visible(item.other))
-        one_origin = pair[0] if pair[0] == pair[1] else " ≠ ".join(pair)
-        table.add_row(*names, *shares, *counts, item.kind, visible(one_origin))
-    out.print(table)
-    apart = sum(origins[item.one] != origins[item.other] for item in found)
-    out.print(f"{counted(len(found), 'pair')}, {apart} of different origins")
-    out.print(f"datasets with a joined origin: {len(changes)}")
-    for change in changes:
-        text = "{dataset}: {catalogue_origin} joined to {origin}, because {evidence}"
-        out.print(visible(text.format(**change)))
-    if lacking:
-        remedy = f"add them with: metaod db add --store {opened} --data FOLDER"
-        out.print(f"datasets without a sketch: {len(lacking)}; {remedy}", soft_wrap=True)
-
-
-def _read_pairs(path: Path) -> list[tuple[str, str, str]]:
-    import csv
-
-    from metaod.tables import check_plain_file
-
-    check_plain_file(path)
-    remedy = "write a CSV file with the header one,other,reason"
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            return [(line["one"], line["other"], line["reason"]) for line in reader]
-    except (OSError, UnicodeDecodeError, csv.Error, KeyError) as error:
-        raise BadFile(path, f"is not a list of pairs ({error})", remedy=remedy) from error
 
 
 @app.command("list")

@@ -9,9 +9,7 @@ from metaod.history._references import (
     Reference,
     mega_ensemble,
 )
-from metaod.history._relatives import Relation, find_relatives, join_origins
 from metaod.history._shipped import RECIPES, find_artifact, shipped_folder
-from metaod.history._sketches import Sketch, sketch
 from metaod.history._training import REFERENCE, TrainingData, train
 
 __all__ = [
@@ -26,18 +24,13 @@ __all__ = [
     "LabelledDataset",
     "Measures",
     "Reference",
-    "Relation",
-    "Sketch",
     "TrainingData",
     "evaluate_models",
     "find_artifact",
-    "find_relatives",
     "fingerprint",
     "iter_folder",
-    "join_origins",
     "measure",
     "mega_ensemble",
     "shipped_folder",
-    "sketch",
     "train",
 ]

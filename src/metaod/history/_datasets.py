@@ -141,8 +141,6 @@ class FolderEntry:
         The shape given in the list.
     source, licence : str
         As given in the list, else empty.
-    origin_is_listed : bool
-        Whether the origin is from the list; otherwise it is the name.
     ignore : tuple of str
         Columns that are left out, as given in the list.
     """
@@ -157,7 +155,6 @@ class FolderEntry:
     columns: int | None = None
     source: str = ""
     licence: str = ""
-    origin_is_listed: bool = False
     ignore: tuple[str, ...] = ()
 
     @property
@@ -267,7 +264,6 @@ def _entry_of(record: dict[str, str], path: Path, line: int, label: str) -> Fold
         columns=_count(fields, "features", path, line),
         source=fields.get("source", ""),
         licence=fields.get("licence", ""),
-        origin_is_listed=bool(fields.get("origin")),
         ignore=tuple(filter(None, map(str.strip, fields.get("ignore", "").split(";")))),
     )
 

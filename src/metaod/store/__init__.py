@@ -13,12 +13,6 @@ from metaod.store._build import build, record_of, verify
 from metaod.store._exchange import export_parquet, import_parquet
 from metaod.store._executors import EXECUTORS, make_executor
 from metaod.store._merging import merge
-from metaod.store._relatives import (
-    add_datasets,
-    datasets_without_sketch,
-    join_relatives,
-    stored_relatives,
-)
 from metaod.store._schema import DatasetRecord, MetaFeatureRecord
 from metaod.store._store import Store
 from metaod.store._tasks import BuildOptions, ScoreCache
@@ -30,15 +24,11 @@ __all__ = [
     "MetaFeatureRecord",
     "ScoreCache",
     "Store",
-    "add_datasets",
     "build",
-    "datasets_without_sketch",
     "export_parquet",
     "import_parquet",
-    "join_relatives",
     "make_executor",
     "merge",
     "record_of",
-    "stored_relatives",
     "verify",
 ]

@@ -10,13 +10,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from metaod.errors import BadColumn, BadParameter, UserError
-from metaod.history import MEASURES, Evaluation, FolderEntry, evaluate_models, sketch
+from metaod.history import MEASURES, Evaluation, FolderEntry, evaluate_models
 from metaod.learners import Progress
 from metaod.metafeatures import schema
 from metaod.models import Budget, CellState, ModelSpec
 from metaod.store._claims import SharedWork
 from metaod.store._executors import Executor, SerialExecutor
-from metaod.store._relatives import Placed, place, write_placed
 from metaod.store._schema import Cell, DatasetRecord
 from metaod.store._store import First, Store
 from metaod.store._tasks import BuildOptions, BuildTask, ScoreCache, TaskResult, run_task
@@ -36,18 +35,12 @@ class Plan:
     """What a build will do.
 
     `tasks` has one task for each dataset that lacks anything, the most costly first; `duplicates`
-    has the names of datasets that are left out, each with its equal; `placed` has all datasets
-    with their origins, and notes about related ones.
+    has the names of datasets that are left out, each with its equal.
     """
 
     tasks: tuple[BuildTask, ...]
-    placed: Placed
+    datasets: tuple[DatasetRecord, ...]
     duplicates: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def datasets(self) -> tuple[DatasetRecord, ...]:
-        """All datasets."""
-        return self.placed.records
 
     @property
     def cost(self) -> float:
@@ -122,15 +115,15 @@ def build(
         )
 
     with store.writer_lock():
-        found, duplicates = _read_datasets(store, entries, on_read)
+        found, duplicates = _read_datasets(entries, on_read)
         shared = SharedWork(store) if store.location.is_postgresql else None
         tasks = plan_tasks(store, found, options)
-        plan = Plan(tuple(tasks), place(store, list(found.values())), duplicates)
+        plan = Plan(tuple(tasks), tuple(record for record, _ in found.values()), duplicates)
         on_plan(plan)
         if tasks:
             store.add_models(options.specs())
             store.add_models([item.spec for item in options.reference_models()], is_reference=True)
-            write_placed(store, plan.placed)
+            store.add_datasets(plan.datasets)
         if shared is None:
             results = _recorded(executor.run(run_task, iter(tasks)), record)
         else:
@@ -152,14 +145,13 @@ def _recorded(
 
 
 def _read_datasets(
-    store: Store, entries: Sequence[FolderEntry], on_read: Callable[[int, int], None]
+    entries: Sequence[FolderEntry], on_read: Callable[[int, int], None]
 ) -> tuple[Found, tuple[tuple[str, str], ...]]:
     """Read every dataset once; return those that are different, and the names of duplicates."""
     found: Found = {}
     duplicates = []
-    sketched = store.sketches()
     for done, entry in enumerate(entries, start=1):
-        record = record_of(entry, sketched=sketched)
+        record = record_of(entry)
         first, _ = found.setdefault(record.fingerprint, (record, entry))
         if first is not record:
             duplicates.append((entry.full_name, first.name))
@@ -216,16 +208,8 @@ def _replan(
     return next(iter(plan_tasks(store, one, replace(options, retry=states))), None)
 
 
-def record_of(entry: FolderEntry, *, sketched: Collection[str] = ()) -> DatasetRecord:
-    """Read a dataset and describe it; refuse one without outliers, or without inliers.
-
-    Parameters
-    ----------
-    entry : FolderEntry
-        The dataset.
-    sketched : collection of str
-        Fingerprints of datasets whose sketch is not computed, because it is known.
-    """
+def record_of(entry: FolderEntry) -> DatasetRecord:
+    """Read a dataset and describe it; refuse one without outliers, or without inliers."""
     dataset = entry.load()
     outliers = int(dataset.y.sum())
     if outliers in (0, len(dataset.y)):
@@ -242,7 +226,6 @@ def record_of(entry: FolderEntry, *, sketched: Collection[str] = ()) -> DatasetR
         collection=entry.collection,
         source=entry.source or entry.path.name,
         licence=entry.licence or "unknown",
-        sketch=None if dataset.fingerprint in sketched else sketch(dataset.X),
     )
 
 

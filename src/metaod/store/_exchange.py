@@ -8,9 +8,6 @@
 ``evaluations.parquet``                   one row a dataset, model and trial (optional)
 ``metafeatures-SCHEMA-VERSION.parquet``   one row a dataset, one column a feature; an earlier
                                           version only if a later one does not contain it
-``sketches.parquet``                      one row a dataset that has a sketch (optional)
-``joined_origins.parquet``                one row a dataset whose origin was joined to another:
-                                          its origin in the catalogue, and why (optional)
 ``manifest.json``                         format, version, and each file's rows and SHA-256
 ========================================  =====================================================
 
@@ -25,7 +22,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -37,7 +33,7 @@ import pandas as pd
 from sqlalchemy import Connection, Table, select
 
 from metaod.errors import BadFile, BadParameter, UserError
-from metaod.history import MEASURES, Evaluation, Sketch
+from metaod.history import MEASURES, Evaluation
 from metaod.learners import Progress
 from metaod.models import CellState, ModelSpec
 from metaod.store import _rows as rows
@@ -45,7 +41,7 @@ from metaod.store import _schema as schema
 from metaod.store._merging import MergeReport, check_preference, merge_source
 from metaod.store._queries import read_frame
 from metaod.store._rows import Content
-from metaod.store._schema import Cell, DatasetRecord, JoinedOrigin, MetaFeatureRecord, ModelRecord
+from metaod.store._schema import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
 from metaod.store._store import Store
 
 if TYPE_CHECKING:
@@ -63,10 +59,8 @@ _TABLES: Mapping[str, Table] = {
     "models.parquet": schema.models,
     "cells.parquet": schema.cells,
     "evaluations.parquet": schema.evaluations,
-    "sketches.parquet": schema.sketches,
-    "joined_origins.parquet": schema.joined_origins,
 }
-_OPTIONAL = {"evaluations.parquet", "sketches.parquet", "joined_origins.parquet"}
+_OPTIONAL = {"evaluations.parquet"}
 _ARROW = {int: "int64", float: "double", bool: "bool", bytes: "binary"}
 _METAFEATURE_FILE = re.compile(r"metafeatures-([a-z][a-z0-9_]{0,63})-([0-9]{1,9})\.parquet")
 
@@ -146,13 +140,6 @@ def _frames(store: Store, decimals: int | None, evaluations: bool) -> dict[str, 
         datasets, models = _read(connection, schema.datasets), _read(connection, schema.models)
         frames["datasets.parquet"] = datasets.sort_values("fingerprint")
         frames["models.parquet"] = models.sort_values("id")
-        sketches = rows.read_sketches(connection)
-        joined = rows.read_joined_origins(connection)
-    if sketches:
-        lines = [(dataset, item.to_bytes()) for dataset, item in sketches.items()]
-        frames["sketches.parquet"] = pd.DataFrame(lines, columns=["dataset", "sketch"])
-    if joined:
-        frames["joined_origins.parquet"] = pd.DataFrame([asdict(item) for item in joined.values()])
     return frames
 
 
@@ -256,9 +243,6 @@ class _ExportedStore:
         self.models = list(self._records("models.parquet", ("id",), _model))
         self._fingerprints = {item.fingerprint for item in self.datasets}
         self._model_ids = {item.id for item in self.models}
-        self.sketches = dict(self._optional("sketches.parquet", _sketch))
-        joined = self._optional("joined_origins.parquet", lambda r: JoinedOrigin(**r))
-        self.joined_origins = {item.dataset: item for item in joined}
 
     def contents(self) -> Iterator[tuple[str, Content]]:
         vectors = defaultdict(list)
@@ -281,11 +265,6 @@ class _ExportedStore:
             models = {cell.model for cell in computed}
             without_trials = [cell for cell in stored if cell.model not in models]
             yield dataset, Content(evaluations, [*computed, *without_trials], vectors[dataset])
-
-    def _optional(self, file: str, build: Callable[[_Row], _Record]) -> Iterator[_Record]:
-        if file not in self._entries:
-            return iter(())
-        return self._records(file, ("dataset",), build)
 
     def _records(
         self, file: str, identity: tuple[str, ...], build: Callable[[_Row], _Record]
@@ -336,10 +315,6 @@ def _cell(row: _Row) -> tuple[str, Cell]:
 def _evaluation(row: _Row) -> tuple[str, Evaluation]:
     state = CellState(row.pop("state"))
     return row.pop("dataset"), Evaluation(state=state, **row)
-
-
-def _sketch(row: _Row) -> tuple[str, Sketch]:
-    return row["dataset"], Sketch.from_bytes(row["sketch"])
 
 
 def _vector(name: str, version: int, row: _Row) -> tuple[str, MetaFeatureRecord]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -10,11 +10,11 @@ import numpy as np
 from sqlalchemy import Connection
 
 from metaod.errors import BadParameter, UserError
-from metaod.history import MEASURES, Evaluation, Sketch
+from metaod.history import MEASURES, Evaluation
 from metaod.learners import Progress
 from metaod.store import _rows as rows
 from metaod.store._rows import Content
-from metaod.store._schema import Cell, DatasetRecord, JoinedOrigin, MetaFeatureRecord, ModelRecord
+from metaod.store._schema import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
 from metaod.store._store import Store
 
 # how many conflicts a report holds in full; the others are counted
@@ -71,8 +71,6 @@ class Mergeable(Protocol):
 
     datasets: list[DatasetRecord]
     models: list[ModelRecord]
-    sketches: dict[str, Sketch]
-    joined_origins: dict[str, JoinedOrigin]
 
     def contents(self) -> Iterator[tuple[str, Content]]:
         """Yield the content of each dataset with its fingerprint."""
@@ -82,8 +80,6 @@ class _OtherStore:
     def __init__(self, connection: Connection) -> None:
         self.datasets = rows.read_datasets(connection)
         self.models = rows.read_models(connection)
-        self.sketches = rows.read_sketches(connection)
-        self.joined_origins = rows.read_joined_origins(connection)
         self._connection = connection
 
     def contents(self) -> Iterator[tuple[str, Content]]:
@@ -102,7 +98,7 @@ def merge(
 
     The same evaluation (dataset, model and trial) with another state, or with a measure that
     differs by more than 1e-9, is a conflict; so is one fingerprint with another name, collection,
-    shape or origin in the catalogue, one name with two fingerprints (both datasets are kept), one
+    shape or origin, one name with two fingerprints (both datasets are kept), one
     model that is a reference in only one store, and meta-features that differ by more than 1e-9 of
     their size. Times, reasons, versions, sources and licences may differ; the target's stay.
 
@@ -156,13 +152,12 @@ def merge_source(
 
 
 def _merge_datasets(connection: Connection, source: Mergeable, report: MergeReport) -> None:
-    joined_here = rows.read_joined_origins(connection)
     mine = {item.fingerprint: item for item in rows.read_datasets(connection)}
     named = {(item.collection, item.name): item.fingerprint for item in mine.values()}
     for item in source.datasets:
         known = mine.get(item.fingerprint)
         if known is not None:
-            here, there = _identity(known, joined_here), _identity(item, source.joined_origins)
+            here, there = _identity(known), _identity(item)
             if here != there:
                 report.add_conflict("dataset", item.fingerprint, here, there)
             continue
@@ -170,18 +165,11 @@ def _merge_datasets(connection: Connection, source: Mergeable, report: MergeRepo
         if other is not None:
             report.add_conflict("name", item.name, other, item.fingerprint)
     report.added["datasets"] += rows.insert_datasets(connection, source.datasets)
-    rows.insert_sketches(connection, source.sketches)
-    for item in source.datasets:
-        joined = source.joined_origins.get(item.fingerprint)
-        if joined is not None and item.fingerprint not in mine:
-            rows.replace_origin(connection, item.fingerprint, item.origin, joined)
 
 
-def _identity(item: DatasetRecord, joined: Mapping[str, JoinedOrigin]) -> tuple[object, ...]:
+def _identity(item: DatasetRecord) -> tuple[object, ...]:
     shape = (item.n_rows, item.n_columns, item.n_outliers)
-    before = joined.get(item.fingerprint)
-    origin = item.origin if before is None else before.catalogue_origin
-    return (item.collection, item.name, origin, *shape)
+    return (item.collection, item.name, item.origin, *shape)
 
 
 def _merge_models(

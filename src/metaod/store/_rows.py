@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy import Connection, Table, select, update
+from sqlalchemy import Connection, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from metaod.errors import UserError
-from metaod.history import MEASURES, Evaluation, Sketch
+from metaod.history import MEASURES, Evaluation
 from metaod.models import CellState, ModelSpec
 from metaod.store import _schema as schema
-from metaod.store._schema import Cell, DatasetRecord, JoinedOrigin, MetaFeatureRecord, ModelRecord
+from metaod.store._schema import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
 
 Record = TypeVar("Record", Evaluation, Cell)
 
@@ -78,59 +78,13 @@ def read_datasets(connection: Connection) -> list[DatasetRecord]:
 
 
 def insert_datasets(connection: Connection, records: Iterable[DatasetRecord]) -> int:
-    """Add the datasets that are new, and sketches that are lacking; return how many are new."""
+    """Add the datasets that are new; return how many."""
     records = list(records)
     new = {item.fingerprint for item in records} - dataset_keys(connection).keys()
     names = [item.name for item in schema.datasets.c if not item.primary_key]
     rows = [{name: getattr(record, name) for name in names} for record in records]
     insert_new(connection, schema.datasets, rows)
-    sketches = {item.fingerprint: item.sketch for item in records if item.sketch is not None}
-    insert_sketches(connection, sketches)
     return len(new)
-
-
-def read_sketches(connection: Connection) -> dict[str, Sketch]:
-    """Read the sketches of all datasets that have one."""
-    table, datasets = schema.sketches, schema.datasets
-    query = select(datasets.c.fingerprint, table.c.sketch).join_from(table, datasets)
-    found = connection.execute(query.order_by(datasets.c.fingerprint))
-    return {row.fingerprint: _to_sketch(row.fingerprint, row.sketch) for row in found}
-
-
-def _to_sketch(dataset: str, data: bytes) -> Sketch:
-    try:
-        return Sketch.from_bytes(data)
-    except ValueError as error:
-        remedy = "restore an older copy of the store"
-        raise UserError(f"the sketch of {dataset} {error}", remedy=remedy) from error
-
-
-def insert_sketches(connection: Connection, sketches: Mapping[str, Sketch]) -> None:
-    """Add the sketches that are lacking."""
-    keys = dataset_keys(connection)
-    rows = [{"dataset": keys[name], "sketch": item.to_bytes()} for name, item in sketches.items()]
-    insert_new(connection, schema.sketches, rows)
-
-
-def read_joined_origins(connection: Connection) -> dict[str, JoinedOrigin]:
-    """Read what is known of the datasets whose origins were joined, by fingerprint."""
-    table, datasets = schema.joined_origins, schema.datasets
-    query = select(datasets.c.fingerprint, table.c.catalogue_origin, table.c.evidence)
-    found = connection.execute(query.join_from(table, datasets).order_by(datasets.c.fingerprint))
-    return {row.fingerprint: JoinedOrigin(*row) for row in found}
-
-
-def replace_origin(
-    connection: Connection, dataset: str, origin: str, joined: JoinedOrigin | None
-) -> None:
-    """Write one dataset's origin, and what it was before if it is a joined one."""
-    key, table = dataset_keys(connection)[dataset], schema.datasets
-    connection.execute(update(table).where(table.c.key == key).values(origin=origin))
-    table = schema.joined_origins
-    connection.execute(sa.delete(table).where(table.c.dataset == key))
-    if joined is not None:
-        row = {"catalogue_origin": joined.catalogue_origin, "evidence": joined.evidence}
-        connection.execute(sa.insert(table), [{"dataset": key} | row])
 
 
 def read_models(connection: Connection) -> list[ModelRecord]:

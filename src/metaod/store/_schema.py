@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from metaod._version import __version__
 from metaod.errors import BadFile, BadParameter, UserError
-from metaod.history import FINGERPRINT_FORMAT, Evaluation, Sketch
+from metaod.history import FINGERPRINT_FORMAT, Evaluation
 from metaod.models import CellState, ModelSpec
 
 SCHEMA_VERSION = 1
@@ -54,9 +54,6 @@ class DatasetRecord:
         The file or address that it came from.
     licence : str, default="unknown"
         Its licence.
-    sketch : Sketch, optional
-        Its sketch, from which related datasets are found; only to be written into a store,
-        see :meth:`Store.sketches`.
     """
 
     fingerprint: str
@@ -68,7 +65,6 @@ class DatasetRecord:
     collection: str = ""
     source: str = ""
     licence: str = "unknown"
-    sketch: Sketch | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         is_fingerprint = re.fullmatch(FINGERPRINT_FORMAT, self.fingerprint)
@@ -87,29 +83,6 @@ class DatasetRecord:
     def outlier_share(self) -> float:
         """Share of the rows that are labelled outliers."""
         return self.n_outliers / self.n_rows
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedOrigin:
-    """A dataset whose origin was joined to that of a related dataset.
-
-    Parameters
-    ----------
-    dataset : str
-        Its fingerprint.
-    catalogue_origin : str
-        The origin it had before.
-    evidence : str
-        What it, or another dataset of that origin, shares with which dataset.
-    """
-
-    dataset: str
-    catalogue_origin: str
-    evidence: str
-
-    def __post_init__(self) -> None:
-        origin = self.catalogue_origin
-        _require("JoinedOrigin", ("catalogue_origin", "a non-empty text", origin, origin))
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,24 +273,7 @@ datasets = sa.Table(
     metadata,
     sa.Column("key", sa.Integer, primary_key=True),
     sa.Column("fingerprint", _text(128), nullable=False, unique=True),
-    *_columns(DatasetRecord, without=("fingerprint", "sketch")),
-)
-
-sketches = sa.Table(
-    "sketches",
-    metadata,
-    sa.Column("dataset", _key(datasets), primary_key=True),
-    sa.Column("sketch", sa.LargeBinary, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# the datasets whose origin was joined to another: what it was before, and why
-joined_origins = sa.Table(
-    "joined_origins",
-    metadata,
-    sa.Column("dataset", _key(datasets), primary_key=True),
-    *_columns(JoinedOrigin, without=("dataset",)),
-    sqlite_with_rowid=False,
+    *_columns(DatasetRecord, without=("fingerprint",)),
 )
 
 models = sa.Table(

@@ -1,16 +1,16 @@
 """The store: reading and writing records."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from sqlalchemy import Connection, select
 
 from metaod.errors import BadParameter, UserError
-from metaod.history import Evaluation, Sketch
+from metaod.history import Evaluation
 from metaod.models import ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
 from metaod.store._queries import Queries
-from metaod.store._schema import Cell, DatasetRecord, JoinedOrigin, MetaFeatureRecord, ModelRecord
+from metaod.store._schema import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
 
 First = Callable[[Connection], None]
 """What is done first in the transaction that records a task on a dataset."""
@@ -45,12 +45,17 @@ class Store(Queries):
     """
 
     def add_dataset(self, record: DatasetRecord) -> bool:
-        """Add a dataset; return False, and keep the old record, if its fingerprint is known.
+        """Add a dataset; return False, and keep the old record, if its fingerprint is known."""
+        return self.add_datasets([record]) == 1
 
-        A sketch is also added to a known dataset that lacks one.
-        """
-        with self.writing() as connection:
-            return rows.insert_datasets(connection, [record]) == 1
+    def add_datasets(self, records: Sequence[DatasetRecord]) -> int:
+        """Add the datasets that are new; return how many."""
+
+        def insert() -> int:
+            with self.writing() as connection:
+                return rows.insert_datasets(connection, records)
+
+        return self.repeat(insert)
 
     def add_models(self, specs: Iterable[ModelSpec], *, is_reference: bool = False) -> int:
         """Add the models that are new; return how many."""
@@ -121,16 +126,6 @@ class Store(Queries):
         """Return all datasets, ordered by collection and name."""
         with self.reading() as connection:
             return rows.read_datasets(connection)
-
-    def sketches(self) -> dict[str, Sketch]:
-        """Return the sketches of all datasets that have one, by fingerprint."""
-        with self.reading() as connection:
-            return rows.read_sketches(connection)
-
-    def joined_origins(self) -> dict[str, JoinedOrigin]:
-        """Return the datasets whose origins were joined to another, by fingerprint."""
-        with self.reading() as connection:
-            return rows.read_joined_origins(connection)
 
     def models(self) -> list[ModelRecord]:
         """Return all models, in the order of specs."""

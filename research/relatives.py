@@ -1,19 +1,29 @@
-"""Related tables: pairs that share rows or columns, found from their sketches."""
+"""Related tables: pairs that share rows or columns, and the origins that they join."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from sqlalchemy import update
 
-from metaod.history._sketches import SAMPLE_SIZES, Sketch
+from metaod.errors import UserError
+from metaod.history import FolderEntry
+from metaod.store import DatasetRecord, Store
+from metaod.store import _schema as schema
+from research.sketches import SAMPLE_SIZES, Sketch, sketch
 
 # two unrelated tables share elements at this rate at least
 _LEAST_CHANCE = 0.003
 # the estimate of chance is itself uncertain
 _MARGIN = 1.5
+SHIPPED = Path(__file__).with_name("sketches.parquet")
+"""Sketches of the shipped datasets."""
+
 _MIN_SHARED = 4
 _SIGNIFICANCE = 1e-6
 
@@ -175,3 +185,59 @@ def join_origins(origins: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -
         name = min(group, key=lambda origin: (-counts[origin], len(origin), origin))
         joined |= {origin: name for origin in group if origin != name}
     return joined
+
+
+def named(store: Store) -> dict[str, DatasetRecord]:
+    """Return the datasets of a store by name; those of one name also by fingerprint."""
+    records = store.datasets()
+    count = Counter(record.name for record in records)
+    return {
+        item.name if count[item.name] == 1 else f"{item.name} {item.fingerprint}": item
+        for item in records
+    }
+
+
+def sketches_of(
+    records: Mapping[str, DatasetRecord], data: Iterable[FolderEntry]
+) -> dict[str, Sketch]:
+    """Return sketches by name: of shipped datasets, and of those whose tables are given."""
+    shipped = pd.read_parquet(SHIPPED).set_index("dataset")["sketch"]
+    names = {record.fingerprint: name for name, record in records.items()}
+    found = {names[key]: Sketch.from_bytes(shipped[key]) for key in names if key in shipped.index}
+    for entry in data:
+        dataset = entry.load()
+        name = names.get(dataset.fingerprint)
+        if name is not None and name not in found:
+            found[name] = sketch(dataset.X)
+    return found
+
+
+def join_related(store: Store, pairs: Mapping[tuple[str, str], str]) -> list[tuple[str, str, str]]:
+    """Give related datasets of a store one origin.
+
+    Parameters
+    ----------
+    store : Store
+        The store that is written.
+    pairs : mapping of (str, str) to str
+        Related datasets by name, each pair with the reason.
+
+    Returns
+    -------
+    list of (str, str, str)
+        The datasets whose origin changed, with the old and the new origin.
+    """
+    records = named(store)
+    for name in {name for pair in pairs for name in pair} - records.keys():
+        remedy = "correct the list of pairs"
+        raise UserError(f"no dataset is called {name!r}", where=str(store), remedy=remedy)
+    joined = join_origins({name: item.origin for name, item in records.items()}, pairs)
+    table, changed = schema.datasets, []
+    with store.writer_lock(), store.writing() as connection:
+        for name, record in records.items():
+            if record.origin in joined:
+                origin = joined[record.origin]
+                chosen = update(table).where(table.c.fingerprint == record.fingerprint)
+                connection.execute(chosen.values(origin=origin))
+                changed.append((name, record.origin, origin))
+    return changed

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from metaod.history import Sketch, find_relatives, join_origins, sketch
-from metaod.history._relatives import _at_least, compare_sketches
+from research.relatives import _at_least, compare_sketches, find_relatives, join_origins
+from research.sketches import Sketch, sketch
 
 SEEDS = st.integers(0, 2**32 - 1)
 
