@@ -19,7 +19,7 @@ from made_store import HBOS, IFOREST, content, dataset, fingerprint, new_store, 
 
 from metaod.cli.main import main
 from metaod.errors import BadParameter, UserError
-from metaod.store import BuildOptions, MetaFeatureRecord, Store, export_parquet, merge
+from metaod.store import BuildOptions, MetaFeatureRecord, Store, export_parquet
 from metaod.store import _schema as schema
 from metaod.store import _server as server
 from metaod.store._database import StoreLocation
@@ -233,19 +233,6 @@ def summary(store):
     for name in ("store", "created", "size_bytes"):
         known.pop(name)
     return known
-
-
-def test_every_state_merges_between_databases(postgres):
-    with filled_store() as one, Store(postgres.new_url(), create=True) as other:
-        assert merge(other, one).n_conflicts == 0
-        assert content(other) == content(one)
-        assert summary(other) == summary(one)
-        pd.testing.assert_frame_equal(other.cells_frame(), one.cells_frame())
-        assert other.summary()["size_bytes"] > 0
-        assert other.inconsistencies() == []
-        address = other.location.url.render_as_string(hide_password=False)
-        with Store(address) as same, pytest.raises(UserError, match="be merged into itself"):
-            merge(other, same)
 
 
 def test_text_that_postgresql_cannot_hold(postgres):
