@@ -12,7 +12,7 @@ from metaod.errors import BadParameter
 from metaod.metafeatures import LandmarkerRuns, extract, schema
 from metaod.metafeatures import _landmarkers as runs_module
 from metaod.metafeatures._landmarker_features import score_summary
-from metaod.metafeatures._landmarkers import leading_components, run_pca
+from metaod.metafeatures._landmarkers import run_pca
 from metaod.models import _neighbours as neighbours
 from metaod.models import family, fit_scaling
 from metaod.models._isolation_forests import grow_trees
@@ -113,12 +113,6 @@ def test_components_and_reconstruction_errors(n, p):
     assert_allclose(run.decision_scores_, errors, rtol=1e-6, atol=1e-9 * errors.max())
 
 
-def test_leading_components_of_equal_eigenvalues():
-    values, vectors = leading_components(np.eye(300), 3)
-    assert_allclose(values, 1.0)
-    assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-9)
-
-
 def test_runs_are_made_once_and_seeds_differ():
     runs = LandmarkerRuns(X)
     assert runs.run("IForest", 0) is runs.run("IForest", 0)
@@ -140,10 +134,6 @@ def test_large_tables_are_sampled_from_the_seed(monkeypatch):
     assert_allclose(runs.Z, fit_scaling("zscore", X[runs.rows]).transform(X[runs.rows]))
     monkeypatch.setattr(runs_module, "MAX_VALUES", 1500)
     assert len(LandmarkerRuns(X).rows) == 300
-
-
-def test_there_are_no_z_scores_if_all_columns_are_constant():
-    assert LandmarkerRuns(np.full((5, 2), 3.0)).Z is None
 
 
 @pytest.mark.parametrize(

@@ -38,23 +38,6 @@ def test_features_of_an_ordinary_table_are_defined():
     assert undefined(RANDOM.normal(size=(500, 8)) + 1) == UNDEFINED_OF_CONTINUOUS
 
 
-def test_one_column_has_no_pair_features():
-    missing = undefined(NORMAL[:, :1])
-    names = schema("paper").names
-    pairs = {name for name in names if name.startswith(("correlation", "covariance", "anova"))}
-    assert pairs <= missing
-    assert {"skewness_skewness", "pca_explained_2"} <= missing
-    defined = set(names) - missing
-    assert {"skewness_mean", "skewness_std", "first_pc_share", "pca_score_mean"} <= defined
-    assert {"pca_explained_1", "iforest_score_std", "loda_score_std"} <= defined
-
-
-def test_two_rows():
-    missing = undefined(NORMAL[:2])
-    assert {"normality_p_mean", "not_normal_share"} <= missing
-    assert not {"correlation_mean", "anova_p_mean", "iforest_depth_mean"} & missing
-
-
 def test_one_row():
     values = extract(np.array([[1.0, 2.0, 4.0]]))
     assert values["sample_median"] == 2
@@ -73,38 +56,11 @@ def test_landmarker_features_are_undefined_if_all_columns_are_constant():
     assert np.isnan(values["anova_p_mean"])
 
 
-def test_constants_that_differ_have_anova_p_value_0():
-    assert extract(np.column_stack([np.full(9, 1.0), np.full(9, 2.0)]))["anova_p_max"] == 0
-
-
 def test_constant_columns_do_not_change_landmarkers():
     with_constant = np.column_stack([NORMAL, np.full(50, 4.0)])
     first, second = extract(NORMAL), extract(with_constant)
     for name in OF_LANDMARKERS:
         assert_allclose(first[name], second[name], err_msg=name)
-
-
-def test_duplicated_columns():
-    values = extract(np.column_stack([NORMAL[:, 0]] * 3))
-    assert values["correlation_min"] == pytest.approx(1)
-    assert values["correlation_std"] == 0
-    assert np.isnan(values["correlation_kurtosis"])
-    assert values["pca_explained_1"] == pytest.approx(1)
-    assert values["pca_singular_value_2"] == 0
-    # no component is left out of the one that there is, so errors are distances to the mean
-    assert values["pca_score_std"] > 0
-
-
-def test_more_columns_than_rows():
-    # every column has an empty bin
-    empty = {"hbos_min_skewness", "hbos_min_kurtosis"}
-    assert undefined(RANDOM.normal(size=(9, 40)) + 1) <= UNDEFINED_OF_CONTINUOUS | empty
-
-
-def test_integers_and_booleans():
-    counts = RANDOM.integers(0, 5, size=(60, 3))
-    assert_allclose(extract(counts).values, extract(counts.astype(float)).values)
-    assert extract(counts > 2)["sparsity_mean"] == pytest.approx(2 / 60)
 
 
 @pytest.mark.parametrize("size", [1e300, 1.7e308, 1e-300, 5e-320])
@@ -138,14 +94,6 @@ def test_huge_beside_ordinary_columns():
     assert values["skewness_max"] == pytest.approx(ordinary["skewness_max"])
     assert values["correlation_min"] == pytest.approx(ordinary["correlation_min"])
     assert values["first_pc_share"] == pytest.approx(1)
-
-
-def test_a_mean_of_zero_leaves_variation_undefined():
-    X = np.array([[-1.0, 1.0], [1.0, 3.0], [-2.0, 4.0], [2.0, 5.0]])
-    values = extract(X)
-    assert values["coefficient_of_variation_min"] == values["coefficient_of_variation_max"]
-    assert np.isnan(extract(X - X.mean())["coefficient_of_variance"])
-    assert np.isnan(extract(-np.abs(X) * [[0], [1], [1], [1]])["normalized_mean"])
 
 
 def test_more_columns_than_are_paired():

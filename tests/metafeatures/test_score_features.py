@@ -50,10 +50,6 @@ def test_features_equal_the_plain_implementation(name):
         assert values[feature] == pytest.approx(expected[feature], rel=1e-6, abs=1e-7, nan_ok=True)
 
 
-def test_most_features_are_defined_on_a_plain_table():
-    assert np.isfinite(score_values(LandmarkerRuns(TABLES["cloud and clump"]))).all()
-
-
 def test_sampled_neighbours(monkeypatch):
     monkeypatch.setattr("metaod.models._neighbours.MAX_NEIGHBOUR_ROWS", 100)
     runs = LandmarkerRuns(TABLES["cloud and clump"])

@@ -17,7 +17,7 @@ from metaod.models import (
     member_ids,
     model_space,
 )
-from metaod.models._spec import COMMITTEE, REPRESENTATIVES, averages_of
+from metaod.models._spec import COMMITTEE, REPRESENTATIVES
 
 SPACE = model_space("all")
 KNN, HBOS, FOREST = (
@@ -125,16 +125,6 @@ def test_candidates_are_all_twos_and_threes_and_the_committee():
     assert all(set(average.members) <= set(REPRESENTATIVES) for average in candidates)
     # whatever else there is, and in whatever order
     assert candidate_averages(reversed(SPACE)) == candidates
-
-
-def test_candidates_are_of_what_there_is():
-    without = [spec for spec in REPRESENTATIVES if spec != COMMITTEE[0]]
-    assert candidate_averages(without) == averages_of(without)
-    committee = candidate_averages(COMMITTEE)
-    assert set(committee) == {*averages_of(COMMITTEE), average_of(*COMMITTEE)}
-    assert len(committee) == comb(7, 2) + comb(7, 3) + 1
-    for few in ([], REPRESENTATIVES[:1], [KNN, HBOS, FOREST]):
-        assert candidate_averages(few) == ()
 
 
 def test_what_the_members_know_the_average_does():

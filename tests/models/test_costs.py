@@ -165,23 +165,9 @@ def test_laws_are_true_within_a_factor_of_two_on_other_shapes(name, kind):
     assert law["held_out"]["median_absolute_log_error"] < math.log(2)
 
 
-@pytest.mark.parametrize("spec", EXTENDED, ids=str)
-def test_a_fit_on_a_table_of_ordinary_size_takes_moments(spec):
-    cost = expected_cost(spec, 3000, 10)
-    assert cost.is_known
-    assert 1e-3 < cost.seconds < 1
-    assert 3000 < cost.n_bytes < 100 * 2**20
-
-
 def test_averages_cost_what_their_members_do():
     for average in candidate_averages():
         members = expected_costs(average.members, 3000, 10)
         cost = expected_cost(average, 3000, 10)
         assert cost.seconds == pytest.approx(sum(member.seconds for member in members))
         assert cost.n_bytes == max(member.n_bytes for member in members)
-
-
-@pytest.mark.parametrize("spec", [s for s in EXTENDED if s.detector == "KDE"], ids=str)
-def test_a_density_takes_the_square_of_the_rows(spec):
-    small, large = (expected_cost(spec, n_rows, 10).seconds for n_rows in (10_000, 20_000))
-    assert 2.5 < large / small < 4.5

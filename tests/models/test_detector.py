@@ -65,14 +65,6 @@ def test_contamination_is_checked_in_fit():
         detector.fit(X)
 
 
-@pytest.mark.parametrize("build", [ModelSpec.to_pyod, SpecDetector])
-def test_contamination_may_be_a_number_of_numpys(build):
-    detector = build(ModelSpec("KNN"), contamination=np.float32(0.25)).fit(X)
-    assert detector.labels_.sum() == 37
-    assert detector.predict(X).shape == (148,)
-    assert clone(detector).get_params() == detector.get_params()
-
-
 @pytest.mark.parametrize("spec", [None, 3])
 def test_what_is_no_spec_is_refused(spec):
     with pytest.raises(BadParameter, match="DETECTOR"):
@@ -149,10 +141,6 @@ def test_some_undefined_scores_are_told_and_kept(odd):
         detector = odd("some nan").to_pyod().fit(X)
     assert np.isnan(detector.decision_scores_).sum() == 3
     assert [item.filename for item in told] == [__file__]
-
-
-def test_a_column_of_scores_will_do(odd):
-    assert odd("column").to_pyod().fit(X).decision_scores_.shape == (148,)
 
 
 @pytest.mark.parametrize(

@@ -62,16 +62,6 @@ def test_mcd_is_told_which_columns_are_fixed(scaling):
     np.testing.assert_allclose(fitted.decision_function(X), expected)
 
 
-def test_mcd_of_fixed_columns_alone_is_the_plain_one():
-    X, fixed = mixed()
-    alone = X[:, fixed]
-    model = MCD()
-    model.n_fixed = 3
-    np.testing.assert_array_equal(
-        model.fit(alone).decision_scores_, MCD().fit(alone).decision_scores_
-    )
-
-
 # every family
 
 

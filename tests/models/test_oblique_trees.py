@@ -54,24 +54,6 @@ def test_path_lengths_are_those_of_a_plain_rendition(name, n_dims, n_trials, dep
     np.testing.assert_allclose(actual, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("n_trials", [0, 5])
-def test_trees_add_up_one_by_one(n_trials):
-    X = TABLES["plain"]
-    parts = [summed(X, X, first=t, last=t + 1, n_trials=n_trials, depth=5) for t in range(6)]
-    whole = summed(X, X, n_trials=n_trials, depth=5)
-    np.testing.assert_allclose(whole, sum(parts), rtol=1e-12)
-    assert len({part.tobytes() for part in parts}) == 6
-
-
-@pytest.mark.parametrize("n_trials", [0, 5])
-def test_growing_leaves_the_table_alone_and_depends_on_the_seed(n_trials):
-    X = TABLES["plain"].copy()
-    one, again, other = (summed(X, X, seed=seed, n_trials=n_trials, depth=5) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(X, TABLES["plain"])
-    np.testing.assert_array_equal(one, again)
-    assert not np.array_equal(one, other)
-
-
 def test_a_far_row_takes_steps_that_do_not_count():
     X = TABLES["plain"]
     near, far = X[:1] * 0.01, X[:1] * 1e6
@@ -95,15 +77,6 @@ def test_rounding_errors_are_no_data(n_trials):
     rows[1, 1] = X[50, 1]
     first, second = summed(X, rows, n_trials=n_trials, n_samples=60)
     assert first == second
-
-
-def test_trees_are_the_same_on_every_machine():
-    X = (np.arange(60.0) * 37 % 61).reshape(20, 3)
-    sums = summed(X, X[:4], n_dims=2, n_trials=3, n_samples=16)
-    plain = path_lengths(
-        X, X[:4], seed=3, trees=range(6), n_dims=2, n_trials=3, n_samples=16, depth=99
-    )
-    np.testing.assert_allclose(sums, plain, atol=1e-9)
 
 
 @given(

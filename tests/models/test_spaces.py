@@ -13,7 +13,6 @@ from metaod.models import (
     registered_families,
     unregister_family,
 )
-from metaod.models._scaling import SCALINGS
 
 NEIGHBOURS = [1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100]
 TENTHS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
@@ -131,30 +130,6 @@ def test_the_extended_space_by_family():
     assert {spec.detector for spec in space if spec.is_random} == {
         "IForest", "SCiForest", "ExtendedIForest", "CBLOF",
     }  # fmt: skip
-
-
-def test_the_extended_space_is_on_several_scalings():
-    space = model_space("extended")
-    # nothing is gained by leaving columns as they are
-    assert {spec.scaling for spec in space} == set(SCALINGS) - {"none"}
-    assert {spec.id for spec in space if spec.scaling == "whitened"} == {
-        "KDE(gamma_scale=0.3, scaling=whitened)",
-        "KDE(gamma_scale=1.0, scaling=whitened)",
-        "KNN(n_neighbors=100, method=largest, scaling=whitened)",
-        "KNN(n_neighbors=300, method=largest, scaling=whitened)",
-    }
-    assert {spec.id for spec in space if spec.detector == "KDE"} == {
-        f"KDE(gamma_scale={scale}{scaling})"
-        for scale in (0.3, 1.0)
-        for scaling in ("", ", scaling=robust", ", scaling=signedlog", ", scaling=whitened")
-    }
-    assert {spec.id for spec in space if spec.detector == "MCD"} == {
-        "MCD(scaling=robust)",
-        "MCD(scaling=signedlog)",
-        "MCD(core=0.75, scaling=robust)",
-    }
-    # PyOD's default forest, which every other choice is measured against
-    assert ModelSpec.parse("IForest(n_estimators=100, max_features=1.0)") in space
 
 
 @pytest.mark.parametrize("spec", model_space("extended"), ids=str)

@@ -47,35 +47,9 @@ def test_clustered_outliers_that_hide_from_random_splits():
 
 
 @pytest.mark.parametrize("forest", FORESTS)
-def test_the_first_trees_of_a_forest_are_the_smaller_forest(forest):
-    small, large = (forest(n_estimators=n, random_state=3).fit(ROWS) for n in (10, 20))
-    for few, many in zip(small.trees_, large.trees_, strict=True):
-        np.testing.assert_array_equal(few, many[:10])
-
-
-@pytest.mark.parametrize("forest", FORESTS)
 def test_seeds_of_any_kind(forest):
     again = forest(n_estimators=10, random_state=np.random.RandomState(0)).fit(ROWS)
     other = forest(n_estimators=10, random_state=np.random.RandomState(0)).fit(ROWS)
     np.testing.assert_array_equal(again.decision_scores_, other.decision_scores_)
     free = [forest(n_estimators=10).fit(ROWS).decision_scores_ for _ in range(2)]
     assert not np.array_equal(*free)
-
-
-@pytest.mark.parametrize("forest", FORESTS)
-@pytest.mark.parametrize(
-    "rows",
-    [
-        np.ones((10, 3)),
-        np.array([[0.0], [1.0]]),
-        np.repeat([[0.0, 1.0], [1.0, 0.0]], 30, axis=0),
-        RNG.normal(size=(5, 200)),
-        RNG.normal(size=(40, 2)) * 1e300,
-        RNG.normal(size=(40, 2)) * 1e-300,
-    ],
-    ids=["constant", "two rows", "two points", "wide", "huge", "tiny"],
-)
-def test_scores_are_finite_whatever_the_table(forest, rows):
-    scores = forest(n_estimators=10, random_state=0).fit(rows).decision_scores_
-    assert np.isfinite(scores).all()
-    assert ((scores > 0) & (scores <= 1)).all()
