@@ -10,11 +10,10 @@ import pandas as pd
 
 from metaod.learners import Progress
 from metaod.learners._cleaning import Cleaning
-from metaod.learners._embedding import PCAEmbedding
 from metaod.learners._forests import FlatForest
 from metaod.learners._parameters import check_counts, check_options, check_ranges, forest_parameters
 from metaod.learners._training import Training
-from metaod.learners.metaod import MetaODLearner
+from metaod.learners.metaod import MetaODLearner, PCAEmbedding
 from metaod.models import Matrix
 from research.learners.factorisation import (
     SCHEDULES,

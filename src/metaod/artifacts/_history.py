@@ -239,14 +239,9 @@ def _unlikeness(distances: Matrix) -> float:
 
 def _ranks(scores: Matrix) -> Matrix:
     """Ranks from 0 to 1 along the last axis; equal scores share their mean rank."""
-    # like scipy.stats.rankdata, whose import takes longer than everything else here
-    rows = scores.reshape(-1, scores.shape[-1])
-    ends = [
-        [np.searchsorted(ordered, row, side) for side in ("left", "right")]
-        for ordered, row in zip(np.sort(rows, axis=1), rows, strict=True)
-    ]
-    ranks = (np.sum(ends, axis=1).reshape(scores.shape) - 1) / 2
-    shares: Matrix = ranks / max(scores.shape[-1] - 1, 1)
+    # scipy.stats.rankdata gives the same, but its import takes longer than everything else here
+    ranks = pd.DataFrame(np.atleast_2d(scores)).rank(axis=1).to_numpy() - 1
+    shares: Matrix = ranks.reshape(scores.shape) / max(scores.shape[-1] - 1, 1)
     return shares
 
 

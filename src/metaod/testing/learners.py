@@ -1,4 +1,7 @@
-"""The contract of a learner, as checks that its author can run."""
+"""The contract of a learner, as checks that its author can run.
+
+What the base class does for every learner is not checked again.
+"""
 
 import inspect
 import json
@@ -97,13 +100,6 @@ class _LearnerContract:
         if not kept:
             raise ContractViolation(f"{self.learner_name}: {violation}")
 
-    def require_refused(self, call: Callable[[], object], violation: str) -> None:
-        try:
-            call()
-        except UserError:
-            return
-        self.require(False, violation)
-
     def scores(self, learner: Learner, M: pd.DataFrame) -> pd.DataFrame:
         try:
             scores = learner.predict(M)
@@ -133,12 +129,6 @@ class _LearnerContract:
             text = getattr(learner, attribute, None)
             kept = isinstance(text, str) and text != "" and "\n" not in text
             self.require(kept, f"{attribute} is {text!r}, not one line of text")
-
-    def check_unfitted(self) -> None:
-        """It refuses to predict before it is fitted."""
-        learner, (_, M) = self.make(), history()
-        self.require_refused(lambda: learner.predict(M), "predicts without a fit")
-        self.require_refused(lambda: learner.choose(M.iloc[0]), "chooses without a fit")
 
     def check_finite(self) -> None:
         """Its scores are finite although cells of P and M are missing."""
@@ -186,15 +176,6 @@ class _LearnerContract:
             picked = learner.choose(M.loc[dataset])
             self.require(picked not in empty, f"picks {picked}, which has no values")
 
-    def check_choice(self) -> None:
-        """It chooses the model with the largest score."""
-        learner, (_, M) = self.fitted, history()
-        for dataset in M.index:
-            chosen, scores = learner.choose(M.loc[dataset]), learner.predict(M.loc[dataset])
-            self.require(chosen in learner.models_, f"chooses {chosen}, not a model of P")
-            self.require(scores[chosen] == scores.max(), "does not choose the largest score")
-        self.require_refused(lambda: learner.choose(M), "chooses once for several datasets")
-
     def check_repeatable(self) -> None:
         """Two fits with the same parameters give the same scores."""
         self.require_same_scores(self.make().fit(*history()), self.fitted, "two fits differ")
@@ -213,13 +194,6 @@ class _LearnerContract:
         same = self.scores(learner, M).equals(self.scores(self.fitted, M).iloc[:, order])
         self.require(same, "scores depend on the order of models")
         self.require_same_choices(learner, self.fitted, "choices depend on the order of models")
-
-    def check_order_of_features(self) -> None:
-        """Meta-features are found by name; additional ones are ignored."""
-        _, M = history()
-        reversed_features = M[M.columns[::-1]].assign(other=1.0)
-        same = self.scores(self.fitted, reversed_features).equals(self.scores(self.fitted, M))
-        self.require(same, "scores depend on the order of meta-features")
 
     def check_one_by_one(self) -> None:
         """A dataset gets the same scores alone as among others."""
@@ -247,19 +221,6 @@ class _LearnerContract:
         before = self.scores(learner.fit(P, M), M)
         P.iloc[:, :] = 1 - P.to_numpy()
         self.require(self.scores(learner, M).equals(before), "scores follow P after the fit")
-
-    def check_wrong_inputs(self) -> None:
-        """Inputs that do not match are refused with a message."""
-        P, M = history()
-        wrong: dict[str, Callable[[], object]] = {
-            "fits without any value": lambda: self.make().fit(P * np.nan, M),
-            "fits infinite performance": lambda: self.make().fit(P.fillna(np.inf), M),
-            "fits other datasets in M": lambda: self.make().fit(P, M.iloc[::-1]),
-            "fits fewer datasets in M": lambda: self.make().fit(P, M.iloc[:3]),
-            "predicts without a meta-feature": lambda: self.fitted.predict(M[["n_rows"]]),
-        }
-        for violation, call in wrong.items():
-            self.require_refused(call, violation)
 
     def check_parameters(self) -> None:
         """Its parameters survive JSON and make the same learner again."""
