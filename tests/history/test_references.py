@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import zscore
 
 from metaod.history import FIXED_REFERENCES, Reference, evaluate_models, measure, mega_ensemble
-from metaod.history._references import ReferenceScores, standardise
+from metaod.history._references import ReferenceMean, standardise
 from metaod.models import CellState, ModelSpec, Scored, model_space
 
 A, B, R = ModelSpec("HBOS"), ModelSpec("COF"), ModelSpec("LODA")
@@ -17,10 +17,10 @@ def ok(spec, scores, trial=0, seconds=1.0):
 
 
 def gather(reference, items, trials=2):
-    gathering = ReferenceScores([reference], trials)
+    gathering = ReferenceMean(reference, trials)
     for item in items:
         gathering.add(item)
-    return [scored for _, scored in gathering.scored()]
+    return list(gathering.scored())
 
 
 def test_no_reference_can_be_picked_from_the_space():

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from metaod._version import __version__
 from metaod.errors import BadParameter
 from metaod.history._metrics import MEASURES, measure
-from metaod.history._references import AverageScores, Reference, ReferenceScores
+from metaod.history._references import AverageScores, Reference, ReferenceMean
 from metaod.models import Budget, CellState, Matrix, ModelSpec, Scored, score_models
 
 ENGINE_VERSION = f"metaod {__version__}"
@@ -105,22 +105,24 @@ def evaluate_models(
     """
     labels = np.ascontiguousarray(y, dtype=np.int8)
     wanted = dict.fromkeys(specs)
-    others = ReferenceScores([item for item in references if not item.spec.is_average], trials)
+    others = [ReferenceMean(item, trials) for item in references if not item.spec.is_average]
     candidates = [*wanted, *(item.spec for item in references)]
     averages = AverageScores((spec for spec in candidates if spec.is_average), trials)
     models = [spec for spec in wanted if not spec.is_average]
-    members = [*others.members, *sorted(averages.members)]
+    members = [*chain.from_iterable(item.reference.members for item in others)]
+    members += sorted(averages.members)
     everything = list(dict.fromkeys([*models, *members]))
     limits = budget or Budget()
     for scored in score_models(X, everything, trials=trials, budget=limits, fixed=fixed):
-        others.add(scored)
         averages.add(scored)
+        for item in others:
+            item.add(scored)
         if scored.spec in wanted:
             if keep is not None:
                 keep(scored)
             yield evaluation_of(scored, labels, seeded=scored.spec.is_random)
     combined = chain(
-        ((scored, reference.is_random) for reference, scored in others.scored()),
+        ((scored, item.reference.is_random) for item in others for scored in item.scored()),
         ((scored, scored.spec.is_random) for scored in averages.scored()),
     )
     for scored, seeded in combined:

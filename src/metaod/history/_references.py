@@ -4,13 +4,11 @@ Reference models are compared with picks, and never picked. Their members' score
 they come; those of averages are kept, because a few members form hundreds of averages.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from metaod.models import CellState, ModelSpec, Scored, Scores, ScoreScale, average_of
 
@@ -62,94 +60,48 @@ def standardise(scores: Scores) -> Scores:
     return ScoreScale.of(scores, where="scores").standardised(scores)
 
 
-def _bits(n_rows: int) -> int:
-    # a standardised score is at most sqrt(n_rows), and 4096 of them fit 62 bits
-    return 50 - math.ceil(math.log2(n_rows) / 2)
+class ReferenceMean:
+    """The mean of the standardised scores of a reference's members, which are summed as they come.
 
-
-@dataclass
-class ReferenceSum:
-    """The sum of the standardised scores of some members of a reference, by trial.
-
-    Scores are added as whole multiples of a small unit, because sums of integers do not depend on
-    their order.
+    The order in which they come changes the last bits of the sum; measures round scores.
     """
 
-    members: list[ModelSpec] = field(default_factory=list)
-    fixed: npt.NDArray[np.int64] | None = None
-    by_trial: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)
-    missing: list[Scored] = field(default_factory=list)
-    seconds: float = 0.0
-
-    def add(self, scored: Scored, units: npt.NDArray[np.int64] | None) -> None:
-        """Add one member's scores in one trial, or that it has none."""
-        if scored.trial == 0:
-            self.members.append(scored.spec)
-            self.seconds += scored.seconds
-        if units is None:
-            self.missing.append(scored)
-        elif scored.spec.is_random:
-            self._add_trial(scored.trial, units)
-        else:
-            self.fixed = units if self.fixed is None else self.fixed + units
-
-    def _add_trial(self, trial: int, units: npt.NDArray[np.int64]) -> None:
-        before = self.by_trial.get(trial)
-        self.by_trial[trial] = units if before is None else before + units
-
-    def finish(self, reference: Reference, trial: int) -> Scored:
-        """Return the reference's scores, after all members were added."""
-        position = {member: k for k, member in enumerate(reference.members)}
-        lost = [item for item in self.missing if not item.spec.is_random or item.trial == trial]
-        lost.sort(key=lambda item: position[item.spec])
-        parts = [part for part in (self.fixed, self.by_trial.get(trial)) if part is not None]
-        spec, seconds = reference.spec, self.seconds
-        if not parts or (lost and reference.all_needed):
-            first = lost[0]
-            alone = len(reference.members) == 1
-            reason = first.reason if alone else f"{first.spec}: {first.reason}"
-            return Scored(spec, trial, first.state, None, seconds, reason)
-        reason = f"without {len(lost)} of {len(reference.members)} models" if lost else ""
-        total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        # the sum ranks as the mean does; dividing keeps the size of a standardised score
-        present = len(reference.members) - len(lost)
-        scores = np.ldexp(total.astype(np.float64), -_bits(len(total))) / present
-        return Scored(spec, trial, CellState.OK, scores, seconds, reason)
-
-
-class ReferenceScores:
-    """Sums the members' scores of several references, none of them an average."""
-
-    def __init__(self, references: Sequence[Reference], trials: int) -> None:
-        self._references = tuple(references)
-        self._trials = trials
-        self.sums = [ReferenceSum() for _ in self._references]
-        self._positions: dict[ModelSpec, list[int]] = {}
-        for position, reference in enumerate(self._references):
-            for member in reference.members:
-                self._positions.setdefault(member, []).append(position)
-
-    @property
-    def members(self) -> tuple[ModelSpec, ...]:
-        return tuple(self._positions)
+    def __init__(self, reference: Reference, trials: int) -> None:
+        self.reference = reference
+        self._members = frozenset(reference.members)
+        self._trials = trials if reference.is_random else 1
+        self._sums: dict[int | None, Scores] = {}  # by trial; None: members that are not random
+        self._missing: list[Scored] = []
+        self._seconds = 0.0
 
     def add(self, scored: Scored) -> None:
-        """Add one member's scores to every reference that it belongs to."""
-        positions = self._positions.get(scored.spec, ())
-        if not positions:
+        """Add one member's scores in one trial, or that it has none; ignore any other model's."""
+        if scored.spec not in self._members:
             return
-        units = None
-        if scored.state == CellState.OK and scored.scores is not None:
-            standard = standardise(scored.scores)
-            units = np.rint(np.ldexp(standard, _bits(len(standard)))).astype(np.int64)
-        for position in positions:
-            self.sums[position].add(scored, units)
+        if scored.trial == 0:
+            self._seconds += scored.seconds
+        if scored.state != CellState.OK or scored.scores is None:
+            self._missing.append(scored)
+            return
+        trial = scored.trial if scored.spec.is_random else None
+        self._sums[trial] = self._sums.get(trial, 0.0) + standardise(scored.scores)
 
-    def scored(self) -> Iterator[tuple[Reference, Scored]]:
-        """Yield the references' scores, after all members were added."""
-        for reference, sums in zip(self._references, self.sums, strict=True):
-            for trial in range(self._trials if reference.is_random else 1):
-                yield reference, sums.finish(reference, trial)
+    def scored(self) -> Iterator[Scored]:
+        """Yield the reference's scores, after all members were added."""
+        for trial in range(self._trials):
+            yield self._finish(trial)
+
+    def _finish(self, trial: int) -> Scored:
+        spec, members = self.reference.spec, self.reference.members
+        lost = [item for item in self._missing if not item.spec.is_random or item.trial == trial]
+        parts = [self._sums[key] for key in (None, trial) if key in self._sums]
+        if not parts or (lost and self.reference.all_needed):
+            first = min(lost, key=lambda item: members.index(item.spec))
+            reason = first.reason if len(members) == 1 else f"{first.spec}: {first.reason}"
+            return Scored(spec, trial, first.state, None, self._seconds, reason)
+        reason = f"without {len(lost)} of {len(members)} models" if lost else ""
+        scores: Scores = np.sum(parts, axis=0) / (len(members) - len(lost))
+        return Scored(spec, trial, CellState.OK, scores, self._seconds, reason)
 
 
 class AverageScores:
