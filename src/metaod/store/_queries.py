@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import Connection, Double, Select, Table, func, select, type_coerce
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, REFERENCE, TrainingData
@@ -48,7 +48,8 @@ class Queries(Database):
         if measure not in legal:
             raise BadParameter("performance_matrix", "measure", legal, measure)
         cells = tables.cells
-        query = select(cells.c.dataset, cells.c.model, cells.c[measure])
+        # NumPy makes NaN of NULL
+        query = select(cells.c.dataset, cells.c.model, type_coerce(cells.c[measure], Double))
         with self.reading() as connection:
             dataset_keys, model_keys = rows.dataset_keys(connection), rows.model_keys(connection)
             if models is None:

@@ -135,14 +135,15 @@ def write_content(
     Evaluations replace the cells that follow from them; an imported cell stays until the store
     holds as many trials.
     """
-    upsert(connection, schema.evaluations, _to_rows(content.evaluations, dataset, models))
-    changed = {item.model for item in content.evaluations}
-    if changed:
-        trials = read_evaluations(connection, dataset)
-        cells = aggregate(item for item in trials if item.model in changed)
+    new = {(item.model, item.trial): item for item in content.evaluations}
+    if new:
+        known = {(item.model, item.trial): item for item in read_evaluations(connection, dataset)}
+        upsert(connection, schema.evaluations, _to_rows(content.evaluations, dataset, models))
+        changed = {model for model, _ in new}
+        cells = aggregate(item for (model, _), item in (known | new).items() if model in changed)
         table = schema.cells
-        new = _INSERT[connection.dialect.name](table).excluded
-        has_more = table.c.imported & (table.c.n_trials > new.n_trials)
+        excluded = _INSERT[connection.dialect.name](table).excluded
+        has_more = table.c.imported & (table.c.n_trials > excluded.n_trials)
         upsert(connection, table, _to_rows(cells, dataset, models), keep_if=has_more)
     upsert(connection, schema.cells, _to_rows(content.cells, dataset, models))
     vectors = [

@@ -217,11 +217,12 @@ class Figure(sa.TypeDecorator[float]):
     def python_type(self) -> type[float]:
         return float
 
-    def process_bind_param(self, value: float | None, _dialect: object) -> float | None:
-        return None if value is None or math.isnan(value) else value
+    # processors instead of `process_bind_param` and `process_result_value`: half as many calls
+    def bind_processor(self, _dialect: object) -> Any:
+        return lambda value: None if value is None or math.isnan(value) else value
 
-    def process_result_value(self, value: float | None, _dialect: object) -> float:
-        return math.nan if value is None else value
+    def result_processor(self, _dialect: object, _coltype: object) -> Any:
+        return lambda value: math.nan if value is None else value
 
 
 def _text(length: int | None = None) -> sa.Text | sa.String:
