@@ -23,7 +23,7 @@ def uploads(tmp_path_factory):
 @pytest.fixture(scope="session")
 def server(uploads):
     limits = Limits(
-        tables=50, jobs=4, upload_bytes=2**20, rows=2_000, columns=120, pause_seconds=1.0
+        max_tables=50, max_jobs=4, max_mb=1, max_rows=2_000, max_columns=120, pause_seconds=1.0
     )
     with serving(uploads, limits) as found:
         yield found

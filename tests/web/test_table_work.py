@@ -15,10 +15,10 @@ from made_server import made_csv
 
 from metaod.errors import UserError
 from metaod.tables import read_table
+from metaod.web import Limits
 from metaod.web._held_tables import Job
 from metaod.web._inspection import UploadedTable
 from metaod.web._problems import Problem, problem_of
-from metaod.web._process import Limits
 from metaod.web._table_work import TableWork
 
 
@@ -97,25 +97,19 @@ def test_a_table_without_a_column_to_score_can_be_described(work_on):
 def test_limits_on_rows_and_columns(work_on):
     for thing, most in (("rows", 59), ("columns", 3)):
         with pytest.raises(UserError) as caught:
-            inspected(work_on(made_csv(), **{thing: most}))
+            inspected(work_on(made_csv(), **{f"max_{thing}": most}))
         assert caught.value.code == f"many-{thing}"
-    inspected(work_on(made_csv(), rows=60, columns=4))
+    inspected(work_on(made_csv(), max_rows=60, max_columns=4))
 
 
-@pytest.mark.parametrize("ending", [".tsv", ".csv.gz", ".parquet", ".xlsx"])
+@pytest.mark.parametrize("ending", [".csv.gz", ".parquet"])
 def test_the_scored_table_has_the_format_of_the_upload(work_on, ending):
-    if ending == ".xlsx":
-        pytest.importorskip("openpyxl")
     frame = pd.read_csv(io.BytesIO(made_csv()))
     own = Path(f"own{ending}")
     if ending == ".parquet":
         frame.to_parquet(own)
-    elif ending == ".xlsx":
-        frame.to_excel(own, index=False)
-    elif ending == ".csv.gz":
-        own.write_bytes(gzip.compress(made_csv()))
     else:
-        frame.to_csv(own, sep="\t", index=False)
+        own.write_bytes(gzip.compress(made_csv()))
     work = scored(work_on(own.read_bytes(), own.name))
     written = work.write_scored()
     assert written["name"] == f"own-scored{ending}"
@@ -155,7 +149,7 @@ def test_reasons_are_written_on_request_and_the_highest_come_first(work_on):
     assert "size" in rows[0]["why"] or "weight" in rows[0]["why"]
 
 
-def test_answers_keep_the_number_of_flags_and_survive_another_detection(work_on):
+def test_answers_keep_the_number_of_flags_and_survive_a_detection_and_the_process(work_on):
     work = scored(work_on(made_csv()))
     work.flag(9)
     assert work.answer(3, "yes")["n_flagged"] == 9
@@ -164,19 +158,12 @@ def test_answers_keep_the_number_of_flags_and_survive_another_detection(work_on)
     report = Path(work.write_report()["file"]).read_text()
     assert "metaod detect table.csv --marks table.marks.csv --report" in report
     scored(work, roles={"ignore": ["colour"]})
-    assert work.question()["n_found"] == 1
     first = work.result()["top"]["rows"][0]
     assert (first["row"], first["mark"]) == (3, "outlier")
-
-
-def test_answers_survive_the_process(work_on):
-    ended = scored(work_on(made_csv()))
-    ended.answer(3, "yes")
-    ended._close_review()  # as the end of a process does
+    work._close_review()  # as the end of a process does
     again = scored(work_on(made_csv()))
     assert again.question()["n_found"] == 1
-    again.back()
-    assert again.question()["row"] == 3
+    assert again.back()["row"] == 3
 
 
 def test_every_row_can_be_answered(work_on):

@@ -33,18 +33,6 @@ def test_the_inspection_shows_how_each_column_is_read(client, table):
     assert not by_name["name"]["is_used"]
 
 
-def test_the_scored_table_keeps_every_cell(client, table):
-    answer = client.get(f"{table}/scored")
-    own = made_csv().decode().splitlines()
-    lines = answer.content.decode().splitlines()
-    assert [line.rsplit(",", 3)[0] for line in lines] == own
-    assert lines[0].endswith("score,rank,flag")
-    assert answer.headers["content-disposition"].startswith(
-        'attachment; filename="items-scored.csv"'
-    )
-    assert answer.headers["x-content-type-options"] == "nosniff"
-
-
 def test_the_result_says_what_was_picked_and_what_to_expect(client, table):
     found = client.get(f"{table}/result").json()
     assert found["n_rows"] == 60
@@ -54,13 +42,6 @@ def test_the_result_says_what_was_picked_and_what_to_expect(client, table):
     first, second = found["top"]["rows"][:2]
     assert {first["row"], second["row"]} == {8, 12}
     assert "99.5" in [why["value"] for why in (*first["why"], *second["why"])]
-
-
-def test_the_report_is_one_page(client, table):
-    answer = client.get(f"{table}/report")
-    assert 'filename="items-report.html"' in answer.headers["content-disposition"]
-    assert answer.text.startswith("<!doctype html>")
-    assert "metaod detect items.csv" in answer.text
 
 
 def test_a_review_changes_the_ranking_and_the_number_left(client):

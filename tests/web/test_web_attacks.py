@@ -97,7 +97,7 @@ def test_every_answer_forbids_what_pages_do_not_need(client, table):
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guarded")
-    with serving(folder, Limits(jobs=1, tables=2), token=TOKEN) as found:
+    with serving(folder, Limits(max_jobs=1, max_tables=2), token=TOKEN) as found:
         yield found
 
 
@@ -229,6 +229,7 @@ def test_bad_files_and_options_are_problems_and_the_process_lives(client, upload
         ({"learner": "/etc/passwd"}, "unknown-option"),
     ):
         refused(client.post(f"{table}/inspection", json=body), code)
+    refused(client.post(f"{table}/detection", json={"n_jobs": 10**9}), "unknown-option")
     assert client.run(table, "inspection", reading={"skip_rows": 3})["state"] == "done"
     client.delete(table)
 
@@ -371,14 +372,14 @@ def test_jobs_and_tables_are_limited(guarded):
 
 
 def test_a_job_that_takes_too_long_is_ended(tmp_path):
-    with serving(tmp_path, Limits(seconds=0.05)) as server, client_of(server) as client:
+    with serving(tmp_path, Limits(max_minutes=0.001)) as server, client_of(server) as client:
         job = client.run(client.opened(made_csv()), "inspection")
         assert job["state"] == "failed"
         assert job["problem"]["code"] == "slow-job"
 
 
 def test_a_table_that_nobody_uses_is_deleted(tmp_path):
-    with serving(tmp_path, Limits(idle_seconds=0.2)) as server, client_of(server) as client:
+    with serving(tmp_path, Limits(keep_minutes=0.003)) as server, client_of(server) as client:
         table = client.opened(made_csv())
         wait_until(lambda: not n_stored(tmp_path))
         refused(client.get(table), "no-table")

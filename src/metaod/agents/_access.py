@@ -46,8 +46,8 @@ class Access:
     """
 
     readable: tuple[Path, ...]
-    writable: Path | None = None
-    max_bytes: int = 200_000_000
+    writable: Path | None
+    max_bytes: int
 
     @classmethod
     def of(cls, readable: Sequence[Path], writable: Path | None, max_bytes: int) -> "Access":

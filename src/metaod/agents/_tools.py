@@ -128,7 +128,6 @@ class Tools:
         found = detect(
             table,
             contamination=options["contamination"],
-            n_jobs=options["n_jobs"],
             top_n=top_n,
             progress=progress,
             **self._picking(options),

@@ -11,6 +11,7 @@ from metaod.cli.options import with_options
 from metaod.cli.screen import message
 from metaod.errors import UserError
 from metaod.options import Names, Options, option
+from metaod.web import Limits
 
 _TOKEN = re.compile("[A-Za-z0-9_-]{16,200}")
 
@@ -22,13 +23,6 @@ class Serving(Options):
     host: str = option("127.0.0.1", "Address to listen at; one that is not local needs a token.")
     port: int = option(8765, "Port to listen at; 0 takes a free one.", minimum=0, maximum=65535)
     open_browser: bool = option(False, "Open the page in the browser.", flags=("--open",))
-    max_mb: int = option(200, "Largest upload in MB.", minimum=1)
-    max_rows: int = option(1_000_000, "Most rows of a table.", minimum=1)
-    max_columns: int = option(2_000, "Most columns of a table.", minimum=1)
-    max_minutes: float = option(30.0, "Longest time of a job.", minimum=0.01)
-    max_jobs: int = option(2, "Most jobs at the same time.", minimum=1)
-    max_tables: int = option(8, "Most tables at the same time.", minimum=1)
-    keep_minutes: float = option(60.0, "Delete a table that is unused for so long.", minimum=0.01)
 
 
 @with_options
@@ -37,13 +31,14 @@ def serve(
     token: Annotated[
         str | None,
         typer.Option(
-            help="Word that requests must present; made up for addresses that are not local.",
+            help="Word that requests must present; generated for addresses that are not local.",
             envvar="METAOD_TOKEN",
             show_envvar=True,
             metavar="WORD",
         ),
     ] = None,
     asked: Serving,
+    limits: Limits,
 ) -> None:
     """Open a local page: drop a table, find its outliers, review them, download the result.
 
@@ -51,7 +46,7 @@ def serve(
     Uploads are deleted when they are not used any more, and when the server
     ends (Ctrl-C).
     """  # fmt: skip
-    from metaod.web import Limits, PageServer
+    from metaod.web import PageServer
 
     if token is not None and not _TOKEN.fullmatch(token):
         what = (
@@ -67,15 +62,6 @@ def serve(
 
             webbrowser.open(link)
 
-    limits = Limits(
-        upload_bytes=asked.max_mb * 2**20,
-        rows=asked.max_rows,
-        columns=asked.max_columns,
-        seconds=60 * asked.max_minutes,
-        jobs=asked.max_jobs,
-        tables=asked.max_tables,
-        idle_seconds=60 * asked.keep_minutes,
-    )
     server = PageServer(
         host=asked.host, port=asked.port, token=token, limits=limits, on_start=on_start
     )

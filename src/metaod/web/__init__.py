@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 from metaod.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from metaod.web._process import Limits
+    from metaod.web._limits import Limits
     from metaod.web._server import PageServer
 
 __all__ = ["Limits", "PageServer"]
 
-_HOMES = {"Limits": "_process", "PageServer": "_server"}
+_HOMES = {"Limits": "_limits", "PageServer": "_server"}
 
 
 def __getattr__(name: str) -> Any:

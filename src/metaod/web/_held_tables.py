@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from metaod.web._limits import Limits
 from metaod.web._problems import Problem, problem_of, refused
-from metaod.web._process import Limits, WorkerProcess
+from metaod.web._process import WorkerProcess
 from metaod.web._uploads import MARKS_FILE, shown_name, stored_ending
 
 Kind = Literal["inspection", "detection"]
@@ -108,7 +109,7 @@ class HeldTable:
 
     async def receive(self, chunks: AsyncIterator[bytes], limits: Limits) -> None:
         """Write the file; stop where it is too large or the client is too slow."""
-        end = time.monotonic() + limits.seconds
+        end = time.monotonic() + 60 * limits.max_minutes
         with (self.folder / self.file).open("xb") as stream:
             while True:
                 try:
@@ -119,7 +120,7 @@ class HeldTable:
                 if chunk is None:
                     break
                 self.n_bytes += len(chunk)
-                if self.n_bytes > limits.upload_bytes:
+                if self.n_bytes > limits.max_mb * 2**20:
                     raise too_large(limits)
                 stream.write(chunk)
 
@@ -224,7 +225,7 @@ class HeldTables:
     def start(self, table: HeldTable, kind: Kind, arguments: dict[str, Any]) -> None:
         """Start a job of a table."""
         table.refuse_while_running()
-        if sum(held.is_running for held in self._tables.values()) >= self.limits.jobs:
+        if sum(held.is_running for held in self._tables.values()) >= self.limits.max_jobs:
             raise _busy("jobs are running")
         table.start(kind, arguments)
 
@@ -240,7 +241,7 @@ class HeldTables:
 
     async def delete_expired(self) -> None:
         """Delete the tables that were not used for a long time."""
-        oldest = time.monotonic() - self.limits.idle_seconds
+        oldest = time.monotonic() - 60 * self.limits.keep_minutes
         for table in list(self._tables.values()):
             if table.used < oldest and not table.is_running:
                 await self.delete(table)
@@ -248,14 +249,14 @@ class HeldTables:
     async def keep_deleting_expired(self) -> None:
         """Delete expired tables until this is cancelled."""
         while True:
-            await asyncio.sleep(min(60.0, self.limits.idle_seconds))
+            await asyncio.sleep(60 * min(1.0, self.limits.keep_minutes))
             with contextlib.suppress(OSError):
                 await self.delete_expired()
 
     async def _make_room(self) -> None:
         """Delete the table that was unused for longest if there are too many; or refuse."""
         await self.delete_expired()
-        if len(self._tables) + self._n_coming < self.limits.tables:
+        if len(self._tables) + self._n_coming < self.limits.max_tables:
             return
         idle = [held for held in self._tables.values() if held.may_give_way]
         oldest = min(idle, key=lambda held: held.used, default=None)
@@ -266,7 +267,7 @@ class HeldTables:
 
 def too_large(limits: Limits) -> Problem:
     """Return the problem of a file that is too large."""
-    return refused("large-upload", where="the file", most=limits.upload_bytes / 2**20)
+    return refused("large-upload", where="the file", most=limits.max_mb)
 
 
 def _busy(things: str) -> Problem:

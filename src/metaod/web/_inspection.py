@@ -57,8 +57,9 @@ class UploadedTable:
         own = {"unused": unused, "max_bytes": most, "shown_as": self.name}
         table = read_table(self.file, **{**reading, **own})
         for thing, n in (("rows", table.n_rows), ("columns", table.n_columns)):
-            if n > self._limits[thing]:
-                what = f"holds {n:,} {thing}, more than the {self._limits[thing]:,} allowed"
+            limit = self._limits[f"max_{thing}"]
+            if n > limit:
+                what = f"holds {n:,} {thing}, more than the {limit:,} allowed"
                 remedy = f"remove some, or start the server with --max-{thing}"
                 raise BadFile(self.name, what, remedy=remedy, code=f"many-{thing}")
         self.given, self._table = (reading, roles), table

@@ -1,4 +1,4 @@
-"""The process of a table, which gets commands in lines of JSON, and the limits of clients."""
+"""The process of a table: it gets commands in lines of JSON, and can be ended at any time."""
 
 import asyncio
 import contextlib
@@ -6,49 +6,17 @@ import json
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from metaod.web._limits import Limits
 from metaod.web._problems import Problem, refused
 
 Progress = Callable[[dict[str, Any]], None]
 
 _LONGEST_LINE = 2**26  # bytes
 _COMMAND = "from metaod.web._worker import main; main()"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much a client may use.
-
-    Parameters
-    ----------
-    upload_bytes, rows, columns : int
-        Of one table.
-    seconds : float
-        Of one job; a job that takes longer is ended.
-    jobs : int
-        Running at the same time.
-    tables : int
-        Held at the same time, each with a process of its own.
-    idle_seconds : float
-        After which an unused table is deleted.
-    memory_bytes : int
-        Of one process.
-    pause_seconds : float
-        The longest pause of a client that sends a request.
-    """
-
-    upload_bytes: int = 200 * 2**20
-    rows: int = 1_000_000
-    columns: int = 2_000
-    seconds: float = 1_800.0
-    jobs: int = 2
-    tables: int = 8
-    idle_seconds: float = 3_600.0
-    memory_bytes: int = 2**33
-    pause_seconds: float = 30.0
 
 
 class WorkerProcess:
@@ -96,13 +64,13 @@ class WorkerProcess:
             self._refuse_if_closed()
             check()
             try:
-                async with asyncio.timeout(self._limits.seconds):
+                async with asyncio.timeout(60 * self._limits.max_minutes):
                     process = await self._started()
                     await _send(process, {"command": command, "arguments": arguments})
                     answer = await _receive(process, on_progress)
             except TimeoutError:
                 await self.end()
-                raise refused("slow-job", most=self._limits.seconds / 60) from None
+                raise refused("slow-job", most=self._limits.max_minutes) from None
             except Problem:
                 await self.end()
                 self._refuse_if_closed()

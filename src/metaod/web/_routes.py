@@ -6,15 +6,14 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from metaod._option import Options, option
 from metaod._version import __version__
-from metaod.options import Columns, Fitting, Reading
+from metaod.options import Columns, Fitting, Options, Reading, option
 from metaod.web._held_tables import HeldTable, HeldTables, Kind, too_large
 from metaod.web._problems import LABELS, refused
 from metaod.web._uploads import disposition
@@ -22,6 +21,12 @@ from metaod.web._uploads import disposition
 _MOST_JSON = 2**20  # bytes of a body
 
 Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Fit(Fitting):
+    """How the table is scored; the server decides how many threads do so."""
+
+    hidden: ClassVar[tuple[str, ...]] = ("n_jobs",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +139,7 @@ async def _upload(request: Request) -> Response:
     _check_media_type(request, "application/octet-stream")
     limits = _tables(request).limits
     promised = request.headers.get("content-length", "0")
-    if promised.isdecimal() and int(promised) > limits.upload_bytes:
+    if promised.isdecimal() and int(promised) > limits.max_mb * 2**20:
         raise too_large(limits)
     chunks = (chunk async for chunk in request.stream() if chunk)
     return _created(await _tables(request).add(name, chunks))
@@ -231,7 +236,7 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/api/example": {"POST": _open_example},
     _TABLE: {"GET": _state, "DELETE": _delete},
     f"{_TABLE}/inspection": {"POST": _starts("inspection", Options), "GET": _inspection},
-    f"{_TABLE}/detection": {"POST": _starts("detection", Fitting)},
+    f"{_TABLE}/detection": {"POST": _starts("detection", Fit)},
     f"{_TABLE}/job": {"DELETE": _cancel},
     f"{_TABLE}/result": {"GET": _asks("result")},
     f"{_TABLE}/flags": {"PUT": _asks("flag", Flags)},

@@ -1,4 +1,4 @@
-"""Run the server: its address, connections that are slow, and its end."""
+"""The server: the application, its address, connections that are slow, and its end."""
 
 import asyncio
 import contextlib
@@ -6,19 +6,36 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import AsyncIterator, Callable, Collection, Generator
+from importlib.resources import files
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from metaod.errors import UserError
-from metaod.web._app import make_app
-from metaod.web._guard import LOCAL_NAMES, is_local
-from metaod.web._process import Limits
+from metaod.web._guard import LOCAL_NAMES, Guard, answer_problem, is_local
+from metaod.web._held_tables import HeldTables
+from metaod.web._limits import Limits
+from metaod.web._problems import problem_of, refused
+from metaod.web._routes import ROUTES, Handler
+from metaod.web._uploads import UploadFolder
 
+_PAGE = {
+    "/": ("page.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+    "/elements.js": ("elements.js", "text/javascript"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+}
 _MOST_CONNECTIONS = 100
 _SECONDS_TO_END = 3
 SECONDS_TO_REQUEST = 20.0  # for the first line and the headers
@@ -63,7 +80,7 @@ class PageServer(uvicorn.Server):
         self._on_start = on_start
         self.link = _link(host, self._opened.getsockname()[1], token)
         config = uvicorn.Config(
-            make_app(limits, names=names, token=token, uploads=uploads),
+            _make_app(limits or Limits(), names, token, uploads),
             http=_PromptProtocol,
             ws="none",
             lifespan="on",
@@ -106,6 +123,58 @@ class PageServer(uvicorn.Server):
         """End in order; a second Ctrl-C does not stop the deletion of the uploads."""
         super().handle_exit(sig, frame)
         self.force_exit = False
+
+
+def _make_app(
+    limits: Limits, names: Collection[str], token: str | None, uploads: Path | None
+) -> ASGIApp:
+    """Make the application of the page and its API."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, HeldTables]]:
+        folder = UploadFolder(uploads)
+        tables = HeldTables(folder.path, limits)
+        deleting = asyncio.create_task(tables.keep_deleting_expired())
+        try:
+            yield {"tables": tables}  # the state of every request
+        finally:
+            deleting.cancel()
+            await tables.delete_all()
+            folder.remove()
+
+    routes = [_route(path, handlers) for path, handlers in ROUTES.items()]
+    routes += [_page_route(path, *page) for path, page in _PAGE.items()]
+    kinds = (UserError, HTTPException, ClientDisconnect, Exception)
+    app = Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers=dict.fromkeys(kinds, _answer)
+    )
+    app.router.redirect_slashes = False
+    return Guard(app, names, token)
+
+
+def _route(path: str, handlers: dict[str, Handler]) -> Route:
+    async def respond(request: Request) -> Response:
+        return await handlers["GET" if request.method == "HEAD" else request.method](request)
+
+    return Route(path, respond, methods=list(handlers))
+
+
+def _page_route(path: str, file: str, media_type: str) -> Route:
+    content = files("metaod.web").joinpath("page", file).read_bytes()
+
+    async def respond(_: Request) -> Response:
+        return Response(content, media_type=media_type)
+
+    return Route(path, respond)
+
+
+async def _answer(_: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        code = "no-method" if error.status_code == 405 else "no-page"
+        error = refused(code, headers=dict(error.headers or {}))
+    elif isinstance(error, ClientDisconnect):
+        error = refused("client-gone")
+    return answer_problem(problem_of(error))
 
 
 class _PromptProtocol(H11Protocol):

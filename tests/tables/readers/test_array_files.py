@@ -12,7 +12,7 @@ import scipy.io
 import scipy.sparse
 from sample_files import X, Y, hdf5, mat, mat73, npy, npz
 
-from metaod.errors import BadColumn, BadFile
+from metaod.errors import BadColumn, BadFile, UserError
 from metaod.tables import read_table
 from metaod.tables.readers import _source as source_file
 
@@ -358,6 +358,13 @@ def test_hdf5_data_in_other_files_are_refused(tmp_path):
         file.create_dataset("X", (3, 2), "f8", external=[(str(tmp_path / "raw"), 0, 48)])
     with pytest.raises(BadFile, match="lies in other files"):
         read_table(path)
+    with h5py.File(tmp_path / "plain.h5", "w") as file:
+        file["X"] = np.arange(6.0).reshape(3, 2)
+    with h5py.File(tmp_path / "links.h5", "w") as file:
+        file["X"] = h5py.ExternalLink(str(tmp_path / "plain.h5"), "X")
+    for options in ({}, {"variable": "X"}):
+        with pytest.raises(UserError):
+            read_table(tmp_path / "links.h5", **options)
 
 
 def test_structured_hdf5():

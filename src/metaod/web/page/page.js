@@ -312,7 +312,7 @@ function move() {
   $("result-title").textContent = `${counted(n, "row")} of ${amount(n_rows)} ${n === 1 ? "stands" : "stand"} out`;
   $("flagged").textContent = `${counted(n, "row")} flagged (${share} %): score above ${short(threshold)}.`;
   $("gap").textContent = scores.gap == null
-    ? "The scores fall off smoothly: how many rows to flag is for you to say."
+    ? "There is no clear gap in the scores: choose how many rows to flag."
     : `There is a clear gap below the first ${counted(scores.gap, "row")}.`;
   $("threshold").setAttribute("aria-valuetext", `${counted(n, "row")} flagged`);
   $("reset").disabled = is_estimated && state.chosen === scores.chosen;
@@ -503,7 +503,7 @@ const restore = task(async () => {
   const about = await ask("GET", "/api");
   $("version").textContent = about.version;
   for (const [name, label] of Object.entries(about.labels)) $("reading-form").elements[name].labels[0].prepend(label);
-  state.most = about.limits.upload_bytes;
+  state.most = about.limits.max_mb * 2 ** 20;
   $("most").textContent = `, up to ${megabytes(state.most)} MB`;
   $("where").textContent = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)
     ? "The file stays on this computer." : "The file goes to the server of this page alone.";
