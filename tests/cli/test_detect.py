@@ -227,7 +227,7 @@ def test_a_saved_pick_is_loaded_once(call, table, tmp_path, monkeypatch):
         loaded.append(path)
         return real(path, **options)
 
-    monkeypatch.setattr(estimator, "load", load)
+    monkeypatch.setattr("metaod.detection.load", load)
     other = tmp_path / "other.csv"
     FRAME[::-1].to_csv(other, index=False)
     call(table, other, "--apply", tmp_path / "pick.mod")

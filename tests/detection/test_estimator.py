@@ -6,18 +6,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from made_selection import MODELS, made_select, selecting
+from made_selection import MODELS, selecting
 from mixed_frames import large_frames
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metaod.detection import MetaOD, load
 from metaod.detection import _estimator as estimator
-from metaod.detection._fitted import fit_selection
 from metaod.errors import BadParameter, UserError
 from metaod.models import SpecDetector
 from metaod.selection._select import make_selection
@@ -62,23 +60,6 @@ def test_signs_of_scikit_learn_and_pyod():
     np.testing.assert_array_equal(model.predict(NEW) == -1, model.decision_function(NEW) < 0)
     assert model.predict(NEW)[-1] == -1
     assert scores.argmin() == len(NEW) - 1
-
-
-def test_fitted_attributes():
-    model = MetaOD().fit(X)
-    assert model.selection_.best.id == MODELS[0]
-    np.testing.assert_array_equal(model.detector_.decision_scores_, model.decision_scores_)
-    assert model.notes_ == ()
-    expected = fit_selection(made_select(X))
-    assert model.threshold_ == expected.threshold
-
-
-def test_notes_name_models_that_failed(monkeypatch):
-    models = ("ABOD(n_neighbors=5)", *MODELS)
-    monkeypatch.setattr(estimator, "make_selection", selecting(*models))
-    model = MetaOD().fit(np.repeat(X[::8], 8, axis=0))
-    assert model.notes_[0].startswith("ABOD(n_neighbors=5) was not used")
-    assert model.detector_.spec.id == MODELS[0]
 
 
 def test_parameters_reach_the_selection():
@@ -139,20 +120,6 @@ def test_the_form_of_a_table_does_not_matter(form):
     np.testing.assert_allclose(model.score_samples(form(NEW)), expected.score_samples(NEW))
 
 
-def test_polars_frames():
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1]})
-    model = MetaOD().fit(frame)
-    assert model.feature_names_in_.tolist() == ["a", "b"]
-    assert model.predict(frame.head(3)).shape == (3,)
-
-
-def test_a_file_is_a_table(tmp_path):
-    MIXED.to_csv(tmp_path / "t.csv", index=False)
-    model = MetaOD().fit(tmp_path / "t.csv")
-    assert model.feature_names_in_.tolist() == ["age", "sex", "member"]
-
-
 def test_one_row_is_refused():
     with pytest.raises(ValueError, match="minimum of 2"):
         MetaOD().fit(X[:1])
@@ -179,12 +146,6 @@ def test_notes_tell_how_text_was_read():
     model = MetaOD().fit(pd.DataFrame({"a": amounts, "b": RNG.normal(size=40)}))
     told = "column 'a' was read as numbers with the currency 'EUR' and a decimal ','"
     assert [str(note) for note in model.notes_] == [told]
-
-
-def test_labels_of_the_detector_are_the_labels():
-    model = MetaOD().fit(X)
-    assert model.detector_.labels_.tolist() == model.labels_.tolist()
-    assert model.detector_.threshold_ == model.threshold_
 
 
 # conventions
@@ -218,11 +179,6 @@ def test_errors_of_picking_name_the_estimator(monkeypatch, parameters):
         MetaOD(**parameters).fit(X)
 
 
-def test_there_is_no_set_output():
-    assert not hasattr(MetaOD(), "set_output")
-    assert "set_output" in MetaOD.__doc__
-
-
 def test_not_fitted_yet():
     with pytest.raises(NotFittedError):
         MetaOD().predict(X)
@@ -251,18 +207,6 @@ def test_in_a_pipeline_with_frames():
     assert pipeline.fit_predict(frame).tolist() == [1] * 76 + [-1] * 4
     assert pipeline[-1].feature_names_in_.tolist() == ["a", "b", "c"]
     assert pipeline.score_samples(frame[:4]).shape == (4,)
-
-
-def test_in_a_grid_search():
-    labels = np.r_[np.ones(76), -np.ones(4)]
-    search = GridSearchCV(MetaOD(), {"contamination": [0.05, 0.4]}, scoring="accuracy", cv=2)
-    order = RNG.permutation(80)
-    search.fit(X[order], labels[order])
-    assert search.best_params_ == {"contamination": 0.05}
-
-
-def test_notebook_representation():
-    assert "MetaOD" in MetaOD()._repr_html_()
 
 
 def test_scores_of_new_rows_do_not_depend_on_the_rows_beside_them():

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 import metaod
 from metaod.detection import _fitted, _sampling, detect
-from metaod.detection._fitted import fit_models, fit_selection
+from metaod.detection._fitted import fit_selection
 from metaod.errors import UserError
 from metaod.models import (
     COMMITTEE,
@@ -215,13 +215,6 @@ def test_rare_categories_need_not_be_in_the_sample():
     np.testing.assert_array_equal(-model.score_samples(frame), model.decision_scores_)
 
 
-def test_few_distinct_values():
-    table = RNG.integers(0, 2, size=(N, 3)).astype(float)
-    model = fitted(table)
-    assert np.isfinite(model.decision_scores_).all()
-    assert len(np.unique(model.decision_scores_)) <= 8
-
-
 def test_saved_pick_holds_the_sample_alone(tmp_path):
     model = fitted(exclude=None)
     model.save(tmp_path / "pick.mod")
@@ -284,13 +277,6 @@ def test_a_model_that_cannot_score_new_rows_is_replaced():
     assert (
         "Here() was not used: it cannot score rows that it has not learned from" in found.notes[0]
     )
-
-
-def test_models_fitted_to_the_first_rows():
-    models = [ModelSpec("KDE")]
-    some = fit_models(models, X, n_reference=320)
-    np.testing.assert_array_equal(some.scores[:320], some.detector.decision_scores_)
-    assert len(some.detector.decision_scores_) == 320
 
 
 def test_members_that_become_the_same_model_keep_their_votes():

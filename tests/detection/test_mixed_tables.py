@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 
 from metaod.detection import MetaOD, load
 from metaod.errors import UserError
@@ -94,14 +93,3 @@ def test_a_column_of_gaps_beside_numbers_changes_nothing():
 def test_tables_that_say_nothing_are_a_clear_error(frame, told):
     with pytest.raises(UserError, match=told):
         MetaOD(pick="committee").fit(frame)
-
-
-def test_a_clone_of_the_fitted_average_gives_the_same_scores():
-    rng = np.random.default_rng(0)
-    kind = rng.integers(0, 3, 400)
-    frame = pd.DataFrame({"v": rng.normal(size=400) + 9 * kind, "w": rng.normal(size=400)})
-    frame["kind"] = np.array(["a", "b", "c"])[kind]
-    model = MetaOD(pick="committee").fit(frame)
-    assert model.preparation_.fixed_ is not None
-    again = clone(model.detector_).fit(model.fitted_.X)
-    np.testing.assert_allclose(again.decision_scores_, model.decision_scores_, atol=1e-9)

@@ -75,10 +75,6 @@ def test_an_iterator_is_read_once():
     assert names == {MODELS[7]}
 
 
-def test_the_papers_models_are_the_papers():
-    assert {spec.id for spec in SPECS} - {spec.id for spec in model_space("paper")} == {OUTSIDE}
-
-
 @pytest.mark.parametrize("parameter", ["space", "exclude"])
 @pytest.mark.parametrize(
     "given", ["KNNN", ["KNN", "nearest"], "KNN(n_neighbors=7)", 5, [None], "", "KNN(", ["papers"]]

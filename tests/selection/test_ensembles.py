@@ -3,13 +3,11 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_costs import expected_cost
 from made_learners import NAMES
 from made_selecting import AVERAGES, MODELS, averages_artifact, averages_data, table
 
-from metaod.artifacts import Artifact
 from metaod.detection import MetaOD, load
 from metaod.detection._fitted import fit_selection
 from metaod.errors import BadParameter, UserError
@@ -71,11 +69,6 @@ def test_representations_show_members():
     selection = select(X, learner=averages_artifact())
     assert "ZAverage" not in selection._repr_html_() + repr(selection)
     assert " + ".join(member_ids(BEST)) in selection._repr_html_()
-
-
-@pytest.mark.parametrize("pick", ["learned", None])
-def test_an_average_may_be_picked_by_default(pick):
-    assert select(X, learner=averages_artifact(), pick=pick).best.id == BEST
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -264,14 +257,3 @@ def test_if_all_members_fail_the_next_average_is_fitted_without_them(broken):
 
 
 # artifacts
-
-
-@pytest.mark.parametrize("name", ["made_best", "gain_forest"])
-def test_an_artifact_with_averages_is_read_as_it_was_written(tmp_path, name):
-    made = averages_artifact(name)
-    made.save(tmp_path / "made.metaod")
-    again = Artifact.load(tmp_path / "made.metaod")
-    assert again.learner.models_ == made.learner.models_
-    assert set(AVERAGES) < set(again.learner.models_)
-    one, other = select(X, learner=made), select(X, learner=tmp_path / "made.metaod")
-    pd.testing.assert_frame_equal(one.ranking, other.ranking)

@@ -87,13 +87,6 @@ def test_the_nearest_are_the_nearest():
     assert len(selection.explain(top=100).nearest) == len(data.P)
 
 
-def test_a_dataset_of_the_history_is_nearest_to_itself():
-    data, made = training_data(), artifact("made_nearest")
-    for place in (0, 7, 29):
-        why, _ = explained(made, data.M.iloc[place].to_numpy(dtype=float), top=1)
-        assert why.nearest["name"].tolist() == [data.datasets["name"].iloc[place]]
-
-
 def test_performance_is_named_by_its_measure():
     made = artifact("made_nearest")
     why = select(table(seed=50), learner=made).explain()

@@ -7,8 +7,6 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from made_learners import NAMES
 from made_selecting import MODELS, artifact, table, training_data
 
@@ -98,11 +96,6 @@ def test_the_best_of_what_is_allowed_is_picked(name):
     assert set(only.ranking["model"]) == {MODELS[4], *MODELS[6:]}
     assert only.best.id == only.ranking["model"][0]
     assert json.loads(only.to_json())["passed_over"] == 5
-
-
-def test_a_family_may_be_excluded():
-    selection = select(X, learner=learner(), exclude=["LOF", "KNN"])
-    assert not {spec.detector for spec in selection.specs()} & {"LOF", "KNN"}
 
 
 def test_time_that_is_too_short():
@@ -201,19 +194,6 @@ def test_the_table_is_not_changed():
     pd.testing.assert_frame_equal(frame, before)
 
 
-@settings(derandomize=True, deadline=None, max_examples=8)
-@given(order=st.permutations(list("abcd")))
-def test_the_order_of_columns_has_little_effect(order):
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    one = select(frame, learner=learner("made_best"))
-    other = select(frame[order], learner=learner("made_best"))
-    assert one.best == other.best
-    assert one.features["n_rows"] == other.features["n_rows"]
-    np.testing.assert_allclose(one.features["sample_mean"], other.features["sample_mean"])
-    # the landmarkers' random columns are drawn by place: all models are still there, all finite
-    assert set(select(frame[order], learner=learner()).ranking["model"]) == set(MODELS)
-
-
 # a learner without calibration
 
 
@@ -235,15 +215,6 @@ def test_without_calibration_nothing_is_predicted(with_history):
 
 
 # the result
-
-
-def test_plain_data_holds_notes():
-    frame = mixed()
-    frame.loc[3, "b"] = np.inf
-    assert (
-        "Treated as missing: 1 infinite value in 'b'."
-        in select(frame, learner=learner()).to_dict()["notes"]
-    )
 
 
 def test_plain_data():

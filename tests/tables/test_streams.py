@@ -407,8 +407,10 @@ def test_which_files_are_large(tmp_path, monkeypatch):
     assert [is_large(path) for path in paths] == [True, True, True, False]
     assert not is_large("-")
     assert not is_large(tmp_path / "absent.csv")
-    assert stream_table(tmp_path / "t.npy") is None
-    assert stream_table("-") is None
+    for other in (tmp_path / "t.npy", "-"):
+        with pytest.raises(UserError) as caught:
+            stream_table(other)
+        assert caught.value.code == "not-in-chunks"
     with pytest.raises(BadFile, match="does not exist"):
         stream_table(tmp_path / "absent.csv")
 

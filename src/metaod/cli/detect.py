@@ -167,11 +167,10 @@ def _is_streamed(file: str | None, asked: Asked, reading: Reading) -> bool:
 
 
 def _open_stream(file: str, reading: Reading, columns: Columns) -> "TableStream":
-    from metaod.detection import open_stream
-    from metaod.tables import Roles
+    from metaod.tables import Roles, stream_table
 
     unused = Roles.of(vars(columns)).is_unused
-    return open_stream(file, unused=unused, **reading.given())
+    return stream_table(file, unused=unused, **reading.given())
 
 
 def _write(found: "Detection", target: Target, asked: Asked) -> tuple[str, ...]:

@@ -5,19 +5,17 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from metaod.detection._estimator import MetaOD
 from metaod.errors import BadParameter
 from metaod.history import MEASURES, Measures, measure
 from metaod.models import Matrix, Scores
 from metaod.selection import OnProgress, Tracker, family_names, part_of
 from metaod.tables import Table, read_table
-
-if TYPE_CHECKING:
-    from metaod.detection._estimator import MetaOD
 
 PICK, FOREST, ENGINE = "MetaOD's pick", "isolation forest", "PyOD's ADEngine"
 """The names of the compared methods."""
@@ -91,8 +89,6 @@ def compare(
     >>> [row.method for row in compare(metaod.load_example())]
     ["MetaOD's pick", 'isolation forest', "PyOD's ADEngine"]
     """
-    from metaod.detection._estimator import MetaOD  # noqa: PLC0415 - needs scikit-learn
-
     if trials < 1:
         raise BadParameter("compare", "trials", "at least 1", trials)
     table = X if isinstance(X, Table) else read_table(X, label=label)
@@ -115,7 +111,7 @@ def compare(
 
 
 def compare_with_forest(
-    model: "MetaOD", table: Table, scores: Scores, *, new: Matrix | None = None
+    model: MetaOD, table: Table, scores: Scores, *, new: Matrix | None = None
 ) -> tuple[Compared, Compared]:
     """Measure the scores of a fitted pick beside isolation forest, on the table's label.
 

@@ -4,10 +4,9 @@ A file that may be larger than memory is read in chunks: the pick is fitted to a
 Scores stay in memory, 8 bytes a row, so that threshold, ranks and flags are those of all rows.
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -212,7 +211,7 @@ def detect_file(
     roles = options if model is None else model.get_params(deep=False)
     named = {name: roles.get(name) for name in Roles.declared()}
     unused = Roles.of(named, owner="detect_file").is_unused
-    stream = open_stream(path, unused=unused, **(reading or {}))
+    stream = stream_table(path, unused=unused, **(reading or {}))
     scoring = progress
     if target is not None:
         check_target(target, stream)
@@ -224,26 +223,12 @@ def detect_file(
     return found
 
 
-def open_stream(path: "str | PathLike[str]", **reading: Any) -> TableStream:
-    """Open a file to score it in chunks; an error if that cannot be done."""
-    if reading.get("label") is not None:
-        what = "the label measures tables that are read at once, not in chunks"
-        remedy = (
-            "leave the label out and ignore its column: ignore= (--ignore), or read the table at "
-            "once: read_table (--no-stream)"
-        )
-        raise UserError(what, where=fspath(path), remedy=remedy)
-    stream = stream_table(path, **reading)
-    if stream is None:
-        what = "cannot be read in chunks; only Parquet and delimited text in a file can"
-        remedy = "read it at once: read_table (--no-stream), or convert it"
-        raise UserError(what, where=fspath(path), remedy=remedy)
-    return stream
-
-
 def _draw(stream: TableStream, sample_rows: int, seed: int, tracker: Tracker) -> None:
+    def report(n_rows: int, total: int | None) -> None:
+        tracker.stage("read", f"{n_rows:,}" + (" rows" if total is None else f" of {total:,}"))
+
     tracker.stage("read", "and drawing a sample")
-    stream.draw(sample_rows, seed, lambda n, total: tracker.stage("read", _rows_text(n, total)))
+    stream.draw(sample_rows, seed, report)
 
 
 def _scored_stream(
@@ -298,9 +283,8 @@ def _score_rows(
     ]
     scores = np.empty(stream.n_rows)
     counts = np.zeros((len(record.columns), 3), dtype=np.int64)
-    started = time.monotonic()
     start = 0
-    tracker.stage("score", fraction=0.0)
+    report = tracker.counting("score", stream.n_rows)
     for chunk in stream.chunks(needed):
         prepared = preparation.transform(chunk)
         stop = start + len(prepared.X)
@@ -314,15 +298,9 @@ def _score_rows(
             scores[start:stop][is_new] = model.fitted_.score(prepared.X[is_new])
         counts += [[own.n_missing, own.n_infinite, own.n_unseen] for own in prepared.record.columns]
         start = stop
-        left = (time.monotonic() - started) / start * (stream.n_rows - start)
-        text = _rows_text(start, stream.n_rows)
-        tracker.stage("score", text, fraction=start / stream.n_rows, seconds_left=left)
+        report(start)
     columns = tuple(
         replace(column, n_missing=missing, n_infinite=infinite, n_unseen=unseen)
         for column, (missing, infinite, unseen) in zip(record.columns, counts.tolist(), strict=True)
     )
     return scores, replace(record, n_rows=stream.n_rows, columns=columns)
-
-
-def _rows_text(n_rows: int, total: int | None) -> str:
-    return f"{n_rows:,} rows" if total is None else f"{n_rows:,} of {total:,}"

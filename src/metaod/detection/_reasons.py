@@ -5,7 +5,6 @@ the fitted pick, and the fall of its score is what the column explains. If no ce
 all of it, several are replaced together. See docs/reasons.md.
 """
 
-import time
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -201,8 +200,7 @@ class Explainer:
     ) -> list[RowReasons]:
         """Explain the rows that were read; `rows` are their positions."""
         tracker = tracker or Tracker(None)
-        tracker.stage("explain", fraction=0.0)
-        started = time.monotonic()
+        report = tracker.counting("explain", len(read.X))
         scores = self._fitted.score(read.X)
         found = []
         for start in range(0, len(read.X), _BLOCK):
@@ -214,9 +212,7 @@ class Explainer:
                 reasons = self._reasons(block, row, shares[row], changed, top)
                 place = start + row
                 found.append(RowReasons(int(rows[place]), float(scores[place]), reasons))
-            left = (time.monotonic() - started) / stop * (len(read.X) - stop)
-            detail = f"{stop:,} of {len(read.X):,}"
-            tracker.stage("explain", detail, fraction=stop / len(read.X), seconds_left=left)
+            report(stop)
         return found
 
     def _shares(self, read: ReadRows, changed: ChangedRows) -> Matrix:

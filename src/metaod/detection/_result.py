@@ -230,13 +230,13 @@ class Detection:
             pairs = zip(flagged.tolist(), explained, strict=True)
             return {place: reasons.main_text() for place, reasons in pairs}
         texts: dict[int, str] = {}
-        tracker, first = Tracker(progress), 0
+        report, first = Tracker(progress).counting("explain", self.n_rows), 0
         for chunk in self.stream.chunks():
             places = flagged[slice(*np.searchsorted(flagged, [first, first + chunk.n_rows]))]
             own = self.model.explain_rows(chunk.take(places - first)) if len(places) else []
             texts |= {p: found.main_text() for p, found in zip(places.tolist(), own, strict=True)}
             first += chunk.n_rows
-            tracker.stage("explain", f"{first:,} of {self.n_rows:,}", fraction=first / self.n_rows)
+            report(first)
         return texts
 
     def sketch(self) -> dict[str, Any]:

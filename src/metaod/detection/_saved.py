@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from metaod.artifacts import (
     Artifact,
@@ -33,6 +34,7 @@ _UNSURE = -1
 _SAVE_AGAIN = "save the pick again"
 _MATRIX = Annotated[Matrix, Shape("n", "d")]
 _SCORES = Annotated[Scores, Shape("n")]
+_INTEGERS = Annotated[npt.NDArray[np.int64], Shape("n")]
 _PARAMETERS = ("learner", "pick", "contamination", "exclude", "space", "max_seconds")
 
 # limits of fitting again, because a file from elsewhere could demand more; the count is the product
@@ -148,22 +150,16 @@ def plain_parameters(model: Any) -> dict[str, Any]:
 def _model_names(models: Any) -> str | list[str] | None:
     if models is None or isinstance(models, str):
         return models
-    if isinstance(models, ModelSpec):
-        return models.id
-    return [model.id if isinstance(model, ModelSpec) else str(model) for model in models]
+    return [str(model) for model in ([models] if isinstance(models, ModelSpec) else models)]
 
 
 def _marks(document: Mapping[str, Any], n_rows: int) -> dict[int, bool | None]:
-    rows, answers = document["marked_rows"], document["answers"]
-    legal = rows.dtype.kind == answers.dtype.kind == "i" and rows.ndim == 1
-    if not legal or rows.shape != answers.shape or len(np.unique(rows)) != len(rows):
-        raise ValueError("marks that are not one a row")
-    if not len(rows) or rows.min() < 0 or rows.max() >= n_rows:
-        raise ValueError("marks of rows that do not exist")
+    rows = decode(_INTEGERS, document["marked_rows"], "marked_rows").tolist()
+    answers = decode(_INTEGERS, document["answers"], "answers", n=len(rows)).tolist()
     meaning = {1: True, 0: False, _UNSURE: None}
-    if not set(answers.tolist()) <= set(meaning):
-        raise ValueError("marks that are neither yes, no nor unsure")
-    return dict(zip(rows.tolist(), map(meaning.get, answers.tolist()), strict=True))
+    if not rows or not set(rows) <= set(range(n_rows)) or len(set(rows)) < len(rows):
+        raise ValueError("marks of rows that do not exist, or not one a row")
+    return {row: meaning[answer] for row, answer in zip(rows, answers, strict=True)}
 
 
 def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:

@@ -5,7 +5,6 @@ import gzip
 import os
 import secrets
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -48,10 +47,7 @@ def check_target(target: Target, source: Table | TableStream, *, sort: bool = Fa
     if ending and ending not in legal:
         kind = "text" if is_text else "Parquet file"
         what = f"a {kind} that is read in chunks cannot be written as {ending}"
-        remedy = (
-            f"name a file that ends in {', '.join(legal[:3])}, or read the table at once: "
-            "read_table (--no-stream)"
-        )
+        remedy = f"name a file that ends in {', '.join(legal[:3])}, or read the table at once"
         raise UserError(what, where=str(target), remedy=remedy)
 
 
@@ -146,8 +142,8 @@ class _Scored:
     def __post_init__(self) -> None:
         original = self.found.table.original
         self._raw = None if original is None else original.raw
-        self._started = time.monotonic()
         self._n_rows = self.found.n_rows if self.rows is None else len(self.rows)
+        self._report = self.tracker.counting("write", self._n_rows)
 
     def write(self, stream: BinaryIO, target: Target, *, no_formulas: bool) -> None:
         """Write in the format of the target."""
@@ -206,9 +202,7 @@ class _Scored:
         if self.reasons is not None:
             own.append([self.reasons.get(place, "") for place in places.tolist()])
         if stop > first:
-            left = (time.monotonic() - self._started) / stop * (self._n_rows - stop)
-            text, fraction = f"{stop:,} of {self._n_rows:,}", stop / self._n_rows
-            self.tracker.stage("write", text, fraction=fraction, seconds_left=left)
+            self._report(stop)
         return own
 
     def _texts_by_row(self, decimal: str) -> Callable[[int], Sequence[str]]:

@@ -122,14 +122,20 @@ class Tracker:
         """Report that rows are scored; return what receives how many of them are done."""
         fitting = sum(self._expected)
         start = _FIT_SHARE * fitting / (fitting + self._scoring) if fitting else 0.0
+        return self.counting("score", n_rows, start, _FIT_SHARE)
+
+    def counting(
+        self, stage: str, n_rows: int, start: float = 0.0, stop: float = 1.0
+    ) -> Callable[[int], None]:
+        """Report that a stage begins; return what receives how many of its rows are done."""
         since = time.monotonic()
-        self.stage("score", fraction=start)
+        self.stage(stage, fraction=start)
 
         def report(n_done: int) -> None:
             part = n_done / n_rows
             left = (time.monotonic() - since) / part * (1.0 - part)
-            fraction = start + (_FIT_SHARE - start) * part
-            self.stage("score", f"{n_done:,} of {n_rows:,}", fraction=fraction, seconds_left=left)
+            fraction = start + (stop - start) * part
+            self.stage(stage, f"{n_done:,} of {n_rows:,}", fraction=fraction, seconds_left=left)
 
         return report
 

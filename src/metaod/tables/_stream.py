@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from metaod.errors import BadFile, Message, UserError
+from metaod.errors import BadFile, Message, Setting, UserError
 from metaod.options import BadValues, Reading
 from metaod.tables._column_types import Written, in_seconds, mask_missing, may_be_text
 from metaod.tables._file_kinds import choose_reader
@@ -41,27 +41,36 @@ _CONTAINER_LIMITS = (  # of control groups, version 2 and 1
 )
 
 
-def stream_table(source: "str | PathLike[Any]", **options: Any) -> "TableStream | None":
-    """Open a file to read it in chunks; None if its format or kind can only be read at once.
+def stream_table(source: "str | PathLike[Any]", **options: Any) -> "TableStream":
+    """Open a file to read it in chunks; an error if it can only be read at once.
 
     Parameters
     ----------
     source : path-like
         A Parquet file, or delimited text, also gzipped.
     **options
-        Options of :func:`metaod.read_table`. Of `bad_values`, the default differs: a value outside
-        the sample that does not fit its column is missing, with a note.
+        Options of :func:`metaod.read_table`, without `label`. Of `bad_values`, the default differs:
+        a value outside the sample that does not fit its column is missing, with a note.
     """
-    opened = open_unread(source)
-    if opened is None:
-        if os.fsdecode(source) != "-":
-            check_exists(source)
-        return None
-    reader = choose_reader(opened)
+    name = os.fsdecode(source)
     given = Reading(**options).checked("read_table")
-    check_options(given, reader.kind, reader.options)
-    chunks = None if reader.chunks is None else reader.chunks(opened, given)
-    return None if chunks is None else TableStream(chunks, given, given.bad_values or "missing")
+    if given.label is not None:
+        what = "the label measures tables that are read at once, not in chunks"
+        ignored = "leave it out and ignore its column: {ignore}"
+        remedy = Message("no-label-in-chunks", ignored, ignore=Setting("ignore", given.label))
+        raise UserError(what, where=name, remedy=remedy, code="label-in-chunks")
+    opened = open_unread(source)
+    if opened is None and name != "-":
+        check_exists(source)
+    if opened is not None:
+        reader = choose_reader(opened)
+        check_options(given, reader.kind, reader.options)
+        chunks = None if reader.chunks is None else reader.chunks(opened, given)
+        if chunks is not None:
+            return TableStream(chunks, given, given.bad_values or "missing")
+    what = "cannot be read in chunks; only Parquet and delimited text in a file can"
+    at_once = "read it at once, or convert it"
+    raise UserError(what, where=name, remedy=at_once, code="not-in-chunks")
 
 
 def is_large(source: "str | PathLike[Any]") -> bool:
