@@ -110,7 +110,7 @@ def test_a_saved_pick_with_marks_of_rows_that_do_not_exist_is_refused(tmp_path):
     path = tmp_path / "reviewed.mod"
     MetaOD().fit(FRAME, marks=MARKS).save(path)
     content = read_container(path, "pick")
-    content["marked_rows"] = content["marked_rows"] + np.int8(60)
+    content["marked_rows"] = [row + 60 for row in content["marked_rows"]]
     write_container(path, "pick", content)
     with pytest.raises(BadFile, match="rows that do not exist"):
         load(path)

@@ -114,8 +114,6 @@ def damage(path, **changes):
         {"scores": np.zeros(3)},
         {"n_reference": 0},
         {"n_reference": 62},
-        {"n_features": 4},
-        {"n_features": "3"},
         {"feature_names": ["size", "weight", "other"]},
         {"feature_names": ["size"]},
         {"versions": 3, "scores": np.arange(61.0)},

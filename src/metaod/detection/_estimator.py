@@ -17,7 +17,7 @@ from metaod.detection._fitted import Fitted, fit_selection
 from metaod.detection._inputs import checked_table, seed_of
 from metaod.detection._reasons import RowReasons, explain, row_places
 from metaod.detection._result import Detection
-from metaod.detection._saved import plain_parameters, read_pick, write_pick
+from metaod.detection._saved import SavedPick, plain_parameters
 from metaod.detection._summary import REPORT_ENDINGS, write_report
 from metaod.detection._threshold import Contamination, check_contamination
 from metaod.detection._writing import output_path
@@ -371,18 +371,18 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         """
         check_is_fitted(self)
         given = reading or getattr(self, "reading_", {})
-        document = {
-            "preparation": self.preparation_.to_dict(),
-            "n_features": len(self.preparation_.record_.columns),
-            "feature_names": [str(name) for name in getattr(self, "feature_names_in_", ())],
-            "parameters": plain_parameters(self),
-            "reading": {
-                name: given[name]
-                for name, option in Reading.declared().items()
-                if option.is_kept and given.get(name) is not None
-            },
+        kept = {
+            name: given[name]
+            for name, option in Reading.declared().items()
+            if option.is_kept and given.get(name) is not None
         }
-        write_pick(path, self.fitted_, document)
+        SavedPick.of(
+            self.fitted_,
+            preparation=self.preparation_.to_dict(),
+            feature_names=tuple(str(name) for name in getattr(self, "feature_names_in_", ())),
+            parameters=plain_parameters(self),
+            reading=kept,
+        ).write(path)
 
     def _set_fitted(
         self, selection: Selection | None, preparation: Preparation, fitted: Fitted
@@ -492,14 +492,14 @@ def load(
     """
     check_n_jobs(n_jobs, owner="load")
     tracker = Tracker(progress)
-    fitted, preparation, document = read_pick(path, tracker)
+    saved, fitted, preparation = SavedPick.read(path, tracker)
     fitted = replace(fitted, n_jobs=n_jobs)
     tracker.finish("score")
     roles = {name: getattr(preparation, name) for name in Roles.declared()}
-    model = MetaOD(**document["parameters"], **roles, random_state=fitted.seed, n_jobs=n_jobs)
+    model = MetaOD(**saved.parameters, **roles, random_state=fitted.seed, n_jobs=n_jobs)
     model.n_features_in_ = len(preparation.record_.columns)
-    if document["feature_names"]:
-        model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
-    model.reading_ = document["reading"]
+    if saved.feature_names:
+        model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    model.reading_ = saved.reading
     model.marks_ = UsedMarks(dict(fitted.marks)) if fitted.marks else None
     return model._set_fitted(None, preparation, fitted)  # noqa: SLF001 - its constructor

@@ -5,13 +5,12 @@ The detector is fitted again from the training matrix, and its scores are compar
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from metaod.artifacts import (
     Artifact,
@@ -30,11 +29,7 @@ from metaod.review import Ranker
 from metaod.selection import Tracker
 from metaod.tables import Preparation
 
-_UNSURE = -1
 _SAVE_AGAIN = "save the pick again"
-_MATRIX = Annotated[Matrix, Shape("n", "d")]
-_SCORES = Annotated[Scores, Shape("n")]
-_INTEGERS = Annotated[npt.NDArray[np.int64], Shape("n")]
 _PARAMETERS = ("learner", "pick", "contamination", "exclude", "space", "max_seconds")
 
 # limits of fitting again, because a file from elsewhere could demand more; the count is the product
@@ -43,95 +38,118 @@ _MAX_SECONDS, _MAX_BYTES, _MAX_COUNT = 3600.0, 64.0 * 2**30, 10**7
 _SAME = 1e-6  # scores that differ by less than this share of their spread are the same
 
 
-def write_pick(path: "str | PathLike[str]", fitted: Fitted, document: Mapping[str, Any]) -> None:
-    """Write a fitted pick to a file, or replace it.
+@dataclass(frozen=True, eq=False)
+class SavedPick:
+    """What the file of a fitted estimator holds; of a large table a sample and the marked rows.
 
-    Of a large table the rows that the models learned from are written, and the marked ones.
+    The rows that the models learned from come first, `n_reference` of them. `feature_names` is
+    empty if the columns of the training table have no names; `reading` holds the options of
+    :func:`metaod.read_table` that later rows are read with.
     """
-    rows = np.arange(len(fitted.X)) if fitted.reference is None else fitted.reference
-    own: dict[str, Any] = {
-        "n_reference": len(rows),
-        "models": list(fitted.weights),
-        "weights": list(fitted.weights.values()),
-        "seed": fitted.seed,
-        "threshold": fitted.threshold,
-        "notes": list(fitted.all_notes),
-        "versions": library_versions(),
-    }
-    if fitted.marked is not None:
-        marks = fitted.marked.marks
-        rows = np.concatenate([rows, np.setdiff1d(list(marks), rows)])
-        places = np.empty(len(fitted.X), dtype=np.int64)
-        places[rows] = np.arange(len(rows))
-        own["marked_rows"] = places[list(marks)]
-        answers = [_UNSURE if answer is None else int(answer) for answer in marks.values()]
-        own["answers"] = np.array(answers, dtype=np.int8)
-        own["ranker"] = encode(fitted.marked.ranker)
-    own |= {"X": fitted.X[rows], "scores": fitted.scores[rows]}
-    write_container(path, "pick", {**document, **own})
 
+    models: tuple[str, ...]
+    weights: tuple[float, ...]
+    seed: int
+    threshold: float
+    notes: tuple[str, ...]
+    n_reference: int
+    X: Annotated[Matrix, Shape("n", "d")]
+    scores: Annotated[Scores, Shape("n")]
+    marked_rows: tuple[int, ...]
+    answers: tuple[bool | None, ...]
+    ranker: Ranker | None
+    preparation: dict[str, Any]
+    feature_names: tuple[str, ...]
+    parameters: dict[str, Any]
+    reading: dict[str, Any]
+    versions: dict[str, str]
 
-def read_pick(
-    path: "str | PathLike[str]", tracker: Tracker
-) -> tuple[Fitted, Preparation, dict[str, Any]]:
-    """Read a file and fit its models again; BadArtifact if it is no pick or is damaged.
+    @classmethod
+    def of(cls, fitted: Fitted, **rest: Any) -> "SavedPick":
+        """Describe a fitted pick; the rest are members that it does not know."""
+        rows = np.arange(len(fitted.X)) if fitted.reference is None else fitted.reference
+        n_reference = len(rows)
+        marks = {} if fitted.marked is None else dict(fitted.marked.marks)
+        rows = np.concatenate([rows, np.setdiff1d(np.array([*marks], dtype=np.intp), rows)])
+        places = dict(zip(rows.tolist(), range(len(rows)), strict=True))
+        return cls(
+            tuple(fitted.weights),
+            tuple(fitted.weights.values()),
+            fitted.seed,
+            fitted.threshold,
+            tuple(fitted.all_notes),
+            n_reference,
+            fitted.X[rows],
+            fitted.scores[rows],
+            tuple(places[row] for row in marks),
+            tuple(marks.values()),
+            None if fitted.marked is None else fitted.marked.ranker,
+            versions=library_versions(),
+            **rest,
+        )
 
-    Also return the preparation and the other members that :func:`write_pick` was given.
-    """
-    document = read_container(path, "pick")
-    try:
-        return _restored(document, path, tracker)
-    except (UserError, KeyError, TypeError, ValueError, AttributeError) as error:
-        known = isinstance(error, UserError)
-        what = str(error) if known else f"{type(error).__name__}: {error}"
-        raise BadArtifact(path, f"is inconsistent ({what})", remedy=_SAVE_AGAIN) from error
+    def write(self, path: "str | PathLike[str]") -> None:
+        """Write to a file, or replace it."""
+        write_container(path, "pick", encode(self))
 
+    @classmethod
+    def read(
+        cls, path: "str | PathLike[str]", tracker: Tracker
+    ) -> "tuple[SavedPick, Fitted, Preparation]":
+        """Read a file and fit its models again; BadArtifact if it is no pick or is damaged."""
+        document = read_container(path, "pick")
+        try:
+            saved: SavedPick = decode(cls, document, "pick")
+            preparation = Preparation.from_dict(saved.preparation)
+            saved._check(preparation)
+            return saved, saved._fitted(preparation, path, tracker), preparation
+        except (UserError, KeyError, TypeError, ValueError, AttributeError) as error:
+            known = isinstance(error, UserError)
+            what = str(error) if known else f"{type(error).__name__}: {error}"
+            raise BadArtifact(path, f"is inconsistent ({what})", remedy=_SAVE_AGAIN) from error
 
-def _restored(
-    document: dict[str, Any], path: "str | PathLike[str]", tracker: Tracker
-) -> tuple[Fitted, Preparation, dict[str, Any]]:
-    parameters = {name: document["parameters"][name] for name in _PARAMETERS}
-    parameters["learner"] = str(parameters["learner"])
-    share = check_contamination(parameters["contamination"])
-    declared = Picking.declared()
-    declared["pick"].checked(parameters["pick"], "the pick")
-    preparation = Preparation.from_dict(document["preparation"])
-    scores = decode(_SCORES, document["scores"], "scores")
-    X = decode(_MATRIX, document["X"], "X", {"n": len(scores), "d": len(preparation.names_)})
-    models = [ModelSpec.parse(name) for name in document["models"]]
-    weights = [float(weight) for weight in document["weights"]]
-    if not models or len(models) != len(weights) or not all(weight > 0 for weight in weights):
-        raise ValueError("weights that are not positive, one a model")
-    n_reference = document["n_reference"]
-    if type(n_reference) is not int or not 0 < n_reference <= len(X):
-        raise ValueError(f"models that learned from {n_reference!r} of {len(X)} rows")
-    _refuse_costly(models, X.shape)
-    kept = {name: option for name, option in Reading.declared().items() if option.is_kept}
-    other = {
-        "parameters": parameters,
-        "feature_names": _feature_names(document, preparation),
-        "reading": {
-            name: kept[name].checked(value, "the pick")
-            for name, value in dict(document["reading"]).items()
-        },
-    }
-    fitted = fit_models(
-        models,
-        X,
-        fixed=preparation.fixed_,
-        weights=weights,
-        contamination=share,
-        random_state=declared["random_state"].checked(document["seed"], "the pick"),
-        n_reference=n_reference,
-        tracker=tracker,
-    )
-    if "ranker" in document:
-        table = fitted.markable(decode(Ranker, document["ranker"], "ranker"))
-        table.mark(_marks(document, len(X)))
-        fitted = fitted.learn(table, share)
-    notes = tuple(str(note) for note in document["notes"])
-    fitted = replace(fitted, threshold=float(document["threshold"]), notes=notes, ties=None)
-    return _compared(fitted, scores, document, path), preparation, other
+    def _check(self, preparation: Preparation) -> None:
+        """Refuse members that do not fit together."""
+        if set(self.parameters) != set(_PARAMETERS):
+            raise ValueError("other parameters than those of an estimator")
+        Picking.declared()["pick"].checked(self.parameters["pick"], "the pick")
+        kept = {name: option for name, option in Reading.declared().items() if option.is_kept}
+        for name, value in self.reading.items():
+            kept[name].checked(value, "the pick")
+        n_rows, n_columns = self.X.shape
+        if n_columns != len(preparation.names_) or not 0 < self.n_reference <= n_rows:
+            raise ValueError("a training matrix of other columns or rows")
+        if not len(self.models) == len(self.weights) > 0 or min(self.weights) <= 0:
+            raise ValueError("weights that are not positive, one a model")
+        columns = tuple(column.name for column in preparation.record_.columns)
+        if self.feature_names not in ((), columns):
+            raise ValueError("columns that are not those of the preparation")
+        marked = set(self.marked_rows)
+        if not marked <= set(range(n_rows)) or not len(marked) == len(self.answers):
+            raise ValueError("marks of rows that do not exist, or not one a row")
+
+    def _fitted(
+        self, preparation: Preparation, path: "str | PathLike[str]", tracker: Tracker
+    ) -> Fitted:
+        models = [ModelSpec.parse(name) for name in self.models]
+        _refuse_costly(models, self.X.shape)
+        share = check_contamination(self.parameters["contamination"])
+        fitted = fit_models(
+            models,
+            self.X,
+            fixed=preparation.fixed_,
+            weights=self.weights,
+            contamination=share,
+            random_state=Picking.declared()["random_state"].checked(self.seed, "the pick"),
+            n_reference=self.n_reference,
+            tracker=tracker,
+        )
+        if self.marked_rows:
+            table = fitted.markable(self.ranker)
+            table.mark(dict(zip(self.marked_rows, self.answers, strict=True)))
+            fitted = fitted.learn(table, share)
+        fitted = replace(fitted, threshold=self.threshold, notes=self.notes, ties=None)
+        return _compared(fitted, self, path)
 
 
 def plain_parameters(model: Any) -> dict[str, Any]:
@@ -153,15 +171,6 @@ def _model_names(models: Any) -> str | list[str] | None:
     return [str(model) for model in ([models] if isinstance(models, ModelSpec) else models)]
 
 
-def _marks(document: Mapping[str, Any], n_rows: int) -> dict[int, bool | None]:
-    rows = decode(_INTEGERS, document["marked_rows"], "marked_rows").tolist()
-    answers = decode(_INTEGERS, document["answers"], "answers", n=len(rows)).tolist()
-    meaning = {1: True, 0: False, _UNSURE: None}
-    if not rows or not set(rows) <= set(range(n_rows)) or len(set(rows)) < len(rows):
-        raise ValueError("marks of rows that do not exist, or not one a row")
-    return {row: meaning[answer] for row, answer in zip(rows, answers, strict=True)}
-
-
 def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:
     """Refuse models that are too costly for a real pick, before they are fitted."""
     cost = Cost.total(expected_costs(specs, *shape))
@@ -174,18 +183,9 @@ def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:
             raise ValueError(f"a model of more than {_MAX_COUNT:,} parts, {spec.id}")
 
 
-def _feature_names(document: Mapping[str, Any], preparation: Preparation) -> list[str]:
-    names = [str(name) for name in document["feature_names"]]
-    columns = [column.name for column in preparation.record_.columns]
-    if document["n_features"] != len(columns) or names not in ([], columns):
-        raise ValueError("columns that are not those of the preparation")
-    return names
-
-
-def _compared(
-    fitted: Fitted, scores: Scores, document: Mapping[str, Any], path: "str | PathLike[str]"
-) -> Fitted:
+def _compared(fitted: Fitted, saved: SavedPick, path: "str | PathLike[str]") -> Fitted:
     """Return the models with the saved scores, or with a new threshold if scores have changed."""
+    scores = saved.scores
     # a marked row lies above or below all rows of its table, of which the file has some
     compared = np.ones(len(scores), dtype=np.bool_)
     compared[list(fitted.marks)] = False
@@ -198,7 +198,7 @@ def _compared(
     # half way between the last row that is flagged and the first that is not
     after = ordered[min(n_flagged, len(ordered) - 1)]
     threshold = float(after if n_flagged == 0 else (ordered[n_flagged - 1] + after) / 2)
-    now, then = library_versions(), document["versions"]
+    now, then = library_versions(), saved.versions
     changed = [
         f"{name} {then[name]} is now {now[name]}"
         for name in sorted(now.keys() & then.keys())
