@@ -1,10 +1,10 @@
 """A fitted learner in a file, with its history and its calibration."""
 
 import platform
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_type_hints
 
 import numpy as np
 
@@ -78,24 +78,20 @@ class Artifact:
 
     def save(self, path: "str | PathLike[str]") -> None:
         """Write the artifact to a file completely or not at all; replace an artifact."""
-        saved = _Saved(
-            self.learner.name,
-            self.learner.params(),
-            self.learner.state(),
-            **{name: getattr(self, name) for name in _SHARED},
-        )
-        write_container(path, "learner", encode(saved))
+        learner = self.learner
+        content = {name: encode(getattr(self, name)) for name in _types()}
+        content |= {"learner": learner.name, "parameters": learner.params()}
+        write_container(path, "learner", {**content, "state": learner.state()})
 
     @classmethod
     def load(cls, path: "str | PathLike[str]") -> Self:
         """Read an artifact; nothing in the file is executed, and everything is checked."""
         content = read_container(path, "learner")
         try:
-            saved: _Saved = decode(_Saved, content, "learner")
-            _check_schemas(saved.schemas, path)
-            learner = _unfitted_learner(saved, path)
-            learner.restore(saved.state)
-            return cls(learner, **{name: getattr(saved, name) for name in _SHARED})
+            parts = {name: decode(kind, content[name], name) for name, kind in _types().items()}
+            _check_schemas(parts["schemas"], path)
+            learner = _unfitted_learner(content, path)
+            return cls(learner.restore(content["state"]), **parts)
         except UserError:
             raise
         except Exception as error:  # a learner of any package can fail in any way
@@ -118,27 +114,16 @@ class Artifact:
         return np.array([values[name] for name in self.learner.features_])
 
 
-@dataclass(frozen=True)
-class _Saved:
-    """What a file holds of an artifact."""
-
-    learner: str
-    parameters: dict[str, Any]
-    state: dict[str, Any]
-    schemas: dict[str, int]
-    measure: str | None
-    datasets: tuple[str, ...]
-    n_origins: int
-    history: History | None
-    calibration: Calibration | None
-    versions: dict[str, str]
+def _types() -> dict[str, Any]:
+    """Return the types of all fields but the learner."""
+    types = get_type_hints(Artifact)
+    del types["learner"]
+    return types
 
 
-_SHARED = [item.name for item in fields(Artifact) if item.name != "learner"]
-
-
-def _unfitted_learner(saved: _Saved, path: "str | PathLike[str]") -> Learner:
-    name = saved.learner
+def _unfitted_learner(content: dict[str, Any], path: "str | PathLike[str]") -> Learner:
+    name: str = decode(str, content["learner"], "learner")
+    parameters = decode(dict[str, Any], content["parameters"], "parameters")
     try:
         learner_class(name)
     except BadParameter as error:
@@ -146,7 +131,7 @@ def _unfitted_learner(saved: _Saved, path: "str | PathLike[str]") -> Learner:
         remedy = "update metaod, or install the package that offers it"
         raise BadArtifact(path, what, remedy=remedy, code="not-installed") from error
     try:
-        return make_learner(name, **saved.parameters)
+        return make_learner(name, **parameters)
     except (BadParameter, TypeError) as error:
         what = f"its learner {name!r} does not take its parameters: {error}"
         remedy = f"update metaod, or {_TRAIN_AGAIN}"

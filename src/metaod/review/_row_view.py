@@ -107,15 +107,14 @@ class RowView:
         if column is None:
             return RowCell(name, value)
         if value is None and not self._values(name).isna().any():  # of a new row
-            return RowCell(name, value, _share(1, self._n_rows), log(self._n_rows))
+            return RowCell(name, value, f"in {_part(1, self._n_rows)}", log(self._n_rows))
         return RowCell(name, value, *column.compare(value))
 
     def usual_among(self, name: str, values: "pd.Series[Any]") -> str:
         """Say what is usual among some values of a column of numbers; nothing of other columns."""
         if not isinstance(self._profile(name), _Numbers):
             return ""
-        usual, _ = _Numbers.of(values).compare(values.iloc[0])
-        return usual.partition(" (")[0]
+        return _Numbers.of(values).usual()
 
     @classmethod
     def of_fitted(cls, preparation: Preparation, X: Matrix) -> "RowView":
@@ -203,7 +202,7 @@ class _Gaps:
     def compare(self, value: Any) -> tuple[str, float]:
         if value is not None:
             return "", 0.0
-        return _share(self.n_gaps, self.n_rows), -log(self.n_gaps / self.n_rows)
+        return f"in {_part(self.n_gaps, self.n_rows)}", -log(self.n_gaps / self.n_rows)
 
 
 @dataclass(frozen=True)
@@ -235,11 +234,16 @@ class _Numbers:
         if 2 * n_present < self.gaps.n_rows:
             presence = -log(n_present / self.gaps.n_rows)
             if presence > surprise:
-                return f"missing {_share(self.gaps.n_gaps, self.gaps.n_rows)}", presence
+                return f"missing in {_part(self.gaps.n_gaps, self.gaps.n_rows)}", presence
         if self.low == self.high:
-            shares = _share(self.n_at_median, self.gaps.n_rows)
-            return f"usually {self._text(self.median)} ({shares.removeprefix('in ')})", surprise
-        return f"usually {self._text(self.low)} to {self._text(self.high)}", surprise
+            return f"{self.usual()} ({_part(self.n_at_median, self.gaps.n_rows)})", surprise
+        return self.usual(), surprise
+
+    def usual(self) -> str:
+        """Say which value, or range of values, is usual."""
+        if self.low == self.high:
+            return f"usually {self._text(self.median)}"
+        return f"usually {self._text(self.low)} to {self._text(self.high)}"
 
     def _tail(self, number: float, n_present: int) -> float:
         """Return -log of the two-sided tail of Student's t with 2 degrees of freedom.
@@ -289,7 +293,7 @@ class _Levels:
         n_rows = self.gaps.n_rows
         count = self.gaps.n_gaps if value is None else self.counts.get(value, 1)
         surprise = max(0.0, -log(count / n_rows) - self.entropy)
-        usual = _share(count, n_rows)
+        usual = f"in {_part(count, n_rows)}"
         n_most = self.counts.get(self.most, 0)
         if value != self.most and 2 * n_most > n_rows:
             most = f"{self.most:g}" if isinstance(self.most, float) else str(self.most)
@@ -313,16 +317,16 @@ def _as_float(value: Any) -> float:
     return float(value)
 
 
-def _share(count: int, n_rows: int) -> str:
-    """Say how many rows have a value.
+def _part(count: int, n_rows: int) -> str:
+    """Say which part of the rows has a value.
 
-    >>> _share(1, 600), _share(3, 600), _share(599, 600)
-    ('in no other row', 'in 0.5% of the rows', 'in 99.8% of the rows')
+    >>> _part(1, 600), _part(3, 600), _part(599, 600)
+    ('no other row', '0.5% of the rows', '99.8% of the rows')
     """
     if count <= 1:
-        return "in no other row"
+        return "no other row"
     share = 100 * count / n_rows
-    return f"in {share:.1f}% of the rows" if share >= 0.1 else f"in {count:,} of {n_rows:,} rows"
+    return f"{share:.1f}% of the rows" if share >= 0.1 else f"{count:,} of {n_rows:,} rows"
 
 
 def _range_end(number: float, spread: float) -> str:
