@@ -5,6 +5,7 @@ import typer
 from made_selection import selecting
 
 from metaod.cli.detect import detect
+from metaod.cli.main import main
 from metaod.detection import _estimator as estimator
 
 
@@ -15,7 +16,25 @@ def wide_screen(monkeypatch):
 
 
 @pytest.fixture
-def call_detect(capsys, monkeypatch):
+def run(capsys):
+    """Run a command line, and check its exit code; a user's mistake is one line."""
+
+    def called(*arguments, code=0):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        out = capsys.readouterr()
+        assert stop.value.code == code, out.err
+        if code == 2:
+            assert out.err.startswith("metaod: error: ")
+            assert out.err.count("\n") == 1
+            return out.err
+        return out.out
+
+    return called
+
+
+@pytest.fixture
+def call(capsys, monkeypatch):
     """Call ``metaod detect`` with a pick that needs no learner; return what it printed."""
     monkeypatch.setattr(estimator, "make_selection", selecting())
     app = typer.Typer(pretty_exceptions_enable=False)

@@ -19,11 +19,6 @@ FRAME.loc[[20, 40], "b"] = 9.0
 
 
 @pytest.fixture
-def call(call_detect):
-    return call_detect
-
-
-@pytest.fixture
 def table(tmp_path):
     FRAME.to_csv(tmp_path / "t.csv", index=False)
     return tmp_path / "t.csv"

@@ -13,11 +13,6 @@ from metaod.review import TableMarks
 from metaod.tables import read_table
 
 
-@pytest.fixture
-def call(call_detect):
-    return call_detect
-
-
 def write(path, seed=0):
     frame = pd.DataFrame(np.random.default_rng(seed).normal(size=(60, 3)), columns=list("abc"))
     frame.loc[[3, 8, 20], ["a", "b"]] += 4

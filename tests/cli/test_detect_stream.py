@@ -27,11 +27,11 @@ def tables(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_the_screen_and_the_file_are_those_of_an_ordinary_run(call_detect, tables, ending):
+def test_the_screen_and_the_file_are_those_of_an_ordinary_run(call, tables, ending):
     out = {}
     for option in ("--stream", "--no-stream"):
         target = tables / f"{option}.{ending}"
-        shown = call_detect(tables / f"t.{ending}", option, "--id", "name", "-o", target).out
+        shown = call(tables / f"t.{ending}", option, "--id", "name", "-o", target).out
         out[option] = shown.replace(option, "")
     assert out["--stream"] == out["--no-stream"]
     assert "row 299" in out["--stream"]
@@ -39,26 +39,26 @@ def test_the_screen_and_the_file_are_those_of_an_ordinary_run(call_detect, table
     assert written[0] == written[1]
 
 
-def test_large_files_are_read_in_chunks(call_detect, tables, monkeypatch):
+def test_large_files_are_read_in_chunks(call, tables, monkeypatch):
     monkeypatch.setattr(streams, "MOST_ROWS", 200)
     monkeypatch.setattr(
         detection.detect,
         "__kwdefaults__",
         {**detection.detect.__kwdefaults__, "sample_rows": 100},
     )
-    out = call_detect(tables / "t.csv", "--json").out
+    out = call(tables / "t.csv", "--json").out
     found = json.loads(out)
     assert any("a sample of 100 of its 300 rows" in str(note) for note in found["notes"])
     assert found["flagged"][0]["cells"]["height"] == 900.0
-    assert "sample" not in call_detect(tables / "t.csv", "--no-stream").out
+    assert "sample" not in call(tables / "t.csv", "--no-stream").out
 
 
-def test_a_saved_pick_and_a_report(call_detect, tables):
+def test_a_saved_pick_and_a_report(call, tables):
     pick, report = tables / "pick.mod", tables / "r.html"
-    call_detect(tables / "t.parquet", "--stream", "--save", pick, "--report", report)
+    call(tables / "t.parquet", "--stream", "--save", pick, "--report", report)
     assert "row 299" in report.read_text()
-    call_detect(tables / "t.csv", "--stream", "--apply", pick, "-o", tables / "applied.csv")
-    call_detect(tables / "t.csv", "--apply", pick, "-o", tables / "at-once.csv")
+    call(tables / "t.csv", "--stream", "--apply", pick, "-o", tables / "applied.csv")
+    call(tables / "t.csv", "--apply", pick, "-o", tables / "at-once.csv")
     assert (tables / "applied.csv").read_bytes() == (tables / "at-once.csv").read_bytes()
 
 
@@ -70,14 +70,14 @@ def test_a_saved_pick_and_a_report(call_detect, tables):
         (["--marks", "m.csv"], "--marks needs the whole table"),
     ],
 )
-def test_what_needs_the_whole_table_is_refused(call_detect, tables, options, what):
+def test_what_needs_the_whole_table_is_refused(call, tables, options, what):
     with pytest.raises(UserError, match=what):
-        call_detect(tables / "t.csv", "--stream", "-o", tables / "s.csv", *options)
+        call(tables / "t.csv", "--stream", "-o", tables / "s.csv", *options)
     assert not (tables / "s.csv").exists()
 
 
-def test_other_formats_and_pipes_cannot_be_streamed(call_detect, tables):
+def test_other_formats_and_pipes_cannot_be_streamed(call, tables):
     np.save(tables / "t.npy", FRAME[["height"]].to_numpy())
     for file in (tables / "t.npy", "-"):
         with pytest.raises(UserError, match="only Parquet and delimited text in a file"):
-            call_detect(file, "--stream")
+            call(file, "--stream")
