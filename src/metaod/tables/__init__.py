@@ -1,7 +1,6 @@
 """Read a file or frame, decide what each column is, and turn the table into a finite matrix."""
 
 from metaod.tables._columns import SURPRISAL_UNIT
-from metaod.tables._file_kinds import READ_ENDINGS
 from metaod.tables._preparation import NothingToScore, Preparation, prepare
 from metaod.tables._read_rows import ReadRows
 from metaod.tables._reading import is_file, read_table
@@ -10,6 +9,7 @@ from metaod.tables._roles import Roles
 from metaod.tables._stream import TableStream, is_large, stream_table
 from metaod.tables._table import Table
 from metaod.tables.examples import load_example
+from metaod.tables.readers import READ_ENDINGS
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._source import check_plain_file
 

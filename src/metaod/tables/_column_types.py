@@ -19,7 +19,22 @@ import pandas as pd
 from metaod.errors import Message, Setting, listed
 from metaod.options import BadValues
 from metaod.tables._misfits import Misfits, misfits_error
-from metaod.tables._notations import Found, Hints, Notation, Plain, infer
+from metaod.tables._notations import (
+    CODE,
+    DATE,
+    MISSING_WORDS,
+    OBVIOUS_WORDS,
+    OTHER_NOTATION,
+    WHOLE,
+    Found,
+    Hints,
+    Notation,
+    Plain,
+    infer,
+    is_missing,
+    numbers_among,
+    shorten,
+)
 from metaod.tables._number_notation import NumberNotation
 from metaod.tables._objects import (
     Labels,
@@ -28,17 +43,6 @@ from metaod.tables._objects import (
     rounding_of,
     seconds_in,
     series_of,
-)
-from metaod.tables._text_values import (
-    CODE,
-    DATE,
-    MISSING_WORDS,
-    OBVIOUS_WORDS,
-    OTHER_NOTATION,
-    WHOLE,
-    is_missing,
-    numbers_among,
-    shorten,
 )
 from metaod.tables._time_notations import DateNotation
 

@@ -18,6 +18,7 @@ from metaod.tables._notations import (
     infer,
     parse_later,
     same_quantity,
+    shorten,
     widened,
 )
 from metaod.tables._objects import (
@@ -29,7 +30,6 @@ from metaod.tables._objects import (
     spread,
     text_of,
 )
-from metaod.tables._text_values import shorten
 
 _LARGEST_EXACT = 2.0**53
 _ROUNDED = "numbers beyond 2**53 were rounded to the nearest float"

@@ -11,9 +11,8 @@ import pandas as pd
 
 from metaod.errors import Message, Setting
 from metaod.tables._column_types import may_be_text
-from metaod.tables._notations import Hints, infer
+from metaod.tables._notations import MISSING_WORDS, Hints, infer, shorten
 from metaod.tables._objects import text_of
-from metaod.tables._text_values import MISSING_WORDS, shorten
 
 _TOTAL = re.compile(
     r"(?:(?:grand|sub|over)[ -]?)?totals?|sums?|summen?|gesamt(?:summe|ergebnis)?|insgesamt|"

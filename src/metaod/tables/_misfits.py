@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadColumn, BadFile, Message, Setting, UserError, counted
+from metaod.tables._notations import OTHER_NOTATION, shorten
 from metaod.tables._objects import Labels, spread
-from metaod.tables._text_values import OTHER_NOTATION, shorten
 
 _MOST_COLUMNS = 5
 _MOST_VALUES = 3

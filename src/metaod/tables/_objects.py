@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn
-from metaod.tables._text_values import is_missing
+from metaod.tables._notations import is_missing
 
 _EXACT_IN_FLOAT = 2**53
 _MOST_DECIMAL_BITS = 4096  # Python refuses to write longer integers in decimal digits

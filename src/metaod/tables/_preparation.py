@@ -13,7 +13,7 @@ from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, 
 from metaod.options import Names
 from metaod.tables._column_types import ColumnTyper
 from metaod.tables._columns import Column, Encoded, fit_column, leave_out, name_outputs
-from metaod.tables._frames import Rows
+from metaod.tables._notations import MISSING_WORDS
 from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, find_drift
 from metaod.tables._relations import (
     Pair,
@@ -25,8 +25,7 @@ from metaod.tables._relations import (
 )
 from metaod.tables._roles import ROLE_NAMES, Roles, earlier_output
 from metaod.tables._saving import from_plain, to_plain
-from metaod.tables._table import Table
-from metaod.tables._text_values import MISSING_WORDS
+from metaod.tables._table import Rows, Table
 
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 

@@ -13,13 +13,11 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.options import Reading, takes
 from metaod.tables._column_types import ColumnTyper, mask_missing
-from metaod.tables._file_kinds import choose_reader
 from metaod.tables._footers import Footer, find_footer
-from metaod.tables._notations import Hints
+from metaod.tables._notations import MISSING_WORDS, Hints
 from metaod.tables._objects import as_text_column
 from metaod.tables._table import Original, Table
-from metaod.tables._text_values import MISSING_WORDS
-from metaod.tables.readers import READERS
+from metaod.tables.readers import READERS, choose_reader
 from metaod.tables.readers._names import index_by_unnamed
 from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import open_path, open_stream

@@ -13,10 +13,10 @@ import pandas as pd
 import scipy
 
 from metaod.tables._columns import CategoryColumn, Column, NumberColumn, UnusedColumn, free_name
-from metaod.tables._frames import Rows
 from metaod.tables._objects import Labels, spread
 from metaod.tables._record import UNRELATED
 from metaod.tables._roles import Roles
+from metaod.tables._table import Rows
 
 _Values = npt.NDArray[np.float64]
 _Codes = npt.NDArray[np.intp]

@@ -19,14 +19,20 @@ import pyarrow as pa
 from metaod.errors import BadFile, Message, Setting, UserError
 from metaod.options import BadValues, Reading
 from metaod.tables._column_types import Written, in_seconds, mask_missing, may_be_text
-from metaod.tables._file_kinds import choose_reader
 from metaod.tables._footers import find_footer
 from metaod.tables._misfits import LateMisfits, Misfits, late_error
-from metaod.tables._notations import Notation, Parsed, Plain, parse_later
+from metaod.tables._notations import (
+    MISSING_WORDS,
+    Notation,
+    Parsed,
+    Plain,
+    numbers_among,
+    parse_later,
+)
 from metaod.tables._objects import Labels, as_text_column, series_of
 from metaod.tables._reading import check_options, finish
 from metaod.tables._table import Original, Table
-from metaod.tables._text_values import MISSING_WORDS, numbers_among
+from metaod.tables.readers import choose_reader
 from metaod.tables.readers._names import index_by_unnamed
 from metaod.tables.readers._reader import Chunks, Content, OnRows, RowNumbers
 from metaod.tables.readers._source import CELL_BYTES, check_exists, open_unread

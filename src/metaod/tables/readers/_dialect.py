@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 from metaod.errors import BadFile, Message, Setting
 from metaod.options import Reading, is_delimiter
-from metaod.tables._text_values import CODE, NUMBER, shorten
+from metaod.tables._notations import CODE, NUMBER, shorten
 from metaod.tables.readers._names import (
     check_names,
     count_titles,

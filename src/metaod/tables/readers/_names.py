@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, Message, Setting
-from metaod.tables._notations import Notation, infer
-from metaod.tables._text_values import BOOLEANS, DATE, NUMBER, shorten
+from metaod.tables._notations import BOOLEANS, DATE, NUMBER, Notation, infer, shorten
 
 _VALUE = re.compile(rf"{NUMBER['.']}|{NUMBER[',']}|{DATE}")
 _ROWS_TO_CHECK = 200

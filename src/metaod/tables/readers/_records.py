@@ -20,7 +20,7 @@ from metaod.errors import BadFile, Message, Setting, UserError
 from metaod.options import Reading
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._footers import is_total
-from metaod.tables._text_values import MISSING_WORDS, OBVIOUS_WORDS
+from metaod.tables._notations import MISSING_WORDS, OBVIOUS_WORDS
 from metaod.tables.readers._dialect import Dialect
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Content

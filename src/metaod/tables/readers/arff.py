@@ -16,7 +16,7 @@ import pandas as pd
 
 from metaod.errors import BadFile, Message, Setting
 from metaod.options import Reading
-from metaod.tables._text_values import shorten
+from metaod.tables._notations import shorten
 from metaod.tables.readers._reader import Content, Reader
 from metaod.tables.readers._source import (
     CELL_BYTES,

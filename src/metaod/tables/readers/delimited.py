@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from metaod.errors import BadFile
 from metaod.options import Reading
-from metaod.tables._text_values import MISSING_WORDS
+from metaod.tables._notations import MISSING_WORDS
 from metaod.tables.readers._dialect import collapse_blanks, detect_dialect, repeat_code_columns
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Chunks, Content, OnRows, Reader, RowNumbers, RowSample

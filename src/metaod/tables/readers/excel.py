@@ -10,7 +10,7 @@ import pandas as pd
 
 from metaod.errors import BadFile, BadParameter, Message, MissingExtra, Setting, listed
 from metaod.options import Reading
-from metaod.tables._text_values import MISSING_WORDS
+from metaod.tables._notations import MISSING_WORDS
 from metaod.tables.readers._names import (
     check_names,
     count_titles,
