@@ -76,6 +76,10 @@ class Setting:
     def __str__(self) -> str:
         return repr(self.name) if self.value is None else f"{self.name}={self.value!r}"
 
+    def advice(self, template: str) -> "Message":
+        """Return a message that names the option at ``{set}``."""
+        return Message(self.name, template, set=self)
+
 
 Word = Callable[[Setting], str]
 """How a front end writes a setting."""

@@ -139,3 +139,20 @@ def test_columns_of_gaps_alone_are_a_clear_error():
         prepare(pd.DataFrame({"a": [None] * 5, "b": [np.nan] * 5}))
     with pytest.raises(UserError, match="nothing is left to score"):
         prepare(pd.DataFrame({"a": ["x", None, "x", None]}))
+
+
+@pytest.mark.parametrize(
+    ("values", "n_missing", "n_infinite"),
+    [
+        ([1.0, np.nan, np.inf], 1, 1),
+        (["inf", "1", "NA"], 1, 1),
+        ([[1], None, {}], 1, 0),
+        (pd.Categorical(["NA", None, "a"]), 1, 0),
+        (pd.to_datetime(["2020-01-01", None, "2020-01-02"]), 1, 0),
+    ],
+    ids=str,
+)
+def test_gaps_of_later_rows_are_counted_in_unused_columns(values, n_missing, n_infinite):
+    fitted = Preparation().fit(pd.DataFrame({"v": [1, 1, 1], "w": [1.0, 2.0, 4.0]}))
+    record = fitted.transform(pd.DataFrame({"v": values, "w": 1.0})).record.columns[0]
+    assert (record.n_missing, record.n_infinite) == (n_missing, n_infinite)

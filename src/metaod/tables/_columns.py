@@ -25,13 +25,13 @@ from metaod.tables._column_values import (
 )
 from metaod.tables._notations import Notation, NumberKind, same_quantity
 from metaod.tables._objects import Labels, spread
-from metaod.tables._record import Action, Cause, ColumnKind, ColumnRecord, Usual
+from metaod.tables._record import Cause, ColumnKind, ColumnRecord, Usual
 from metaod.tables._roles import Roles
 
 SURPRISAL_UNIT = 2.5
 """Nats of surprisal that count as one standard deviation."""
 
-_ACTIONS: dict[NumberKind, Action] = {
+_ACTIONS: dict[NumberKind, str] = {
     "numeric": "kept",
     "boolean": "0 and 1",
     "date": "days since 1970-01-01",

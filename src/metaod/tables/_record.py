@@ -18,22 +18,12 @@ ColumnKind = Literal[
     "numeric", "boolean", "category", "text", "date", "duration", "identifier", "constant", "empty",
     "ignored",
 ]
-Action = Literal[
-    "kept", "0 and 1", "days since 1970-01-01", "seconds", "surprisal", "dropped",
-]
 # fmt: on
 Cause = Literal["", "id", "unrelated"]
 
 _LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
 UNRELATED = "it is unrelated to every other column"  # a reason
-_ACTION_TEXTS: dict[str, str] = {
-    "kept": "kept as it is",
-    "0 and 1": "written as 0 and 1",
-    "days since 1970-01-01": "written as days since 1970-01-01",
-    "seconds": "written as seconds",
-    "surprisal": "replaced by the surprisal of its values",
-    "dropped": "dropped",
-}
+_ACTION_TEXTS = {"kept": "kept as it is", "dropped": "dropped"}
 
 
 @dataclass(frozen=True)
@@ -46,8 +36,8 @@ class ColumnRecord:
         The column.
     kind : ColumnKind
         Such as 'numeric', 'category' or 'identifier'.
-    action : Action
-        Such as 'kept', 'surprisal' or 'dropped'.
+    action : str
+        What it is written as, such as 'kept', 'surprisal' or 'dropped'.
     outputs : tuple of str
         The columns that it became.
     n_missing, n_infinite : int
@@ -66,7 +56,7 @@ class ColumnRecord:
 
     name: str
     kind: ColumnKind
-    action: Action
+    action: str
     outputs: tuple[str, ...] = ()
     n_missing: int = 0
     n_infinite: int = 0
@@ -118,9 +108,9 @@ class ColumnRecord:
 
     def description(self) -> str:
         """Describe what was done, without the column's name."""
-        text = _ACTION_TEXTS[self.action]
+        text = _ACTION_TEXTS.get(self.action, f"written as {self.action}")
         if self.action == "surprisal":
-            text = text.replace("its values", f"its {counted(self.n_levels, 'value')}")
+            text = f"replaced by the surprisal of its {counted(self.n_levels, 'value')}"
         text += f": {self.reason}" if self.reason else ""
         unseen = f"{counted(self.n_unseen, 'row')} with a value not seen before"
         clauses = (text, self._gaps(), unseen if self.n_unseen else "")

@@ -14,6 +14,7 @@ from metaod.errors import BadFile, Message, Setting
 from metaod.options import Reading, is_delimiter
 from metaod.tables._notations import CODE, NUMBER, shorten
 from metaod.tables.readers._names import (
+    NO_HEADER,
     check_names,
     count_titles,
     default_names,
@@ -105,12 +106,8 @@ def detect_dialect(source: Source, options: Reading, missing: Collection[str]) -
     if header is None:
         header, header_warning = has_header(records[0], records[1:], missing)
     if header and whole and len(records) == 1:
-        remedy = "check the export, or set {setting} if the line is data"
-        raise BadFile(
-            source.name,
-            "holds a header but no rows",
-            remedy=Message("no-rows", remedy, setting=Setting("header", False)),
-        )
+        advice = NO_HEADER.advice("check the export, or set {set} if the line is data")
+        raise BadFile(source.name, "holds a header but no rows", remedy=advice)
     data = records[1:] if header else records
     decimal, decimal_warning = (
         (options.decimal, None) if options.decimal else _detect_decimal(data, delimiter)
@@ -285,11 +282,8 @@ def _refuse_comment(source: Source, records: Sequence[Sequence[str]], skip_lines
         are_numbers = len(record) == 1 and all(map(_NUMBER.fullmatch, words))
         widths.add(len(words) if are_numbers else len(record))
     if records[0][0].startswith("#") and rest and len(records[0]) not in widths:
-        remedy = Message(
-            "comment",
-            "comment lines are not read: remove them, or set {setting}",
-            setting=Setting("skip_rows"),
-        )
+        advice = "comment lines are not read: remove them, or set {set}"
+        remedy = Setting("skip_rows").advice(advice)
         raise BadFile(source.name, "begins with a comment", line=skip_lines + 1, remedy=remedy)
 
 
@@ -298,9 +292,6 @@ def _refuse_commas(source: Source, records: Sequence[Sequence[str]], skip_lines:
     names = records[0][0].split(",")
     if len(names) > 1 and not any(map(_NUMBER.fullmatch, names)):
         what = f"has one column if the comma is a decimal mark: {shorten(records[0][0])!r}"
-        remedy = Message(
-            "decimal-comma",
-            "if commas separate the columns, leave out {setting}",
-            setting=Setting("decimal", ","),
-        )
+        advice = "if commas separate the columns, leave out {set}"
+        remedy = Setting("decimal", ",").advice(advice)
         raise BadFile(source.name, what, line=skip_lines + 1, remedy=remedy)

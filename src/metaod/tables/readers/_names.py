@@ -15,7 +15,7 @@ _ROWS_TO_CHECK = 200
 _COLUMNS_TO_READ = 100  # in some notation, which takes a millisecond each
 _LONGEST_NAME = 10**6
 _MOST_TITLES = 20
-_NO_HEADER = Setting("header", False)
+NO_HEADER = Setting("header", False)
 
 
 def default_names(n_columns: int) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def has_header(
     """
     if _counts_from_zero(first):
         template = "the first line counts 0, 1, 2, ...: taken as names ({setting}, if it is data)"
-        return True, Message("guessed-header", template, setting=_NO_HEADER)
+        return True, Message("guessed-header", template, setting=NO_HEADER)
     is_word = [not _is_value(field) and _as_text(field) not in missing for field in first]
     for column, word in enumerate(is_word):
         below = [row[column] for row in rest[:_ROWS_TO_CHECK] if column < len(row)]
@@ -68,22 +68,18 @@ def check_names(
     for position, name in enumerate(names):
         column = position + 1 if numbers is None else numbers[position]
         if not name and (position > 0 or len(names) == 1):
-            remedy = _name_remedy("name it, remove it, or set {setting} if there are none")
+            remedy = NO_HEADER.advice("name it, remove it, or set {set} if there are none")
             raise BadFile(source, "the column has no name", line=line, column=column, remedy=remedy)
         if len(name) > _LONGEST_NAME:
             what = f"the column's name has {len(name):,} characters"
-            remedy = _name_remedy("check the delimiter, or set {setting} if it is no name")
+            remedy = NO_HEADER.advice("check the delimiter, or set {set} if it is no name")
             raise BadFile(source, what, line=line, column=column, remedy=remedy)
         if name in column_of:
             what = f"the name {name!r} is already that of column {column_of[name]}"
-            remedy = _name_remedy("rename it, or set {setting} if these are not names")
+            remedy = NO_HEADER.advice("rename it, or set {set} if these are not names")
             raise BadFile(source, what, line=line, column=column, remedy=remedy)
         column_of[name] = column
     return names
-
-
-def _name_remedy(template: str) -> Message:
-    return Message("bad-name", template, setting=_NO_HEADER)
 
 
 def index_by_unnamed(frame: pd.DataFrame, warnings: list[Message]) -> pd.DataFrame:

@@ -243,18 +243,11 @@ def _ragged_error(
         n_rows, line = 1 + n_short_below, record.first_line
         if above is not None and is_total(next(filter(str.strip, above.fields), "")):
             n_rows, line = n_rows + 1, above.first_line
-        remedy = Message(
-            "footer-read",
-            "set {setting} if the table ends above line {line}",
-            setting=Setting("skip_footer", n_rows),
-            line=line,
-        )
+        advice = f"set {{set}} if the table ends above line {line}"
+        remedy = Setting("skip_footer", n_rows).advice(advice)
     elif raw.delimiter == "," and (width, found) == (1, 2):
-        remedy = Message(
-            "decimal-comma",
-            "if the comma is a decimal mark, set {setting}",
-            setting=Setting("decimal", ","),
-        )
+        advice = "if the comma is a decimal mark, set {set}"
+        remedy = Setting("decimal", ",").advice(advice)
     elif found == 1 and record.fields[0].strip() and not record.fields[0].strip("-=+ "):
         remedy = "lines of dashes are not read: remove them"
     elif raw.header and found == width + 1 and not record.fields[-1].strip():

@@ -260,8 +260,8 @@ def check_bytes(name: str, what: str, n_bytes: int, max_bytes: int) -> None:
     """Refuse a file that takes more memory than allowed; the message is `what` and the size."""
     if n_bytes > max_bytes:
         what = f"{what} {format_bytes(n_bytes)}, more than the {format_bytes(max_bytes)} allowed"
-        remedy = "read a part of it, or raise {setting} if there is enough memory"
-        raise BadFile(name, what, remedy=Message("memory", remedy, setting=Setting("max_bytes")))
+        advice = "read a part of it, or raise {set} if there is enough memory"
+        raise BadFile(name, what, remedy=Setting("max_bytes").advice(advice))
 
 
 def check_width(name: str, shape: tuple[int, ...]) -> None:
@@ -406,11 +406,8 @@ def _scan_utf8(source: Source) -> Utf8Text:
         if b"\0" in chunk:
             line = n_lines + _count_lines(chunk[: chunk.index(b"\0")]) + 1
             what = "a NUL byte: this is binary data, or text of 16 bits a character"
-            remedy = Message(
-                "nul-byte",
-                "in the latter case set {setting}",
-                setting=Setting("encoding", "utf-16-le"),
-            )
+            setting = Setting("encoding", "utf-16-le")
+            remedy = setting.advice("in the latter case set {set}")
             raise BadFile(source.name, what, line=line, remedy=remedy)
         if pending or not chunk.isascii():
             decode(chunk)

@@ -116,8 +116,7 @@ def _read_rows(source: Source, options: Reading) -> tuple[list[_Row], list[Messa
             check_expansion(source.name, CELL_BYTES * n_filled, n_bytes, "remove the empty columns")
     if not rows:
         what = f"sheet {sheet.title!r} is empty"
-        remedy = Message("empty-sheet", "name another: {setting}", setting=Setting("sheet"))
-        raise BadFile(source.name, what, remedy=remedy)
+        raise BadFile(source.name, what, remedy=Setting("sheet").advice("name another: {set}"))
     return rows, messages
 
 
