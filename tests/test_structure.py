@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from functools import cache
 from importlib import import_module
@@ -26,7 +27,8 @@ FILES = {module_name(path): path for path in (ROOT / "src" / "metaod").rglob("*.
 def imports(name, source, modules, *, is_package=False):
     """Modules of the package that a module imports, imports inside functions included.
 
-    What a package's ``__init__`` imports for types, it imports for others when they first use it.
+    What a package's ``__init__`` imports for types, it imports for others when they first use it. A
+    text that is the name of a module is an import as well: of ``metaod._lazy``, of a registry.
     """
     found, for_types = set(), set()
     for node in ast.walk(ast.parse(source)):
@@ -34,7 +36,10 @@ def imports(name, source, modules, *, is_package=False):
             for_types |= {id(inner) for inner in ast.walk(node)}
         if id(node) in for_types and not is_package:
             continue
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value.partition(":")[0]
+            found |= {text} if "." in text and not name.startswith(f"{text}.") else set()
+        elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
@@ -121,12 +126,42 @@ def test_a_cycle_through_a_late_import_is_found():
     assert cycles(graph) == [["metaod.a", "metaod.b", "metaod.c"]]
 
 
-def test_an_import_of_a_package_for_types_is_found():
-    source = "if TYPE_CHECKING:\n    from metaod.store import Store"
-    assert imports("metaod.detection", source, {"metaod.store"}, is_package=True) == {
-        "metaod.store"
-    }
-    assert imports("metaod.detection._detect", source, {"metaod.store"}) == set()
+def layers():
+    """The rooms of each layer, the highest first, as pyproject.toml declares them."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    lines = settings["contracts"][0]["layers"]
+    return [{name.strip(" ()") for name in line.split("|")} for line in lines]
+
+
+def upward(graph):
+    """Imports of a room that is not in a lower layer."""
+    height = {name: place for place, names in enumerate(layers()) for name in names}
+    return sorted(
+        (name, other)
+        for name, others in graph.items()
+        for other in others
+        if room(name) != room(other) and "" not in (room(name), room(other))
+        and height[room(name)] >= height[room(other)]
+    )  # fmt: skip
+
+
+def test_a_lower_room_never_imports_a_higher_one():
+    assert upward(graph()) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'homes = {"Store": "metaod.store"}\n__getattr__ = exports(__name__, homes)',
+        'def __getattr__(name):\n    return getattr(import_module("metaod.store"), name)',
+        "def __getattr__(name):\n    from metaod.store import Store\n    return Store",
+        "if TYPE_CHECKING:\n    from metaod.store import Store",
+    ],
+    ids=["helper", "by hand", "late", "for types"],
+)
+def test_a_late_export_of_a_higher_room_is_found(source):
+    planted = imports("metaod.detection", source, set(FILES), is_package=True)
+    assert ("metaod.detection", "metaod.store") in upward({"metaod.detection": planted})
 
 
 def test_rooms_import_each_other_through_their_packages():
@@ -145,23 +180,23 @@ def test_what_a_package_exports_is_there():
             assert getattr(package, exported) is not None, (name, exported)
 
 
-def test_a_name_that_is_imported_late_is_imported_for_types_too():
-    """The graph of imports, and so every test of it, sees names that a package imports late."""
+def test_late_exports_are_declared_and_their_types_agree():
+    """There is one way to export late, and mypy knows what is exported."""
     for name, path in FILES.items():
-        if path.name != "__init__.py" or "def __getattr__" not in path.read_text("utf-8"):
+        text = path.read_text("utf-8")
+        if "__getattr__" not in text or path.name != "__init__.py":
             continue
+        assert "exports(__name__, _HOMES)" in text, name
         package = import_module(name)
-        homes = {
-            alias.asname or alias.name: (node.module, alias.name)
-            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        typed = {
+            alias.name: node.module
+            for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }
-        for exported in package.__all__:
-            if exported not in vars(package):
-                module, own = homes[exported]
-                found = FILES.get(f"{module}.{own}") and import_module(f"{module}.{own}")
-                assert (found or getattr(import_module(module), own)) is getattr(package, exported)
+        for exported, home in package._HOMES.items():
+            assert exported in package.__all__
+            assert home in (typed[exported], f"{typed[exported]}.{exported}"), (name, exported)
 
 
 def test_what_a_file_imports_from_a_package_is_exported():

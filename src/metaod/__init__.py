@@ -3,10 +3,10 @@
 The names below are imported when they are first used, so that ``import metaod`` is fast.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import metaod.errors  # noqa: F401 - refuses the original distribution in the same folder
+from metaod._lazy import exports
 from metaod._version import __version__
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _HOMES = {
     "Review": "metaod.detection",
     "Selection": "metaod.selection",
     "Table": "metaod.tables",
+    "cluster": "metaod.cluster",
     "compare": "metaod.detection",
     "detect_file": "metaod.detection",
     "extract": "metaod.metafeatures",
@@ -32,6 +33,7 @@ _HOMES = {
     "load": "metaod.detection",
     "load_example": "metaod.tables",
     "model_space": "metaod.models",
+    "plot": "metaod.plot",
     "prepare": "metaod.tables",
     "read_table": "metaod.tables",
     "register_family": "metaod.models",
@@ -62,12 +64,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("cluster", "plot"):
-        return import_module(f"metaod.{name}")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'metaod' has no attribute {name!r}")
+__getattr__ = exports(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

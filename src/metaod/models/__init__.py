@@ -1,8 +1,9 @@
 """Models (detector, hyperparameters, scaling), model spaces, and scoring of many models at once."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import metaod.models.families  # noqa: F401 - registers the package's own families
+from metaod._lazy import exports
 from metaod.models._arrays import Matrix, Scores, compilation, njit
 from metaod.models._costs import Cost, expected_costs, expected_scoring
 from metaod.models._estimator import check_contamination, check_n_jobs
@@ -27,14 +28,9 @@ from metaod.models._spec import (
 if TYPE_CHECKING:
     from metaod.models._detector import AverageDetector, SpecDetector
 else:
-
-    def __getattr__(name: str) -> Any:
-        if name in ("AverageDetector", "SpecDetector"):
-            from metaod.models import _detector  # noqa: PLC0415 - needs PyOD, which is slow to import
-
-            return getattr(_detector, name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+    # needs PyOD, which is slow to import
+    _HOMES = dict.fromkeys(("AverageDetector", "SpecDetector"), "metaod.models._detector")
+    __getattr__ = exports(__name__, _HOMES)
 
 __all__ = [
     "COMMITTEE", "SPACES", "AverageDetector", "Budget", "CellState", "Cost", "Matrix",

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from metaod._lazy import exports
 from metaod.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -10,16 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "PageServer"]
 
-_HOMES = {"Limits": "_limits", "PageServer": "_server"}
+_HOMES = {"Limits": "metaod.web._limits", "PageServer": "metaod.web._server"}
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module  # noqa: PLC0415 - only if something is used
-
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(f"metaod.web.{_HOMES[name]}"), name)
+        return exports(__name__, _HOMES)(name)
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
         if package in ("starlette", "uvicorn"):
