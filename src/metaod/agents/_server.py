@@ -229,7 +229,7 @@ class _Calls:
 
     def _run(self, name: str, asked: dict[str, Any], report: Any, stopped: Event) -> dict[str, Any]:
         with self._turn:
-            if stopped.is_set():  # while it waited
+            if stopped.is_set():  # cancelled while it waited
                 raise _Cancelled
             found: dict[str, Any] = getattr(self._tools, name)(report, **asked)
             return found
@@ -298,7 +298,7 @@ def serve(access: Access, *, max_seconds: float) -> None:
     anyio.run(run)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # a model may be being fitted for nobody: threads cannot be stopped
+    os._exit(0)  # a thread may still fit a model, and threads cannot be stopped
 
 
 def _failed(code: str, text: str) -> types.CallToolResult:

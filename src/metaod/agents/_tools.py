@@ -1,4 +1,4 @@
-"""The tools: read, pick, detect, explain and review, with small results. They know no protocol."""
+"""The tools: read, pick, detect, explain and review, with small results, for any protocol."""
 
 import json
 import secrets

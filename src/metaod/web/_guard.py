@@ -36,13 +36,13 @@ _NEEDS_LINK = """<!doctype html><html lang="en"><meta charset="utf-8">
 
 
 def answer_problem(problem: Problem) -> Response:
-    """Return the answer that tells a problem."""
+    """Return a problem as an HTTP response."""
     content = json.dumps(problem.document(), ensure_ascii=False).encode(errors="replace")
     return Response(content, problem.status, problem.headers, "application/problem+json")
 
 
 def is_local(host: str) -> bool:
-    """Whether only this machine reaches a server at an address.
+    """Whether only this machine can reach a server at an address.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Guard:
         self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, as ASGI has it."""
+        """Answer an ASGI request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)

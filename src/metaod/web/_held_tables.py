@@ -17,13 +17,13 @@ from metaod.web._process import WorkerProcess
 from metaod.web._uploads import MARKS_FILE, shown_name, stored_ending
 
 Kind = Literal["inspection", "detection"]
-_STEM = "uploaded-table"  # replaced by the user's name in messages
+_STEM = "uploaded-table"  # of the stored file; messages show the client's name
 _MAY_GIVE_WAY = 300.0  # seconds without a request, after which a table gives way to a new one
 
 
 @dataclass
 class Job:
-    """Work that takes long."""
+    """A long computation."""
 
     kind: Kind
     state: Literal["running", "done", "failed", "cancelled"] = "running"
@@ -34,7 +34,7 @@ class Job:
     seconds: float = 0.0
 
     def report(self, progress: dict[str, Any]) -> None:
-        """Take what is known of the progress."""
+        """Keep a report of progress."""
         self.progress, self.reported = progress, time.monotonic()
 
     def document(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Job:
             "seconds": round(now - self.started if self.state == "running" else self.seconds, 1),
             "stage": self.progress.get("stage", "starting"),
             "done": self.progress.get("done"),
-            # a time that has passed tells nothing
+            # an estimate that has passed is not shown
             "seconds_left": None if left is None or left < 0 else round(left, 1),
             "problem": None if self.problem is None else self.problem.document(),
         }
@@ -143,7 +143,7 @@ class HeldTable:
         except asyncio.CancelledError:
             job.state = "cancelled"
         except Exception as error:
-            traceback.print_exception(error)  # for whoever runs the server
+            traceback.print_exception(error)  # for the operator of the server
             job.problem, job.state = problem_of(error), "failed"
         finally:
             job.seconds = time.monotonic() - job.started
@@ -205,7 +205,7 @@ class HeldTables:
         return table
 
     async def add(self, name: str, chunks: AsyncIterator[bytes]) -> HeldTable:
-        """Take an upload."""
+        """Store an upload."""
         await self._make_room()
         self._n_coming += 1
         try:

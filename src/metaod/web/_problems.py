@@ -80,7 +80,7 @@ class Problem(UserError):
         self.headers = headers or {}
 
     def members(self) -> dict[str, Any]:
-        """Return what makes the same problem in another process; absent members are left out."""
+        """Return the arguments that make the same problem in another process."""
         texts = {"what": self.what, "where": self.where, "remedy": self.remedy}
         given = {name: worded(text, page_word) for name, text in texts.items() if text}
         return {"status": self.status, "code": self.code, **given}
@@ -110,7 +110,7 @@ def problem_of(error: BaseException) -> Problem:
     if not isinstance(error, UserError):
         return refused("defect", kind=type(error).__name__)
     what = error.what
-    if isinstance(error, BadParameter):  # the page knows no functions
+    if isinstance(error, BadParameter):  # the page shows no function names
         what = f"{page_word(Setting(error.name))} must be {error.legal}"
     status = 501 if isinstance(error, MissingExtra) else 422
     return Problem(status, what, where=error.where, remedy=error.remedy, code=error.code)

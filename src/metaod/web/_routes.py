@@ -93,7 +93,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
     """Parse a JSON object."""
     try:
         found = json.loads(data.decode(), parse_constant=_refuse)
-        json.dumps(found, ensure_ascii=False).encode()  # refuses half a character
+        json.dumps(found, ensure_ascii=False).encode()  # refuses lone surrogates
     except (ValueError, RecursionError) as error:
         raise refused("not-json") from error
     if not isinstance(found, dict):
@@ -106,7 +106,7 @@ def _refuse(constant: str) -> None:
 
 
 def _query(request: Request, kind: type[Options]) -> dict[str, Any]:
-    """Check the parameters of the query; JSON's words for truth are values."""
+    """Check the parameters of the query; true and false are booleans."""
     words = {"true": True, "false": False}
     given = {name: words.get(text, text) for name, text in request.query_params.items()}
     return kind.parse(given, "the query")

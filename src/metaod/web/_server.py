@@ -1,4 +1,4 @@
-"""The server: the application, its address, connections that are slow, and its end."""
+"""The server: the application, its address, slow connections, and its shutdown."""
 
 import asyncio
 import contextlib
@@ -106,7 +106,7 @@ class PageServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
-        """End in order as well when the terminal is closed (SIGHUP), unless that is ignored."""
+        """Shut down cleanly also when the terminal is closed (SIGHUP), unless that is ignored."""
         closed: Any = getattr(signal, "SIGHUP", None)  # not on Windows
         is_main = threading.current_thread() is threading.main_thread()
         handles = closed and is_main and signal.getsignal(closed) is signal.SIG_DFL
@@ -120,7 +120,7 @@ class PageServer(uvicorn.Server):
                     signal.signal(closed, signal.SIG_DFL)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End in order; a second Ctrl-C does not stop the deletion of the uploads."""
+        """Shut down cleanly; a second Ctrl-C does not stop the deletion of the uploads."""
         super().handle_exit(sig, frame)
         self.force_exit = False
 

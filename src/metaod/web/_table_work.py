@@ -103,7 +103,7 @@ class TableWork:
         self._found = found.flagging(self._n_flagged)
 
     def result(self) -> dict[str, Any]:
-        """Describe the result as plain data, with the answers and flags of now."""
+        """Describe the result as plain data, with the current answers and flags."""
         found = self._now
         self._summary = self._summary or summarise(found)
         return {
@@ -188,7 +188,7 @@ class TableWork:
         ]
 
     def _names(self, place: int) -> list[str]:
-        """Return the cells that name a row, of columns that the user says do so or that seem to."""
+        """Return the cells of a row that identify it, in columns named by the user or detected."""
         columns = self._now.record.columns
         naming = [column.name for column in columns if column.role == "id"]
         naming = naming or [column.name for column in columns if column.kind == "identifier"]

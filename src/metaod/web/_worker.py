@@ -1,4 +1,4 @@
-"""The main function of a table's process: commands come in lines of JSON, answers go out so."""
+"""The main function of a table's process: it reads commands and writes answers as JSON lines."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run commands until the server closes the pipe; then end, also in the middle of work."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="surrogatepass")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # output of libraries is not taken for an answer
     warnings.simplefilter("ignore")
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(sys.stdin.buffer, lines), daemon=True).start()
@@ -35,10 +35,10 @@ def main() -> None:
         except Exception as error:
             problem = problem_of(error)
             if problem.status == 500:
-                traceback.print_exception(error)  # for whoever runs the server
+                traceback.print_exception(error)  # for the operator of the server
             _answer(answers, problem=problem.members())
             continue
-        with contextlib.suppress(Exception):  # the next command meets the same error
+        with contextlib.suppress(Exception):  # the next command raises the same error
             commands.prepare()
 
 
