@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 import metaod.models.families  # noqa: F401 - registers the package's own families
 from metaod._lazy import exports
 from metaod.models._arrays import Matrix, Scores, compilation, njit
-from metaod.models._costs import Cost, expected_costs, expected_scoring
+from metaod.models._costs import Cost, CostLaw, expected_costs, expected_scoring
 from metaod.models._estimator import check_contamination, check_n_jobs
 from metaod.models._family import (
+    Family,
+    Settings,
     family,
     register_family,
     registered_families,
@@ -33,9 +35,9 @@ else:
     __getattr__ = exports(__name__, _HOMES)
 
 __all__ = [
-    "COMMITTEE", "SPACES", "AverageDetector", "Budget", "CellState", "Cost", "Matrix",
-    "ModelSpec", "ScoreScale", "Scored", "Scores", "SpecDetector", "average_of",
-    "candidate_averages", "check_contamination", "check_n_jobs", "compilation", "expected_costs",
-    "expected_scoring", "family", "fit_scaling", "member_ids", "model_space", "njit",
-    "register_family", "registered_families", "score_models", "unregister_family",
+    "COMMITTEE", "SPACES", "AverageDetector", "Budget", "CellState", "Cost", "CostLaw", "Family",
+    "Matrix", "ModelSpec", "ScoreScale", "Scored", "Scores", "Settings", "SpecDetector",
+    "average_of", "candidate_averages", "check_contamination", "check_n_jobs", "compilation",
+    "expected_costs", "expected_scoring", "family", "fit_scaling", "member_ids", "model_space",
+    "njit", "register_family", "registered_families", "score_models", "unregister_family",
 ]  # fmt: skip
