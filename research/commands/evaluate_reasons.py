@@ -28,7 +28,11 @@ COUNTRIES = ["DE", "FR", "IT", "ES", "PL", "NL", "AT", "CH"]
 SHARES = [0.3, 0.2, 0.15, 0.1, 0.1, 0.07, 0.05, 0.03]
 PRODUCTS = ["lamp", "chair", "table", "sofa", "bed"]
 COMBINED = (("country", "price"), ("product", "weight"))
-PLANTED = {"one": "one cell", "together": "two, odd together", "apart": "two, odd alone"}
+PLANTED = {
+    "one": "one cell",
+    "together": "two, unusual in combination",
+    "apart": "two, unusual by themselves",
+}
 PICKS = ("committee", "learned-single", "reviewed")
 
 
@@ -131,7 +135,7 @@ class MadeTable:
         self.planted[row] = (name,)
 
     def _plant_apart(self, row: int, rng: np.random.Generator) -> None:
-        """Plant two numbers of different pairs, each of which is odd alone."""
+        """Plant two numbers of different pairs, each unusual by itself."""
         pairs = rng.choice(self._n_pairs, 2, replace=False)
         names = tuple(f"m{pair}{rng.choice(['a', 'b'])}" for pair in pairs)
         for name in names:

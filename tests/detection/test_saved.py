@@ -88,7 +88,7 @@ def test_changed_scores_give_a_warning_and_a_new_threshold(tmp_path, monkeypatch
         again = load(tmp_path / "pick.mod")
     assert [item.filename for item in told] == [__file__]
     assert again.labels_.tolist() == model.labels_.tolist()
-    assert "threshold was set anew" in again.notes_[0]
+    assert "there is a new threshold" in again.notes_[0]
     np.testing.assert_array_equal(again.score_samples(FRAME), model.score_samples(FRAME))
 
 

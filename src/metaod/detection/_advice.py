@@ -38,8 +38,7 @@ def next_steps(found: Detection, given: Given) -> list[dict[str, Any]]:
         given = {**given, "file": "FILE"}
     if found.is_new and found.marks is None:
         text = (
-            "Review ten rows: say of each whether it is an outlier. The ranking learns from every "
-            "answer."
+            "Review ten rows: mark each as an outlier or not. The ranking learns from every answer."
         )
         command = "detector.review()" if given is None else _command(found, given, "review")
         steps.append(_step(text, command))
@@ -90,7 +89,7 @@ def _about_number(found: Detection, given: Given) -> dict[str, Any]:
 def _command(
     found: Detection, given: Mapping[str, Any], verb: str = "detect", *, number: bool = True
 ) -> str:
-    """Return the command that made the result; without the number of flags if so asked."""
+    """Return the command that made the result; with or without the number of flags."""
     words = ["metaod", verb, given["file"]]
     for name, value in given.items():
         if name not in _OWN and value is not None:

@@ -47,7 +47,7 @@ class Reason:
         The row's value in the user's units; None if it is missing.
     share : float
         The part of the score above the table's median score that is lost with a usual value
-        in its place, from 0 to 1; if several values are odd, the most that is lost when some
+        in its place, from 0 to 1; if several values are unusual, the most that is lost when some
         of the others have usual values already. Shares need not add up to 1: of two values that
         are rare together, either explains the score.
     usual : str
@@ -118,7 +118,7 @@ class RowReasons:
     reasons: tuple[Reason, ...]
 
     def main_reasons(self, most: int = 3) -> tuple[Reason, ...]:
-        """Return odd values that explain a tenth of the score or more; else the first reason."""
+        """Return unusual values that explain a tenth of the score; else the first reason."""
         main = [reason for reason in self.reasons if reason.is_odd and reason.share >= _LEAST_SHOWN]
         return tuple(main[:most]) or self.reasons[:1]
 
@@ -240,9 +240,9 @@ class Explainer:
     ) -> Matrix:
         """Return the shares of rows whose score stays high whichever cell is replaced.
 
-        Several cells may be odd, each enough for a high score. The cell that explains most stays
-        replaced while the next ones are tried again, until the score is usual. At last each of the
-        replaced cells gets its own value back.
+        Several cells may be unusual, each enough for a high score. The cell that explains most
+        stays replaced while the next ones are tried again, until the score is usual. At last each
+        of the replaced cells gets its own value back.
         """
         n_rows = len(shares)
         shares, falls = shares.copy(), shares

@@ -108,7 +108,7 @@ class Detection:
         """Rows of the table."""
         return len(self.scores)
 
-    @property
+    @cached_property
     def n_flagged(self) -> int:
         """Flagged rows."""
         return int(np.count_nonzero(self.flags))
@@ -167,7 +167,7 @@ class Detection:
         """Places of the rows, the most outlying first; equal scores as in the table."""
         return (-self.scores).argsort(kind="stable")
 
-    @property
+    @cached_property
     def ranks(self) -> npt.NDArray[np.int64]:
         """1 for the most outlying row; equal scores share the smallest of their ranks."""
         return self.ranks_of(slice(None))

@@ -207,7 +207,7 @@ def _compared(fitted: Fitted, saved: SavedPick, path: "str | PathLike[str]") -> 
     note = (
         "the training scores differ from the saved ones "
         f"({'; '.join(changed) or 'on another machine'}; largest difference {difference:.2g} "
-        "standard deviations); the threshold was set anew"
+        "standard deviations); there is a new threshold"
     )
     warnings.warn(f"{fspath(path)}: {note}", stacklevel=5)  # the caller of metaod.load
     notes = (*fitted.notes, f"{note[0].upper()}{note[1:]}.")

@@ -40,7 +40,7 @@ class ChangedRows:
     nearby : dict of (int, int) to ndarray
         The numbers that similar rows have, by row and column of the table.
     oddest : dict of int to (int, int)
-        The category and the number of a row that are an odd combination.
+        The category and the number of a row that are unusual in combination.
     """
 
     X: Matrix
@@ -51,7 +51,7 @@ class ChangedRows:
     oddest: dict[int, tuple[int, int]]
 
     def is_odd_in_context(self, read: ReadRows, row: int, place: int) -> bool:
-        """Whether similar rows have other values, or the cell is in an odd combination."""
+        """Whether similar rows have other values, or the cell is in an unusual combination."""
         if place in self.oddest.get(row, ()):
             return True
         if (row, place) not in self.nearby or read.gaps[row, place]:

@@ -206,7 +206,7 @@ class _Scored:
         return own
 
     def _texts_by_row(self, decimal: str) -> Callable[[int], Sequence[str]]:
-        """Return a function that gives the cells of rows, which it is asked for as written."""
+        """Return a function that gives the cells of a row; rows come in the order of writing."""
         texts: dict[int, tuple[str, ...]] = {}
         first = 0
 

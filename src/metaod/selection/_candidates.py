@@ -17,7 +17,7 @@ Models = str | ModelSpec | Iterable[str | ModelSpec]
 MAX_BYTES, TABLE_COPIES = 2.0 * 2**30, 4.0
 
 _NOT_IN_SPACE = "not in the space"
-_NOT_SINGLE = "an average, and you asked for a single model"
+_NOT_SINGLE = "an average, and only single models may be picked"
 
 
 @dataclass(frozen=True)
