@@ -5,27 +5,18 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 from made_selection import selecting
 
-from metaod.cli.compare import compare
 from metaod.detection import _estimator as estimator
-from metaod.errors import UserError
 
 MEASURES = ("ap", "roc_auc", "precision_at_n")
+METHODS = ["MetaOD's pick", "isolation forest", "PyOD's ADEngine"]
 
 
 @pytest.fixture
-def call(capsys, monkeypatch):
+def compare(run, monkeypatch):
     monkeypatch.setattr(estimator, "make_selection", selecting())
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(compare)
-
-    def run(*arguments):
-        app(args=list(map(str, arguments)), standalone_mode=False)
-        return capsys.readouterr().out
-
-    return run
+    return lambda *arguments, **rest: run("compare", *arguments, **rest)
 
 
 @pytest.fixture
@@ -41,37 +32,27 @@ def tables(tmp_path):
     return paths
 
 
-def test_the_screen_has_a_line_a_method(call, tables):
-    lines = [line.split() for line in call(tables[0], "--label", "bad").splitlines()]
-    assert "3 outliers (5.0%)" in " ".join(lines[0])
-    rows = {words[0]: words for words in lines if words[:1] in (["MetaOD's"], ["isolation"])}
-    assert rows["MetaOD's"][2:5] == ["1.000", "1.000", "1.000"]
-    assert rows["MetaOD's"][6:] == ["k", "nearest", "neighbours"]
-    assert any(words[:2] == ["PyOD's", "ADEngine"] for words in lines)
-
-
-def test_several_tables_end_with_their_means(call, tables):
-    found = json.loads(call(*tables, "--label", "bad", "--json"))
-    out = call(*tables, "--label", "bad")
-    means = out.partition("mean of 2 tables")[2].splitlines()
-    for place, method in enumerate(("MetaOD's pick", "isolation forest", "PyOD's ADEngine")):
-        (line,) = [line for line in means if line.strip().startswith(method)]
+def test_the_screen_has_a_line_a_method_and_the_means(compare, tables):
+    found = json.loads(compare(*tables, "--label", "bad", "--json"))
+    out = compare(*tables, "--label", "bad")
+    assert "3 outliers (5.0%)" in out.splitlines()[0]
+    first, means = out.partition("mean of 2 tables")[::2]
+    assert "k nearest neighbours" in first
+    for place, method in enumerate(METHODS):
+        (line,) = [line for line in means.splitlines() if line.strip().startswith(method)]
         for name, shown in zip(MEASURES, line.split()[-3:], strict=True):
             values = [table["methods"][place][name] for table in found]
             assert float(shown) == pytest.approx(np.mean(values), abs=6e-4)
 
 
-def test_json_is_one_object_for_one_table(call, tables):
-    found = json.loads(call(tables[1], "--label", "bad", "--json", "--trials", "2", "--seed", "4"))
+def test_json_is_one_object_for_one_table(compare, tables):
+    trials = ("--trials", "2", "--seed", "4")
+    found = json.loads(compare(tables[1], "--label", "bad", "--json", *trials))
     assert found["source"].endswith("t1.csv")
     assert (found["rows"], found["columns"], found["outliers"], found["trials"]) == (60, 3, 3, 2)
-    assert [row["method"] for row in found["methods"]] == [
-        "MetaOD's pick", "isolation forest", "PyOD's ADEngine",
-    ]  # fmt: skip
+    assert [row["method"] for row in found["methods"]] == METHODS
     assert all(0 <= row[name] <= 1 for row in found["methods"] for name in MEASURES)
 
 
-def test_a_table_without_a_label_is_refused(call, tables):
-    with pytest.raises(UserError) as caught:
-        call(tables[0])
-    assert caught.value.code == "no-label"
+def test_a_table_without_a_label_is_refused(compare, tables):
+    assert "--label" in compare(tables[0], code=2)

@@ -237,7 +237,3 @@ def test_too_little_memory_is_a_user_error(capsys, monkeypatch):
     code, _, err = called(capsys)
     assert code == 2
     assert "there is not enough memory; give fewer rows" in err
-
-
-def test_completion_is_offered(capsys):
-    assert "--install-completion" in called(capsys, "--help")[1]

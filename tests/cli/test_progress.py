@@ -4,7 +4,6 @@ import fcntl
 import io
 import os
 import re
-import subprocess
 import sys
 import termios
 import threading
@@ -13,10 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from metaod.cli import options
 from metaod.cli import progress as module
-from metaod.cli.main import main
-from metaod.cli.progress import ProgressLine, clock
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import message
 from metaod.selection import ProgressReport
 
@@ -158,66 +155,32 @@ def test_nothing_in_the_first_two_seconds(monkeypatch):
     assert made.written() == ""
 
 
-def test_later_work_does_not_wait_two_seconds_again(open_terminal, monkeypatch):
-    terminal = open_terminal()
-    monkeypatch.setattr(module, "_LEAST_QUIET", 0.3)
-    with ProgressLine() as line:
-        assert line._timer.interval == 0.3
-    terminal.written()
-
-
-def test_nothing_on_a_pipe(monkeypatch, capsys):
-    monkeypatch.setattr(module, "_QUIET_SECONDS", 0.0)
-    before = threading.active_count()
-    with ProgressLine() as line:
-        line.count("trainings", 7, 7)
-        assert threading.active_count() == before
-    out = capsys.readouterr()
-    assert (out.out, out.err) == ("", "")
-
-
-def run_main(*arguments):
-    with pytest.raises(SystemExit) as ended:
-        main(list(map(str, arguments)))
-    return ended.value.code
-
-
 COMMANDS = {
-    "inspect": ("inspect",),
-    "describe": ("describe",),
-    "select": ("select", "--pick", "learned-single"),
-    "detect": ("detect", "--json"),
-    "compare": ("compare",),
-    "review": ("review", "--answers", "2"),
-}
-TEXTS = {
     "inspect": "preparing the table",
     "describe": "extracting meta-features",
-    "select": "picking a model",
-    "detect": "fitting 7 of 7, SCiForest",
+    "select --pick learned-single": "picking a model",
+    "detect --json": "fitting 7 of 7, SCiForest",
     "compare": "fitting PyOD's ADEngine",
-    "review": "fitting 7 of 7, SCiForest",
+    "review --answers 2": "fitting 7 of 7, SCiForest",
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(("line", "text"), COMMANDS.items())
 def test_commands_show_progress_on_a_terminal_alone(
-    name, open_terminal, waiting, capsys, monkeypatch
+    line, text, open_terminal, waiting, run, monkeypatch
 ):
     terminal = open_terminal()
     # a line without reports is shown too, however short the work is
     monkeypatch.setattr(ProgressLine, "__enter__", enter_and_wait(ProgressLine.__enter__))
-    assert run_main(*COMMANDS[name], "--example") == 0
-    on_terminal = capsys.readouterr().out
+    on_terminal = run(*line.split(), "--example")
     shown, seen = screen_of(terminal.written())
     assert shown == ""
-    assert any(text.startswith(TEXTS[name]) for text in seen)
+    assert any(found.startswith(text) for found in seen)
     pipe = io.StringIO()
     monkeypatch.setattr(sys, "stderr", pipe)
-    assert run_main(*COMMANDS[name], "--example") == 0
+    on_pipe = run(*line.split(), "--example")
     assert pipe.getvalue() == ""
-    on_pipe = capsys.readouterr().out
-    if name != "compare":  # which prints times
+    if line != "compare":  # which prints times
         assert on_pipe == on_terminal
 
 
@@ -229,36 +192,6 @@ def enter_and_wait(enter):
         return self
 
     return entered
-
-
-def test_reading_shows_the_time_left_from_the_size(open_terminal, waiting, tmp_path, monkeypatch):
-    terminal = open_terminal()
-    monkeypatch.setattr(ProgressLine, "__enter__", enter_and_wait(ProgressLine.__enter__))
-    path = tmp_path / "table.csv"
-    path.write_text("a,b\n" + "1,2\n3,4\n" * 1000)
-    assert options._reading_seconds(str(path)) == path.stat().st_size / 2e7
-    assert options._reading_seconds("-") is None
-    assert options._reading_seconds(str(tmp_path / "missing.csv")) is None
-    assert run_main("inspect", path) == 0
-    _, seen = screen_of(terminal.written())
-    assert any(text.startswith("reading the table") for text in seen)
-
-
-def test_a_separate_process_shows_progress_on_a_terminal_and_stays_silent_on_a_pipe():
-    script = (
-        "import metaod.cli.progress as p; p._QUIET_SECONDS = 0.0\n"
-        "from metaod.cli.main import main; main(['detect', '--example', '--json'])"
-    )
-    made = PseudoTerminal()
-    done = subprocess.run(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=made.stream, check=True
-    )
-    shown, seen = screen_of(made.written())
-    assert shown == ""
-    assert seen
-    piped = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    assert piped.stderr == b""
-    assert piped.stdout == done.stdout
 
 
 def test_the_pace_tells_the_time_left(monkeypatch):
@@ -318,10 +251,3 @@ def test_bytes_of_a_download(monkeypatch):
     line.count_bytes("bytes", 250, 1000)
     assert line._text == "fetching odds/wine (1 of 3)"
     assert line._now() == (0.25, "0:06 left")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (36000, "10:00:00")]
-)
-def test_times(seconds, text):
-    assert clock(seconds) == text

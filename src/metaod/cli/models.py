@@ -78,9 +78,9 @@ class Listed(Options):
         """Return those of the named families, in any spelling, that are random or not."""
         listed = self.models()
         known = {spec.detector.lower(): spec.detector for spec in listed}
-        wanted = [name.lower() for name in self.family or known]
-        for name in wanted:
-            if name not in known:
+        wanted = {name.lower(): name for name in self.family or known}
+        for lower, name in wanted.items():
+            if lower not in known:
                 remedy = "--space all has the families of every space"
                 raise BadParameter(_COMMAND, "--family", list(known.values()), name, remedy=remedy)
         return [
