@@ -76,7 +76,7 @@ CONTENTS = {
         "The shipped matrix <docs/performance-matrix-summary>",
         "Files <results/README>",
     ],
-    "Project": ["CONTRIBUTING", "Research <research/README>", "CHANGELOG"],
+    "Project": ["docs/architecture", "CONTRIBUTING", "Research <research/README>", "CHANGELOG"],
 }
 """Pages by the captions of the sidebar, some with a shorter title."""
 
