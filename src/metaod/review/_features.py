@@ -125,8 +125,8 @@ class RowSpace:
 
     def __init__(self, X: Matrix, scores: Scores, members: Matrix, seed: int) -> None:
         self.n_columns = X.shape[1]
-        forest: Any = family("IForest").landmarker
-        self._forest = forest(X, seed, N_TREES)
+        forest: Any = family("IForest").load()
+        self._forest = forest(N_TREES, random_state=seed).fit(X)
         self._centre = np.median(X, axis=0)
         low, high = np.percentile(X, (25, 75), axis=0)
         spread = np.where(high > low, high - low, X.std(axis=0))

@@ -1,9 +1,8 @@
 """IForest: isolation forests, and statistics of their trees."""
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -184,37 +183,10 @@ def _describe(features: Any, thresholds: Any, depth: int, n_columns: int) -> Any
     return result
 
 
-class _PyODForest(IForest):
-    """Fits the forest of PyOD; the models of a matrix have the trees of :class:`IForest`."""
-
-    def _fit(self, X: Matrix) -> Scores:
-        from pyod.models import iforest  # noqa: PLC0415 - PyOD is slow to import
-
-        self.tree_kind(*X.shape)  # refuses too many columns
-        self._fitted = iforest.IForest(
-            self.n_estimators, max_features=self.max_features, random_state=self.random_state
-        ).fit(X)
-        return np.asarray(self._fitted.decision_scores_)
-
-    @classmethod
-    def fit_many(
-        cls, X: Matrix, models: Sequence[Self]
-    ) -> Iterator[tuple[Self, Scores | Exception]]:
-        for model in models:
-            yield model, model.fit(X).decision_scores_
-
-    def _score(self, X: Matrix) -> Scores:
-        return np.asarray(self._fitted.decision_function(X))
-
-
-def _run(Z: Matrix, seed: int, n_trees: int = 100) -> IForest:
-    return IForest(n_trees, random_state=seed).fit(Z)
-
-
 add_builtin(
     Family(
         "IForest",
-        _PyODForest,
+        IForest,
         {
             "n_estimators": (10, 20, 30, 40, 50, 75, 100, 150, 200),
             "max_features": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
@@ -228,6 +200,6 @@ add_builtin(
             Settings({"n_estimators": (200,), "max_features": (1.0,)}, ("zscore", "signedlog")),
         ),
         learned_rows=MANY_ROWS,
-        landmarker=_run,
+        landmarker=lambda Z, seed: IForest(random_state=seed).fit(Z),
     )
 )
