@@ -19,8 +19,8 @@ from scipy import stats
 
 from metaod.detection._threshold import USUAL_SHARE, clear_gap, estimated_share
 from metaod.history import iter_folder
+from metaod.history._evaluation import AverageScores
 from metaod.history._metrics import average_precision
-from metaod.history._references import AverageScores
 from metaod.models import COMMITTEE, CellState, ModelSpec, Scored, average_of, score_models
 from metaod.store import ScoreCache
 from research.shipped import final_origins, shipped_datasets

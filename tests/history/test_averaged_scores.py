@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import zscore
 
 from metaod.history import FIXED_REFERENCES, evaluate_models, measure
-from metaod.history._references import AverageScores
+from metaod.history._evaluation import AverageScores
 from metaod.models import AverageDetector, CellState, ModelSpec, Scored, average_of
 from metaod.models._spec import averages_of
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import zscore
 
 from metaod.history import FIXED_REFERENCES, Reference, evaluate_models, measure, mega_ensemble
-from metaod.history._references import ReferenceMean, standardise
+from metaod.history._evaluation import ReferenceMean, standardise
 from metaod.models import CellState, ModelSpec, Scored, model_space
 
 A, B, R = ModelSpec("HBOS"), ModelSpec("COF"), ModelSpec("LODA")

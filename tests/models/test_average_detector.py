@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from metaod.errors import BadParameter, UserError
-from metaod.history import _references as references
+from metaod.history import _evaluation as references
 from metaod.models import (
     AverageDetector,
     ModelSpec,

@@ -1,14 +1,16 @@
 """Labelled datasets, evaluation of models on them, the shipped matrix, training of learners."""
 
 from metaod.history._datasets import FolderEntry, LabelledDataset, iter_folder
-from metaod.history._evaluation import ENGINE_VERSION, Evaluation, evaluate_models
-from metaod.history._fingerprint import FINGERPRINT_FORMAT, fingerprint
-from metaod.history._metrics import MEASURES, Measures, measure
-from metaod.history._references import (
+from metaod.history._evaluation import (
+    ENGINE_VERSION,
     FIXED_REFERENCES,
+    Evaluation,
     Reference,
+    evaluate_models,
     mega_ensemble,
 )
+from metaod.history._fingerprint import FINGERPRINT_FORMAT, fingerprint
+from metaod.history._metrics import MEASURES, Measures, measure
 from metaod.history._shipped import RECIPES, find_artifact, shipped_folder
 from metaod.history._training import REFERENCE, TrainingData, train
 
