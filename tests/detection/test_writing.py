@@ -19,7 +19,7 @@ from made_result import made_result
 from metaod.cli.targets import targets_of
 from metaod.detection import Detection, Reason, RowReasons, check_target, write_scored
 from metaod.detection import _formats as formats
-from metaod.errors import UserError
+from metaod.errors import BadFile, UserError
 from metaod.tables import read_table
 
 CELLS = [
@@ -211,8 +211,9 @@ def test_an_interrupted_write_leaves_nothing(source, tmp_path, monkeypatch):
 def test_a_file_that_was_changed_meanwhile_is_refused(source, tmp_path):
     found = found_in(source)
     source.write_text(source.read_text().replace("00123", "999123"), newline="")
-    with pytest.raises(UserError, match="was changed while the rows were scored"):
+    with pytest.raises(BadFile) as caught:
         write_scored(found, tmp_path / "s.csv")
+    assert caught.value.path == str(source)
     assert not (tmp_path / "s.csv").exists()
 
 
