@@ -118,15 +118,6 @@ def test_meta_features_come_with_the_matrix(tmp_path, folder):
     assert content(tmp_path / "a.db") == content(tmp_path / "b.db")
 
 
-def test_models_that_do_not_apply_are_no_zeros(tmp_path):
-    folder = make_folder(tmp_path / "data", count=1, rows=20)
-    run(tmp_path / "a.db", folder, BuildOptions(detectors=("COF",), references=False, schemas=()))
-    ((_, evaluations, *_),) = content(tmp_path / "a.db")
-    states = {model: (state, ap) for model, _, _, state, ap, *_ in evaluations}
-    assert states["COF(n_neighbors=50)"] == (CellState.NOT_APPLICABLE, "nan")
-    assert states["COF(n_neighbors=3)"][0] == CellState.OK
-
-
 def test_over_budget_is_skipped_and_can_be_made_again(tmp_path, folder):
     mean = BuildOptions(
         detectors=("COF",), references=False, schemas=(), budget=Budget(seconds=0.0)

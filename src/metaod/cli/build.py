@@ -1,5 +1,6 @@
 """``metaod build``: fill a store with the performance of every model on every dataset."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,7 +119,7 @@ def build(
             entries,
             options,
             executor=runner,
-            on_read=progress.on_read,
+            on_read=partial(line.count, "reading datasets"),
             on_plan=progress.on_plan,
             on_task=progress.on_task,
             on_others=progress.on_others,
@@ -142,10 +143,6 @@ class _BuildProgress:
         self._n_done, self._n_tasks = 0, 0
         self._spent, self._cost = 0.0, 0.0
         self._waits = False
-
-    def on_read(self, done: int, total: int) -> None:
-        """Show how many datasets have been read for the plan."""
-        self._line.count("reading datasets", done, total)
 
     def on_plan(self, plan: Any) -> None:
         """Print how much is left to do."""

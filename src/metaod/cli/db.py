@@ -73,19 +73,14 @@ def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
     from metaod.store import Store, record_of
 
     entries = list_folders(data, label)
-    with (
-        ProgressLine("reading datasets") as line,
-        Store(store) as opened,
-        opened.writer_lock(),
-    ):
+    with ProgressLine("reading datasets") as line, Store(store) as opened, opened.writer_lock():
         records = []
         for entry in entries:
             records.append(record_of(entry))
             line.count("reading datasets", len(records), len(entries))
         new = opened.add_datasets(records)
-    console().print(
-        f"{counted(new, 'dataset')} added, {len(entries) - new} were in the store already"
-    )
+    known = len(entries) - new
+    console().print(f"{counted(new, 'dataset')} added, {known} were in the store already")
 
 
 @app.command("list")
@@ -242,9 +237,8 @@ def verify(
         )
     for difference in found.differences:
         console().print(str(difference), soft_wrap=True)
-    checked = (
-        f"{counted(found.n_cells, 'cell')} of {counted(found.n_datasets, 'dataset')} recomputed"
-    )
+    datasets = counted(found.n_datasets, "dataset")
+    checked = f"{counted(found.n_cells, 'cell')} of {datasets} recomputed"
     if found.differences:
         what = f"{checked}, {len(found.differences)} differ"
         remedy = "build them again, or ask who made the store"
@@ -262,10 +256,8 @@ def _find_dataset(records: list[Any], name: str, store: str) -> Any:
         remedy = "`metaod db list` lists them"
         raise UserError(f"no dataset is called {name!r}", where=store, remedy=remedy)
     if len(found) > 1:
-        names = [record.name for record in found]
-        if len(set(names)) < len(names):
-            names = [record.fingerprint for record in found]
-        remedy = "name one of: " + ", ".join(names)
+        names = (f"{record.name} ({record.fingerprint})" for record in found)
+        remedy = "name one, or its fingerprint: " + ", ".join(names)
         raise UserError(f"{name!r} is the name of several datasets", where=store, remedy=remedy)
     return found[0]
 

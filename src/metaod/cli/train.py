@@ -138,7 +138,7 @@ def _print_artifact(artifact: "Artifact", path: Path, calibrate: int, n_unused: 
         ("picks from", f"{models}, by {artifact.measure}"),
         ("looks at", f"{features}, schema {schemas}"),
         ("calibration", _calibration(artifact, calibrate)),
-        ("file", f"{visible(str(path))}, {_size(path.stat().st_size)}"),
+        ("file", f"{visible(str(path))}, {path.stat().st_size / 1e6:.2f} MB"),
     )
 
 
@@ -148,7 +148,3 @@ def _calibration(artifact: "Artifact", asked: int) -> str:
     n_origins = artifact.n_origins
     few = f": {counted(n_origins, 'origin')} for {asked} fits are too few" if asked else ""
     return f"not calibrated{few}"
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"

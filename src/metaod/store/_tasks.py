@@ -1,7 +1,6 @@
 """What a build computes on one dataset: options, tasks, their results, and scores that are kept."""
 
 import os
-import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -211,12 +210,11 @@ class BuildTask:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """The results of a finished task, ordered by model id and trial, and its duration."""
+    """The results of a finished task, ordered by model id and trial."""
 
     task: BuildTask
     evaluations: tuple[Evaluation, ...]
     metafeatures: tuple[MetaFeatureRecord, ...] = ()
-    seconds: float = 0.0
     kept: KeptScores = field(default_factory=dict, repr=False)
 
 
@@ -226,7 +224,6 @@ def run_task(task: BuildTask) -> TaskResult:
     If the table cannot be prepared, or after an unforeseen error, the task's cells fail with the
     reason, and the build continues. Lack of memory or of disk space is an error.
     """
-    start = time.perf_counter()
     dataset = task.load()
     with threadpool_limits(1):
         try:
@@ -238,11 +235,9 @@ def run_task(task: BuildTask) -> TaskResult:
                 )
                 for part in map(schema, task.schemas)
             )
-            result = replace(task.lost(str(error)), metafeatures=undefined)
-        else:
-            metafeatures = _extract(prepared, task.schemas)
-            result = replace(_evaluate(task, prepared, dataset), metafeatures=metafeatures)
-    return replace(result, seconds=time.perf_counter() - start)
+            return replace(task.lost(str(error)), metafeatures=undefined)
+        metafeatures = _extract(prepared, task.schemas)
+        return replace(_evaluate(task, prepared, dataset), metafeatures=metafeatures)
 
 
 def _extract(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
