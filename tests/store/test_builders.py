@@ -135,9 +135,10 @@ BUILDER = textwrap.dedent("""
 @pytest.mark.cluster
 def test_commands_with_one_killed(postgres, tmp_path):
     folder, url = make_folder(tmp_path / "data", count=3, rows=150), new_log(postgres)
-    options = BuildOptions(trials=1, schemas=("paper",))
+    options = BuildOptions(detectors=("HBOS", "COF", "LODA"), trials=1, schemas=("paper",))
     run(tmp_path / "serial.db", folder, options)
     command = [sys.executable, "-c", BUILDER, "build", "--store", url, "--data", str(folder),
+               "--family", "HBOS", "--family", "COF", "--family", "LODA",
                "--trials", "1", "--schema", "paper", "--jobs", "2"]  # fmt: skip
     builders = [
         subprocess.Popen(

@@ -24,7 +24,8 @@ from metaod.models import CellState
 from metaod.store import BuildOptions, Store, build, make_executor
 from metaod.store._executors import versions
 
-OPTIONS = BuildOptions(trials=1, schemas=("paper",))
+FAMILIES = ("HBOS", "COF", "LODA")
+OPTIONS = BuildOptions(detectors=FAMILIES, trials=1, schemas=("paper",))
 
 
 def make_tables(folder, names):

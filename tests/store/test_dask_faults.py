@@ -26,7 +26,7 @@ from made_cluster import (
     nothing,
     times_of,
 )
-from test_dask import make_tables, run
+from test_dask import FAMILIES, make_tables, run
 
 import metaod
 from metaod.history import iter_folder
@@ -59,7 +59,8 @@ def start_build(path, folder, cluster, *, slowly=True):
     """Start a build; a slow one does not end before a test interferes."""
     program = ["-c", SLOWLY] if slowly else ["-m", "metaod"]
     command = [sys.executable, *program, "build", "--store", str(path), "--data", str(folder),
-               "--trials", "1", "--schema", "paper", "--scheduler", cluster.address]  # fmt: skip
+               "--trials", "1", "--schema", "paper", "--scheduler", cluster.address,
+               *(word for name in FAMILIES for word in ("--family", name))]  # fmt: skip
     folders = [*filter(None, sys.path), str(Path(made_cluster.__file__).parent)]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
