@@ -1,8 +1,12 @@
 """Options of commands come from their declaration, and errors name them."""
 
+import re
+from pathlib import Path
+
 import pytest
 import typer
 
+import metaod
 from metaod.cli import main as command
 from metaod.cli.main import _OPTIONS, _named_by_option
 from metaod.cli.screen import as_flags, in_words
@@ -83,6 +87,13 @@ def test_the_renamed_options_exist():
 def test_a_setting_is_worded_as_an_option(setting, words):
     assert as_flags(setting) == words
     assert in_words(Message("code", "set {it}", it=setting)) == f"set {words}"
+
+
+def test_no_text_names_a_parameter_beside_its_option():
+    """A message names a `Setting`, which each front end words."""
+    for path in Path(metaod.__file__).parent.rglob("*.py"):
+        text = path.read_text("utf-8")
+        assert not re.search(r"[a-z]=\S* \(--[a-z]|[a-z]=\S*, --[a-z]", text), path
 
 
 @pytest.mark.parametrize("group", [Reading, Columns, Picking])

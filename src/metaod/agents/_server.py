@@ -254,7 +254,7 @@ class _Reports:
             raise _Cancelled
         # the protocol wants numbers that grow, and a stage may begin before the fraction is known
         self._last = max(self._last + 0.001, report.fraction or 0.0)
-        text = f"{report.stage} {report.detail}".strip()
+        text = report.text
         if report.seconds_left is not None and report.seconds_left >= 1:
             text += f", about {report.seconds_left:.0f} s left"
         anyio.from_thread.run(self._ctx.session.report_progress, self._last, 1.0, text)

@@ -26,17 +26,6 @@ _LONGEST_TEXT = 42  # beside the bar, the percentage and the time
 _OVERDUE = "longer than expected"
 _COMPILING = "compiling for the first time, about 8 s, once"
 
-_STAGES = {
-    "read": "reading the table",
-    "prepare": "preparing the table",
-    "measure": "measuring the table",
-    "pick": "picking a model",
-    "fit": "fitting",
-    "score": "scoring rows",
-    "explain": "explaining rows",
-    "write": "writing rows",
-}
-
 
 class ProgressLine:
     """Shows on a terminal what a command does, how far it has come, and the time left.
@@ -82,9 +71,7 @@ class ProgressLine:
 
     def show(self, report: "ProgressReport") -> None:
         """Show a report of the library."""
-        text = _STAGES.get(report.stage, report.stage)
-        detail = f" {report.detail}" if report.detail else ""
-        self.update(text + detail, report.fraction, report.seconds_left, report.next_fraction)
+        self.update(report.text, report.fraction, report.seconds_left, report.next_fraction)
 
     def count(self, what: str, done: float, total: float) -> None:
         """Show how many of a number of steps are done."""

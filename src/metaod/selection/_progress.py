@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 from metaod.models import ModelSpec, compilation, expected_costs, expected_scoring
 
-STAGES = ("read", "prepare", "measure", "pick", "fit", "score", "explain", "write")
-"""Stages of work: ``measure`` extracts meta-features, and not every pick needs them."""
+STAGES = {
+    "read": "reading the table",
+    "prepare": "preparing the table",
+    "measure": "measuring the table",
+    "pick": "picking a model",
+    "fit": "fitting",
+    "score": "scoring rows",
+    "explain": "explaining rows",
+    "write": "writing rows",
+}
+"""Stages of work in words: ``measure`` extracts meta-features, and not every pick needs them."""
 
 _FIT_SHARE = 0.95  # of the work, once the pick is known; the rest is scoring
 _LEAST_TIMED = 0.5  # expected seconds of a model from which its time tells the machine's speed
@@ -41,6 +50,11 @@ class ProgressReport:
     seconds_left: float | None = None
     detail: str = ""
     next_fraction: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The stage in words, and what it works on."""
+        return f"{STAGES.get(self.stage, self.stage)} {self.detail}".strip()
 
 
 OnProgress = Callable[[ProgressReport], None]

@@ -28,15 +28,6 @@ from metaod.web._uploads import MARKS_FILE
 
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
 _FIT_SHARE = 0.7  # of a detection; the rest explains rows
-_STAGES = {
-    "read": "reading the table",
-    "prepare": "preparing the columns",
-    "measure": "measuring the table",
-    "pick": "picking models",
-    "fit": "fitting models",
-    "score": "scoring the rows",
-    "explain": "explaining the rows",
-}
 _SHOWN_ROWS = 20  # of the ranking beside a question
 _MOST_CELLS = 100  # of a row
 _MOST_NOTES = 30
@@ -79,8 +70,7 @@ class TableWork:
         return {"n_flagged": self._now.n_flagged}
 
     def _report(self, report: ProgressReport) -> None:
-        words = _STAGES[report.stage]
-        stage = f"{words} ({report.detail})" if report.detail else words
+        stage = report.text
         left = report.seconds_left
         self._uploaded.progress({"stage": stage, "done": report.fraction, "seconds_left": left})
 
