@@ -2,7 +2,6 @@
 
 from metaod.history._datasets import FolderEntry, LabelledDataset, iter_folder
 from metaod.history._evaluation import (
-    ENGINE_VERSION,
     FIXED_REFERENCES,
     Evaluation,
     Reference,
@@ -15,7 +14,6 @@ from metaod.history._shipped import RECIPES, find_artifact, shipped_folder
 from metaod.history._training import REFERENCE, TrainingData, train
 
 __all__ = [
-    "ENGINE_VERSION",
     "FINGERPRINT_FORMAT",
     "FIXED_REFERENCES",
     "MEASURES",

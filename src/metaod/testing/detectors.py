@@ -21,7 +21,7 @@ _UNDEFINED = "undefined-scores"
 
 
 class ContractViolation(AssertionError):
-    """A family, learner or store breaks its contract; the message names the point."""
+    """A family or learner breaks its contract; the message names the point."""
 
 
 @dataclass(frozen=True)
