@@ -20,9 +20,9 @@ from math import exp, log
 from time import process_time
 
 import numpy as np
-from metaod.learners._factorisation import Schedule, factorise
 
 from metaod.learners._dcg import gains
+from research.learners.factorisation import Schedule, factorise
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 MODELS, LATENT, FEATURES = 302, 6, 200
