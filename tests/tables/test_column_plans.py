@@ -340,46 +340,6 @@ def test_a_table_keeps_its_source():
     assert repr(prepared) == "PreparedTable('t.csv': 2 rows × 1 columns)"
 
 
-# text in a notation
-
-
-def messages_of(values):
-    frame = pd.DataFrame({"v": values, "other": np.arange(float(len(values)))})
-    return prepare(frame).record.messages
-
-
-@pytest.mark.parametrize(
-    ("form", "told"),
-    [
-        ("{:02d}.01.2024", "dates written day.month.year"),
-        ("01/{:02d}/24", "dates written month/day/year"),
-        ("{}%", "numbers with '%' (as shares of 1)"),
-        ("$1.{}", "numbers with the currency '$'"),
-        ("1 {:03d} €", "numbers with the currency '€' and thousands separated by ' '"),
-        ("9:{:02d}", "durations written h:mm or h:mm:ss, in seconds"),
-    ],
-)
-def test_text_in_a_notation_is_read_and_reported(form, told):
-    values = [form.format(number) for number in range(1, 31)]
-    [message] = messages_of(values)
-    assert (message.code, message.values["notation"]) == ("notation", told)
-    roles = {"time": "v"} if told.startswith("dates") else {"only": ["v", "other"]}
-    prepared = prepare(pd.DataFrame({"v": values, "other": np.arange(30.0)}), **roles)
-    assert prepared.names == ("v", "other")
-    assert (np.diff(prepared.X[:, 0]) > 0).all() or form == "$1.{}"
-
-
-@pytest.mark.parametrize("form", ["K-{}", "555-{:04d}", "10.0.0.{}", "room {}"])
-def test_codes_and_names_are_not_reported(form):
-    assert messages_of([form.format(number) for number in range(1, 31)]) == ()
-
-
-def test_declared_categories_are_not_reported():
-    assert (
-        messages_of(pd.Categorical([f"{number}%" for number in range(40)] * 2 + ["1%"] * 2)) == ()
-    )
-
-
 def test_whole_numbers_of_many_digits_are_identifiers():
     first = 7 * 10**18
     frame = pd.DataFrame({"order": [first + 37 * row for row in range(50)], "w": range(50, 100)})

@@ -175,9 +175,3 @@ def test_zeros_of_plain_numbers_lead_nothing(text):
     table = read("v\n" + text.replace(",", "\n") + "\n", delimiter=",", header=True)
     assert table.frame["v"].dtype.kind in "if"
     assert table.warnings == ()
-
-
-def test_codes_in_memory_stay_text_too():
-    table = read_table({"zip": ["01000", "20095"]})
-    assert table.frame["zip"].tolist() == ["01000", "20095"]
-    assert table.warnings[0].code == "codes"

@@ -358,7 +358,7 @@ def _rival_warning(name: str, item: Written, rival: Notation) -> Message:
     return Message(
         "uncertain-notation",
         "column {column!r} was read as {notation}, which is not certain ({setting}, if {example!r} "
-        "is to be read the other way)",
+        "should be read the other way)",
         column=name,
         notation=item.notation.words(),
         setting=setting,

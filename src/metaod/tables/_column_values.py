@@ -320,7 +320,7 @@ def _days_as_written(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 
 
 def are_dates(name: str, whole: npt.NDArray[np.float64]) -> bool:
-    """Whether whole numbers are surely dates, though nobody says so.
+    """Whether whole numbers are surely dates, without being named as such.
 
     They are all days such as 20240131 from 1900 to 2100, or the column's name says so and they are
     seconds or parts of seconds since 1970, from 2000 to 2040.

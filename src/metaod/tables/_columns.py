@@ -162,25 +162,26 @@ class CategoryColumn(FittedColumn):
         """Fit to labels, unless a rule says that they are not used."""
         counts = column.counts()
         n_rows, n_shown = len(column.codes), int(counts.sum())
-        shares = sorted(
-            (text, int(count)) for text, count in zip(column.texts, counts, strict=True) if count
-        )
-        n_levels = len(shares)
+        present = dict(zip(column.texts, counts.tolist(), strict=True))
+        if not counts.all():  # declared categories may be in no row
+            present = {text: count for text, count in present.items() if count}
+        n_levels = len(present)
         kind: ColumnKind = "category" if column.declared or n_levels <= _FEW_LEVELS else "text"
         record = ColumnRecord(
             cells.name, kind, "surprisal", n_missing=n_rows - n_shown, n_levels=n_levels
         )
         usual = Usual.of_codes(column.codes)
-        texts = tuple(text for text, _ in shares)
-        if not texts:
+        if not present:
             return UnusedColumn.instead(record, "empty", "no value in any row", usual=usual)
         if n_levels == 1:
             why = _same_value(record)
-            return UnusedColumn.instead(record, "constant", why, usual=usual, categories=texts)
+            categories = tuple(present)
+            return UnusedColumn.instead(record, "constant", why, usual=usual, categories=categories)
         if n_levels >= distinct_share * n_shown:
             why = f"{n_levels:,} distinct texts in {n_shown:,} rows"
             return UnusedColumn.instead(record, "identifier", why, usual=usual)
-        return cls(record, "", usual, texts, tuple(count for _, count in shares), n_rows)
+        texts = tuple(sorted(present))
+        return cls(record, "", usual, texts, tuple(map(present.__getitem__, texts)), n_rows)
 
     def output_names(self) -> tuple[str, ...]:
         """Return the name of the surprisal."""
@@ -203,7 +204,7 @@ class UnusedColumn(FittedColumn):
 
     tag: ClassVar[str] = "drop"
     numeric: bool  # whether text may spell infinite numbers
-    categories: tuple[str, ...]  # none if new values are no news
+    categories: tuple[str, ...]  # none if new values are not counted
 
     @classmethod
     def instead(

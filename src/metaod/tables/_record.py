@@ -143,7 +143,7 @@ def date_text(days: float) -> str:
 
 
 def number_text(value: float) -> str:
-    """Write a number as people do: six digits, but all of a whole part, and two decimals at least.
+    """Write a number to be read: six digits, but all of a whole part, and two decimals at least.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class Drift:
     share : float
         Their share of the new rows.
     expected : float
-        The share that the fitted rows lead one to expect.
+        The share that is expected from the fitted rows.
     low, high : float, str or None
         The usual range: that of the central 98 % of the fitted rows; text for dates.
     is_used : bool
@@ -336,7 +336,7 @@ _LEVEL = 0.001  # probability that drift is reported for a table of the same dis
 
 @dataclass(frozen=True)
 class Usual:
-    """What the fitted rows lead one to expect of a column's values, counted in these rows.
+    """What is expected of a column's values, counted in the fitted rows.
 
     As many rows have a category alone as new rows will have an unseen one (Good and Turing).
     """

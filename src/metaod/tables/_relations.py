@@ -1,4 +1,4 @@
-"""Relations between columns: text that says something about other columns, and odd combinations.
+"""Relations between columns: text that is related to other columns, and unusual combinations.
 
 A text column that is unrelated to every other column is not used, because its rare values would
 look like outliers. A number that is usual in the table can be unusual for its row's category.
@@ -79,23 +79,23 @@ class Pair:
 def combinations(
     pairs: Sequence[Pair], labels: Mapping[str, Labels], numbers: Mapping[str, _Values]
 ) -> _Values:
-    """Return each row's oddest combination of a category and a number, in fixed units.
+    """Return how unusual each row's combination of a category and a number is, in fixed units.
 
-    0 for a row without odd combinations.
+    0 for a row without unusual combinations.
     """
     n_rows = len(next(iter(numbers.values())))
-    oddest = np.zeros(n_rows)
+    largest = np.zeros(n_rows)
     # all pairs of a category have the same levels
     places = {pair.category: pair.places(labels[pair.category]) for pair in pairs}
     for pair in pairs:
         found = pair.excess(places[pair.category], numbers[pair.number])
-        np.maximum(oddest, found, out=oddest)
-    return np.asarray(np.log1p(oddest) / _UNIT)
+        np.maximum(largest, found, out=largest)
+    return np.asarray(np.log1p(largest) / _UNIT)
 
 
 @dataclass(frozen=True)
 class Relations:
-    """Text columns that are related to another column, and the pairs that can be odd."""
+    """Text columns that are related to another column, and the pairs that are measured."""
 
     related: frozenset[str]
     pairs: tuple[Pair, ...]
@@ -239,7 +239,7 @@ def find_evidence(
     if pairs and sample is not rows:
         names = {name for pair in pairs for name in (pair.category, pair.number)}
         parts = _labels_and_numbers([item for item in columns if item.name in names], rows)
-    is_odd = bool(pairs) and bool(combinations(pairs, *parts).any())
+    is_unusual = bool(pairs) and bool(combinations(pairs, *parts).any())
     left = [
         UnusedColumn.instead(
             column.record,
@@ -253,7 +253,7 @@ def find_evidence(
         else column
         for column in columns
     ]
-    return left, pairs if is_odd else ()
+    return left, pairs if is_unusual else ()
 
 
 def _labels_and_numbers(

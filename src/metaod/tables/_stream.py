@@ -165,7 +165,7 @@ class TableStream:
         self._set_notations(content, table)
         self.rows, self.n_rows = rows[rows < n_rows], n_rows
         read = self._read_cells
-        original = Original(self.names, self.raw, read, self.source, self.file.stamp, read)
+        original = Original(self.names, self.raw, read, self.source, self.file.stamp)
         self.sample = replace(table, original=original)
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Table]:

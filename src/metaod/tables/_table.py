@@ -40,21 +40,19 @@ class Original:
     raw : RawText or None
         Of delimited text: its records, which can be copied byte for byte.
     read : callable
-        Reads the cells, all columns: an Arrow table or a frame. Those of delimited text are text.
+        Reads the cells of all or some rows, which rise, all columns: an Arrow table or a frame.
+        Those of delimited text are text.
     source : Source
         The file.
     stamp : tuple of int or None
         Its size and time.
-    pick : callable, optional
-        Reads the cells of some rows, rising: an Arrow table. By default all rows are read.
     """
 
     names: tuple[str, ...]
     raw: RawText | None
-    read: Callable[[], Any]
+    read: Callable[..., Any]
     source: Source
     stamp: tuple[int, int] | None
-    pick: Callable[[npt.NDArray[np.intp]], Any] | None = None
 
     @classmethod
     def of(
@@ -97,30 +95,31 @@ class Original:
         Columns stay text with leading zeros, with whole numbers of more than 15 digits, and with
         anything but plain numbers and words for missing values. Empty cells are null.
         """
-        if rows is None:
-            cells = self.read()
-        elif self.pick is not None:
-            order = np.argsort(rows, kind="stable")
-            cells = self.pick(rows[order]).take(np.argsort(order, kind="stable"))
-        else:
-            cells = self.read()
-            cells = cells.take(rows) if isinstance(cells, pa.Table) else cells.iloc[rows]
+        cells = self.read(None if rows is None else np.sort(rows))
+        if rows is not None:
+            cells = cells.take(np.argsort(np.argsort(rows, kind="stable"), kind="stable"))
         if self.raw is None:
             return cells
         numbers = [_as_numbers(column, self.raw.decimal) for column in cells.columns]
         return pa.table(numbers, names=cells.column_names)
 
 
-def _text_cells(raw: RawText) -> Any:
-    return pa.concat_tables([table for _, table in raw.cells(None, _BATCH)])
+def _text_cells(raw: RawText, rows: npt.NDArray[np.int64] | None = None) -> Any:
+    return pa.concat_tables([table for _, table in raw.cells(rows, _BATCH)])
 
 
-def _frame_cells(read_again: Callable[[], Content], array_name: str | None) -> pd.DataFrame:
+def _frame_cells(
+    read_again: Callable[[], Content],
+    array_name: str | None,
+    rows: npt.NDArray[np.intp] | None = None,
+) -> pd.DataFrame:
     content = read_again()
     frame = content.frame
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.reset_index()
-    return frame if array_name is None else frame.assign(**{array_name: content.label_values})
+    if array_name is not None:
+        frame = frame.assign(**{array_name: content.label_values})
+    return frame if rows is None else frame.iloc[rows]
 
 
 def _as_numbers(column: Any, decimal: str) -> Any:

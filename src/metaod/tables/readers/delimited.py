@@ -186,7 +186,7 @@ class TextChunks(Chunks):
             self._check()
             what = f"{table.num_rows:,} rows were read from {len(bodies):,} records"
             where = f"after row {first + 1:,}"
-            raise BadFile(self.source.name, f"{what} {where}", remedy="look for odd quotes")
+            raise BadFile(self.source.name, f"{what} {where}", remedy="look for unbalanced quotes")
         return frame_from_arrow(table, self.source.name)[0]
 
     def _content(self, rows: RowNumbers, bodies: Sequence[bytes], n_rows: int) -> Content:

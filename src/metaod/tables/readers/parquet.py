@@ -65,11 +65,12 @@ def _content_of_arrow(table: Any, source: str) -> Content:
     return Content(frame, tuple(warnings), declares_types=True)
 
 
-def _read_cells(source: Source) -> Any:
+def _read_cells(source: Source, rows: RowNumbers | None = None) -> Any:
     import pyarrow.parquet  # noqa: PLC0415 - slow to import
 
     with library_errors(source.name, "Parquet"), source.open() as stream:
-        return pyarrow.parquet.ParquetFile(stream).read()
+        cells = pyarrow.parquet.ParquetFile(stream).read()
+    return cells if rows is None else cells.take(rows)
 
 
 def _check_size(metadata: Any, source: str, max_bytes: int) -> None:
