@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_testbed import Spy, make_testbed, register
-from pyod.models.knn import KNN
 
 from metaod.errors import BadFile, UserError
 from metaod.metafeatures import schema
+from metaod.models.families.knn import KNN
 from research import timing
 from research.evaluation import evaluate_testbed
 from research.methods import METHODS
