@@ -145,7 +145,7 @@ def test_commands_show_no_password(postgres, tmp_path):
         with redirect_stdout(out), redirect_stderr(out), pytest.raises(SystemExit) as ended:
             main(arguments)
         codes.append(ended.value.code)
-    assert codes == [0, 0, 0, 0, 0, 2, 0, 0, 2, 2]
+    assert codes == [0, 0, 0, 0, 2, 0, 0, 2, 2]
     assert PASSWORD not in out.getvalue()
     assert "guarded" in out.getvalue()
     # nor is it in the rows of claims
