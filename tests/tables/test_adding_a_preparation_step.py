@@ -1,4 +1,4 @@
-"""Follow the recipe "Add a preparation step" of CONTRIBUTING: degrees as sine and cosine."""
+"""Follow the recipe "Add a preparation step" of CONTRIBUTING: degrees as distances from north."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -14,7 +14,7 @@ from metaod.tables._columns import Encoded, FittedColumn, NumberColumn
 
 @dataclass(frozen=True)
 class Direction(FittedColumn):
-    """Writes an angle in degrees as sine and cosine; a gap becomes 0, 0."""
+    """Writes 1 minus the cosine of an angle in degrees; a gap becomes 1."""
 
     tag: ClassVar[str] = "direction"
     full_turn: float
@@ -24,14 +24,13 @@ class Direction(FittedColumn):
         return cls(number.record, number.note, number.usual, 360.0)
 
     def output_names(self):
-        return f"{self.name} sine", f"{self.name} cosine"
+        return (f"{self.name} from north",)
 
     def encode(self, cells, out):
         column, _ = cells.numbers("numeric")
         turns = 2 * np.pi * column.values / self.full_turn
         gaps = ~np.isfinite(turns)
-        out[:, 0] = np.where(gaps, 0, np.sin(turns))
-        out[:, 1] = np.where(gaps, 0, np.cos(turns))
+        out[:, 0] = np.where(gaps, 1, 1 - np.cos(turns))
         return Encoded(gaps)
 
 
@@ -51,13 +50,14 @@ def step(monkeypatch):
 def test_the_column_is_encoded_saved_and_applied_to_later_rows():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"wind_deg": rng.uniform(0, 360, 40), "speed": rng.normal(size=40)})
+    frame["kind"] = np.where(frame["speed"] > 0, "fast", "slow")
     preparation = metaod.Preparation().fit(frame)
     prepared = preparation.transform(frame)
-    assert prepared.names[:2] == ("wind_deg sine", "wind_deg cosine")
-    assert np.allclose(prepared.X[:, :2] ** 2 @ [1, 1], 1)
+    assert prepared.names[:2] == ("wind_deg from north", "speed")
+    assert np.allclose(prepared.X[:, 0], 1 - np.cos(np.radians(frame["wind_deg"])))
     later = frame.assign(wind_deg=frame["wind_deg"] + 360)
     restored = metaod.Preparation.from_dict(preparation.to_dict())
     assert np.allclose(restored.transform(later).X, prepared.X)
     gap = restored.transform(later.head(2).assign(wind_deg=[np.nan, 90.0]))
-    assert np.allclose(gap.X[:, :2], [[0, 0], [1, 0]])
+    assert np.allclose(gap.X[:, 0], [1, 1])
     assert gap.record.columns[0] == replace(prepared.record.columns[0], n_missing=1)
