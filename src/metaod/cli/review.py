@@ -70,11 +70,11 @@ def review(
     how the average precision (AP) on the other half changes; nothing is
     written.
     """  # fmt: skip
+    plays = reading.label is not None or (example and asked.answers is not None)
+    _refuse_together(file, asked, plays=plays)
     from metaod.detection import ReviewSession
     from metaod.review import TableMarks
 
-    plays = reading.label is not None or (example and asked.answers is not None)
-    _refuse_together(file, asked, plays=plays)
     table = open_table(_COMMAND, file, reading, columns, example=example)
     options = {**picking.given(), **columns.given()}
     out = console()

@@ -116,7 +116,8 @@ class MarksFile:
                 read(values, number)
             except _CutOffError as error:
                 if is_whole:
-                    raise self._bad(str(error), number, "complete the line or remove it") from error
+                    remedy = _WHAT_IT_IS if number == 1 else "complete the line or remove it"
+                    raise self._bad(str(error), number, remedy) from error
                 note = f"the last line, {number}, was cut off and is not used: "
                 self.notes = (f"{self.path}: {note}{self._delimiter.join(values)!r}",)
                 return len(data) - len(line)
@@ -139,8 +140,11 @@ class MarksFile:
     def _read_names(self, values: list[str], line: int) -> None:
         names = tuple(name.lower() for name in values)
         if "answer" not in names or not {"row", "id"} & set(names):
-            if names[:-1] == _FIELDS[: len(names) - 1] and _FIELDS[len(names) - 1 :]:
-                raise _CutOffError(f"has no column {_FIELDS[len(names) - 1]!r}")
+            whole, last = names[:-1], names[-1] if names else ""
+            if whole == _FIELDS[: len(whole)] and any(
+                name.startswith(last) for name in _FIELDS[len(whole) : len(names)]
+            ):
+                raise _CutOffError(f"has no column {_FIELDS[len(whole)]!r}")
             absent = "answer" if "answer" not in names else "row"
             raise self._bad(f"has no column {absent!r}", line)
         self._names = names
