@@ -1,4 +1,4 @@
-"""The error tree: what a user can mend, in one line, and it survives a process boundary."""
+"""The error tree: what a user can fix, in one line, and it survives a process boundary."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from metaod import errors
 
 USER_ERRORS = [
     errors.UserError("what", where="where", remedy="remedy"),
-    errors.BadFile("a.csv", "bad", line=3, column="x", remedy="mend it"),
+    errors.BadFile("a.csv", "bad", line=3, column="x", remedy="fix it"),
     errors.BadFile("a.csv", "bad", column=2),
     errors.BadColumn("x", "is gone", path="a.csv", remedy="name another"),
     errors.BadParameter("HBOS", "n_bins", ["a", "b"], 1, remedy="Choose one"),

@@ -1,4 +1,4 @@
-"""Any frame in: a finite matrix out, or an error that the caller can mend."""
+"""Any frame in: a finite matrix out, or an error that the caller can fix."""
 
 import datetime as dt
 import json
@@ -138,7 +138,7 @@ def frames(draw, kinds=columns, max_rows=12):
 
 
 def prepared_or_refused(frame, **options):
-    """Prepare, or None where the error is one that the caller can mend."""
+    """Prepare, or None where the error is one that the caller can fix."""
     preparation = Preparation(**options)
     try:
         return preparation, preparation.fit_transform(frame)

@@ -1,4 +1,4 @@
-"""Whatever bytes come in: a table or an error that the user can mend, never anything else."""
+"""Whatever bytes come in: a table or an error that the user can fix, never anything else."""
 
 import io
 
