@@ -94,7 +94,7 @@ def run_evaluation(
     # checked now, and not after hours of training
     for module, package in (("matplotlib", "matplotlib"), ("scikit_posthocs", "scikit-posthocs")):
         if find_spec(module) is None:
-            raise MissingExtra(package, extra="lab", needed_for="research evaluate")
+            raise MissingExtra(package, extra="research", needed_for="research evaluate")
     manifest = read_manifest(folder)
     if manifest.testbed != testbed:
         raise UserError(

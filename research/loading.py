@@ -19,11 +19,16 @@ from platformdirs import user_cache_path
 
 from metaod.errors import BadFile, BadParameter, MissingExtra, UnavailableDataset, UserError
 from metaod.history import LabelledDataset
-from metaod.history._datasets import LABELLED_FILE_ENDINGS, holds_variables, read_labelled
+from metaod.history._datasets import LABELLED_FILE_ENDINGS, read_labelled
 from metaod.learners import Progress
 from research.catalogue import CatalogueEntry, Source, catalogue, shape_text
 
 _MAX_MEMBER_BYTES = 2**31
+
+
+def holds_variables(path: Path) -> bool:
+    """Whether a file, by its name, holds variables such as X and y instead of columns."""
+    return path.suffix.lower() in (".npz", ".mat", ".h5", ".hdf5")
 
 
 def default_cache_dir() -> Path:
@@ -184,7 +189,7 @@ def _download(address: str, target: Path, timeout: float, progress: Progress | N
         import requests  # noqa: PLC0415
     except ImportError as error:
         raise MissingExtra(
-            "pooch and requests", extra="lab", needed_for="downloading datasets"
+            "pooch and requests", extra="research", needed_for="downloading datasets"
         ) from error
     try:
         shown = False if progress is None else _Bytes(progress)

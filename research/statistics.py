@@ -271,7 +271,7 @@ def friedman_nemenyi(performance: pd.DataFrame, *, level: float = LEVEL) -> Frie
         import scikit_posthocs  # noqa: PLC0415 - an extra, needed here only
     except ImportError as error:
         purpose = "the critical difference"
-        raise MissingExtra("scikit-posthocs", extra="lab", needed_for=purpose) from error
+        raise MissingExtra("scikit-posthocs", extra="research", needed_for=purpose) from error
     n, k = performance.shape
     if k < 3 or n < 2:
         legal = "of three methods and two datasets at least"

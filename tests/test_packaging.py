@@ -35,6 +35,14 @@ def pins(file):
     }
 
 
+def test_messages_name_extras_that_exist():
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "research").rglob("*.py")]
+    texts = [path.read_text("utf-8") for path in files]
+    named = {extra for text in texts for extra in re.findall(r'extra="(\w+)"', text)}
+    assert "research" in named
+    assert named <= set(EXTRAS)
+
+
 @pytest.mark.parametrize("requirement", REQUIREMENTS)
 def test_every_requirement_is_bounded_on_both_sides_and_pinned(requirement):
     assert ">=" in requirement

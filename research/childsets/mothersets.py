@@ -13,9 +13,10 @@ import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.history import FolderEntry, iter_folder
-from metaod.history._datasets import LABELLED_FILE_ENDINGS, holds_variables
+from metaod.history._datasets import LABELLED_FILE_ENDINGS
 from metaod.models import Matrix
 from metaod.tables import Table, prepare, read_table
+from research.loading import holds_variables
 
 Task = Literal["regression", "binary", "multiclass"]
 _TASKS: tuple[Task, ...] = get_args(Task)

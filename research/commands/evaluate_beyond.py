@@ -12,7 +12,7 @@ datasets without scores are left out.
 
 Follows the second search in docs/selector-protocol.md: development origins in ten folds. Writes
 results/selector/injected.csv and .md, and so on; with ``--log`` it also adds a line for each design
-to results/selector/designs.csv. Needs the extras ``lab`` and ``store``.
+to results/selector/designs.csv. Needs the extra ``research``.
 """
 
 import argparse

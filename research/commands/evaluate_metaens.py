@@ -4,8 +4,8 @@
 
 DATASETS is the folder of labelled datasets with its list; only its folders odds and dami are read.
 SCORES is a folder where the scores of the 297 models (one trial) are kept, about 150 MB; they are
-computed if they are missing. Writes results/selector/metaens.csv and .md. Needs the extras ``lab``
-and ``store``; takes about 20 minutes on one core.
+computed if they are missing. Writes results/selector/metaens.csv and .md. Needs the extra
+``research``; takes about 20 minutes on one core.
 
 MetaEns is fitted on all other datasets, as in its paper, and on all datasets of other origins:
 some of the 39 are versions of others. The candidates are the models of the paper of MetaOD

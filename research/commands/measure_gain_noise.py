@@ -7,7 +7,7 @@ the 40 models of the extended space (one trial) are kept; they are computed if t
 Writes results/selector/gain-noise.csv, which research evaluate-contrasts reads, and gain-noise.md,
 the highest possible R² by family. The CSV file has, for each model and
 measure, over the development datasets, the variance of the gains around the model's mean, and the
-parts of it that are noise of two kinds. Needs the extras ``lab`` and ``store``.
+parts of it that are noise of two kinds. Needs the extra ``research``.
 
 - Sampling: the rows of a dataset are a sample. The rows are divided at random, by label, into two
   halves with gains a and b; the mean of (a - b)²/4 over several divisions estimates the variance

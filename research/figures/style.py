@@ -91,7 +91,7 @@ def _settings() -> Iterator[None]:
     try:
         import matplotlib as mpl  # noqa: PLC0415 - an extra, needed here only
     except ImportError as error:
-        raise MissingExtra("matplotlib", extra="lab", needed_for="drawing figures") from error
+        raise MissingExtra("matplotlib", extra="research", needed_for="drawing figures") from error
     with mpl.rc_context():
         mpl.rcdefaults()  # the user's own settings must not change the figures
         current: Any = mpl.rcParams  # matplotlib types each key separately

@@ -79,7 +79,7 @@ def test_missing_store(capsys, testbeds):
 def test_missing_libraries_are_reported_before_the_run(capsys, testbeds, monkeypatch, module):
     monkeypatch.setattr(evaluation, "find_spec", lambda name: None if name == module else name)
     message = refused(capsys, "evaluate", "poc", *options(testbeds, "poc"))
-    assert '[lab]"' in message
+    assert '[research]"' in message
 
 
 class FakeStore:

@@ -289,6 +289,6 @@ def test_curve_with_text_on_the_axis(tmp_path):
 
 def test_missing_library_names_the_extra(tmp_path, poc, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"\[lab\]"):
+    with pytest.raises(MissingExtra, match=r"\[research\]"):
         draw("average-rank", poc, tmp_path)
     assert not list(tmp_path.iterdir())

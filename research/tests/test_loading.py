@@ -139,7 +139,7 @@ class TestDownload:
     @pytest.mark.parametrize("module", ["pooch", "requests"])
     def test_missing_library_names_the_extra(self, monkeypatch, module):
         monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(MissingExtra, match=r"downloading datasets needs .*\[lab\]"):
+        with pytest.raises(MissingExtra, match=r"downloading datasets needs .*\[research\]"):
             load_dataset(entry(Source("http://127.0.0.1/blobs.npz", "npz")))
 
     def test_invalid_address(self):

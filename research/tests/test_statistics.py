@@ -313,7 +313,7 @@ def test_two_methods_are_too_few():
 
 def test_missing_library_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
-    with pytest.raises(MissingExtra, match=r"\[lab\]"):
+    with pytest.raises(MissingExtra, match=r"\[research\]"):
         friedman_nemenyi(DEMSAR)
 
 

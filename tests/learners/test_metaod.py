@@ -3,22 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from made_history import planted
 
 from metaod.errors import BadParameter, UserError
 from metaod.learners.metaod import MetaODLearner
 
 QUICK = {"epochs": 12, "k": 3}
-
-
-def planted(n=60, m=12, seed=0):
-    """Models of four kinds; two directions of the meta-features decide which kind does well."""
-    rng = np.random.default_rng(seed)
-    Z = rng.normal(size=(n, 2))
-    M = Z @ rng.normal(size=(2, 8)) + 0.1 * rng.normal(size=(n, 8))
-    suits = np.stack([Z[:, 0], -Z[:, 0], Z[:, 1], -Z[:, 1]], axis=1)[:, np.arange(m) % 4]
-    P = 1 / (1 + np.exp(-suits + 0.1 * rng.normal(size=(n, m))))
-    models = [f"model {letter}" for letter in "abcdefghijklmnopqrstuvwxyz"[:m]]
-    return pd.DataFrame(P, columns=models), pd.DataFrame(M).rename(columns=str)
 
 
 def regret(learner, P, M):

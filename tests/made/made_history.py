@@ -30,3 +30,14 @@ def frame(values, names=None):
     """A frame of numbers with columns m0, m1, ..."""
     values = np.asarray(values, dtype=float)
     return pd.DataFrame(values, columns=names or [f"m{j}" for j in range(values.shape[1])])
+
+
+def planted(n=60, m=12, seed=0):
+    """Models of four kinds; two directions of the meta-features decide which kind does well."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, 2))
+    M = Z @ rng.normal(size=(2, 8)) + 0.1 * rng.normal(size=(n, 8))
+    suits = np.stack([Z[:, 0], -Z[:, 0], Z[:, 1], -Z[:, 1]], axis=1)[:, np.arange(m) % 4]
+    P = 1 / (1 + np.exp(-suits + 0.1 * rng.normal(size=(n, m))))
+    models = [f"model {letter}" for letter in "abcdefghijklmnopqrstuvwxyz"[:m]]
+    return pd.DataFrame(P, columns=models), pd.DataFrame(M).rename(columns=str)

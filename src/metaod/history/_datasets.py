@@ -23,11 +23,6 @@ LABELLED_FILE_ENDINGS = re.compile(
 _LIST_NAMES = ("catalogue.csv", "catalog.csv")
 
 
-def holds_variables(path: Path) -> bool:
-    """Whether a file, by its name, holds variables such as X and y instead of columns."""
-    return path.suffix.lower() in (".npz", ".mat", ".h5", ".hdf5")
-
-
 @dataclass(frozen=True)
 class LabelledDataset:
     """A dataset with its labels, as read from a file.
