@@ -1,0 +1,22 @@
+"""Find the wrong cells of a table: evidence for every cell, a learned score, findings."""
+
+from metaod.wrong_cells._finder import WrongCellFinder, find_wrong_cells
+from metaod.wrong_cells._findings import (
+    CONFIDENT,
+    KINDS,
+    Finding,
+    FindingGroup,
+    WrongCells,
+    group,
+)
+
+__all__ = [
+    "CONFIDENT",
+    "KINDS",
+    "Finding",
+    "FindingGroup",
+    "WrongCellFinder",
+    "WrongCells",
+    "find_wrong_cells",
+    "group",
+]

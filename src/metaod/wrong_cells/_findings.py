@@ -1,0 +1,232 @@
+"""Findings: cells that are probably wrong, what would be usual, and groups of alike ones."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.errors import counted, listed
+
+CONFIDENT = 0.5
+"""The least score of a finding: about half of such cells are wrong, and most of all above it."""
+
+LEAST_SCORE = 0.02
+"""Cells below it are not listed at all."""
+
+_SHOWN_ROWS = 5
+_LONGEST = 40
+
+KINDS = {
+    "type": "not of the column's type",
+    "missing": "missing, and hardly ever missing elsewhere",
+    "duplicate": "the same row twice",
+    "key": "a value that should occur once",
+    "formula": "breaks a rule of other columns",
+    "dependency": "contradicts other rows with the same values",
+    "decimal": "decimal shift?",
+    "sign": "wrong sign?",
+    "unit": "another unit?",
+    "digits": "mistyped digits?",
+    "swapped": "swapped with another column?",
+    "code": "looks like a code for missing",
+    "spelling": "misspelt?",
+    "spacing": "another case or spacing",
+    "pattern": "written unlike the rest of the column",
+    "far": "far from all other values",
+    "series": "jumps out of its series",
+    "number": "unexpected for this row",
+    "category": "unexpected for this row",
+}
+"""Kinds of findings: a word for programs, and how screens name it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cell that is probably wrong.
+
+    Parameters
+    ----------
+    row : int
+        Its position in the table, from 0.
+    column : str
+        Its column.
+    value : object
+        Its value, as written in the table; None if it is missing.
+    expected : str
+        What would be usual: a value, a range, or what the rest of the column is.
+    kind : str
+        One of `KINDS`.
+    score : float
+        The probability that the cell is wrong: of cells with a score of 0.8, four of five were, on
+        tables that the scores were not learned from.
+    why : str
+        The condition under which the expected value is expected, if there is one, such as
+        "with city 'Bonn'".
+    suggestion : object
+        A value that would correct the cell; None if there is none to name.
+    """
+
+    row: int
+    column: str
+    value: Any
+    expected: str
+    kind: str
+    score: float
+    why: str = ""
+    suggestion: Any = None
+
+    def sentence(self) -> str:
+        """Describe the finding.
+
+        Examples
+        --------
+        >>> print(Finding(3, "amount", "12400", "about 1,240", "decimal", 0.9).sentence())
+        amount 12400: about 1,240 would be usual; decimal shift?
+        >>> print(Finding(3, "name", "", "a value", "missing", 0.9).sentence())
+        name is missing, and hardly ever missing elsewhere
+        """
+        if self.kind == "missing":
+            return f"{self.column} is {KINDS[self.kind]}"
+        return f"{self.column} {short(self.value)}: {self.reason()}"
+
+    def reason(self) -> str:
+        """Describe what is wrong, without the column and the value."""
+        usual = f"{self.expected} would be usual" if self.expected else ""
+        condition = f" {self.why}" if self.why else ""
+        return "; ".join(filter(None, [f"{usual}{condition}".strip(), KINDS[self.kind]]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; rows are counted from 1, as on screens."""
+        return {**asdict(self), "row": self.row + 1, "sentence": self.sentence()}
+
+
+@dataclass(frozen=True)
+class FindingGroup:
+    """Findings of one kind in one column, or of one value in several columns.
+
+    Parameters
+    ----------
+    findings : tuple of Finding
+        The findings, the most certain first.
+    columns : tuple of str
+        Their columns.
+    """
+
+    findings: tuple[Finding, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """The kind of all findings."""
+        return self.findings[0].kind
+
+    @property
+    def score(self) -> float:
+        """The largest score."""
+        return self.findings[0].score
+
+    def sentence(self) -> str:
+        """Describe the group in a line.
+
+        Examples
+        --------
+        >>> found = [Finding(row, "q3", 99, "1 to 5", "code", 0.9) for row in (4, 7)]
+        >>> print(FindingGroup(tuple(found), ("q3",)).sentence())
+        99 in 'q3': 2 cells; 1 to 5 would be usual; looks like a code for missing
+        """
+        first = self.findings[0]
+        if len(self.findings) == 1:
+            return first.sentence()
+        cells = f"{len(self.findings):,} cells"
+        columns = listed(self.columns)
+        if self.kind == "missing":
+            return f"{columns}: {cells} {KINDS[self.kind]}"
+        values = list(dict.fromkeys(short(own.value) for own in self.findings))
+        if len(values) > 1:
+            shown = ", ".join(values[:_SHOWN_ROWS]) + (", ..." if len(values) > _SHOWN_ROWS else "")
+            return f"{columns}: {cells} ({shown}); {KINDS[self.kind]}"
+        return f"{values[0]} in {columns}: {cells}; {first.reason()}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; rows are counted from 1."""
+        return {
+            "kind": self.kind,
+            "columns": list(self.columns),
+            "score": self.score,
+            "sentence": self.sentence(),
+            "findings": [own.to_dict() for own in self.findings],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class WrongCells:
+    """What is probably wrong in a table.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        All cells with any suspicion, the most suspicious first: row (position), column, value,
+        expected, kind, why, suggestion, score.
+    row_scores : ndarray of float
+        For each row, the probability that one of its cells is wrong.
+    """
+
+    cells: pd.DataFrame
+    row_scores: npt.NDArray[np.float64]
+    _kept: dict[float, tuple[Finding, ...]] = field(default_factory=dict, repr=False)
+
+    def findings(self, least: float = CONFIDENT) -> tuple[Finding, ...]:
+        """Return the cells with at least this score, the most certain first."""
+        if least not in self._kept:
+            rows = self.cells[self.cells["score"] >= least].to_dict("records")
+            self._kept[least] = tuple(Finding(**row) for row in rows)
+        return self._kept[least]
+
+    def groups(self, least: float = CONFIDENT) -> tuple[FindingGroup, ...]:
+        """Return the findings in groups, the most certain group first."""
+        return group(self.findings(least))
+
+    def flags(self, least: float = CONFIDENT) -> npt.NDArray[np.bool_]:
+        """Tell of each row whether it has a finding with at least this score."""
+        flagged = np.zeros(len(self.row_scores), dtype=np.bool_)
+        flagged[self.cells["row"][self.cells["score"] >= least]] = True
+        return flagged
+
+    def worst(self) -> dict[int, Finding]:
+        """Return each row's most certain finding, by the row's position."""
+        worst: dict[int, Finding] = {}
+        for finding in self.findings():
+            worst.setdefault(finding.row, finding)
+        return worst
+
+    @cached_property
+    def by_row(self) -> dict[int, tuple[Finding, ...]]:
+        """The findings of each row that has any, by the row's position."""
+        rows: dict[int, list[Finding]] = {}
+        for finding in self.findings():
+            rows.setdefault(finding.row, []).append(finding)
+        return {row: tuple(own) for row, own in rows.items()}
+
+
+def group(findings: Sequence[Finding]) -> tuple[FindingGroup, ...]:
+    """Group findings of one kind and column; the same code in several columns is one group."""
+    groups: dict[tuple[Any, ...], list[Finding]] = {}
+    for own in findings:
+        what = own.value if own.kind == "code" else own.column
+        groups.setdefault((own.kind, str(what)), []).append(own)
+    return tuple(
+        FindingGroup(tuple(own), tuple(dict.fromkeys(each.column for each in own)))
+        for own in groups.values()
+    )
+
+
+def short(value: Any) -> str:
+    """Return a value for a sentence: text in quotes, and shortened."""
+    text = str(value)
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    is_number = isinstance(value, int | float | np.number)
+    return text if is_number or text[:1].isdigit() else repr(text)
