@@ -1,6 +1,6 @@
 """Findings: cells that are probably wrong, what would be usual, and groups of alike ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import counted, listed
+from metaod.errors import listed
 
 CONFIDENT = 0.5
 """The least score of a finding: about half of such cells are wrong, and most of all above it."""
@@ -19,6 +19,8 @@ LEAST_SCORE = 0.02
 
 _SHOWN_ROWS = 5
 _LONGEST = 40
+
+_CERTAINTIES = {0.9: "almost certain", 0.7: "likely", 0.0: "possible"}
 
 KINDS = {
     "type": "not of the column's type",
@@ -79,6 +81,11 @@ class Finding:
     why: str = ""
     suggestion: Any = None
 
+    @property
+    def certainty(self) -> str:
+        """The score in words."""
+        return next(word for least, word in _CERTAINTIES.items() if self.score >= least)
+
     def sentence(self) -> str:
         """Describe the finding.
 
@@ -101,7 +108,8 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; rows are counted from 1, as on screens."""
-        return {**asdict(self), "row": self.row + 1, "sentence": self.sentence()}
+        words = {"certainty": self.certainty, "sentence": self.sentence()}
+        return {**asdict(self), "row": self.row + 1, **words}
 
 
 @dataclass(frozen=True)
@@ -182,7 +190,7 @@ class WrongCells:
     def findings(self, least: float = CONFIDENT) -> tuple[Finding, ...]:
         """Return the cells with at least this score, the most certain first."""
         if least not in self._kept:
-            rows = self.cells[self.cells["score"] >= least].to_dict("records")
+            rows: list[Any] = self.cells[self.cells["score"] >= least].to_dict("records")
             self._kept[least] = tuple(Finding(**row) for row in rows)
         return self._kept[least]
 
@@ -202,6 +210,31 @@ class WrongCells:
         for finding in self.findings():
             worst.setdefault(finding.row, finding)
         return worst
+
+    def taught(self, answers: Mapping[tuple[int, str], bool]) -> "WrongCells":
+        """Return the findings after a person has confirmed (True) or rejected (False) some cells.
+
+        A confirmed cell has the score 1 and a rejected one 0. The scores of other findings of the
+        same kind and column are multiplied by the share of those that were confirmed, where half a
+        confirmation is added. The score of a row changes as that of its most suspicious cell.
+
+        Parameters
+        ----------
+        answers : mapping of (row, column) to bool
+            The answers; rows are positions.
+        """
+        cells = self.cells
+        given = pd.MultiIndex.from_frame(cells[["row", "column"]]).map(dict(answers))
+        answer = pd.Series(np.asarray(given, dtype=np.float64), cells.index)
+        alike = answer.groupby([cells["kind"], cells["column"]])
+        confirmed = alike.transform("sum") + 0.5
+        share = confirmed / (alike.transform("count") + 0.5)
+        taught = cells.assign(score=answer.fillna(cells["score"] * share))
+        before, now = (own.groupby("row")["score"].max() for own in (cells, taught))
+        scores = self.row_scores.copy()
+        rows = before.index.to_numpy(dtype=np.intp)
+        scores[rows] = np.minimum(1.0, scores[rows] * (now / before).to_numpy())
+        return WrongCells(taught.sort_values("score", ascending=False, kind="stable"), scores)
 
     @cached_property
     def by_row(self) -> dict[int, tuple[Finding, ...]]:
