@@ -1,0 +1,1 @@
+"""Wrong cells: planted errors, rivals and measures of the evaluation."""
