@@ -61,7 +61,7 @@ for _name, _path in scripts().items():
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run a command; a mistake of the caller is one line and exit code 2."""
-    run(app, "python -m research", argv)
+    run(lambda _: app, "python -m research", argv)
 
 
 if __name__ == "__main__":

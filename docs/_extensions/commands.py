@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from metaod.cli.main import app as metaod
+from metaod.cli.main import make_app
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -15,7 +15,7 @@ PAGE = "docs/cli"
 
 def commands(command: Any = None, name: str = "metaod") -> Iterator[tuple[str, Any]]:
     """Every command with its full name; groups are not commands."""
-    command = typer.main.get_command(metaod) if command is None else command
+    command = typer.main.get_command(make_app()) if command is None else command
     for word, inner in getattr(command, "commands", {}).items():
         if inner.hidden:
             continue
@@ -89,7 +89,7 @@ def _slug(heading: str) -> str:
 
 def reference() -> str:
     """The commands by the panels of `metaod --help`, then the options that several share."""
-    root = typer.main.get_command(metaod)
+    root = typer.main.get_command(make_app())
     found = list(commands())
     panel_of = {name: root.commands[name.split()[1]].rich_help_panel for name, _ in found}
     lines: list[str] = []

@@ -18,28 +18,6 @@ if TYPE_CHECKING:
     from metaod.selection import Selection, select
     from metaod.tables import Preparation, Table, load_example, prepare, read_table
 
-_HOMES = {
-    "MetaOD": "metaod.detection",
-    "ModelSpec": "metaod.models",
-    "Preparation": "metaod.tables",
-    "Review": "metaod.detection",
-    "Selection": "metaod.selection",
-    "Table": "metaod.tables",
-    "cluster": "metaod.cluster",
-    "compare": "metaod.detection",
-    "detect_file": "metaod.detection",
-    "extract": "metaod.metafeatures",
-    "fingerprint": "metaod.history",
-    "load": "metaod.detection",
-    "load_example": "metaod.tables",
-    "model_space": "metaod.models",
-    "plot": "metaod.plot",
-    "prepare": "metaod.tables",
-    "read_table": "metaod.tables",
-    "register_family": "metaod.models",
-    "select": "metaod.selection",
-}
-
 __all__ = [
     "MetaOD",
     "ModelSpec",
@@ -64,7 +42,17 @@ __all__ = [
 ]
 
 
-__getattr__ = exports(__name__, _HOMES)
+__getattr__ = exports(
+    __name__,
+    cluster="cluster",
+    detection="MetaOD Review compare detect_file load",
+    history="fingerprint",
+    metafeatures="extract",
+    models="ModelSpec model_space register_family",
+    plot="plot",
+    selection="Selection select",
+    tables="Preparation Table load_example prepare read_table",
+)
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ from metaod.cli.screen import as_flags, in_words
 from metaod.errors import BadParameter, Message, Setting
 from metaod.options import Columns, Picking, Reading
 
-ROOT = typer.main.get_command(command.app)
+ROOT = typer.main.get_command(command.make_app())
 
 
 def err(capsys, *arguments):
@@ -62,7 +62,9 @@ def test_the_option_is_named_instead_of_the_parameter(
 
 def test_a_parameter_without_an_option_keeps_its_name():
     error = BadParameter("MetaODLearner", "n_estimators", "at least 1", 0)
-    assert _named_by_option(error, ["train", "--set", "n_estimators=0"]) is error
+    assert (
+        _named_by_option(error, command.make_app(), ["train", "--set", "n_estimators=0"]) is error
+    )
 
 
 def test_the_renamed_options_exist():

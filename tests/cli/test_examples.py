@@ -3,7 +3,7 @@
 import pytest
 from made_commands import COMMANDS, ROOT, parse, words_of
 
-from metaod.cli.main import app, read_examples
+from metaod.cli.main import make_app, read_examples
 from metaod.metafeatures import SCHEMAS
 
 EXAMPLES = read_examples()
@@ -39,7 +39,7 @@ def test_every_option_has_an_example(name):
 def test_help_ends_with_the_examples_in_80_columns(name, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
-        app(args=[*name.split(), "--help"], prog_name="metaod")
+        make_app()(args=[*name.split(), "--help"], prog_name="metaod")
     out = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert max(map(len, out)) <= 80
     end = [line.strip() for line in out[out.index(" Examples:") + 1 :] if line]

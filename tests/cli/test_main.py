@@ -114,7 +114,7 @@ def test_an_error_is_one_line_with_its_code(capsys, monkeypatch, error, code, sa
     def failing(**_):
         raise error
 
-    monkeypatch.setattr(command, "app", failing)
+    monkeypatch.setattr(command, "make_app", lambda _: failing)
     found, _, err = called(capsys)
     assert found == code
     assert says in err
@@ -207,7 +207,7 @@ def test_a_signal_that_ends_the_process_removes_unfinished_files(capsys, monkeyp
             unfinished.unlink()
 
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(command, "app", working)
+    monkeypatch.setattr(command, "make_app", lambda _: working)
     try:
         assert called(capsys)[0] == 143
     finally:

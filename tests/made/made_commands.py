@@ -4,9 +4,9 @@ import shlex
 
 import typer
 
-from metaod.cli.main import app
+from metaod.cli.main import make_app
 
-ROOT = typer.main.get_command(app)
+ROOT = typer.main.get_command(make_app())
 
 
 def _commands(command, name=""):

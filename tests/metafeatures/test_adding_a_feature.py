@@ -9,7 +9,7 @@ from metaod.metafeatures import (
     Feature,
     FeatureInputs,
     LandmarkerRuns,
-    _schema,
+    _extraction,
     computes,
     extract,
     register_schema,
@@ -39,7 +39,7 @@ def hbos(inputs):
 def registered():
     # step 2: one line that names the schema, its version and its functions
     yield register_schema("extra", 1, (zeros, hbos))
-    del _schema._schemas["extra"]
+    del _extraction._registered["extra"]
 
 
 @pytest.mark.usefixtures("registered")

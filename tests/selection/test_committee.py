@@ -74,7 +74,7 @@ def test_the_default_pick_loads_no_learner(monkeypatch):
     def fail(*_, **__):
         raise AssertionError("the learner was loaded")
 
-    monkeypatch.setattr("metaod.selection._select.find_artifact", fail)
+    monkeypatch.setattr("metaod.history.find_artifact", fail)
     selection = MetaOD().fit(X).selection_
     assert "isolation forest" in selection.trust.summary()
     assert selection.to_dict()["why"]["is_fixed"]

@@ -1,8 +1,18 @@
 """Saved state in files: one format for learners, saved picks and rankers, read without pickle."""
 
-from metaod.artifacts._artifact import Artifact, library_versions
-from metaod.artifacts._container import BadArtifact, check_target, read_container, write_container
-from metaod.artifacts._history import Calibration, History
+from typing import TYPE_CHECKING
+
+from metaod._lazy import exports
+
+if TYPE_CHECKING:
+    from metaod.artifacts._artifact import Artifact, library_versions
+    from metaod.artifacts._container import (
+        BadArtifact,
+        check_target,
+        read_container,
+        write_container,
+    )
+    from metaod.artifacts._history import Calibration, History
 
 __all__ = [
     "Artifact",
@@ -14,3 +24,10 @@ __all__ = [
     "read_container",
     "write_container",
 ]
+
+__getattr__ = exports(
+    __name__,
+    _artifact="Artifact library_versions",
+    _container="BadArtifact check_target read_container write_container",
+    _history="Calibration History",
+)

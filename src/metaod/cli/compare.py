@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.options import Example, Files, open_tables, picking_progress, with_options
-from metaod.cli.screen import Json, console, grid, print_json, size_of, visible
+from metaod.cli.detection import MEASURES, comparison_grid
+from metaod.cli.options import Example, Files, open_tables, with_options
+from metaod.cli.progress import ProgressLine
+from metaod.cli.screen import Json, console, grid, print_json, size_of
 from metaod.errors import counted
 from metaod.options import Columns, Picking, Reading
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table as Grid
 
     from metaod.detection import Compared
     from metaod.tables import Table
 
 _COMMAND = "metaod compare"
-_NUMBERS = ("AP", "ROC AUC", "P at n")
 
 
 @with_options
@@ -48,7 +48,7 @@ def compare(
     compared: list[tuple[Table, tuple[Compared, ...]]] = []
     out = console()
     for place, table in enumerate(open_tables(_COMMAND, files, reading, columns, example=example)):
-        with picking_progress(picking.learner) as line:
+        with ProgressLine("preparing the table") as line:
             rows = measure_methods(table, trials=trials, progress=line.show, **options)
         compared.append((table, rows))
         if not json:
@@ -76,17 +76,6 @@ def _print(out: "Console", table: "Table", rows: "Sequence[Compared]") -> None:
     out.print(comparison_grid(rows))
 
 
-def comparison_grid(rows: "Sequence[Compared]") -> "Grid":
-    """Return the measures of several methods as a table for the screen."""
-    timed = ("seconds",) if any(row.seconds is not None for row in rows) else ()
-    listing = grid("method", *_NUMBERS, *timed, "model", right=(*_NUMBERS, *timed))
-    for row in rows:
-        found = "---" if row.measures is None else (f"{value:.3f}" for value in row.measures)
-        seconds = ["-" if row.seconds is None else f"{row.seconds:.2g}" for _ in timed]
-        listing.add_row(row.method, *found, *seconds, visible(row.note or row.model))
-    return listing
-
-
 def _print_means(out: "Console", tables: "Sequence[Sequence[Compared]]") -> None:
     """Print the mean over the tables on which every method has measures."""
     whole = [rows for rows in tables if all(row.measures is not None for row in rows)]
@@ -96,7 +85,7 @@ def _print_means(out: "Console", tables: "Sequence[Sequence[Compared]]") -> None
         f"the {len(whole)} of {len(tables)} tables that every method scored"
     )  # fmt: skip
     out.print(f"\nmean of {of}", style="bold")
-    listing = grid("method", *_NUMBERS, right=_NUMBERS)
+    listing = grid("method", *MEASURES, right=MEASURES)
     for rows in zip(*whole, strict=True):
         every = zip(*(row.measures for row in rows if row.measures is not None), strict=True)
         listing.add_row(rows[0].method, *(f"{sum(own) / len(own):.3f}" for own in every))

@@ -10,7 +10,6 @@ from metaod.cli.options import (
     Files,
     check_files,
     open_table,
-    picking_progress,
     with_options,
 )
 from metaod.cli.progress import ProgressLine
@@ -130,7 +129,7 @@ def detect(
             else open_table(_COMMAND, file, reading, columns, example=example)
         )
         check_target(target, source, sort=asked.sort)
-        with picking_progress(options.get("learner", "default")) as line:
+        with ProgressLine("preparing the table") as line:
             found = detect_rows(source, top_n=asked.top_n, progress=line.show, **scoring)
         if asked.save is not None:
             found.model.save(asked.save, reading=reading.given())

@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from metaod.cli.compare import comparison_grid
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import grid, print_notes, print_warnings, visible
-from metaod.cli.select import print_pick
 from metaod.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as Grid
 
-    from metaod.detection import Detection
+    from metaod.detection import Compared, Detection
+
+MEASURES = ("AP", "ROC AUC", "P at n")
+"""Headings of the measures of a comparison."""
 
 _LONGEST_CELL = 20  # characters of a cell on the screen: 19-digit ids fit
 _GUTTER = 3  # between two columns of a grid
@@ -51,6 +53,29 @@ def print_detection(
     if top and hidden > 0:
         hint = "" if is_written else "; -o FILE writes all rows"
         out.print(f"... and {counted(hidden, 'more flagged row')}{hint}")
+
+
+def print_pick(
+    out: "Console", models: Sequence[str], heading: str = "pick", *, verbose: bool = False
+) -> None:
+    """Print the names of the picked models' families; with `verbose`, also the models' ids."""
+    from metaod.selection import family_names
+
+    names = visible(family_names(models))
+    out.print(f"{heading}: {names}" + (" (average of their scores)" if len(models) > 1 else ""))
+    for name in models if verbose else ():
+        out.print(f"  {visible(name)}")
+
+
+def comparison_grid(rows: "Sequence[Compared]") -> "Grid":
+    """Return the measures of several methods as a table for the screen."""
+    timed = ("seconds",) if any(row.seconds is not None for row in rows) else ()
+    listing = grid("method", *MEASURES, *timed, "model", right=(*MEASURES, *timed))
+    for row in rows:
+        found = "---" if row.measures is None else (f"{value:.3f}" for value in row.measures)
+        seconds = ["-" if row.seconds is None else f"{row.seconds:.2g}" for _ in timed]
+        listing.add_row(row.method, *found, *seconds, visible(row.note or row.model))
+    return listing
 
 
 def _about_gap(found: "Detection") -> str:

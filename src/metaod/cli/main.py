@@ -5,24 +5,15 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
+from pkgutil import resolve_name
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from metaod._version import __version__
-from metaod.cli.build import build
-from metaod.cli.compare import compare
-from metaod.cli.db import app as db_app
-from metaod.cli.detect import detect
-from metaod.cli.inspect import describe, inspect
-from metaod.cli.models import info, models
-from metaod.cli.review import review
 from metaod.cli.screen import as_flags, message, prepare_streams, visible
-from metaod.cli.select import select
-from metaod.cli.servers import mcp, serve
-from metaod.cli.train import learners, train
 from metaod.errors import BadParameter, UserError
 
 USER_ERROR, DEFECT, INTERRUPTED, STOPPED = 2, 1, 130, 143
@@ -39,19 +30,47 @@ def _stop(*_: object) -> NoReturn:
 # the base of all errors about options and arguments, wherever typer keeps it
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
-app = typer.Typer(
-    name="metaod",
-    help="Pick an outlier detector and its hyperparameters for a table without labels.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-_ONLINE, _OFFLINE = "Find outliers", "Train on your own tables"
-for command in (detect, review, serve, select, compare, inspect, describe, models, info, mcp):
-    app.command(rich_help_panel=_ONLINE)(command)
-for command in (build, learners, train):
-    app.command(rich_help_panel=_OFFLINE)(command)
-app.add_typer(db_app, name="db", rich_help_panel=_OFFLINE)
+_FIND_OUTLIERS = {
+    "detect": "metaod.cli.detect:detect",
+    "review": "metaod.cli.review:review",
+    "serve": "metaod.cli.servers:serve",
+    "select": "metaod.cli.select:select",
+    "compare": "metaod.cli.compare:compare",
+    "inspect": "metaod.cli.inspect:inspect",
+    "describe": "metaod.cli.inspect:describe",
+    "models": "metaod.cli.models:models",
+    "info": "metaod.cli.models:info",
+    "mcp": "metaod.cli.servers:mcp",
+}
+_TRAIN = {
+    "build": "metaod.cli.build:build",
+    "learners": "metaod.cli.train:learners",
+    "train": "metaod.cli.train:train",
+    "db": "metaod.cli.db:app",
+}
+_COMMANDS = {**_FIND_OUTLIERS, **_TRAIN}
+
+
+def make_app(words: Sequence[str] = ()) -> typer.Typer:
+    """Make the command ``metaod``: with the command that the words name, or with all of them."""
+    app = typer.Typer(
+        name="metaod",
+        help="Pick an outlier detector and its hyperparameters for a table without labels.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(options)
+    named = [word for word in words[:1] if word in _COMMANDS]
+    for name in named or _COMMANDS:
+        panel = "Find outliers" if name in _FIND_OUTLIERS else "Train on your own tables"
+        command = resolve_name(_COMMANDS[name])
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=panel)
+        else:
+            app.command(rich_help_panel=panel)(command)
+    _add_examples(app)
+    return app
 
 
 def read_examples() -> dict[str, list[str]]:
@@ -73,7 +92,7 @@ def read_examples() -> dict[str, list[str]]:
     }
 
 
-def _add_examples() -> None:
+def _add_examples(app: typer.Typer) -> None:
     """Show the examples of every command at the end of its help."""
     listed = {
         name: "\n".join(
@@ -95,16 +114,12 @@ def _commands(app: typer.Typer, group: str = "") -> Iterator[tuple[str, Any]]:
             yield from _commands(inner.typer_instance, f"{inner.name} ")
 
 
-_add_examples()
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"metaod {__version__}")
         raise typer.Exit
 
 
-@app.callback()
 def options(
     *,
     version: Annotated[  # handled by its callback
@@ -120,16 +135,19 @@ def options(
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the command ``metaod``."""
-    run(app, "metaod", argv)
+    run(make_app, "metaod", argv)
 
 
-def run(app: typer.Typer, name: str, argv: list[str] | None = None) -> NoReturn:
+def run(
+    make: Callable[[Sequence[str]], typer.Typer], name: str, argv: list[str] | None = None
+) -> NoReturn:
     """Run a command; exit with 0, 1 (a defect), 2 (an error of the user), 130 or 143."""
     prepare_streams()
     signal.signal(signal.SIGTERM, _stop)  # as for Ctrl-C, unfinished files are removed
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments  # accepted anywhere, also after the sub-command
     arguments = [argument for argument in arguments if argument != "--debug"]
+    app = make(arguments)
     try:
         code = app(args=arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
@@ -138,8 +156,9 @@ def run(app: typer.Typer, name: str, argv: list[str] | None = None) -> NoReturn:
             sys.exit(USER_ERROR)
         _fail(_usage_line(error), USER_ERROR, debug=debug)
     except UserError as error:
-        named = _named_by_option(error, arguments) if isinstance(error, BadParameter) else error
-        _fail(named.worded(as_flags), USER_ERROR, debug=debug)
+        if isinstance(error, BadParameter):
+            error = _named_by_option(error, app, arguments)
+        _fail(error.worded(as_flags), USER_ERROR, debug=debug)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", INTERRUPTED, debug=debug)
     except _Stopped:
@@ -169,12 +188,13 @@ _OPTIONS = {
     ("make_executor", "name"): "executor",
     ("model_space", "detectors"): "family",
     ("model_space", "name"): "space",
-    ("schema", "name"): "schema",
     ("Store", "url_or_path"): "store",
 }
 
 
-def _named_by_option(error: BadParameter, arguments: Sequence[str]) -> BadParameter:
+def _named_by_option(
+    error: BadParameter, app: typer.Typer, arguments: Sequence[str]
+) -> BadParameter:
     """Return the error with the option and the command that the user gave, if there is one."""
     command, path = typer.main.get_command(app), "metaod"
     for word in arguments:

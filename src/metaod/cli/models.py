@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metaod.cli.options import Learner, picking_progress, with_options
+from metaod.cli.options import Learner, with_options
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import BadParameter, counted
 from metaod.options import Names, Options, Picking, option
@@ -62,7 +63,7 @@ class Listed(Options):
         from metaod.models import SPACES, ModelSpec, model_space, registered_families
 
         if self.space is None:
-            with picking_progress(self.learner):
+            with ProgressLine("preparing the table"):
                 artifact = find_artifact(self.learner)
             # families in their usual order, averages last
             ordered = {name: place for place, name in enumerate(registered_families())}
@@ -174,7 +175,7 @@ def info(learner: Learner = "default", *, json: Json = False) -> None:
     from metaod.artifacts import library_versions
     from metaod.history import find_artifact
 
-    with picking_progress(learner):
+    with ProgressLine("preparing the table"):
         artifact = find_artifact(learner)
     data, versions = _learner_as_data(artifact), library_versions()
     if json:

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -132,10 +131,3 @@ def _reading_seconds(file: str) -> float | None:
     path = Path(file).expanduser()
     speed = _BYTES_PER_SECOND.get(path.suffix.lower())
     return path.stat().st_size / speed if speed and path.is_file() else None
-
-
-@contextmanager
-def picking_progress(_learner: object) -> Iterator[ProgressLine]:
-    """Show how far picking and fitting have come."""
-    with ProgressLine("preparing the table") as line:
-        yield line

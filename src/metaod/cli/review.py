@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from metaod.cli.options import Example, File, open_table, picking_progress, with_options
+from metaod.cli.options import Example, File, open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.review_session import ask_rows
 from metaod.cli.screen import console, grid, print_notes, size_of, visible
@@ -129,7 +129,7 @@ def _beside(table: str) -> Path:
 def _fitted(table: "Table", options: dict[str, Any]) -> "Detection":
     from metaod.detection import detect
 
-    with picking_progress(options.get("learner", "default")) as line:
+    with ProgressLine("preparing the table") as line:
         return detect(table, progress=line.show, **options)
 
 

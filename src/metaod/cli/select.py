@@ -2,12 +2,13 @@
 
 import math
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metaod.cli.options import Example, Files, open_tables, picking_progress, with_options
+from metaod.cli.detection import print_pick
+from metaod.cli.options import Example, Files, open_tables, with_options
+from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import (
     Json,
     console,
@@ -23,8 +24,6 @@ from metaod.errors import counted
 from metaod.options import Columns, Picking, Reading
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from metaod.selection import Selection
     from metaod.tables import Table
 
@@ -64,7 +63,7 @@ def select(
     tables = open_tables(_COMMAND, files, reading, columns, example=example)
     found = []
     for place, table in enumerate(tables):
-        with picking_progress(picking.learner) as line:
+        with ProgressLine("preparing the table") as line:
             prepared = prepare(table, **columns.given())
             selection = select_for(prepared, **picking.given(), progress=line.show)
         if json:
@@ -118,15 +117,3 @@ def _print(selection: "Selection", table: "Table", top: int, *, verbose: bool) -
     for line in selection.trust.summary().splitlines():
         out.print(line)
     print_warnings(out, warnings)
-
-
-def print_pick(
-    out: "Console", models: Sequence[str], heading: str = "pick", *, verbose: bool = False
-) -> None:
-    """Print the names of the picked models' families; with `verbose`, also the models' ids."""
-    from metaod.selection import family_names
-
-    names = visible(family_names(models))
-    out.print(f"{heading}: {names}" + (" (average of their scores)" if len(models) > 1 else ""))
-    for name in models if verbose else ():
-        out.print(f"  {visible(name)}")

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from metaod.artifacts import Artifact
 from metaod.detection._fitted import Fitted, fit_selection
 from metaod.detection._inputs import checked_table, seed_of
 from metaod.detection._reasons import RowReasons, explain, row_places
@@ -39,6 +38,9 @@ from metaod.tables import (
     Roles,
     is_file,
 )
+
+if TYPE_CHECKING:
+    from metaod.artifacts import Artifact
 
 Marks = Mapping[int, bool | None]
 Models = str | ModelSpec | Iterable[str | ModelSpec]

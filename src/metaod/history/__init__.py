@@ -1,17 +1,22 @@
 """Labelled datasets, evaluation of models on them, the shipped matrix, training of learners."""
 
-from metaod.history._datasets import FolderEntry, LabelledDataset, iter_folder
-from metaod.history._evaluation import (
-    FIXED_REFERENCES,
-    Evaluation,
-    Reference,
-    evaluate_models,
-    mega_ensemble,
-)
-from metaod.history._fingerprint import FINGERPRINT_FORMAT, fingerprint
-from metaod.history._metrics import MEASURES, Measures, measure
-from metaod.history._shipped import RECIPES, find_artifact, shipped_folder
-from metaod.history._training import REFERENCE, TrainingData, train
+from typing import TYPE_CHECKING
+
+from metaod._lazy import exports
+
+if TYPE_CHECKING:
+    from metaod.history._datasets import FolderEntry, LabelledDataset, iter_folder
+    from metaod.history._evaluation import (
+        FIXED_REFERENCES,
+        Evaluation,
+        Reference,
+        evaluate_models,
+        mega_ensemble,
+    )
+    from metaod.history._fingerprint import FINGERPRINT_FORMAT, fingerprint
+    from metaod.history._metrics import MEASURES, Measures, measure
+    from metaod.history._shipped import RECIPES, find_artifact, shipped_folder
+    from metaod.history._training import REFERENCE, TrainingData, train
 
 __all__ = [
     "FINGERPRINT_FORMAT",
@@ -34,3 +39,13 @@ __all__ = [
     "shipped_folder",
     "train",
 ]
+
+__getattr__ = exports(
+    __name__,
+    _datasets="FolderEntry LabelledDataset iter_folder",
+    _evaluation="FIXED_REFERENCES Evaluation Reference evaluate_models mega_ensemble",
+    _fingerprint="FINGERPRINT_FORMAT fingerprint",
+    _metrics="MEASURES Measures measure",
+    _shipped="RECIPES find_artifact shipped_folder",
+    _training="REFERENCE TrainingData train",
+)

@@ -1,16 +1,21 @@
 """Learners: fit on a performance matrix and meta-features, then predict a score for every model."""
 
-from metaod.learners._base import Learner, Progress
-from metaod.learners._cleaning import Cleaning
-from metaod.learners._forests import FlatForest
-from metaod.learners._registry import (
-    learner_class,
-    learner_classes,
-    make_learner,
-    register_learner,
-)
-from metaod.learners._state import Shape, decode, encode
-from metaod.learners._training import origin_folds
+from typing import TYPE_CHECKING
+
+from metaod._lazy import exports
+
+if TYPE_CHECKING:
+    from metaod.learners._base import Learner, Progress
+    from metaod.learners._cleaning import Cleaning
+    from metaod.learners._forests import FlatForest
+    from metaod.learners._registry import (
+        learner_class,
+        learner_classes,
+        make_learner,
+        register_learner,
+    )
+    from metaod.learners._state import Shape, decode, encode
+    from metaod.learners._training import origin_folds
 
 __all__ = [
     "Cleaning",
@@ -26,3 +31,13 @@ __all__ = [
     "origin_folds",
     "register_learner",
 ]
+
+__getattr__ = exports(
+    __name__,
+    _base="Learner Progress",
+    _cleaning="Cleaning",
+    _forests="FlatForest",
+    _registry="learner_class learner_classes make_learner register_learner",
+    _state="Shape decode encode",
+    _training="origin_folds",
+)

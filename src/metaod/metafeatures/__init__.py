@@ -1,18 +1,29 @@
 """Meta-features: a table described by a named vector."""
 
-from metaod.metafeatures._extraction import MetaFeatures, extract
-from metaod.metafeatures._landmarkers import FeatureInputs, LandmarkerRuns
-from metaod.metafeatures._schema import (
-    SCHEMAS,
-    Feature,
-    Schema,
-    computes,
-    register_schema,
-    schema,
-    statistic_and_summary,
-)
+from typing import TYPE_CHECKING
+
+from metaod._lazy import exports
+
+if TYPE_CHECKING:
+    # the extraction registers the schemas
+    from metaod.metafeatures._extraction import (
+        SCHEMAS,
+        MetaFeatures,
+        extract,
+        register_schema,
+        schema,
+    )
+    from metaod.metafeatures._landmarkers import FeatureInputs, LandmarkerRuns
+    from metaod.metafeatures._schema import Feature, Schema, computes, statistic_and_summary
 
 __all__ = [
     "SCHEMAS", "Feature", "FeatureInputs", "LandmarkerRuns", "MetaFeatures", "Schema", "computes",
     "extract", "register_schema", "schema", "statistic_and_summary",
 ]  # fmt: skip
+
+__getattr__ = exports(
+    __name__,
+    _extraction="MetaFeatures SCHEMAS extract register_schema schema",
+    _landmarkers="FeatureInputs LandmarkerRuns",
+    _schema="Feature Schema computes statistic_and_summary",
+)

@@ -1,8 +1,9 @@
-"""Extraction of the meta-features of a table."""
+"""The registered schemas, and extraction of the meta-features of a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,62 @@ from metaod.metafeatures._column_features import COLUMN_FEATURES, pairs
 from metaod.metafeatures._landmarker_features import LANDMARKER_FEATURES
 from metaod.metafeatures._landmarkers import FeatureInputs, LandmarkerRuns
 from metaod.metafeatures._neighbourhood_features import NEIGHBOURHOOD_FEATURES
-from metaod.metafeatures._schema import SCHEMAS, Feature, Schema, register_schema
+from metaod.metafeatures._schema import Feature, FeatureFunction, Schema
 from metaod.metafeatures._score_features import SCORE_FEATURES, stability
 from metaod.metafeatures._value_features import kinds, sample, sample_flags, size
 from metaod.tables import PreparedTable, Table, prepare
 
 Describable = PreparedTable | Table | pd.DataFrame | npt.NDArray[Any]
 """Types of table that :func:`extract` accepts."""
+
+_registered: dict[str, Schema] = {}
+
+SCHEMAS: Mapping[str, Schema] = MappingProxyType(_registered)
+"""The registered schemas, by name."""
+
+
+def register_schema(name: str, version: int, functions: Iterable[FeatureFunction]) -> Schema:
+    """Register a schema, whose name :func:`extract` and others then take.
+
+    To add a feature to a schema that a learner or a store uses, count the version up and give the
+    feature that version as ``since``. A feature whose values change needs a new name.
+
+    Parameters
+    ----------
+    name : str
+        The schema's name, not yet in use.
+    version : int
+        Its version, 1 at first.
+    functions : iterable of FeatureFunction
+        Functions decorated with :func:`computes`.
+    """
+    if name in _registered:
+        raise BadParameter("register_schema", "name", "the name of a new schema", name)
+    added = Schema(name, version, tuple(functions))
+    known = {feature.name for other in _registered.values() for feature in other.features}
+    for feature in (feature for function in added.functions for feature in function.features):
+        if feature.name in known or feature.since > version:
+            legal = (
+                f"functions whose features have new names and are since version {version} at most"
+            )
+            raise BadParameter("register_schema", "functions", legal, feature.name)
+        known.add(feature.name)
+    _registered[name] = added
+    return added
+
+
+def schema(name: str, *, owner: str = "schema") -> Schema:
+    """Look a schema up by its name; the error names ``owner``.
+
+    Examples
+    --------
+    >>> schema("paper").names[:2]
+    ('n_rows', 'n_columns')
+    """
+    if name not in _registered:
+        raise BadParameter(owner, "schema", SCHEMAS, name)
+    return _registered[name]
+
 
 _PAPER = (size, sample, sample_flags, *COLUMN_FEATURES, pairs, *LANDMARKER_FEATURES, kinds)
 register_schema("paper", 2, _PAPER)
@@ -129,10 +179,7 @@ def _schemas(names: "str | Sequence[str]") -> tuple[Schema, ...]:
     chosen = (names,) if isinstance(names, str) else tuple(names)
     if not chosen or len(set(chosen)) < len(chosen):
         raise BadParameter("extract", "schema", "one or more different schemas", names)
-    for name in chosen:
-        if name not in SCHEMAS:
-            raise BadParameter("extract", "schema", SCHEMAS, name)
-    return tuple(SCHEMAS[name] for name in chosen)
+    return tuple(schema(name, owner="extract") for name in chosen)
 
 
 def _prepared(X: Describable) -> tuple[npt.NDArray[np.float64], PreparedTable | None]:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -164,6 +163,7 @@ class Schema:
 
         Examples
         --------
+        >>> from metaod.metafeatures import schema
         >>> len(schema("paper").at(1).names)
         231
         """
@@ -176,55 +176,6 @@ class Schema:
         given = set(columns)
         versions = (feature.since for feature in self.features if feature.name in given)
         return self.at(max(versions, default=1))
-
-
-_schemas: dict[str, Schema] = {}
-
-SCHEMAS: Mapping[str, Schema] = MappingProxyType(_schemas)
-"""The registered schemas, by name."""
-
-
-def register_schema(name: str, version: int, functions: Iterable[FeatureFunction]) -> Schema:
-    """Register a schema, whose name :func:`extract` and others then take.
-
-    To add a feature to a schema that a learner or a store uses, count the version up and give the
-    feature that version as ``since``. A feature whose values change needs a new name.
-
-    Parameters
-    ----------
-    name : str
-        The schema's name, not yet in use.
-    version : int
-        Its version, 1 at first.
-    functions : iterable of FeatureFunction
-        Functions decorated with :func:`computes`.
-    """
-    if name in _schemas:
-        raise BadParameter("register_schema", "name", "the name of a new schema", name)
-    added = Schema(name, version, tuple(functions))
-    known = {feature.name for other in _schemas.values() for feature in other.features}
-    for feature in (feature for function in added.functions for feature in function.features):
-        if feature.name in known or feature.since > version:
-            legal = (
-                f"functions whose features have new names and are since version {version} at most"
-            )
-            raise BadParameter("register_schema", "functions", legal, feature.name)
-        known.add(feature.name)
-    _schemas[name] = added
-    return added
-
-
-def schema(name: str) -> Schema:
-    """Look a schema up by its name.
-
-    Examples
-    --------
-    >>> schema("paper").names[:2]
-    ('n_rows', 'n_columns')
-    """
-    if name not in _schemas:
-        raise BadParameter("schema", "name", SCHEMAS, name)
-    return _schemas[name]
 
 
 ADJECTIVES = {

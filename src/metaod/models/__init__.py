@@ -29,10 +29,6 @@ from metaod.models._spec import (
 
 if TYPE_CHECKING:
     from metaod.models._detector import AverageDetector, SpecDetector
-else:
-    # needs PyOD, which is slow to import
-    _HOMES = dict.fromkeys(("AverageDetector", "SpecDetector"), "metaod.models._detector")
-    __getattr__ = exports(__name__, _HOMES)
 
 __all__ = [
     "COMMITTEE", "SPACES", "AverageDetector", "Budget", "CellState", "Cost", "CostLaw", "Family",
@@ -41,3 +37,6 @@ __all__ = [
     "expected_costs", "expected_scoring", "family", "fit_scaling", "member_ids", "model_space",
     "njit", "register_family", "registered_families", "score_models", "unregister_family",
 ]  # fmt: skip
+
+# needs PyOD, which is slow to import
+__getattr__ = exports(__name__, _detector="AverageDetector SpecDetector")

@@ -1,12 +1,17 @@
 """Learn from the rows that a user marks as outliers or not."""
 
-from metaod.review._features import RowSpace
-from metaod.review._loop import ReviewLoop, checked_marks
-from metaod.review._marked_table import MarkedTable
-from metaod.review._marks_file import ANSWERS
-from metaod.review._ranker import Ranker
-from metaod.review._row_view import RowCell, RowView, in_own_units
-from metaod.review._table_marks import TableMarks, UsedMarks, read_marks
+from typing import TYPE_CHECKING
+
+from metaod._lazy import exports
+
+if TYPE_CHECKING:
+    from metaod.review._features import RowSpace
+    from metaod.review._loop import ReviewLoop, checked_marks
+    from metaod.review._marked_table import MarkedTable
+    from metaod.review._marks_file import ANSWERS
+    from metaod.review._ranker import Ranker
+    from metaod.review._row_view import RowCell, RowView, in_own_units
+    from metaod.review._table_marks import TableMarks, UsedMarks, read_marks
 
 __all__ = [
     "ANSWERS",
@@ -22,3 +27,14 @@ __all__ = [
     "in_own_units",
     "read_marks",
 ]
+
+__getattr__ = exports(
+    __name__,
+    _features="RowSpace",
+    _loop="ReviewLoop checked_marks",
+    _marked_table="MarkedTable",
+    _marks_file="ANSWERS",
+    _ranker="Ranker",
+    _row_view="RowCell RowView in_own_units",
+    _table_marks="TableMarks UsedMarks read_marks",
+)

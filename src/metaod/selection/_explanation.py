@@ -3,14 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from metaod.artifacts import Artifact, History
 from metaod.errors import Message, Setting
 from metaod.models import Matrix, member_ids, registered_families
+
+if TYPE_CHECKING:
+    from metaod.artifacts import Artifact, History
 
 _WHY_FIXED = (
     "It is fixed: the committee is the same for every table. No learner was used.",
@@ -123,7 +125,7 @@ def family_names(models: Sequence[str]) -> str:
 
 
 def explain_pick(
-    artifact: Artifact, m: Matrix, scores: "pd.Series[float]", pick: str, *, top: int = 5
+    artifact: "Artifact", m: Matrix, scores: "pd.Series[float]", pick: str, *, top: int = 5
 ) -> Explanation:
     """Explain a pick for a table with meta-features `m` and `scores` of the models to pick from."""
     history, measure = artifact.history, artifact.measure or "performance"
@@ -141,7 +143,7 @@ def explain_pick(
     )
 
 
-def nearest_tables(history: History, m: Matrix, pick: str, top: int) -> pd.DataFrame:
+def nearest_tables(history: "History", m: Matrix, pick: str, top: int) -> pd.DataFrame:
     """Find the historical datasets nearest to meta-features `m`, and the pick's performance there.
 
     The performance is NaN if the pick was not evaluated on them.
@@ -169,8 +171,8 @@ def nearest_tables(history: History, m: Matrix, pick: str, top: int) -> pd.DataF
 
 
 def _features(
-    artifact: Artifact,
-    history: History,
+    artifact: "Artifact",
+    history: "History",
     m: Matrix,
     scores: "pd.Series[float]",
     pick: str,

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from metaod.artifacts import Artifact
+from metaod import history, metafeatures
 from metaod.errors import BadParameter, Message, Setting, counted
-from metaod.history import find_artifact
-from metaod.metafeatures import MetaFeatures, extract
 from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space
 from metaod.options import Picking, takes
 from metaod.selection._candidates import Candidates
@@ -29,6 +27,9 @@ from metaod.tables import PreparedTable, Table, prepare, read_table
 
 if TYPE_CHECKING:
     from pyod.models.base import BaseDetector
+
+    from metaod.artifacts import Artifact
+    from metaod.metafeatures import MetaFeatures
 
 _LONG_SECONDS = 60.0  # expected fitting time above which there is a warning
 
@@ -61,15 +62,15 @@ class Selection:
     ranking: pd.DataFrame
     passed_over: Mapping[ModelSpec, str]
     prepared: PreparedTable
-    features: MetaFeatures | None
+    features: "MetaFeatures | None"
     trust: Trust
     random_state: int = 0
-    learner: Artifact | None = None
+    learner: "Artifact | None" = None
 
     @property
-    def artifact(self) -> Artifact:
+    def artifact(self) -> "Artifact":
         """The learner; for the committee the default one, whose history shows similar tables."""
-        return self.learner or find_artifact()
+        return self.learner or history.find_artifact()
 
     @property
     def best(self) -> ModelSpec:
@@ -125,7 +126,7 @@ class Selection:
         features = self.features
         if features is None:
             schemas = tuple(self.artifact.schemas)
-            features = extract(self.prepared, schemas, random_state=self.random_state)
+            features = metafeatures.extract(self.prepared, schemas, random_state=self.random_state)
         vector = self.artifact.vector(features)
         return nearest_tables(self.artifact.history, vector, self._pick, top)
 
@@ -214,10 +215,12 @@ def make_selection(
         prepared = _prepared(X, tracker)
         tracker.stage("pick")
         return _committee_selection(prepared, picking, owner)
-    artifact = find_artifact(picking.learner, owner=owner)
+    artifact = history.find_artifact(picking.learner, owner=owner)
     prepared = _prepared(X, tracker)
     tracker.stage("measure")
-    features = extract(prepared, tuple(artifact.schemas), random_state=picking.random_state)
+    features = metafeatures.extract(
+        prepared, tuple(artifact.schemas), random_state=picking.random_state
+    )
     tracker.stage("pick")
     vector = artifact.vector(features)
     scores = artifact.learner.predict(vector)
@@ -289,16 +292,16 @@ def _warnings(space: Any, known: set[str], seconds: float) -> list[str | Message
 
 
 def _estimates(
-    artifact: Artifact, distances: Matrix | None, scores: "pd.Series[float]", pick: str
+    artifact: "Artifact", distances: Matrix | None, scores: "pd.Series[float]", pick: str
 ) -> dict[str, "pd.Series[float]"]:
     """Return the predicted performance of every model, and the ends of its interval."""
     names = ("predicted", "low", "high")
-    history, calibration = artifact.history, artifact.calibration
-    if history is None or calibration is None or distances is None:
+    past, calibration = artifact.history, artifact.calibration
+    if past is None or calibration is None or distances is None:
         return dict.fromkeys(names, pd.Series(np.nan, index=scores.index))
-    models = list(history.models)
+    models = list(past.models)
     known = np.asarray(scores[models], dtype=np.float64)
-    found = calibration.predict(known, history.estimate(distances), pick=models.index(pick))
+    found = calibration.predict(known, past.estimate(distances), pick=models.index(pick))
     return {
         name: pd.Series(values, index=models) for name, values in zip(names, found, strict=True)
     }

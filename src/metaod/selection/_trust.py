@@ -4,14 +4,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metaod.artifacts import Artifact
 from metaod.errors import Message, listed
 from metaod.models import Matrix
 from metaod.tables import PreparationRecord, PreparedTable
+
+if TYPE_CHECKING:
+    from metaod.artifacts import Artifact
 
 # a table is unlike the training data if it is farther from it than this share of its datasets; the
 # calibration measures the regret of the farthest tenth at the same cut
@@ -98,7 +100,7 @@ class Trust:
 
 def assess_trust(
     prepared: PreparedTable,
-    artifact: Artifact,
+    artifact: "Artifact",
     distances: Matrix | None,
     prediction: tuple[float, float, float],
     *,

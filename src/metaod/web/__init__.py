@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "PageServer"]
 
-_HOMES = {"Limits": "metaod.web._limits", "PageServer": "metaod.web._server"}
+_find = exports(__name__, _limits="Limits", _server="PageServer")
 
 
 def __getattr__(name: str) -> Any:
     try:
-        return exports(__name__, _HOMES)(name)
+        return _find(name)
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
         if package in ("starlette", "uvicorn"):
