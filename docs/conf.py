@@ -68,6 +68,7 @@ CONTENTS = {
         "Its protocol <docs/selector-protocol>",
         "Reviews <docs/review>",
         "Mixed tables <docs/mixed-tables>",
+        "Wrong cells <docs/wrong-cells>",
         "Reasons <docs/reasons>",
         "Reproduction <docs/reproduction>",
         "Testbeds <docs/testbeds>",
