@@ -62,28 +62,12 @@ def test_the_matrix_is_new_memory_in_c_order():
         assert np.array_equal(values, before)
 
 
-def test_the_given_frame_stays_as_it_was():
-    frame = pd.DataFrame({0: [1.0, np.nan, 3.0], "t": ["a", "b", "a"]}, index=["x", "y", "z"])
-    before = frame.copy(deep=True)
-    prepare(frame)
-    pd.testing.assert_frame_equal(frame, before)
-    assert list(frame.columns) == [0, "t"]
-
-
-def test_row_order_and_index_are_kept():
-    index = pd.MultiIndex.from_tuples([("b", 2), ("a", 1), ("c", 3)])
-    prepared = prepare(pd.DataFrame({"v": [3.0, 1.0, 2.0]}, index=index))
-    assert prepared.index.equals(index)
-    assert prepared.X[:, 0].tolist() == [3.0, 1.0, 2.0]
-
-
 def test_missing_and_infinite_values_become_the_median_of_the_finite():
     values = with_gaps(2)
     values[2] = np.inf
     prepared, record = record_of(values)
     assert prepared.X[:3, 0].tolist() == [51.0, 51.0, 51.0]
     assert (record.n_missing, record.n_infinite, record.fill) == (2, 1, 51.0)
-    assert "2 missing and 1 infinite values filled with the median (51)" in record.sentence()
     assert prepared.record.imputed_share == pytest.approx(3 / (2 * N))
 
 
@@ -98,9 +82,6 @@ def test_constants_are_dropped_by_an_exact_test():
     prepared = prepare(frame)
     assert prepared.names == ("b",)
     assert prepared.record.columns[0].kind == "constant"
-    assert prepared.record.columns[0].sentence() == (
-        "'a' (constant) was dropped: the same value in every row."
-    )
 
 
 @pytest.mark.parametrize("value", [7.0, "x", True, pd.Timestamp("2020-01-01")])
@@ -138,17 +119,10 @@ def test_numbers_too_large_for_a_float_count_as_infinite():
 # booleans
 
 
-def test_booleans_become_zero_and_one():
-    prepared, record = record_of([True, False, True])
-    assert prepared.X[:, 0].tolist() == [1.0, 0.0, 1.0]
-    assert (record.kind, record.action) == ("boolean", "0 and 1")
-
-
 def test_missing_booleans_become_the_more_frequent_value():
     prepared, record = record_of([None] + [True] * 60 + [False] * 39)
     assert record.outputs == ("v",)
-    assert prepared.X[0, 0] == 1.0
-    assert "the more frequent value (1)" in record.sentence()
+    assert prepared.X[0, 0] == record.fill == 1.0
 
 
 # text and categories
@@ -179,9 +153,6 @@ def test_unrelated_text_is_not_used():
     values = ["a", "b", "a", "b"] * 25
     _, record = record_of(values)
     assert (record.kind, record.action, record.outputs) == ("category", "dropped", ())
-    assert record.sentence() == (
-        "'v' (category) was dropped: it is unrelated to every other column."
-    )
     _, record = record_of(sorted(values))
     assert record.outputs == ("v surprisal",)
 
@@ -208,28 +179,6 @@ def test_output_names_stay_apart():
 # text that is something else
 
 
-def test_text_that_is_all_numbers_is_numbers():
-    prepared, record = record_of(["1", " -2.5", "1e3", None, "inf"])
-    assert record.kind == "numeric"
-    assert prepared.X[:3, 0].tolist() == [1.0, -2.5, 1000.0]
-    assert (record.n_missing, record.n_infinite) == (1, 1)
-    assert "its text is all numbers" in record.sentence()
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        ["01234", "90210"],  # postcodes
-        ["1_000", "2_000"],
-        ["0x10", "0x11"],
-        ["1", "two"],
-    ],
-)
-def test_text_that_merely_resembles_numbers_stays_text(values):
-    _, record = record_of(values * 3)
-    assert record.kind == "category"
-
-
 @pytest.mark.parametrize(
     ("text", "days"),
     [
@@ -249,12 +198,6 @@ def test_text_that_is_all_iso_dates_is_dates(text, days):
     assert prepared.X[0, 0] == days
 
 
-@pytest.mark.parametrize("text", ["2021-02-30", "03/04/2021", "2021-13", "2021-01 10:00", "x"])
-def test_text_that_is_not_all_iso_dates_stays_text(text):
-    _, record = record_of([text, "2000-01-01"] * 3)
-    assert record.kind == "category"
-
-
 # identifiers
 
 
@@ -270,7 +213,8 @@ def test_text_that_is_nearly_all_distinct_is_an_identifier():
     [
         "id", "ID", "Id", "customer_id", "customerId", "customerID", "order id", "uuid", "GUID",
         "index", "Unnamed: 0", "Unnamed: 0.1", "row number", "row_no", "RowIndex", "id.1",
-        "customer_key", "key", "ID number", "IDNumber", "rowid", "serial-number",
+        "customer_key", "key", "ID number", "IDNumber", "rowid", "serial-number", "Kunden-Nr",
+        "Rechnungsnummer", "Belegnr", "Invoice No", "SKU",
     ],
 )  # fmt: skip
 def test_distinct_integers_under_an_identifiers_name_are_dropped(name):
@@ -347,14 +291,6 @@ def test_whole_numbers_of_many_digits_are_identifiers():
     record = prepare(frame).record
     assert (record.columns[0].kind, record.columns[0].role) == ("identifier", "not used")
     assert prepare(frame, only=["order", "w"]).record.columns[0].kind == "numeric"
-
-
-@pytest.mark.parametrize("name", ["Kunden-Nr", "Rechnungsnummer", "Belegnr", "Invoice No", "SKU"])
-def test_numbers_of_customers_and_invoices_are_identifiers(name):
-    frame = pd.DataFrame(
-        {name: np.random.default_rng(0).permutation(10**5)[:60], "v": [1.0, 2] * 30}
-    )
-    assert prepare(frame).record.columns[0].kind == "identifier"
 
 
 def test_lost_digits_are_reported_for_unused_columns_too():

@@ -200,18 +200,6 @@ def test_any_texts_have_the_same_outcome_from_text_and_frames(tokens, picks):
         assert outcome(source, values) == first, source
 
 
-def test_a_table_is_typed_once(monkeypatch):
-    table = read_table(text_frame(["a", "b"] * 3))
-    assert table.typed
-    monkeypatch.setattr(
-        "metaod.tables._column_types.ColumnTyper.type_frame",
-        lambda *_: pytest.fail("typed again"),
-    )
-    prepared = prepare(table, only=["v", "w"])
-    assert prepared.names == ("v surprisal", "w")
-    assert np.isfinite(prepared.X).all()
-
-
 def test_a_fitted_category_is_never_missing_in_later_rows():
     faults = ["none"] * 30 + ["x"] * 20 + ["y"] * 10
     values = np.repeat([0.0, 10.0, 20.0], [30, 20, 10]) + np.arange(60) % 11 / 10

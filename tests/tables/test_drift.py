@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metaod.errors import UserError
 from metaod.tables import Preparation
-from metaod.tables._record import Usual, _chance
+from metaod.tables._record import _chance
 
 
 def rows(seed, n_rows=400):
@@ -75,12 +75,6 @@ def test_every_kind_of_drift_is_measured(fitted):
 def test_a_moved_column_is_found_long_before_it_leaves_the_range(fitted):
     assert ("normal", "range") in found(fitted, rows(1).assign(normal=lambda f: f["normal"] + 1.5))
     assert not found(fitted, rows(1).assign(normal=lambda f: f["normal"] + 0.1))
-
-
-def test_many_towns_of_one_row_lead_one_to_expect_unseen_ones():
-    towns = pd.DataFrame({"town": [f"t{row // 2 if row < 100 else row}" for row in range(400)]})
-    usual = Usual.of_codes(pd.factorize(towns["town"])[0])
-    assert usual.n_alone == 300
 
 
 def test_ignored_columns_and_dates_do_not_drift():

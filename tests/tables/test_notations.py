@@ -8,19 +8,17 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from sample_files import xlsx
 
 from metaod.errors import BadColumn, Setting, UserError
 from metaod.tables import Preparation, prepare, read_table
 from metaod.tables._notations import (
     DateNotation,
-    DurationNotation,
     Notation,
     NumberNotation,
     infer,
 )
 from metaod.tables._number_notation import FEW
-from metaod.tables._saving import from_plain, to_plain
+from metaod.tables._saving import from_plain
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)
 
@@ -261,25 +259,6 @@ def test_zeros_of_spreadsheets():
     assert read(["0", "5 %"]).frame["v"].tolist() == [0, 0.05]
 
 
-def test_decimal_commas_in_sheets():
-    frame = pd.DataFrame({"v": ["1.234,50", "0,75", None], "w": [1, 2, 3]})
-    column = read_table(io.BytesIO(xlsx(frame))).frame["v"]
-    assert column.tolist()[:2] == [1234.5, 0.75]
-
-
-def test_missing_values_beside_a_notation():
-    assert read(["$1", "n/a", None, "$2"]).frame["v"].isna().tolist() == [False, True, True, False]
-
-
-@pytest.mark.parametrize(
-    "notation",
-    [NumberNotation(",", ".", "EUR"), DateNotation("dmy", "."), DateNotation("name"),
-     DurationNotation("m:s"), None],
-)  # fmt: skip
-def test_a_notation_is_saved_as_plain_values(notation):
-    assert from_plain(Notation | None, to_plain(notation)) == notation
-
-
 @pytest.mark.parametrize(
     "saved",
     [{"tag": "x"}, {"tag": "dates", "order": "dmy"}, {"tag": "numbers", "mark": 1},
@@ -380,11 +359,6 @@ def test_a_named_category_keeps_its_texts():
     frame = later(["$1", "$2"])
     for table in (frame, read_table(frame)):
         assert preparation.transform(table).record.columns[0].n_unseen == 0
-
-
-def test_a_read_table_and_its_frame_are_prepared_alike():
-    frame = later(["$1,000", "$2,000.50", "$3"])
-    np.testing.assert_array_equal(prepare(read_table(frame)).X, prepare(frame).X)
 
 
 NOTATIONS = [

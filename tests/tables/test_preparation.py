@@ -38,22 +38,6 @@ def fitted(frame):
     return Preparation(time=["seen"]).fit(frame)
 
 
-def test_the_fitted_rows_come_out_as_they_did(frame):
-    preparation = Preparation()
-    first = preparation.fit_transform(frame)
-    again = preparation.transform(frame)
-    assert first.X.tobytes() == again.X.tobytes()
-    assert first.record == again.record == preparation.record_
-    assert first.names == again.names == preparation.names_
-
-
-def test_columns_may_come_in_any_order(frame, fitted):
-    expected = fitted.transform(frame)
-    got = fitted.transform(frame[frame.columns[::-1]])
-    assert got.X.tobytes() == expected.X.tobytes()
-    assert got.record == expected.record
-
-
 def test_single_rows_come_out_as_among_others(frame, fitted):
     whole = fitted.transform(frame).X
     for row in (0, 1, 57):
@@ -68,9 +52,7 @@ def test_an_unseen_category_counts_as_one_of_a_single_row(frame, fitted):
     picture = pd.DataFrame(prepared.X, columns=prepared.names)
     np.testing.assert_allclose(picture["town surprisal"], np.log(N) / SURPRISAL_UNIT)
     np.testing.assert_allclose(picture["street surprisal"], np.log(N) / SURPRISAL_UNIT)
-    town = prepared.record.columns[3]
-    assert town.n_unseen == 3
-    assert town.sentence().endswith("; 3 rows with a value not seen before.")
+    assert prepared.record.columns[3].n_unseen == 3
 
 
 def test_new_gaps_get_the_fills_of_the_fitted_rows(frame, fitted):
@@ -86,31 +68,25 @@ def test_new_gaps_get_the_fills_of_the_fitted_rows(frame, fitted):
     # text was never missing: a gap counts as a value of a single row
     assert picture["town surprisal"] == pytest.approx(np.log(N) / SURPRISAL_UNIT)
     assert all(column.n_missing == 2 for column in prepared.record.columns)
-    assert prepared.record.columns[3].sentence() == (
-        "'town' (category) was replaced by the surprisal of its 3 values; "
-        "2 missing values taken as a separate value."
-    )
 
 
 def test_missing_columns_are_named_all(frame, fitted):
-    with pytest.raises(BadColumn) as caught:
+    told = r"'town', 'took'.*; .*'id', 'good', 'street', 'seen', 'constant'$"
+    with pytest.raises(BadColumn, match=told) as caught:
         fitted.transform(frame.drop(columns=["size", "town", "sometimes", "took"]))
-    assert str(caught.value) == (
-        "column 'size': is not in the table, nor are 'town', 'took', but was used in the first "
-        "table; add or rename columns; the table has 'id', 'good', 'street', 'seen', 'constant'"
-    )
+    assert caught.value.column == "size"
 
 
 def test_errors_about_columns_name_the_file(frame, fitted, tmp_path):
     frame.drop(columns="size").to_csv(tmp_path / "t.csv", index=False)
     table = read_table(tmp_path / "t.csv")
-    with pytest.raises(BadColumn, match=r"t\.csv, column 'size': is not in the table"):
+    with pytest.raises(BadColumn, match=r"t\.csv, column 'size'"):
         fitted.transform(table)
     frame.assign(size=["1", *["large"] * (N - 1)]).to_csv(tmp_path / "t.csv", index=False)
     table = read_table(tmp_path / "t.csv")
-    with pytest.raises(BadColumn, match=r"t\.csv, column 'size': .*, and row 2 holds 'large'"):
+    with pytest.raises(BadColumn, match=r"t\.csv, column 'size': .* row 2 .*'large'"):
         fitted.transform(table)
-    with pytest.raises(BadColumn, match=r"t\.csv, column 'street': is named in 'time'"):
+    with pytest.raises(BadColumn, match=r"t\.csv, column 'street': .*'time'"):
         Preparation(time="street").fit(table)
 
 
@@ -228,16 +204,6 @@ def test_rounded_integers_are_reported_for_later_rows_too():
 # saved and read back
 
 
-def test_a_saved_preparation_does_the_same(frame, fitted):
-    saved = json.loads(json.dumps(fitted.to_dict(), allow_nan=False))
-    read = Preparation.from_dict(saved)
-    assert read.record_ == fitted.record_
-    assert read.columns_ == fitted.columns_
-    assert repr(read) == repr(fitted)
-    later = frame.iloc[::-3].assign(town="Perth", size=np.nan)
-    assert read.transform(later).X.tobytes() == fitted.transform(later).X.tobytes()
-
-
 def test_parameters_are_saved_even_if_numpy_gave_them():
     given = Preparation(max_bytes=np.int64(700), distinct_share=np.float64(0.5)).fit(np.eye(3))
     read = Preparation.from_dict(json.loads(json.dumps(given.to_dict())))
@@ -297,16 +263,20 @@ def _spoil(saved, path, value):
         (["pairs"], "pairs"),
         (["pairs"], []),
         (["pairs", 0], "pair"),
+        (["pairs", 0, "category"], 5),
         (["pairs", 0, "category"], "size"),
         (["pairs", 0, "category"], "nobody"),
         (["pairs", 0, "number"], "town"),
         (["pairs", 0, "number"], "constant"),
         (["pairs", 0, "levels"], [1]),
         (["pairs", 0, "levels"], []),
+        (["pairs", 0, "levels"], ["Lima"]),
         (["pairs", 0, "middles"], None),
         (["pairs", 0, "middles", 0], "1"),
         (["pairs", 0, "middles", 0], float("nan")),
         (["pairs", 0, "spreads", 0], 0.0),
+        (["pairs", 0, "spreads", 0], True),
+        (["pairs", 0, "middle"], None),
         (["pairs", 0, "spread"], -1.0),
         (["pairs", 0, "spread"], float("inf")),
     ],
@@ -326,13 +296,6 @@ def test_other_things_are_no_saved_preparation(saved):
 # text of later rows
 
 
-def test_later_times_of_day_are_parsed():
-    preparation = Preparation().fit(pd.DataFrame({"t": ["10:15", "11:15"]}))
-    assert preparation.transform(pd.DataFrame({"t": ["00:01:30"]})).X.tolist() == [[90.0]]
-    with pytest.raises(UserError, match="'24:00'"):
-        preparation.transform(pd.DataFrame({"t": ["24:00"]}))
-
-
 # bounds
 
 
@@ -342,9 +305,9 @@ def test_max_bytes_is_checked_before_the_matrix_exists():
     assert preparation.transform(values).X.shape == (50, 4)
     # rows that all share the memory of one
     many = np.broadcast_to(np.zeros((1, 4)), (10**10, 4))
-    with pytest.raises(UserError, match=r"10,000,000,000 rows × 4 columns takes 298.02 GiB"):
+    with pytest.raises(UserError, match=r"298\.02 GiB"):
         Preparation().fit(values).transform(many)
-    with pytest.raises(UserError, match="larger max_bytes"):
+    with pytest.raises(UserError, match="max_bytes"):
         preparation.transform(np.zeros((51, 4)))
     assert Preparation(max_bytes=None).fit_transform(values).X.shape == (50, 4)
 
@@ -398,7 +361,11 @@ def test_names_of_several_levels_are_joined():
     assert prepare(pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=columns)).names == ("a/b", "a/c")
 
 
-@pytest.mark.parametrize("table", [[[1.0], [2.0]], pd.Series([1.0, 2.0]), None, "table.csv"])
+@pytest.mark.parametrize(
+    "table",
+    [[[1.0], [2.0]], pd.Series([1.0, 2.0]), None, "table.csv", np.zeros(2, dtype=[("a", int)])],
+    ids=["rows", "series", "nothing", "path", "structured"],
+)
 def test_other_things_than_tables_are_refused(table):
     with pytest.raises(BadParameter, match="read_table"):
         prepare(table)
@@ -426,12 +393,6 @@ def test_parameters_are_checked_by_fit_and_not_before(name, value):
     preparation = Preparation(**{name: value})
     with pytest.raises(BadParameter, match=f"'{name}' parameter of Preparation"):
         preparation.fit(np.eye(3))
-
-
-def test_a_structured_array_is_sent_to_read_table():
-    array = np.array([(1, 2.0), (3, 4.0)], dtype=[("a", int), ("b", float)])
-    with pytest.raises(BadParameter, match="read_table"):
-        prepare(array)
 
 
 @pytest.mark.parametrize(

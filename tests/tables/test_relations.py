@@ -1,8 +1,5 @@
 """Relations of text to other columns, by scipy's tests, and odd combinations, by hand."""
 
-import json
-from dataclasses import asdict
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,11 +8,9 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, f_oneway, rankdata
 
 from metaod.tables import Preparation, prepare
-from metaod.tables import _relations as evidence
 from metaod.tables import _relations as relating
 from metaod.tables._objects import Labels
 from metaod.tables._relations import Pair, Relations, combinations
-from metaod.tables._saving import from_plain
 
 PAIR = Pair("zone", "price", ("a", "b"), (0.0, 100.0), (1.0, 10.0), middle=50.0, spread=40.0)
 
@@ -100,10 +95,6 @@ def test_related_text_is_kept(seed):
     assert found.pairs == ()
 
 
-def test_a_text_alone_is_unrelated():
-    assert not related(["a", "b"] * 50)
-
-
 def test_relations_are_measured_on_a_sample_of_the_rows(monkeypatch):
     sizes = []
 
@@ -112,7 +103,7 @@ def test_relations_are_measured_on_a_sample_of_the_rows(monkeypatch):
         sizes.append({len(text.codes) for text in texts.values()})
         return Relations(frozenset(), ())
 
-    monkeypatch.setattr(evidence.Relations, "among", among)
+    monkeypatch.setattr(relating.Relations, "among", among)
     rng = np.random.default_rng(0)
     for n_rows in (20_000, 20_001, 70_000):
         prepare(pd.DataFrame({"t": rng.choice(["a", "b"], n_rows), "x": rng.normal(size=n_rows)}))
@@ -120,7 +111,7 @@ def test_relations_are_measured_on_a_sample_of_the_rows(monkeypatch):
 
 
 def test_a_sampled_relation_reads_text_in_its_notation(monkeypatch):
-    monkeypatch.setattr(evidence, "MOST_ROWS", 100)
+    monkeypatch.setattr(relating, "MOST_ROWS", 100)
     rng = np.random.default_rng(0)
     zone = rng.choice(["a", "b"], 300)
     price = [f"${value:,.2f}" for value in rng.normal(2000, 1, 300) + 500 * (zone == "a")]
@@ -274,37 +265,3 @@ def test_spreads_do_not_depend_on_the_unit(scale):
     assert relating._spread(values * scale) == pytest.approx(relating._spread(values) * scale)
     assert relating._spread(np.append(values, 1e300)) == pytest.approx(1, abs=0.05)
     assert relating._median(values * scale) == pytest.approx(np.median(values) * scale)
-
-
-def test_a_pair_survives_json():
-    frame = zones()
-    frame.loc[7, ["zone", "price"]] = ["a", 20.0]
-    preparation = Preparation().fit(frame)
-    saved = json.loads(json.dumps([asdict(pair) for pair in preparation.pairs_]))
-    assert from_plain(tuple[Pair, ...], saved) == preparation.pairs_
-    read = Preparation.from_dict(json.loads(json.dumps(preparation.to_dict())))
-    assert read.pairs_ == preparation.pairs_
-    assert read.transform(frame).X.tobytes() == preparation.transform(frame).X.tobytes()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"category": 5},
-        {"number": None},
-        {"levels": ["a"]},
-        {"levels": [1, 2]},
-        {"middles": [0.0]},
-        {"middles": [0.0, "1"]},
-        {"middles": [0.0, float("inf")]},
-        {"spreads": [1.0, 0.0]},
-        {"spreads": [1.0, True]},
-        {"spread": 0.0},
-        {"spread": float("nan")},
-        {"middle": None},
-    ],
-    ids=str,
-)
-def test_damaged_pairs_are_refused(change):
-    with pytest.raises((KeyError, TypeError, ValueError)):
-        from_plain(Pair, {**asdict(PAIR), **change})

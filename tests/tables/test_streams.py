@@ -371,16 +371,6 @@ def test_a_gzipped_empty_text_is_refused(tmp_path):
         stream_table(tmp_path / "t.csv.gz")
 
 
-def test_a_file_that_changes_is_refused(tmp_path):
-    path = tmp_path / "t.csv"
-    numbers_with_a_late_word(path)
-    stream = opened(path, size=20)
-    stream.check_unchanged()
-    numbers_with_a_late_word(path, n_rows=2990)
-    with pytest.raises(BadFile, match="was changed while its rows were scored"):
-        stream.check_unchanged()
-
-
 def test_the_memory_of_a_container(tmp_path, monkeypatch):
     limits = (tmp_path / "memory.max", tmp_path / "memory.limit_in_bytes")
     monkeypatch.setattr(streams, "_CONTAINER_LIMITS", limits)

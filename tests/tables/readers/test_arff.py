@@ -11,7 +11,6 @@ from sample_files import ARFF
 
 from metaod.errors import BadColumn, BadFile
 from metaod.tables import read_table
-from metaod.tables.readers import _source as source_file
 
 HEADER = """@RELATION 'a name'
 @ATTRIBUTE height REAL
@@ -160,7 +159,7 @@ def test_many_columns_in_a_small_sparse_file():
 
 
 def test_sparse_rows_that_need_far_more_than_they_take(monkeypatch):
-    monkeypatch.setattr(source_file, "_SMALL_BYTES", 10**6)
+    monkeypatch.setattr("metaod.tables.readers._source._SMALL_BYTES", 10**6)
     declared = "".join(f"@attribute a{i} real\n" for i in range(1000))
     with pytest.raises(BadFile, match=r"unpacks to 160,.* bytes or more, 1,.* times its"):
         read(f"@relation r\n{declared}@data\n" + "{}\n" * 20_000)

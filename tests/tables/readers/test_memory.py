@@ -48,10 +48,6 @@ def test_matrix():
     assert table.source == "ndarray"
 
 
-def test_one_axis_is_one_column():
-    assert read_table(np.array([1, 2])).frame["x1"].tolist() == [1, 2]
-
-
 def test_structured_array():
     array = np.array([(1, "a"), (2, "b")], dtype=[("n", int), ("s", "U3")])
     table = read_table(array)
@@ -118,11 +114,6 @@ def test_reading_leaves_the_callers_frame_alone():
     assert_frame_equal(frame, before)
 
 
-def test_a_frame_with_a_column_named_read_is_no_stream():
-    frame = pd.DataFrame({"read": [1, 2], "write": [3, 4]})
-    assert_frame_equal(read_table(frame).frame, frame)
-
-
 def test_columns_of_objects_are_converted():
     numbers = pd.Series([1, 2.5, None], dtype=object)
     frame = pd.DataFrame({"a": numbers, "t": ["x", None, "y"]}).set_axis([7, 8, 9])
@@ -133,11 +124,6 @@ def test_columns_of_objects_are_converted():
     with pytest.raises(BadColumn, match=r"'a': 'oops' \(row 51\) is not a number"):
         read_table(pd.DataFrame({"a": column}))
     assert read_table(pd.DataFrame({"a": column}), na="oops").frame["a"].isna().sum() == 1
-
-
-def test_missing_words_in_frames():
-    table = read_table(pd.DataFrame({"a": ["x", "none given", "NA"]}), na=["none given"])
-    assert table.frame["a"].isna().tolist() == [False, True, True]
 
 
 def test_series_and_sparse_columns():

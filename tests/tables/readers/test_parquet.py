@@ -10,7 +10,6 @@ from sample_files import FRAME
 
 from metaod.errors import BadColumn, BadFile
 from metaod.tables import read_table
-from metaod.tables.readers import _source as source_file
 
 
 def read(data, **options):
@@ -117,7 +116,7 @@ def test_parquet_without_rows_or_columns():
 
 
 def test_more_rows_than_are_stored(monkeypatch):
-    monkeypatch.setattr(source_file, "_SMALL_BYTES", 10**6)
+    monkeypatch.setattr("metaod.tables.readers._source._SMALL_BYTES", 10**6)
     buffer = io.BytesIO()
     pd.DataFrame({"a": np.zeros(2_000_000)}).to_parquet(buffer)
     buffer.seek(0)
