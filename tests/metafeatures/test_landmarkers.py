@@ -178,7 +178,9 @@ def test_neighbours_give_the_scores_of_the_models(name, n_rows):
     assert runs.neighbours.indices.shape == (n_rows, min(50, n_rows - 1))
     k = min(20, n_rows - 1)
     model = family(name).load()(n_neighbors=k).fit(runs.Z)
-    assert_allclose(runs.neighbours.scores(name, 20), model.decision_scores_, rtol=1e-9)
+    assert_allclose(
+        runs.neighbours.scores(family(name).load(), 20), model.decision_scores_, rtol=1e-9
+    )
 
 
 def test_long_and_wide_tables_are_searched_in_a_sample(monkeypatch):

@@ -11,6 +11,8 @@ from scipy.sparse.csgraph import connected_components
 
 from metaod.metafeatures import LandmarkerRuns, extract, schema
 from metaod.metafeatures._score_features import SCORE_LANDMARKERS
+from metaod.models.families.knn import KNN
+from metaod.models.families.lof import LOF
 
 NAMES = list(schema("scores").names)
 GLOBAL = ["iforest", "hbos", "loda", "pca", "ecod"]
@@ -72,8 +74,8 @@ def slow_features(runs):
         "loda": np.mean(seeded["loda"], axis=0),
         "pca": runs.pca.decision_scores_,
         "ecod": runs.run("ECOD").decision_scores_,
-        "knn": runs.neighbours.scores("KNN", 5),
-        "lof": runs.neighbours.scores("LOF", 20),
+        "knn": runs.neighbours.scores(KNN, 5),
+        "lof": runs.neighbours.scores(LOF, 20),
     }
     rows, found = runs.neighbours.rows, runs.neighbours
     searched = {name: scores[name] if name in LOCAL else scores[name][rows] for name in scores}
@@ -107,7 +109,7 @@ def slow_features(runs):
     few, many = min(5, found.indices.shape[1]), min(50, found.indices.shape[1])
     for name, one, other in (
         ("knn", found.distances[:, few - 1], found.distances[:, many - 1]),
-        ("lof", found.scores("LOF", few), found.scores("LOF", many)),
+        ("lof", found.scores(LOF, few), found.scores(LOF, many)),
     ):
         features[f"{name}_scale_spearman"] = spearman(one, other)
         features[f"{name}_scale_overlap"] = top_overlap(one, other)

@@ -1,4 +1,4 @@
-"""The recipe "Add a detector family": one new file, and one line in ``families/__init__.py``."""
+"""The recipe "Add a detector family": one new file, and one line in ``models/_registry.py``."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ import numpy as np
 
 from metaod.models._costs import CostLaw
 from metaod.models._estimator import Estimator
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import Family, Settings
 from metaod.models._estimator import Number, hyperparameters
 
 
@@ -39,18 +39,16 @@ class MeanDistance(Estimator):
         return np.linalg.norm(X - self.mean_, axis=1) ** self.power
 
 
-add_builtin(
-    Family(
-        "MeanDistance",
-        MeanDistance,
-        {"power": (1.0, 2.0)},
-        title="Distance to the mean",
-        extended=(Settings({"power": (2.0,)}, ("robust",)),),
-        cost=CostLaw(offset=-18.0, start=1000.0),
-    )
+FAMILY = Family(
+    "MeanDistance",
+    MeanDistance,
+    {"power": (1.0, 2.0)},
+    title="Distance to the mean",
+    extended=(Settings({"power": (2.0,)}, ("robust",)),),
+    cost=CostLaw(offset=-18.0, start=1000.0),
 )
 '''
-LINE = "from metaod.models.families import mean_distance\n"
+LINE = '    "MeanDistance": "metaod.models.families.mean_distance:FAMILY",\n'
 
 USE = """
 import numpy as np
@@ -82,10 +80,11 @@ def test_one_file_and_one_line(tmp_path):
     package = tmp_path / "metaod"
     ignored = shutil.ignore_patterns("__pycache__", "pretrained", "*.npz", "*.parquet")
     shutil.copytree(Path(metaod.__file__).parent, package, ignore=ignored)
-    families = package / "models" / "families"
-    (families / "mean_distance.py").write_text(FAMILY, "utf-8")
-    with (families / "__init__.py").open("a", encoding="utf-8") as stream:
-        stream.write(LINE)
+    models = package / "models"
+    (models / "families" / "mean_distance.py").write_text(FAMILY, "utf-8")
+    registry = (models / "_registry.py").read_text("utf-8")
+    head, brace, rest = registry.partition("}\n")  # the end of the table of paths
+    (models / "_registry.py").write_text(f"{head}{LINE}{brace}{rest}", "utf-8")
     done = subprocess.run(
         [sys.executable, "-c", USE.replace("{folder}", str(package))],
         env=os.environ | {"PYTHONPATH": str(tmp_path)},

@@ -11,7 +11,7 @@ from metaod.models import (
     registered_families,
     unregister_family,
 )
-from metaod.models import _family as families
+from metaod.models import _registry as families
 from metaod.models import registered_families as families_of
 from metaod.models._family import Family
 from metaod.testing.detectors import ContractViolation, check_detector, detector_contract

@@ -20,7 +20,7 @@ from metaod.models import (
     unregister_family,
 )
 from metaod.models._estimator import Estimator
-from metaod.models._family import _REGISTRY
+from metaod.models._registry import _REGISTRY
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(300, 4)) * [1, 50, 1e-3, 7] + 5

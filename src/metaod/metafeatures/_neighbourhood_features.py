@@ -20,7 +20,7 @@ from metaod.metafeatures._score_features import (
     score_features,
     top_count,
 )
-from metaod.models import Matrix, Scores
+from metaod.models import Matrix, Scores, family
 
 _NEGLIGIBLE = 1e-6
 
@@ -137,7 +137,10 @@ def _neighbourhoods(inputs: FeatureInputs) -> list[float]:
 )  # fmt: skip
 def _neighbourhood_size(inputs: FeatureInputs) -> list[float]:
     _, found = _searched(inputs)
-    knn, lof = ([rank_scores(found.scores(name, k)) for k in (5, 50)] for name in ("KNN", "LOF"))
+    knn, lof = (
+        [rank_scores(found.scores(family(name).load(), k)) for k in (5, 50)]
+        for name in ("KNN", "LOF")
+    )
     return [*compare(*knn), *compare(*lof)]
 
 

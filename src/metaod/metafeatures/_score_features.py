@@ -15,7 +15,7 @@ import numpy as np
 
 from metaod.metafeatures._landmarkers import FeatureInputs
 from metaod.metafeatures._schema import Compute, Feature, FeatureFunction, computes
-from metaod.models import Matrix, Scores
+from metaod.models import Matrix, Scores, family
 
 SCORE_LANDMARKERS = {
     "iforest": "iForest", "hbos": "HBOS", "loda": "LODA", "pca": "PCA", "ecod": "ECOD",
@@ -86,8 +86,9 @@ def rank_landmarkers(inputs: FeatureInputs) -> LandmarkerRankings:
     neighbours = runs.neighbours
     searched = neighbours.rows
     by_neighbours = [
-        rank_scores(neighbours.scores("KNN", 5)), rank_scores(neighbours.scores("LOF", 20))
-    ]  # fmt: skip
+        rank_scores(neighbours.scores(family(name).load(), k))
+        for name, k in (("KNN", 5), ("LOF", 20))
+    ]
     of_all = of_searched = [rank_scores(of_rows) for of_rows in scores]
     if len(searched) < len(Z):
         of_searched = [rank_scores(of_rows[searched]) for of_rows in scores]

@@ -2,15 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-import metaod.models.families  # noqa: F401 - registers the package's own families
 from metaod._lazy import exports
 from metaod.models._arrays import Matrix, Scores, compilation, njit
 from metaod.models._costs import Cost, CostLaw, expected_costs, expected_scoring
 from metaod.models._estimator import check_contamination, check_n_jobs
-from metaod.models._family import (
-    Family,
-    Settings,
+from metaod.models._family import Family, Settings
+from metaod.models._registry import (
     family,
+    find_family,
     register_family,
     registered_families,
     unregister_family,
@@ -34,8 +33,9 @@ __all__ = [
     "COMMITTEE", "SPACES", "AverageDetector", "Budget", "CellState", "Cost", "CostLaw", "Family",
     "Matrix", "ModelSpec", "ScoreScale", "Scored", "Scores", "Settings", "SpecDetector",
     "average_of", "candidate_averages", "check_contamination", "check_n_jobs", "compilation",
-    "expected_costs", "expected_scoring", "family", "fit_scaling", "member_ids", "model_space",
-    "njit", "register_family", "registered_families", "score_models", "unregister_family",
+    "expected_costs", "expected_scoring", "family", "find_family", "fit_scaling", "member_ids",
+    "model_space", "njit", "register_family", "registered_families", "score_models",
+    "unregister_family",
 ]  # fmt: skip
 
 # needs PyOD, which is slow to import

@@ -13,7 +13,8 @@ from importlib.resources import files
 from typing import Any, NamedTuple, Self
 
 from metaod.errors import BadParameter
-from metaod.models._family import FEW_ROWS, registered_families
+from metaod.models._family import FEW_ROWS
+from metaod.models._registry import find_family
 from metaod.models._spec import ModelSpec
 
 
@@ -166,7 +167,7 @@ def _measured_laws() -> dict[str, CostLaw]:
 def _law_of(name: str) -> CostLaw | None:
     if name in _measured_laws():
         return _measured_laws()[name]
-    known = registered_families().get(name)
+    known = find_family(name)
     return None if known is None else known.cost
 
 

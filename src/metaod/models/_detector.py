@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Scores
 from metaod.models._estimator import check_contamination, check_fixed, check_n_jobs
-from metaod.models._family import family
 from metaod.models._model_id import ModelId
+from metaod.models._registry import family
 from metaod.models._scaling import FittedScaling, ScoreScale, fit_scaling
 
 _BLOCK = 4_096

@@ -20,7 +20,6 @@ import scipy
 
 from metaod.models._arrays import Matrix, Scores, njit
 from metaod.models._estimator import Estimator, Whole, grouped, hyperparameters
-from metaod.models._family import family
 
 Indices = npt.NDArray[np.int32]
 
@@ -364,15 +363,20 @@ class NeighbourRun:
         """Positions of these others in ``rows``."""
         return self.found.indices
 
-    def scores(self, name: str, k: int) -> Scores:
-        """Return a family's scores of the rows, by k neighbours or by all that were found.
+    def scores(self, kind: Any, k: int) -> Scores:
+        """Return a detector's scores of the rows, by k neighbours or by all that were found.
+
+        Parameters
+        ----------
+        kind : subclass of NeighbourEstimator
+        k : int
 
         Examples
         --------
-        >>> run_neighbours(np.array([[0.0], [1.0], [5.0]]), 0).scores("KNN", 5)
+        >>> from metaod.models.families.knn import KNN
+        >>> run_neighbours(np.array([[0.0], [1.0], [5.0]]), 0).scores(KNN, 5)
         array([5., 4., 5.])
         """
-        kind: Any = family(name).load()
         model = kind(n_neighbors=min(k, self.indices.shape[1]))
         [(_, scores)] = kind.from_neighbours(np.empty((0, 0)), self.found, [model])
         return np.asarray(scores)

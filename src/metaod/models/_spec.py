@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from metaod.errors import BadParameter
 from metaod.models._estimator import check_contamination
-from metaod.models._family import (
-    ALL_ROWS_UP_TO,
-    FEW_ROWS,
-    Family,
-    Settings,
-    family,
-    registered_families,
-)
+from metaod.models._family import ALL_ROWS_UP_TO, FEW_ROWS, Family, Settings
 from metaod.models._model_id import AVERAGE, MEMBER_SEPARATOR, ModelId
+from metaod.models._registry import family, registered_families
 from metaod.models._scaling import SCALINGS, FittedScaling, why_not_scaled
 
 if TYPE_CHECKING:

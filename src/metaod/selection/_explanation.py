@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.errors import Message, Setting
-from metaod.models import Matrix, member_ids, registered_families
+from metaod.models import Matrix, find_family, member_ids
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact, History
@@ -116,8 +116,8 @@ def family_names(models: Sequence[str]) -> str:
     '2 × Isolation forest + PCA'
     """
     families = Counter(model.partition("(")[0] for model in models)
-    known = registered_families()
-    titles = {name: (known[name].title if name in known else "") or name for name in families}
+    known = {name: find_family(name) for name in families}
+    titles = {name: (found and found.title) or name for name, found in known.items()}
     return " + ".join(
         titles[name] if count == 1 else f"{count} × {titles[name]}"
         for name, count in families.items()

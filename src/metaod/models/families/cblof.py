@@ -7,7 +7,7 @@ import scipy
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator, Whole, hyperparameters
-from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings
 
 _SHARE_OF_LARGE = 0.9  # alpha in PyOD: the large clusters have at least this share of the rows
 _DROP = 5  # beta in PyOD: ratio of sizes at which small clusters begin
@@ -70,14 +70,12 @@ def _more_rows_than_clusters(params: dict[str, Any], n_rows: int, n_columns: int
     return None
 
 
-add_builtin(
-    Family(
-        "CBLOF",
-        CBLOF,
-        {"n_clusters": (8,)},
-        random=True,
-        rule=_more_rows_than_clusters,
-        extended=(Settings({"n_clusters": (8,)}),),
-        learned_rows=MANY_ROWS,
-    )
+FAMILY = Family(
+    "CBLOF",
+    CBLOF,
+    {"n_clusters": (8,)},
+    random=True,
+    rule=_more_rows_than_clusters,
+    extended=(Settings({"n_clusters": (8,)}),),
+    learned_rows=MANY_ROWS,
 )

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from metaod.models._arrays import Matrix, Scores, njit
-from metaod.models._family import Family, add_builtin
+from metaod.models._family import Family
 from metaod.models._neighbours import NeighbourEstimator, Neighbours, more_rows_than_neighbours
 
 
@@ -95,11 +95,9 @@ def _chain(X: Any, training: Any, indices: Any, sizes: Any) -> Any:
     return result
 
 
-add_builtin(
-    Family(
-        "COF",
-        COF,
-        {"n_neighbors": (3, 5, 10, 15, 20, 25, 50)},
-        rule=more_rows_than_neighbours(20),
-    )
+FAMILY = Family(
+    "COF",
+    COF,
+    {"n_neighbors": (3, 5, 10, 15, 20, 25, 50)},
+    rule=more_rows_than_neighbours(20),
 )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from metaod.models._arrays import Matrix, Scores, njit
 from metaod.models._estimator import Estimator
-from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings
 
 _BLOCK = 2**18  # values sorted at a time: 2 MiB, and as much for their order
 
@@ -111,5 +111,5 @@ def _run(Z: Matrix, seed: int = 0) -> ECOD:  # noqa: ARG001 - a landmarker's sig
     return run
 
 
-add_builtin(Family("ECOD", ECOD, {}, learned_rows=MANY_ROWS, landmarker=_run))
-add_builtin(Family("COPOD", COPOD, {}, extended=(Settings({}),), learned_rows=MANY_ROWS))
+ECOD_FAMILY = Family("ECOD", ECOD, {}, learned_rows=MANY_ROWS, landmarker=_run)
+COPOD_FAMILY = Family("COPOD", COPOD, {}, extended=(Settings({}),), learned_rows=MANY_ROWS)

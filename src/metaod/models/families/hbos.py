@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from metaod.models._arrays import Matrix, Scores, njit
 from metaod.models._estimator import Estimator, Number, Whole, grouped, hyperparameters
-from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings
 
 Bins = npt.NDArray[np.uint16]
 
@@ -140,13 +140,11 @@ def bin_of(value: Any, low: Any, high: Any, step: Any, n_bins: int) -> Any:
     return b + (1.0 if above and b < last else 0.0)
 
 
-add_builtin(
-    Family(
-        "HBOS",
-        HBOS,
-        {"n_bins": (5, 10, 20, 30, 40, 50, 75, 100), "alpha": (0.1, 0.2, 0.3, 0.4, 0.5)},
-        extended=(Settings({"n_bins": (10,), "alpha": (0.1,)}),),
-        learned_rows=MANY_ROWS,
-        landmarker=lambda Z, seed: HBOS().fit(Z),  # noqa: ARG005 - a landmarker's signature
-    )
+FAMILY = Family(
+    "HBOS",
+    HBOS,
+    {"n_bins": (5, 10, 20, 30, 40, 50, 75, 100), "alpha": (0.1, 0.2, 0.3, 0.4, 0.5)},
+    extended=(Settings({"n_bins": (10,), "alpha": (0.1,)}),),
+    learned_rows=MANY_ROWS,
+    landmarker=lambda Z, seed: HBOS().fit(Z),  # noqa: ARG005 - a landmarker's signature
 )

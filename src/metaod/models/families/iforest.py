@@ -10,7 +10,7 @@ import numpy.typing as npt
 from metaod.errors import BadParameter
 from metaod.models._arrays import Matrix, Scores, njit
 from metaod.models._estimator import Whole, hyperparameters, seed_of
-from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings
 from metaod.models._isolation_forests import (
     Forest,
     TreeKind,
@@ -183,23 +183,21 @@ def _describe(features: Any, thresholds: Any, depth: int, n_columns: int) -> Any
     return result
 
 
-add_builtin(
-    Family(
-        "IForest",
-        IForest,
-        {
-            "n_estimators": (10, 20, 30, 40, 50, 75, 100, 150, 200),
-            "max_features": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
-        },
-        title="Isolation forest",
-        random=True,
-        extended=(
-            # PyOD's default, the baseline of every comparison
-            Settings({"n_estimators": (100,), "max_features": (1.0,)}),
-            Settings({"n_estimators": (200,), "max_features": (0.5,)}),
-            Settings({"n_estimators": (200,), "max_features": (1.0,)}, ("zscore", "signedlog")),
-        ),
-        learned_rows=MANY_ROWS,
-        landmarker=lambda Z, seed: IForest(random_state=seed).fit(Z),
-    )
+FAMILY = Family(
+    "IForest",
+    IForest,
+    {
+        "n_estimators": (10, 20, 30, 40, 50, 75, 100, 150, 200),
+        "max_features": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    },
+    title="Isolation forest",
+    random=True,
+    extended=(
+        # PyOD's default, the baseline of every comparison
+        Settings({"n_estimators": (100,), "max_features": (1.0,)}),
+        Settings({"n_estimators": (200,), "max_features": (0.5,)}),
+        Settings({"n_estimators": (200,), "max_features": (1.0,)}, ("zscore", "signedlog")),
+    ),
+    learned_rows=MANY_ROWS,
+    landmarker=lambda Z, seed: IForest(random_state=seed).fit(Z),
 )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores, njit
 from metaod.models._estimator import Estimator, Number, hyperparameters
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import Family, Settings
 
 ALL_ROWS_UP_TO = 20_000  # most rows that are all centres; the time grows with their square
 CENTERS = 10_000  # rows drawn as centres from a longer table
@@ -172,13 +172,11 @@ def _log_sum(distances: Scores, low: float, gamma: float) -> float:
     return log_sum
 
 
-add_builtin(
-    Family(
-        "KDE",
-        KDE,
-        {"gamma_scale": (0.1, 0.3, 1.0, 3.0)},
-        extended=(
-            Settings({"gamma_scale": (0.3, 1.0)}, ("zscore", "robust", "signedlog", "whitened")),
-        ),
-    )
+FAMILY = Family(
+    "KDE",
+    KDE,
+    {"gamma_scale": (0.1, 0.3, 1.0, 3.0)},
+    extended=(
+        Settings({"gamma_scale": (0.3, 1.0)}, ("zscore", "robust", "signedlog", "whitened")),
+    ),
 )

@@ -9,7 +9,7 @@ import scipy
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import OneOf, Whole, hyperparameters
-from metaod.models._family import MORE_ROWS, Family, Settings, add_builtin
+from metaod.models._family import MORE_ROWS, Family, Settings
 from metaod.models._neighbours import (
     PAPER_SIZES,
     NeighbourEstimator,
@@ -87,20 +87,18 @@ def _one_neighbour_has_one_distance(params: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
-add_builtin(
-    Family(
-        "KNN",
-        KNN,
-        {"n_neighbors": PAPER_SIZES, "method": _METHODS},
-        title="k nearest neighbours",
-        rule=more_rows_than_neighbours(5),
-        canonical=_one_neighbour_has_one_distance,
-        extended=(
-            Settings({"n_neighbors": (5, 20, 100, 300), **_LARGEST}),
-            Settings({"n_neighbors": (20, 100, 300), **_LARGEST}, ("robust",)),
-            Settings({"n_neighbors": (100, 300), **_LARGEST}, ("signedlog", "whitened")),
-        ),
-        learned_rows=MORE_ROWS,
-        landmarker=run_neighbours,
-    )
+FAMILY = Family(
+    "KNN",
+    KNN,
+    {"n_neighbors": PAPER_SIZES, "method": _METHODS},
+    title="k nearest neighbours",
+    rule=more_rows_than_neighbours(5),
+    canonical=_one_neighbour_has_one_distance,
+    extended=(
+        Settings({"n_neighbors": (5, 20, 100, 300), **_LARGEST}),
+        Settings({"n_neighbors": (20, 100, 300), **_LARGEST}, ("robust",)),
+        Settings({"n_neighbors": (100, 300), **_LARGEST}, ("signedlog", "whitened")),
+    ),
+    learned_rows=MORE_ROWS,
+    landmarker=run_neighbours,
 )

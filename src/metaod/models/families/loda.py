@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from metaod.models._arrays import Matrix, Scores, njit
 from metaod.models._estimator import Estimator, Whole, grouped, hyperparameters, seed_of
-from metaod.models._family import MANY_ROWS, Family, add_builtin
+from metaod.models._family import MANY_ROWS, Family
 from metaod.models.families.hbos import bin_of, edge_of
 
 
@@ -151,16 +151,14 @@ def _add_cut(projected: Any, low: Any, high: Any, shares: Any, sums: Any) -> Non
         sums[i] += table[looked_up[i]]
 
 
-add_builtin(
-    Family(
-        "LODA",
-        LODA,
-        {
-            "n_bins": (5, 10, 15, 20, 25, 30),
-            "n_random_cuts": (10, 20, 30, 40, 50, 75, 100, 150, 200),
-        },
-        random=True,
-        learned_rows=MANY_ROWS,
-        landmarker=lambda Z, seed: LODA(random_state=seed).fit(Z),
-    )
+FAMILY = Family(
+    "LODA",
+    LODA,
+    {
+        "n_bins": (5, 10, 15, 20, 25, 30),
+        "n_random_cuts": (10, 20, 30, 40, 50, 75, 100, 150, 200),
+    },
+    random=True,
+    learned_rows=MANY_ROWS,
+    landmarker=lambda Z, seed: LODA(random_state=seed).fit(Z),
 )

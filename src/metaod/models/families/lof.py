@@ -7,7 +7,7 @@ import numpy as np
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import OneOf, Whole, hyperparameters
-from metaod.models._family import MORE_ROWS, Family, Settings, add_builtin
+from metaod.models._family import MORE_ROWS, Family, Settings
 from metaod.models._neighbours import (
     PAPER_SIZES,
     NeighbourEstimator,
@@ -78,14 +78,12 @@ def _minkowski_is_euclidean(params: dict[str, Any]) -> dict[str, Any]:
     return params | {"metric": "euclidean"} if params.get("metric") == "minkowski" else params
 
 
-add_builtin(
-    Family(
-        "LOF",
-        LOF,
-        {"n_neighbors": PAPER_SIZES, "metric": _METRICS},
-        rule=more_rows_than_neighbours(20),
-        canonical=_minkowski_is_euclidean,
-        extended=(Settings({"n_neighbors": (20, 100, 400), "metric": ("euclidean",)}),),
-        learned_rows=MORE_ROWS,
-    )
+FAMILY = Family(
+    "LOF",
+    LOF,
+    {"n_neighbors": PAPER_SIZES, "metric": _METRICS},
+    rule=more_rows_than_neighbours(20),
+    canonical=_minkowski_is_euclidean,
+    extended=(Settings({"n_neighbors": (20, 100, 400), "metric": ("euclidean",)}),),
+    learned_rows=MORE_ROWS,
 )

@@ -6,7 +6,7 @@ import numpy as np
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator, Number, hyperparameters
-from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings
 
 
 class MCD(Estimator):
@@ -66,13 +66,11 @@ def _enough_rows(params: dict[str, Any], n_rows: int, n_columns: int) -> str | N
     return None
 
 
-add_builtin(
-    Family(
-        "MCD",
-        MCD,
-        {"core": (0.75,)},
-        rule=_enough_rows,
-        extended=(Settings({}, ("robust", "signedlog")), Settings({"core": (0.75,)}, ("robust",))),
-        learned_rows=MANY_ROWS,
-    )
+FAMILY = Family(
+    "MCD",
+    MCD,
+    {"core": (0.75,)},
+    rule=_enough_rows,
+    extended=(Settings({}, ("robust", "signedlog")), Settings({"core": (0.75,)}, ("robust",))),
+    learned_rows=MANY_ROWS,
 )

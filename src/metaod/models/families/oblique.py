@@ -5,7 +5,7 @@ from typing import Any
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Whole, hyperparameters, seed_of
-from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings
 from metaod.models._isolation_forests import Forest, TreeKind
 from metaod.models._oblique_trees import ObliqueTrees, add_path_lengths, grow_trees
 
@@ -106,27 +106,23 @@ class ExtendedIForest(Forest):
 # as good as ten hyperplanes a node and no limit, in half the time
 _SCIFOREST = {"n_estimators": (100,), "n_trials": (3,), "max_depth": (32,)}
 
-add_builtin(
-    Family(
-        "SCiForest",
-        SCiForest,
-        {"n_dims": (2, 5), **_SCIFOREST},
-        random=True,
-        extended=(
-            Settings({"n_dims": (5,), **_SCIFOREST}, ("robust", "signedlog")),
-            Settings({"n_dims": (2,), **_SCIFOREST}, ("signedlog",)),
-        ),
-        learned_rows=MANY_ROWS,
-    )
+SCIFOREST_FAMILY = Family(
+    "SCiForest",
+    SCiForest,
+    {"n_dims": (2, 5), **_SCIFOREST},
+    random=True,
+    extended=(
+        Settings({"n_dims": (5,), **_SCIFOREST}, ("robust", "signedlog")),
+        Settings({"n_dims": (2,), **_SCIFOREST}, ("signedlog",)),
+    ),
+    learned_rows=MANY_ROWS,
 )
-add_builtin(
-    Family(
-        "ExtendedIForest",
-        ExtendedIForest,
-        {"n_estimators": (200,), "n_dims": (2,)},
-        title="Extended isolation forest",
-        random=True,
-        extended=(Settings({"n_dims": (2,), "n_estimators": (200,)}, ("signedlog",)),),
-        learned_rows=MANY_ROWS,
-    )
+EXTENDEDIFOREST_FAMILY = Family(
+    "ExtendedIForest",
+    ExtendedIForest,
+    {"n_estimators": (200,), "n_dims": (2,)},
+    title="Extended isolation forest",
+    random=True,
+    extended=(Settings({"n_dims": (2,), "n_estimators": (200,)}, ("signedlog",)),),
+    learned_rows=MANY_ROWS,
 )

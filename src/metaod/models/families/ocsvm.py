@@ -10,7 +10,7 @@ import warnings
 from metaod.errors import UserError
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator, Number, OneOf, hyperparameters
-from metaod.models._family import Family, Settings, add_builtin
+from metaod.models._family import Family, Settings
 
 _KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
@@ -59,12 +59,10 @@ class OCSVM(Estimator):
         return scores
 
 
-add_builtin(
-    Family(
-        "OCSVM",
-        OCSVM,
-        {"nu": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), "kernel": _KERNELS},
-        title="One-class SVM",
-        extended=(Settings({"nu": (0.9,), "kernel": ("rbf",)}, ("zscore", "robust")),),
-    )
+FAMILY = Family(
+    "OCSVM",
+    OCSVM,
+    {"nu": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), "kernel": _KERNELS},
+    title="One-class SVM",
+    extended=(Settings({"nu": (0.9,), "kernel": ("rbf",)}, ("zscore", "robust")),),
 )

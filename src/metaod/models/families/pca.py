@@ -5,7 +5,7 @@ import scipy
 
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
-from metaod.models._family import MANY_ROWS, Family, Settings, add_builtin
+from metaod.models._family import MANY_ROWS, Family, Settings
 
 _NEGLIGIBLE = 1e-12  # a smaller share of the variance is rounding
 
@@ -37,15 +37,13 @@ class PCA(Estimator):
         return scores
 
 
-add_builtin(
-    Family(
-        "PCA",
-        PCA,
-        {"weighted": (True, False)},
-        extended=(
-            Settings({"weighted": (True,)}),
-            Settings({"weighted": (False,)}, ("signedlog",)),
-        ),
-        learned_rows=MANY_ROWS,
-    )
+FAMILY = Family(
+    "PCA",
+    PCA,
+    {"weighted": (True, False)},
+    extended=(
+        Settings({"weighted": (True,)}),
+        Settings({"weighted": (False,)}, ("signedlog",)),
+    ),
+    learned_rows=MANY_ROWS,
 )
