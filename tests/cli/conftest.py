@@ -2,11 +2,10 @@
 
 import pytest
 import typer
-from made_selection import selecting
+from made_selection import pick_with
 
 from metaod.cli.detect import detect
 from metaod.cli.main import main
-from metaod.detection import _estimator as estimator
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +35,7 @@ def run(capsys):
 @pytest.fixture
 def call(capsys, monkeypatch):
     """Call ``metaod detect`` with a pick that needs no learner; return what it printed."""
-    monkeypatch.setattr(estimator, "make_selection", selecting())
+    pick_with(monkeypatch)
     app = typer.Typer(pretty_exceptions_enable=False)
     app.command()(detect)
 

@@ -5,9 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from made_selection import selecting
-
-from metaod.detection import _estimator as estimator
+from made_selection import pick_with
 
 MEASURES = ("ap", "roc_auc", "precision_at_n")
 METHODS = ["MetaOD's pick", "isolation forest", "PyOD's ADEngine"]
@@ -15,7 +13,7 @@ METHODS = ["MetaOD's pick", "isolation forest", "PyOD's ADEngine"]
 
 @pytest.fixture
 def compare(run, monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", selecting())
+    pick_with(monkeypatch)
     return lambda *arguments, **rest: run("compare", *arguments, **rest)
 
 

@@ -14,19 +14,6 @@ import pytest
 from metaod.cli import main as command
 
 
-def call(capsys, *arguments):
-    with pytest.raises(SystemExit) as stop:
-        command.main([str(argument) for argument in arguments])
-    out = capsys.readouterr()
-    return stop.value.code, out.out, out.err
-
-
-def good(capsys, *arguments):
-    code, out, err = call(capsys, *arguments)
-    assert code == 0, err
-    return out
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
@@ -51,53 +38,53 @@ def store(tmp_path_factory, data):
     return path
 
 
-def test_build_and_look(capsys, store):
-    facts = json.loads(good(capsys, "db", "info", "--store", store, "--json"))
+def test_build_and_look(run, store):
+    facts = json.loads(run("db", "info", "--store", store, "--json"))
     assert facts["datasets"] == 2
     assert facts["models"] == 61
     assert facts["references"] == 5
     assert [item["schema"] for item in facts["metafeatures"]] == ["paper"]
     # COF(50) applies to 80 rows, the reference with kNN(100) does not
     assert facts["cells"] == {"not applicable": 2, "ok": 130}
-    out = good(capsys, "db", "info", "--store", store)
+    out = run("db", "info", "--store", store)
     assert "2 of 2 origins" in out
     assert "130 ok" in out
 
 
-def test_list_and_show(capsys, store):
-    assert "80" in good(capsys, "db", "list", "--store", store)
-    names = json.loads(good(capsys, "db", "list", "--store", store, "--json"))
+def test_list_and_show(run, store):
+    assert "80" in run("db", "list", "--store", store)
+    names = json.loads(run("db", "list", "--store", store, "--json"))
     assert [item["name"] for item in names] == ["one", "two"]
-    models = json.loads(good(capsys, "db", "list", "models", "--store", store, "--json"))
+    models = json.loads(run("db", "list", "models", "--store", store, "--json"))
     assert len(models) == 66
-    out = good(capsys, "db", "show", "one", "--store", store, "--top", "3")
+    out = run("db", "show", "one", "--store", store, "--top", "3")
     assert "65 cells ok, 1 not" in out
     assert "not applicable" in out
-    cells = json.loads(good(capsys, "db", "show", "one", "--store", store, "--json"))
+    cells = json.loads(run("db", "show", "one", "--store", store, "--json"))
     assert cells[0]["ap"] >= cells[1]["ap"]
     assert cells[-1]["ap"] is None
 
 
-def test_export_import_merge(capsys, tmp_path, store):
-    good(capsys, "db", "export", tmp_path / "out", "--store", store)
-    out = good(capsys, "db", "import", tmp_path / "out", "--store", tmp_path / "other.db")
+def test_export_import_merge(run, tmp_path, store):
+    run("db", "export", tmp_path / "out", "--store", store)
+    out = run("db", "import", tmp_path / "out", "--store", tmp_path / "other.db")
     assert "2 datasets" in out
     assert "132 cells" in out
-    assert "added: nothing" in good(capsys, "db", "merge", tmp_path / "other.db", "--store", store)
+    assert "added: nothing" in run("db", "merge", tmp_path / "other.db", "--store", store)
 
 
-def test_verify(capsys, data, store):
-    out = good(capsys, "db", "verify", "--store", store, "--data", data, "--sample", "20")
+def test_verify(run, data, store):
+    out = run("db", "verify", "--store", store, "--data", data, "--sample", "20")
     assert "20 cells" in out
     assert "all agree" in out
 
 
-def test_init_and_add(capsys, tmp_path, data):
+def test_init_and_add(run, tmp_path, data):
     path = tmp_path / "new.db"
-    good(capsys, "db", "init", "--store", path)
-    assert "2 datasets added" in good(capsys, "db", "add", "--store", path, "--data", data)
-    assert "0 datasets added, 2 were in the store already" in good(
-        capsys, "db", "add", "--store", path, "--data", data
+    run("db", "init", "--store", path)
+    assert "2 datasets added" in run("db", "add", "--store", path, "--data", data)
+    assert "0 datasets added, 2 were in the store already" in run(
+        "db", "add", "--store", path, "--data", data
     )
 
 
@@ -120,12 +107,10 @@ def test_init_and_add(capsys, tmp_path, data):
         (["build", "--data", "{data}"], "--store"),
     ],
 )
-def test_mistakes_are_one_line(capsys, tmp_path, data, store, arguments, says):
+def test_mistakes_are_one_line(run, tmp_path, data, store, arguments, says):
     places = {"tmp": tmp_path, "store": store, "data": data}
-    code, _, err = call(capsys, *(argument.format(**places) for argument in arguments))
-    assert code == 2
-    assert says.format(**places) in err.splitlines()[-1]
-    assert err.splitlines()[-1].startswith("metaod: error: ")
+    err = run(*(argument.format(**places) for argument in arguments), code=2)
+    assert says.format(**places) in err
 
 
 INTERRUPTED = """
@@ -153,25 +138,20 @@ def exported(tmp_path_factory, store):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_init_that_is_interrupted_leaves_an_empty_store(
-    tmp_path, capsys, monkeypatch, exported, how
-):
+def test_init_that_is_interrupted_leaves_an_empty_store(tmp_path, run, monkeypatch, exported, how):
     line = [sys.executable, "-c", INTERRUPTED, str(int(how)), str(exported)]
     result = subprocess.run(line, cwd=tmp_path, capture_output=True, check=False, timeout=120)
     codes = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
     assert result.returncode == codes[how], result.stderr
     # the same command goes on
     monkeypatch.setattr("metaod.history.shipped_folder", lambda: exported)
-    again = good(capsys, "db", "init", "--store", tmp_path / "my.db", "--shipped")
+    again = run("db", "init", "--store", tmp_path / "my.db", "--shipped")
     assert "added: 2 datasets" in again
 
 
-def test_init_with_the_shipped_matrix(capsys, tmp_path, monkeypatch, exported):
+def test_init_with_the_shipped_matrix(run, tmp_path, monkeypatch, exported):
     monkeypatch.setattr("metaod.history.shipped_folder", lambda: exported)
-    code, out, err = call(capsys, "db", "init", "--store", tmp_path / "new.db", "--shipped")
-    assert code == 0, err
-    assert "2 datasets" in out
-    assert err == ""
+    assert "2 datasets" in run("db", "init", "--store", tmp_path / "new.db", "--shipped")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.db"]
-    facts = json.loads(good(capsys, "db", "info", "--store", tmp_path / "new.db", "--json"))
+    facts = json.loads(run("db", "info", "--store", tmp_path / "new.db", "--json"))
     assert facts["datasets"] == 2

@@ -8,13 +8,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from made_selection import MODELS, selecting
+from made_selection import MODELS, pick_with
 from rich.cells import cell_len
 from sklearn.metrics import average_precision_score
 
 from metaod.cli import detect as command
 from metaod.cli import targets
-from metaod.detection import _estimator as estimator
 from metaod.detection import load
 from metaod.errors import BadParameter, UserError
 from metaod.models import ModelSpec, average_of
@@ -48,7 +47,7 @@ def test_the_screen_shows_the_pick_the_count_and_the_top_rows(call, table):
 
 def test_verbose_shows_full_ids(call, table, monkeypatch):
     average = average_of(*map(ModelSpec.parse, MODELS)).id
-    monkeypatch.setattr(estimator, "make_selection", selecting(average))
+    pick_with(monkeypatch, average)
     names = "pick: HBOS + Isolation forest + k nearest neighbours (average of their scores)"
     brief, full = call(table).out, call(table, "--verbose").out
     assert names in brief
@@ -170,20 +169,20 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
 )
 def test_errors_come_before_fitting(call, table, monkeypatch, arguments, words):
     monkeypatch.chdir(table.parent)
-    monkeypatch.setattr(estimator, "make_selection", None)
+    monkeypatch.setattr("metaod.detection._estimator.make_selection", None)
     with pytest.raises(UserError, match=words):
         call(table, *arguments)
 
 
 def test_all_tables_must_exist_before_the_first_is_fitted(call, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", None)
+    monkeypatch.setattr("metaod.detection._estimator.make_selection", None)
     with pytest.raises(UserError, match=r"nofile\.csv: there is no such file"):
         call(table, tmp_path / "nofile.csv", "-o", f"{tmp_path / 'out'}/")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_read_only_folder_is_refused_first(call, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", None)
+    monkeypatch.setattr("metaod.detection._estimator.make_selection", None)
     # as root may write anywhere: the system's answer is made up
     monkeypatch.setattr(targets.os, "access", lambda *_: False)
     with pytest.raises(UserError, match="folder cannot be written"):
@@ -193,35 +192,16 @@ def test_a_read_only_folder_is_refused_first(call, table, tmp_path, monkeypatch)
 def test_a_saved_pick_is_loaded_once(call, table, tmp_path, monkeypatch):
     call(table, "--save", tmp_path / "pick.mod")
     loaded = []
-    real = estimator.load
 
-    def load(path, **options):
+    def told(path, **options):
         loaded.append(path)
-        return real(path, **options)
+        return load(path, **options)
 
-    monkeypatch.setattr("metaod.detection.load", load)
+    monkeypatch.setattr("metaod.detection.load", told)
     other = tmp_path / "other.csv"
     FRAME[::-1].to_csv(other, index=False)
     call(table, other, "--apply", tmp_path / "pick.mod")
     assert loaded == [str(tmp_path / "pick.mod")]
-
-
-def test_notes_describe_the_preparation(call, tmp_path):
-    frame = FRAME.assign(gap=np.arange(41.0) % 7, none=np.nan)
-    frame.loc[3, "height"] = np.inf
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    out = call(tmp_path / "t.csv", "--save", tmp_path / "pick.mod").out
-    assert "note: Treated as missing: 1 infinite value in 'height'." in out
-    assert "note: Columns that are not used: empty: 'none'." in out
-    # of the new table, not of the old one
-    frame = FRAME.assign(gap=np.nan, none=np.nan)
-    frame.loc[5:, ["colour", "score"]] = np.nan
-    frame.to_csv(tmp_path / "new.csv", index=False)
-    out = call(tmp_path / "new.csv", "--apply", tmp_path / "pick.mod").out
-    assert "note: Missing in every row and filled in: 'gap'." in out
-    assert "of the values were missing and filled in" in out
-    assert "infinite" not in out
-    assert "not used" not in out
 
 
 def test_several_tables_need_a_folder(call, table, tmp_path):
@@ -337,13 +317,6 @@ def test_the_input_is_never_overwritten(call, table):
     with pytest.raises(UserError, match=r"t-scored\.csv: is the input itself"):
         call(table, other, "-o", table.parent)
     assert table.read_bytes() == other.read_bytes() == before
-
-
-def test_a_wrong_file_for_apply_is_one_line(call, table):
-    with pytest.raises(UserError, match=r"t\.csv: is not a saved pick; .*'metaod detect --save'"):
-        call(table, "--apply", table)
-    with pytest.raises(BadParameter):
-        call(table, "--contamination", "nan")
 
 
 def test_roles_of_columns_are_saved_and_refused_with_apply(call, table, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaod.detection import _estimator as estimator
+from metaod.detection import MetaOD
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
 from metaod.review import TableMarks
 from metaod.tables import read_table
@@ -43,7 +43,7 @@ def test_marks_change_the_scores_that_are_written(call, table, marks, tmp_path):
     plain, marked = (pd.read_csv(tmp_path / name)["rank"] for name in ("plain.csv", "marked.csv"))
     assert set(marked[[10, 30]]) == {1, 2}
     assert marked[20] > plain[20]
-    fitted = estimator.MetaOD().fit(table, marks={10: True, 30: True, 20: False, 41: None})
+    fitted = MetaOD().fit(table, marks={10: True, 30: True, 20: False, 41: None})
     np.testing.assert_allclose(scores(tmp_path / "marked.csv"), fitted.decision_scores_)
 
 
@@ -77,12 +77,6 @@ def test_a_table_that_has_changed(call, table, marks):
     FRAME.assign(a=0.5).to_csv(table, index=False)
     assert "learned from 3 marks" in call(table, "--marks", marks, "--id", "order").out
     assert marks.read_bytes() == before
-
-
-def test_a_file_written_by_hand(call, table, tmp_path):
-    (tmp_path / "hand.csv").write_text("row,answer\n11,yes\n21,no\n")
-    out = call(table, "--marks", tmp_path / "hand.csv").out
-    assert "learned from 2 marks (1 outlier, 1 not)\n" in out
 
 
 def test_a_label_beside_marks(call, table, marks):

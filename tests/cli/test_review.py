@@ -16,14 +16,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_review import MadeModel
-from made_selection import selecting
+from made_selection import pick_with
 from rich.cells import cell_len
 from sklearn.metrics import average_precision_score
 
 from metaod.cli import review as command
 from metaod.cli.review_session import read_answers
 from metaod.detection import Reason
-from metaod.detection import _estimator as estimator
 from metaod.errors import UserError
 from metaod.review import TableMarks
 from metaod.tables import read_table
@@ -383,7 +382,7 @@ def test_nothing_is_fitted_before_the_marks_file_is_open(call, table, marks, mon
 
 def test_the_learning_review_asks_and_learns(call, table, marks, monkeypatch):
     monkeypatch.undo()
-    monkeypatch.setattr(estimator, "make_selection", selecting())
+    pick_with(monkeypatch)
     out = call("y\nn\nb\n?\ny\n", table)
     asked = [int(line.split()[1]) for line in out.splitlines() if line.startswith("row ")]
     assert asked[0] == 1  # the most outlying row

@@ -6,29 +6,12 @@ import numpy as np
 import pytest
 
 from metaod.artifacts import Artifact
-from metaod.cli import main as command
 from metaod.history import RECIPES, Evaluation
 from metaod.metafeatures import schema
 from metaod.models import CellState, ModelSpec, average_of, model_space
 from metaod.store import DatasetRecord, MetaFeatureRecord, Store
 
 SPECS = [ModelSpec("HBOS", {"n_bins": bins}) for bins in (5, 10, 20)]
-
-
-def call(capsys, *arguments):
-    with pytest.raises(SystemExit) as stop:
-        command.main([str(argument) for argument in arguments])
-    out = capsys.readouterr()
-    return stop.value.code, out.out, out.err
-
-
-def refused(capsys, words, *arguments):
-    code, out, err = call(capsys, *arguments)
-    assert code == 2, (out, err)
-    assert err.startswith("metaod: error: ")
-    assert err.count("\n") == 1, err
-    assert words in err
-    return err
 
 
 def fill(path, *, schemas=("paper", "scores"), cells=True, specs=SPECS):
@@ -60,13 +43,9 @@ def store(tmp_path_factory):
     return fill(tmp_path_factory.mktemp("store") / "my.db")
 
 
-def test_train_and_load(capsys, tmp_path, store):
+def test_train_and_load(run, tmp_path, store):
     out = tmp_path / "my.metaod"
-    code, screen, err = call(
-        capsys, "train", "--store", store, "--learner", "made_best", "--out", out
-    )
-    assert code == 0, err
-    assert err == ""
+    screen = run("train", "--store", store, "--learner", "made_best", "--out", out)
     for words in (
         "made_best (Best)",
         "8 datasets of 4 origins",
@@ -83,12 +62,12 @@ def test_train_and_load(capsys, tmp_path, store):
     assert artifact.n_origins == 4
 
 
-def test_options_reach_the_learner(capsys, tmp_path, store):
+def test_options_reach_the_learner(run, tmp_path, store):
     out = tmp_path / "my.metaod"
     arguments = ["train", "--store", store, "--learner", "metaod", "--out", out,
                  "--schema", "scores", "--schema", "paper", "--measure", "roc_auc", "--seed", "7",
                  "--exclude-origin", "origin1", "--exclude-origin", "origin2"]  # fmt: skip
-    assert call(capsys, *arguments)[0] == 0
+    run(*arguments)
     artifact = Artifact.load(out)
     assert artifact.learner.random_state == 7
     assert artifact.measure == "roc_auc"
@@ -96,15 +75,14 @@ def test_options_reach_the_learner(capsys, tmp_path, store):
     assert artifact.learner.features_ == (*schema("scores").learned, *schema("paper").learned)
     assert len(artifact.datasets) == 4
     first = out.read_bytes()
-    assert call(capsys, *arguments)[0] == 0
+    run(*arguments)
     assert out.read_bytes() == first
 
 
-def test_parameters_are_set(capsys, tmp_path, store):
+def test_parameters_are_set(run, tmp_path, store):
     out = tmp_path / "my.metaod"
-    code, _, err = call(capsys, "train", "--store", store, "--learner", "metaod", "--out", out,
-                        "--set", "k=2", "--set", "epochs=3", "--seed", "1")  # fmt: skip
-    assert code == 0, err
+    run("train", "--store", store, "--learner", "metaod", "--out", out,
+        "--set", "k=2", "--set", "epochs=3", "--seed", "1")  # fmt: skip
     learner = Artifact.load(out).learner
     assert (learner.k, learner.epochs, learner.random_state) == (2, 3, 1)
 
@@ -115,13 +93,10 @@ def test_parameters_are_set(capsys, tmp_path, store):
      (5, "not calibrated: 4 origins for 5 fits are too few", False)],
     ids=str,
 )  # fmt: skip
-def test_the_closing_says_whether_it_is_calibrated(
-    capsys, tmp_path, store, fits, words, calibrated
-):
+def test_the_closing_says_whether_it_is_calibrated(run, tmp_path, store, fits, words, calibrated):
     out = tmp_path / "my.metaod"
-    code, screen, err = call(capsys, "train", "--store", store, "--learner", "made_best",
-                             "--out", out, "--calibrate", fits)  # fmt: skip
-    assert code == 0, err
+    screen = run("train", "--store", store, "--learner", "made_best",
+                 "--out", out, "--calibrate", fits)  # fmt: skip
     (line,) = [line for line in screen.splitlines() if line.strip().startswith("calibration")]
     assert line.split("calibration")[1].strip() == words
     assert (Artifact.load(out).calibration is not None) == calibrated
@@ -142,18 +117,15 @@ MIXED = (*EXTENDED, AVERAGE, average_of(EXTENDED[0], SPECS[0]), *SPECS)
     ],
     ids=str,
 )
-def test_a_space_limits_what_is_learned(capsys, tmp_path, options, picked, words):
+def test_a_space_limits_what_is_learned(run, tmp_path, options, picked, words):
     path = fill(tmp_path / "mixed.db", specs=MIXED)
     out = tmp_path / "my.metaod"
-    code, screen, err = call(
-        capsys, "train", "--store", path, "--learner", "made_best", "-o", out, *options
-    )
-    assert code == 0, err
+    screen = run("train", "--store", path, "--learner", "made_best", "-o", out, *options)
     assert set(Artifact.load(out).learner.models_) == {spec.id for spec in picked}
     assert words in screen
 
 
-def test_the_default_learns_as_the_shipped_one_does(capsys, tmp_path):
+def test_the_default_learns_as_the_shipped_one_does(run, tmp_path):
     path = fill(tmp_path / "mixed.db", specs=MIXED)
     with Store(str(path)) as opened:
         opened.add_dataset(
@@ -161,10 +133,7 @@ def test_the_default_learns_as_the_shipped_one_does(capsys, tmp_path):
                           collection="made", source="generated", licence="CC0-1.0")
         )  # fmt: skip
     out = tmp_path / "my.metaod"
-    code, screen, err = call(
-        capsys, "train", "--store", path, "-o", out, "--calibrate", 0, "--set", "n_estimators=2"
-    )
-    assert code == 0, err
+    screen = run("train", "--store", path, "-o", out, "--calibrate", 0, "--set", "n_estimators=2")
     artifact = Artifact.load(out)
     assert artifact.learner.name == RECIPES["default"].learner
     assert list(artifact.schemas) == list(RECIPES["default"].schemas)
@@ -172,13 +141,12 @@ def test_the_default_learns_as_the_shipped_one_does(capsys, tmp_path):
     assert "8 datasets of 4 origins; the store has 1 more without these models" in screen
 
 
-def test_a_store_without_models_of_the_space_is_refused(capsys, tmp_path, store):
-    words = "holds no model of the space 'extended'; evaluate some with: metaod build --space"
-    refused(capsys, words, "train", "--store", store, "-o", tmp_path / "my.metaod")
+def test_a_store_without_models_of_the_space_is_refused(run, tmp_path, store):
+    to = ("-o", tmp_path / "my.metaod")
+    assert "'extended'" in run("train", "--store", store, *to, code=2)
     path = fill(tmp_path / "averages.db", specs=(AVERAGE, average_of(*EXTENDED[1:3])))
-    words = "holds no single model"
-    refused(capsys, words, "train", "--store", path, "-o", tmp_path / "my.metaod",
-            "--learner", "made_best", "--no-averages")  # fmt: skip
+    options = ("--learner", "made_best", "--no-averages")
+    assert "single model" in run("train", "--store", path, *to, *options, code=2)
 
 
 def bad_input(store, tmp_path):
@@ -223,23 +191,14 @@ def bad_input(store, tmp_path):
     }  # fmt: skip
 
 
-CASES = ["learner", "parameter", "type", "fraction", "no value", "twice", "seed", "large seed",
-         "negative seed", "no trees", "features", "one fit", "measure", "schema", "space",
-         "schema twice", "origin", "all origins", "no store", "no folder", "a folder",
-         "the store", "another file"]  # fmt: skip
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_bad_input_is_one_line(capsys, tmp_path, store, case):
-    arguments, words = bad_input(store, tmp_path)[case]
-    assert len(bad_input(store, tmp_path)) == len(CASES)
-    if "--learner" not in arguments:
-        arguments = [*arguments, "--learner", "made_best"]
-    refused(capsys, words, "train", *arguments)
+def test_bad_input_is_one_line(run, tmp_path, store):
+    for case, (arguments, words) in bad_input(store, tmp_path).items():
+        more = () if "--learner" in arguments else ("--learner", "made_best")
+        assert words in run("train", *arguments, *more, code=2), case
     assert not list(tmp_path.glob("*.metaod"))
 
 
-def test_stores_that_lack_something(capsys, tmp_path):
+def test_stores_that_lack_something(run, tmp_path):
     with Store(str(tmp_path / "empty.db"), create=True):
         pass
     fill(tmp_path / "plain.db", schemas=["scores"])
@@ -249,19 +208,18 @@ def test_stores_that_lack_something(capsys, tmp_path):
         ("idle", "holds no performance yet"),
         ("plain", "no meta-features of schema 'paper'"),
     ):
-        err = refused(capsys, words, "train", "--store", tmp_path / f"{name}.db", "--learner",
-                      "made_best", "--out", tmp_path / "a.metaod")  # fmt: skip
+        err = run("train", "--store", tmp_path / f"{name}.db", "--learner", "made_best",
+                  "--out", tmp_path / "a.metaod", code=2)  # fmt: skip
+        assert words in err
         assert "metaod build" in err
 
 
-def test_learners_are_listed(capsys):
-    code, out, err = call(capsys, "learners")
-    assert code == 0, err
+def test_learners_are_listed(run):
+    out = run("learners")
     for name in ("metaod", "gain_forest", "made_best"):
         assert name in out
     lines = [line for line in out.splitlines() if line.strip()]
-    code, out, _ = call(capsys, "learners", "--json")
-    listed = {item["name"]: item for item in json.loads(out)}
+    listed = {item["name"]: item for item in json.loads(run("learners", "--json"))}
     assert len(lines) == len(listed) + 2  # a heading and its rule
     assert listed["made_best"]["title"] == "Best"
     assert "random_state" in listed["metaod"]["parameters"]

@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 import scipy.sparse
-from made_selection import MODELS, selecting
+from made_selection import MODELS
 from mixed_frames import large_frames
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -15,10 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metaod.detection import MetaOD, load
-from metaod.detection import _estimator as estimator
 from metaod.errors import BadParameter, UserError
 from metaod.models import SpecDetector
-from metaod.selection._select import make_selection
+from metaod.selection import make_selection
 from metaod.tables import read_table
 
 RNG = np.random.default_rng(0)
@@ -33,9 +31,7 @@ MIXED = pd.DataFrame(
 )
 
 
-@pytest.fixture(autouse=True)
-def without_learner(monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", selecting())
+pytestmark = pytest.mark.usefixtures("quick_pick")
 
 
 # all of them, without an exception
@@ -173,7 +169,7 @@ def test_illegal_n_jobs_are_refused(n_jobs):
     "parameters", [{"learner": "nobody"}, {"max_seconds": 0}, {"exclude": 5}, {"pick": "both"}]
 )
 def test_errors_of_picking_name_the_estimator(monkeypatch, parameters):
-    monkeypatch.setattr(estimator, "make_selection", make_selection)
+    monkeypatch.setattr("metaod.detection._estimator.make_selection", make_selection)
     [name] = parameters
     with pytest.raises(BadParameter, match=f"'{name}' parameter of MetaOD "):
         MetaOD(**parameters).fit(X)
@@ -223,18 +219,6 @@ def test_scores_of_new_rows_do_not_depend_on_the_rows_beside_them():
     batch = pd.concat([digits, frame[frame["ward"] == "A"].head(1)]).assign(a=lambda t: t.a + 0.1)
     alone = [float(model.score_samples(batch.iloc[[row]])[0]) for row in range(len(batch))]
     np.testing.assert_allclose(model.score_samples(batch), alone)
-
-
-@pytest.mark.parametrize("name", ["read", "columns", "tocsr", "column_names", "shape"])
-@pytest.mark.parametrize("make", [pd.DataFrame, dict, pl.DataFrame, pa.table, "records", "array"])
-def test_a_column_may_have_the_name_of_an_attribute(make, name):
-    columns = {name: X[:, 0].tolist(), "b": X[:, 1].tolist()}
-    frame = pd.DataFrame(columns)
-    given = {"records": frame.to_dict("records"), "array": frame.to_records(index=False)}
-    table = given[make] if isinstance(make, str) else make(columns)
-    model = MetaOD().fit(table)
-    assert list(model.feature_names_in_) == [name, "b"]
-    assert model.predict(table).shape == (len(X),)
 
 
 # roles of columns

@@ -1,13 +1,10 @@
 """Large tables: models learn from a sample, and all rows are scored against it."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from made_selection import MODELS, MadeSelection
 from scipy.stats import spearmanr
 
@@ -16,7 +13,6 @@ from metaod.detection import _fitted, _sampling, detect
 from metaod.detection._fitted import fit_selection
 from metaod.errors import UserError
 from metaod.models import (
-    COMMITTEE,
     ModelSpec,
     _new_rows,
     average_of,
@@ -166,32 +162,6 @@ def test_scores_do_not_depend_on_threads(n_jobs):
     np.testing.assert_array_equal(one.score_samples(new), many.score_samples(new))
 
 
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory):
-    path = tmp_path_factory.mktemp("picks") / "pick.mod"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_new_rows, "LEAST_ROWS", 100)
-        metaod.MetaOD(**FAST).fit(X[:320]).save(path)
-        return metaod.load(path, n_jobs=2)
-
-
-@settings(max_examples=10, deadline=None)
-@given(cut=st.integers(1, N - 1), n_jobs=st.integers(1, 4))
-def test_a_score_depends_on_no_other_row(loaded, cut, n_jobs):
-    new = X + 0.01
-    model = replace(loaded.fitted_, n_jobs=n_jobs)
-    parts = [model.score(new[:cut]), model.score(new[cut:])]
-    np.testing.assert_array_equal(loaded.fitted_.score(new), np.concatenate(parts))
-
-
-@pytest.mark.parametrize("spec", COMMITTEE, ids=lambda spec: spec.detector)
-def test_every_member_scores_row_by_row(spec):
-    detector = spec.to_pyod(random_state=0).fit(X[:500])
-    whole = detector.decision_function(X[500:])
-    np.testing.assert_array_equal(whole[7:8], detector.decision_function(X[507:508]))
-    np.testing.assert_array_equal(whole[::-1], detector.decision_function(X[500:][::-1]))
-
-
 def test_a_column_that_is_constant_in_the_sample_is_not_lost():
     rare = np.zeros(N)
     drawn = _sampling.reference_rows(X, 320, 0)
@@ -285,16 +255,3 @@ def test_members_that_become_the_same_model_keep_their_votes():
     weights = fit_selection(selection).weights
     assert weights["KNN(n_neighbors=10, method=largest)"] == pytest.approx(2 / 3)
     assert sum(weights.values()) == pytest.approx(1.0)
-
-
-def test_marks_that_are_all_unsure_change_nothing():
-    plain, marked = fitted(space="PCA"), metaod.MetaOD(space="PCA").fit(X, marks={3: None})
-    np.testing.assert_array_equal(marked.score_samples(X[:50]), plain.score_samples(X[:50]))
-
-
-def test_a_saved_pick_gives_the_same_scores_bit_for_bit(tmp_path):
-    model = fitted()
-    model.save(tmp_path / "pick.mod")
-    again = metaod.load(tmp_path / "pick.mod")
-    np.testing.assert_array_equal(again.score_samples(X), model.score_samples(X))
-    np.testing.assert_array_equal(-again.score_samples(X[3:90]), model.decision_scores_[3:90])

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_selecting import artifact, table
-from made_selection import selecting
+from made_selection import pick_with
 
 import metaod
 from metaod.detection import MetaOD, compare, detect, load, write_scored
-from metaod.detection import _estimator as estimator
 from metaod.models import ModelSpec, average_of, expected_scoring
 from metaod.selection import Tracker, part_of, select
 from metaod.selection import _progress as module
@@ -39,7 +38,7 @@ def stages(reports):
 @pytest.fixture
 def picking(monkeypatch):
     def use(*models):
-        monkeypatch.setattr(estimator, "make_selection", selecting(*models))
+        pick_with(monkeypatch, *models)
 
     return use
 

@@ -253,10 +253,6 @@ def test_a_table_that_changed_after_the_fit_is_refused():
         model.explain_rows(3)
 
 
-def test_no_rows_have_no_reasons(model):
-    assert model.explain_rows([]) == []
-
-
 def test_reasons_are_plain_data(model):
 
     found = [item.to_dict() for item in model.explain_rows([ONE, GAP, NEW, TWICE[0]])]

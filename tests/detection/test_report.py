@@ -3,17 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_selection import selecting
 from made_summary import Page
 
 from metaod.detection import MetaOD, Review, load
-from metaod.detection import _estimator as estimator
 from metaod.errors import BadParameter, UserError
 
-
-@pytest.fixture(autouse=True)
-def quick_pick(monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", selecting())
+pytestmark = pytest.mark.usefixtures("quick_pick")
 
 
 @pytest.fixture

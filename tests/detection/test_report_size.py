@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_result import made_result
-from made_selection import selecting
+from made_selection import pick_with
 
 from metaod.detection import Reason, RowReasons, detect, summarise
-from metaod.detection import _estimator as estimator
 from metaod.report import render
 from metaod.tables import read_table
 
@@ -16,7 +15,7 @@ LIMIT = 2_000_000
 
 @pytest.fixture(autouse=True)
 def quick_pick(monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", selecting("HBOS(n_bins=10, alpha=0.1)"))
+    pick_with(monkeypatch, "HBOS(n_bins=10, alpha=0.1)")
 
 
 def size_of(found):

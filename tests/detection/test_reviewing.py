@@ -5,14 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from made_selection import selecting
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import metaod
 from metaod.artifacts import read_container, write_container
 from metaod.detection import MetaOD, Review, load
-from metaod.detection import _estimator as estimator
 from metaod.errors import BadFile, BadParameter
 
 RNG = np.random.default_rng(0)
@@ -26,9 +24,7 @@ FRAME = pd.DataFrame(
 MARKS = {85: True, 86: True, 0: False, 1: False, 2: None}
 
 
-@pytest.fixture(autouse=True)
-def without_learner(monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", selecting())
+pytestmark = pytest.mark.usefixtures("quick_pick")
 
 
 @pytest.fixture

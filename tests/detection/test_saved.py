@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_selection import MODELS, selecting
+from made_selection import MODELS, pick_with
 
 from metaod.artifacts import read_container, write_container
 from metaod.detection import MetaOD, load
-from metaod.detection import _estimator as estimator
 from metaod.detection import _saved as saved
 from metaod.errors import BadFile, UserError
 from metaod.models import ModelSpec, SpecDetector, average_of
@@ -23,14 +22,12 @@ FRAME = pd.DataFrame(
 NEW = pd.DataFrame({"size": [0.1, None, 20.0], "weight": [0.0, 1, -20], "kind": ["a", "?", None]})
 
 
-@pytest.fixture(autouse=True)
-def without_learner(monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", selecting())
+pytestmark = pytest.mark.usefixtures("quick_pick")
 
 
 @pytest.mark.parametrize("name", [*MODELS, "COF(n_neighbors=5)"])
 def test_a_loaded_pick_scores_as_before(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(estimator, "make_selection", selecting(name))
+    pick_with(monkeypatch, name)
     model = MetaOD(random_state=5, contamination=0.1).fit(FRAME)
     model.save(tmp_path / "pick.mod")
     again = load(tmp_path / "pick.mod")
@@ -45,7 +42,7 @@ def test_a_loaded_pick_scores_as_before(tmp_path, monkeypatch, name):
 
 def test_a_loaded_average_scores_as_before(tmp_path, monkeypatch):
     average = average_of(*map(ModelSpec.parse, MODELS[:2]))
-    monkeypatch.setattr(estimator, "make_selection", selecting(average.id))
+    pick_with(monkeypatch, average.id)
     model = MetaOD().fit(FRAME)
     model.save(tmp_path / "pick.mod")
     again = load(tmp_path / "pick.mod")
@@ -156,7 +153,7 @@ def test_other_files_are_refused(tmp_path):
 
 
 def test_the_seed_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(estimator, "make_selection", selecting(MODELS[1]))
+    pick_with(monkeypatch, MODELS[1])
     model = MetaOD(random_state=None).fit(FRAME)
     model.save(tmp_path / "pick.mod")
     again = load(tmp_path / "pick.mod")

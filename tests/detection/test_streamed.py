@@ -14,21 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_selection import selecting
 from scipy.stats import rankdata
 
 import metaod
-from metaod.detection import _estimator as estimator
 from metaod.detection import detect, detect_file, write_scored
 from metaod.detection._writing import _Scored
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.tables import read_table, stream_table
 
-
-@pytest.fixture(autouse=True)
-def quick_pick(monkeypatch):
-    """Pick a model without a learner."""
-    monkeypatch.setattr(estimator, "make_selection", selecting())
+pytestmark = pytest.mark.usefixtures("quick_pick")
 
 
 def mixed(n_rows, seed=0):

@@ -108,6 +108,11 @@ def made_select(X, *, models=MODELS, random_state=0, **options):
     return MadeSelection(X, models, random_state, picking=Picking(**options))
 
 
+def pick_with(monkeypatch, *models):
+    """Let every fit pick from these models."""
+    monkeypatch.setattr("metaod.detection._estimator.make_selection", selecting(*models))
+
+
 def selecting(*models):
     """As `make_selection` of the room, with these models for the ranking."""
 
