@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metaod.errors import BadFile
+from metaod.tables import READ_ENDINGS
 
 _MOST_SCANNED = 10_000  # entries of folders, so that a listing ends
 _LONGEST_PATH = 4096
@@ -113,8 +114,6 @@ class Access:
                             yield str(path), path.stat().st_size
 
     def _is_table(self, path: Path) -> bool:
-        from metaod.tables import READ_ENDINGS  # noqa: PLC0415 - needs pandas
-
         ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
         if ending.lower() not in READ_ENDINGS or path.name.startswith("."):
             return False

@@ -1,17 +1,28 @@
 """Read a file or frame, decide what each column is, and turn the table into a finite matrix."""
 
-from metaod.tables._columns import SURPRISAL_UNIT
-from metaod.tables._preparation import NothingToScore, Preparation, prepare
-from metaod.tables._read_rows import ReadRows
-from metaod.tables._reading import is_file, read_table
-from metaod.tables._record import ColumnRecord, Drift, PreparationRecord, PreparedTable, cell_text
-from metaod.tables._roles import Roles
-from metaod.tables._stream import TableStream, is_large, stream_table
-from metaod.tables._table import Table
-from metaod.tables.examples import load_example
-from metaod.tables.readers import READ_ENDINGS
-from metaod.tables.readers._raw_text import RawText
-from metaod.tables.readers._source import check_plain_file
+from typing import TYPE_CHECKING
+
+from metaod._lazy import exports
+
+if TYPE_CHECKING:
+    from metaod.tables._columns import SURPRISAL_UNIT
+    from metaod.tables._preparation import NothingToScore, Preparation, prepare
+    from metaod.tables._read_rows import ReadRows
+    from metaod.tables._reading import is_file, read_table
+    from metaod.tables._record import (
+        ColumnRecord,
+        Drift,
+        PreparationRecord,
+        PreparedTable,
+        cell_text,
+    )
+    from metaod.tables._roles import Roles
+    from metaod.tables._stream import TableStream, is_large, stream_table
+    from metaod.tables._table import Table
+    from metaod.tables.examples import load_example
+    from metaod.tables.readers import READ_ENDINGS
+    from metaod.tables.readers._raw_text import RawText
+    from metaod.tables.readers._source import check_plain_file
 
 __all__ = [
     "READ_ENDINGS",
@@ -36,3 +47,18 @@ __all__ = [
     "read_table",
     "stream_table",
 ]
+
+__getattr__ = exports(
+    __name__,
+    _columns="SURPRISAL_UNIT",
+    _preparation="NothingToScore Preparation prepare",
+    _read_rows="ReadRows",
+    _reading="is_file read_table",
+    _record="ColumnRecord Drift PreparationRecord PreparedTable cell_text",
+    _roles="Roles",
+    _stream="TableStream is_large stream_table",
+    _table="Table",
+    examples="load_example",
+    readers="READ_ENDINGS",
+    **{"readers._raw_text": "RawText", "readers._source": "check_plain_file"},
+)

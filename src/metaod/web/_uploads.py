@@ -12,13 +12,13 @@ from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 
+from metaod.tables import READ_ENDINGS
+
 MARKS_FILE = "marks.csv"  # the answers of a review, in the folder of the table
 
 _PREFIX = "metaod-serve-"
 _LOCK = "in-use"
-# those of metaod.tables.READ_ENDINGS, which would load pandas into the server
-_TEXTS = {".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data", ".arff", ".gz"}
-_OTHERS = {".parquet", ".pq", ".xlsx", ".xlsm", ".mat", ".h5", ".hdf5", ".npy", ".npz"}
+_ENDINGS = READ_ENDINGS | {".gz"}
 _LONGEST_NAME = 120  # characters
 
 
@@ -81,7 +81,7 @@ def stored_ending(name: str) -> str:
     """
     ending = ""
     for suffix in reversed(PurePosixPath(name).suffixes[-2:]):
-        known = suffix.lower() in _TEXTS | _OTHERS and (not ending or ending == ".gz")
+        known = suffix.lower() in _ENDINGS and (not ending or ending == ".gz")
         if not known:
             break
         ending = suffix.lower() + ending

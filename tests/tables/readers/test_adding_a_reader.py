@@ -1,12 +1,13 @@
 """The recipe "Add a reader" of CONTRIBUTING, followed literally with an invented format."""
 
+import sys
 import types
 
 import pytest
 
 import metaod
 from metaod.errors import BadFile, BadParameter
-from metaod.tables.readers import READERS
+from metaod.tables.readers import READERS, Reader, begins_with
 
 # step 1: src/metaod/tables/readers/key_values.py
 KEY_VALUES = '''
@@ -14,27 +15,30 @@ KEY_VALUES = '''
 
 import pandas as pd
 
-from metaod.tables.readers._reader import Content, Reader, begins_with
+from metaod.tables.readers._reader import Content
 
 
-def _read(source, options):
+def read(source, options):
     with source.open() as stream:
         _, *lines = stream.read().decode().splitlines()
     rows = [dict(field.split("=") for field in line.split()) for line in lines]
     return Content(pd.DataFrame(rows))  # text: read_table types the columns
-
-
-READER = Reader("key-value text", (".kv",), begins_with(b"#kv"), _read)
 '''
+
+# step 2: in READERS of readers/__init__.py
+MODULE = "metaod.tables.readers.key_values"
+READER = Reader("key-value text", (".kv",), begins_with(b"#kv"), MODULE)
 
 
 @pytest.fixture(autouse=True)
 def key_values():
-    module = types.ModuleType("metaod.tables.readers.key_values")
+    module = types.ModuleType(MODULE)
     exec(KEY_VALUES, module.__dict__)  # stands for the new file
-    READERS.insert(0, module.READER)  # step 2: its line in readers/__init__.py
+    sys.modules[MODULE] = module
+    READERS.insert(0, READER)
     yield
-    READERS.remove(module.READER)
+    READERS.remove(READER)
+    del sys.modules[MODULE]
 
 
 @pytest.fixture

@@ -1,30 +1,135 @@
-"""Readers of tables, one file a format. To add a format, add its file and its line here.
+"""Readers of tables, one file a format, which is imported when a file of the format is read.
 
 The kind of a file is recognised by its first bytes, and its name must agree.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
 from metaod.errors import BadFile
-from metaod.tables.readers import arff, delimited, excel, hdf5, matlab, numpy_files, parquet
-from metaod.tables.readers._reader import FileKind, Reader, begins_with
+from metaod.options import Reading
 from metaod.tables.readers._source import Source, head_text, zip_members
-from metaod.tables.readers.arff import first_line
+
+if TYPE_CHECKING:
+    from metaod.tables.readers._reader import Chunks, Content
 
 __all__ = ["READERS", "READ_ENDINGS", "choose_reader"]
 
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of file, recognised by the file and its first 64 KiB."""
+
+    kind: str
+    endings: tuple[str, ...]  # messages recommend the first
+    recognise: Callable[[Source, bytes], bool]
+
+
+@dataclass(frozen=True)
+class Reader(FileKind):
+    """A kind of file that the functions of a module read.
+
+    ``read(source, options)`` returns the table. Formats of large files also have
+    ``chunks(source, options)``, which opens a file or returns None, and ``shape(source)``, which
+    estimates the number of rows and columns.
+    """
+
+    module: str
+    options: frozenset[str] = frozenset()  # those of read_table that only some kinds take
+
+    def read(self, source: Source, options: Reading) -> "Content":
+        """Read the whole file."""
+        content: Content = self._module.read(source, options)
+        return content
+
+    def chunks(self, source: Source, options: Reading) -> "Chunks | None":
+        """Open a file to read it in chunks; None if it can only be read at once."""
+        opened: Chunks | None = getattr(self._module, "chunks", lambda *_: None)(source, options)
+        return opened
+
+    def shape(self, source: Source) -> tuple[float, float]:
+        """Estimate the number of rows and columns; 0 if they are not known."""
+        shape: tuple[float, float] = getattr(self._module, "shape", lambda _: (0, 0))(source)
+        return shape
+
+    @property
+    def _module(self) -> Any:
+        return import_module(self.module)
+
+
+def begins_with(*starts: bytes) -> Callable[[Source, bytes], bool]:
+    """Make a recogniser of files that begin with one of these byte strings."""
+    return lambda source, head: head.startswith(starts)  # noqa: ARG005 - a recogniser gets both
+
+
+def _is_matlab(_: Source, head: bytes) -> bool:
+    # MATLAB 5 files need not begin with their usual words, but hold version and byte order
+    versions = (b"\x00\x01IM", b"\x01\x00MI")
+    if head.startswith(b"MATLAB 5.0 MAT-file") or head[124:128] in versions:
+        return True
+    if b"\0\0" not in head[:4]:  # MATLAB 4 begins with a small number
+        return False
+    return import_module("metaod.tables.readers.matlab").parse_header4(head) is not None
+
+
+def _is_npz(source: Source, _: bytes) -> bool:
+    members = zip_members(source) or [""]
+    return all(name.endswith(".npy") for name in members)
+
+
+def _first_line(text: str) -> str:
+    """Return the first line that is neither blank nor a comment after %, in lower case."""
+    lines = (line.strip().lower() for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith("%")), "")
+
+
+def _is_arff(_: Source, head: bytes) -> bool:
+    text = head_text(head)
+    if text is None:
+        return False
+    first = _first_line(text)
+    only_comments = not first and bool(text.strip())
+    return only_comments or first.startswith(("@relation", "@attribute"))
+
+
 # The first that recognises a file reads it. Delimited text is last because it accepts any text.
 READERS: list[Reader] = [
-    parquet.READER,
-    matlab.READER,
-    hdf5.READER,
-    numpy_files.NPY,
-    numpy_files.NPZ,
-    excel.READER,
-    arff.READER,
-    delimited.READER,
+    Reader("Parquet", (".parquet", ".pq"), begins_with(b"PAR1"), "metaod.tables.readers.parquet"),
+    Reader(
+        "MATLAB",
+        (".mat",),
+        _is_matlab,
+        "metaod.tables.readers.matlab",
+        frozenset({"variable"}),
+    ),
+    Reader(
+        "HDF5",
+        (".h5", ".hdf5", ".mat"),
+        begins_with(b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3 MAT-file"),
+        "metaod.tables.readers.hdf5",
+        frozenset({"variable"}),
+    ),
+    Reader("NPY", (".npy",), begins_with(b"\x93NUMPY"), "metaod.tables.readers.numpy_files"),
+    Reader("NPZ", (".npz",), _is_npz, "metaod.tables.readers.numpy_files", frozenset({"variable"})),
+    Reader(
+        "an XLSX workbook",
+        (".xlsx", ".xlsm"),
+        lambda source, _: "xl/workbook.xml" in (zip_members(source) or ()),
+        "metaod.tables.readers.excel",
+        frozenset({"decimal", "header", "sheet", "skip_rows", "skip_footer"}),
+    ),
+    Reader("ARFF", (".arff",), _is_arff, "metaod.tables.readers.arff", frozenset({"encoding"})),
+    Reader(
+        "delimited text",
+        (".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data"),
+        lambda _, head: head_text(head) is not None and not head.startswith(b"PK\x03\x04"),
+        "metaod.tables.readers.delimited",
+        frozenset({"delimiter", "encoding", "decimal", "header", "skip_rows", "skip_footer"}),
+    ),
 ]
 
 
@@ -61,7 +166,7 @@ _UNSUPPORTED = (
     _Unsupported(
         "an HTML page",
         (),
-        lambda _, head: first_line(head_text(head) or "").startswith(("<!doctype html", "<html")),
+        lambda _, head: _first_line(head_text(head) or "").startswith(("<!doctype html", "<html")),
         "a download may have failed: fetch the file itself",
     ),
     _Unsupported(
@@ -99,8 +204,8 @@ def choose_reader(source: Source) -> Reader:
     named = next((kind for kind in (*READERS, *kinds) if source.suffix in kind.endings), None)
     if found is _ZIP and named is not None and zip_members(source) is None:
         found = named  # cut short: only its name says what it contained
-    if found is _BINARY and named in (None, delimited.READER):
-        found = delimited.READER  # which finds the line and knows other encodings
+    if found is _BINARY and named in (None, READERS[-1]):
+        found = READERS[-1]  # which finds the line and knows other encodings
     if named is not None and source.suffix not in found.endings:
         raise _misnamed(source, found, named)
     if isinstance(found, _Unsupported):

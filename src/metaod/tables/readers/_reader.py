@@ -1,4 +1,4 @@
-"""What a file format declares, what its reader takes and returns, and files in chunks."""
+"""What the reader of a format returns, and files in chunks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import Message
-from metaod.options import Reading
 from metaod.tables._column_types import row_number
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._source import Source
@@ -40,30 +39,6 @@ class Content:
     missing: Mapping[str, int] = field(default_factory=dict)  # how many cells each word made empty
     read_cells: Callable[..., Any] | None = None  # of all or some rows, with all their digits
     types: Mapping[str, Any] = field(default_factory=dict)  # Arrow's, of delimited text
-
-
-@dataclass(frozen=True)
-class FileKind:
-    """A kind of file, recognised by the file and its first 64 KiB."""
-
-    kind: str
-    endings: tuple[str, ...]  # messages recommend the first
-    recognise: Callable[[Source, bytes], bool]
-
-
-@dataclass(frozen=True)
-class Reader(FileKind):
-    """A kind of file that can be read, listed in ``metaod.tables.readers.READERS``."""
-
-    read: Callable[[Source, Reading], Content]
-    options: frozenset[str] = frozenset()  # those of read_table that only some kinds take
-    chunks: Callable[[Source, Reading], "Chunks | None"] | None = None  # for large files
-    shape: Callable[[Source], tuple[float, float]] | None = None  # rows and columns, estimated
-
-
-def begins_with(*starts: bytes) -> Callable[[Source, bytes], bool]:
-    """Make a recogniser of files that begin with one of these byte strings."""
-    return lambda source, head: head.startswith(starts)  # noqa: ARG005 - a recogniser gets both
 
 
 class Chunks(ABC):

@@ -21,11 +21,11 @@ from metaod.options import Reading
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._footers import is_total
 from metaod.tables._notations import MISSING_WORDS, OBVIOUS_WORDS
+from metaod.tables.readers._arrow import frame_from_arrow
 from metaod.tables.readers._dialect import Dialect
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import Source, library_errors
-from metaod.tables.readers.parquet import frame_from_arrow
 
 _BLOCK_BYTES = 2**20
 _BLOCK_BYTES_A_COLUMN = 800

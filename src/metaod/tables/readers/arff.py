@@ -17,7 +17,7 @@ import pandas as pd
 from metaod.errors import BadFile, Message, Setting
 from metaod.options import Reading
 from metaod.tables._notations import shorten
-from metaod.tables.readers._reader import Content, Reader
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
@@ -25,7 +25,6 @@ from metaod.tables.readers._source import (
     check_bytes,
     check_expansion,
     damaged,
-    head_text,
 )
 
 _VALUES_PER_CHUNK = 200_000
@@ -33,7 +32,8 @@ _VALUES_PER_CHUNK = 200_000
 _Row = tuple[int, list[str | None]]  # its line, and a value an attribute, None where missing
 
 
-def _read(source: Source, options: Reading) -> Content:
+def read(source: Source, options: Reading) -> Content:
+    """Read an ARFF file."""
     text = as_utf8(source, source.encoding or options.encoding)
     line_of = array("q")
     with text.source.open() as stream, io.TextIOWrapper(stream, "utf-8-sig") as lines:
@@ -62,24 +62,6 @@ def _read(source: Source, options: Reading) -> Content:
     return Content(
         frame, text.warnings, locate=lambda row: f"line {line_of[row]}", declares_types=True
     )
-
-
-def first_line(text: str) -> str:
-    """Return the first line that is neither blank nor a comment after %, in lower case."""
-    lines = (line.strip().lower() for line in text.splitlines())
-    return next((line for line in lines if line and not line.startswith("%")), "")
-
-
-def _is_arff(_: Source, head: bytes) -> bool:
-    text = head_text(head)
-    if text is None:
-        return False
-    first = first_line(text)
-    only_comments = not first and bool(text.strip())
-    return only_comments or first.startswith(("@relation", "@attribute"))
-
-
-READER = Reader("ARFF", (".arff",), _is_arff, _read, options=frozenset({"encoding"}))
 
 
 # values

@@ -15,9 +15,10 @@ import pyarrow as pa
 from metaod.errors import BadFile
 from metaod.options import Reading
 from metaod.tables._notations import MISSING_WORDS
+from metaod.tables.readers._arrow import frame_from_arrow
 from metaod.tables.readers._dialect import collapse_blanks, detect_dialect, repeat_code_columns
 from metaod.tables.readers._raw_text import RawText
-from metaod.tables.readers._reader import Chunks, Content, OnRows, Reader, RowNumbers, RowSample
+from metaod.tables.readers._reader import Chunks, Content, OnRows, RowNumbers, RowSample
 from metaod.tables.readers._records import Records, check_records, read_typed
 from metaod.tables.readers._source import (
     CELL_BYTES,
@@ -25,17 +26,16 @@ from metaod.tables.readers._source import (
     as_utf8,
     check_bytes,
     check_width,
-    head_text,
     library_errors,
 )
-from metaod.tables.readers.parquet import frame_from_arrow
 
 _HEAD_BYTES = 2**20
 _CHUNK_BYTES = 2**25
 _LAST_ROWS = 6  # among which totals and notes are looked for
 
 
-def _read(source: Source, options: Reading) -> Content:
+def read(source: Source, options: Reading) -> Content:
+    """Read delimited text."""
     raw = source
     text = as_utf8(raw, raw.encoding or options.encoding)
     source = text.source
@@ -209,7 +209,10 @@ class TextChunks(Chunks):
         return replace(content, warnings=(*self._warnings, *content.warnings))
 
 
-def _text_shape(source: Source) -> tuple[float, float]:
+chunks = TextChunks
+
+
+def shape(source: Source) -> tuple[float, float]:
     """Estimate the rows and columns of a text from its first lines."""
     head = source.head(_HEAD_BYTES)
     lines = head.splitlines() or [b""]
@@ -230,14 +233,3 @@ def _unpacked_size(source: Source, n_head: int) -> float:
     ):
         stream.read(n_head)
         return n_head * size / max(1, packed.tell())
-
-
-READER = Reader(
-    "delimited text",
-    (".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data"),
-    lambda _, head: head_text(head) is not None and not head.startswith(b"PK\x03\x04"),
-    _read,
-    options=frozenset({"delimiter", "encoding", "decimal", "header", "skip_rows", "skip_footer"}),
-    chunks=TextChunks,
-    shape=_text_shape,
-)

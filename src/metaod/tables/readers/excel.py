@@ -18,7 +18,7 @@ from metaod.tables.readers._names import (
     has_header,
     title_warning,
 )
-from metaod.tables.readers._reader import Content, Reader
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
@@ -27,7 +27,6 @@ from metaod.tables.readers._source import (
     check_zip,
     damaged,
     library_errors,
-    zip_members,
 )
 
 _MAX_ROWS = 2**20  # of the format; openpyxl would pad a tiny file up to any row that it names
@@ -38,7 +37,7 @@ _FULL_ROWS = 5  # of text make a table
 _Row = tuple[int, tuple[Any, ...]]  # its number in the sheet, and its cells
 
 
-def _read(source: Source, options: Reading) -> Content:
+def read(source: Source, options: Reading) -> Content:
     """Read the rows and columns of a sheet that are not blank; formulas as their saved values."""
     rows, messages = _read_rows(source, options)
     missing = MISSING_WORDS.union(options.missing_words)
@@ -158,12 +157,3 @@ def _sheets_note(titles: list[str], read: str) -> Message:
         over=f", as no table begins in {listed(titles[:place])}" if place else "",
         setting=Setting("sheet"),
     )
-
-
-READER = Reader(
-    "an XLSX workbook",
-    (".xlsx", ".xlsm"),
-    lambda source, _: "xl/workbook.xml" in (zip_members(source) or ()),
-    _read,
-    options=frozenset({"decimal", "header", "sheet", "skip_rows", "skip_footer"}),
-)

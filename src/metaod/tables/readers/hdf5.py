@@ -9,7 +9,7 @@ import numpy.typing as npt
 from metaod.errors import BadFile, MissingExtra
 from metaod.options import Reading
 from metaod.tables.readers._arrays import ArrayInfo, densify, read_chosen
-from metaod.tables.readers._reader import Content, Reader, begins_with
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import (
     DEFLATE_RATIO,
     Source,
@@ -21,7 +21,8 @@ from metaod.tables.readers._source import (
 )
 
 
-def _read(source: Source, options: Reading) -> Content:
+def read(source: Source, options: Reading) -> Content:
+    """Read a dataset of an HDF5 file."""
     try:
         import h5py  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -101,12 +102,3 @@ def _load_sparse(group: Any, max_bytes: int, source: str) -> npt.NDArray[Any]:
     rows = group["ir"][()].astype(np.int64) if "ir" in group else np.empty(0, np.int64)
     data = group["data"][()] if "data" in group else np.empty(0)
     return densify(scipy.sparse.csc_array((data, rows, columns), shape=shape), max_bytes, source)
-
-
-READER = Reader(
-    "HDF5",
-    (".h5", ".hdf5", ".mat"),
-    begins_with(b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3 MAT-file"),
-    _read,
-    options=frozenset({"variable"}),
-)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from metaod.options import Reading
 from metaod.tables.readers._arrays import ArrayInfo, densify, read_chosen
-from metaod.tables.readers._reader import Content, Reader
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import (
     DEFLATE_RATIO,
     Source,
@@ -30,10 +30,11 @@ _NUMERIC = ("sparse", "double", "single", *_INTEGERS, "logical")
 _CLASSES = dict(enumerate((*_OTHER_CLASSES, *_NUMERIC[:-1]), start=1))
 
 
-def _read(source: Source, options: Reading) -> Content:
-    read = _read5 if _parse_header4(source.head(_HEADER4_BYTES)) is None else _read4
+def read(source: Source, options: Reading) -> Content:
+    """Read a variable of a MATLAB file."""
+    reads = _read5 if parse_header4(source.head(_HEADER4_BYTES)) is None else _read4
     with library_errors(source.name, "MATLAB"), source.open() as stream:
-        return read(stream, source, options)
+        return reads(stream, source, options)
 
 
 def _describe(shape: tuple[int, ...], kind: str) -> ArrayInfo:
@@ -213,7 +214,7 @@ _HEADER4_BYTES = 20
 _ITEM4_BYTES = (8, 4, 4, 2, 2, 1)
 
 
-def _parse_header4(head: bytes) -> tuple[int, int, int] | None:
+def parse_header4(head: bytes) -> tuple[int, int, int] | None:
     """Return rows, columns and the bytes of header and matrix; None if it is no header."""
     if len(head) < _HEADER4_BYTES:
         return None
@@ -238,7 +239,7 @@ def _check_headers4(stream: BinaryIO, size: int) -> None:
     position = 0
     while position < size:
         stream.seek(position)
-        header = _parse_header4(stream.read(_HEADER4_BYTES))
+        header = parse_header4(stream.read(_HEADER4_BYTES))
         if header is None:
             raise ValueError(f"no matrix header at byte {position:,}")
         rows, columns, n_bytes = header
@@ -263,13 +264,3 @@ def _read4(stream: BinaryIO, source: Source, options: Reading) -> Content:
         return densify(loaded, options.max_bytes, source.name) if is_sparse else loaded
 
     return read_chosen(arrays, load, source.name, options)
-
-
-def _is_matlab(_: Source, head: bytes) -> bool:
-    # MATLAB 5 files need not begin with their usual words, but hold version and byte order
-    versions = (b"\x00\x01IM", b"\x01\x00MI")
-    begins = head.startswith(b"MATLAB 5.0 MAT-file") or head[124:128] in versions
-    return begins or _parse_header4(head) is not None
-
-
-READER = Reader("MATLAB", (".mat",), _is_matlab, _read, options=frozenset({"variable"}))

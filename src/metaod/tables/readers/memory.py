@@ -11,9 +11,9 @@ import pyarrow as pa
 from metaod.errors import BadColumn, BadParameter
 from metaod.options import Reading
 from metaod.tables.readers._arrays import content_from_array, densify
+from metaod.tables.readers._arrow import frame_from_arrow
 from metaod.tables.readers._names import check_unique, default_names
 from metaod.tables.readers._reader import Content
-from metaod.tables.readers.parquet import frame_from_arrow
 
 _ROW = (list, tuple, np.ndarray)
 _COLUMN = (list, tuple, np.ndarray, pd.Series)

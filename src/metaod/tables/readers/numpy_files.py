@@ -20,7 +20,7 @@ from metaod.tables.readers._arrays import (
     format_shape,
     read_chosen,
 )
-from metaod.tables.readers._reader import Content, Reader, begins_with
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import (
     Source,
     check_width,
@@ -33,6 +33,11 @@ from metaod.tables.readers._source import (
 
 _LONGEST_HEADER = 2**16
 _PYTHON2_LONG = re.compile(r"(?<=[0-9])L")
+
+
+def read(source: Source, options: Reading) -> Content:
+    """Read an array of an NPY or NPZ file."""
+    return (_read_npy if zip_members(source) is None else _read_npz)(source, options)
 
 
 def _read_npy(source: Source, options: Reading) -> Content:
@@ -108,12 +113,3 @@ def _check_stored(
     raise damaged(
         source, f"{what} promises {size} ({format_shape(shape)} of {dtype}), but {stored} follow"
     )
-
-
-def _is_npz(source: Source, _: bytes) -> bool:
-    members = zip_members(source) or [""]
-    return all(name.endswith(".npy") for name in members)
-
-
-NPY = Reader("NPY", (".npy",), begins_with(b"\x93NUMPY"), _read_npy)
-NPZ = Reader("NPZ", (".npz",), _is_npz, _read_npz, options=frozenset({"variable"}))

@@ -10,18 +10,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metaod.errors import Message
 from metaod.options import Reading
-from metaod.tables._column_types import rounding_warning
-from metaod.tables._objects import rounding_of
-from metaod.tables.readers._names import check_unique, unreadable_type
+from metaod.tables.readers._arrow import frame_from_arrow
+from metaod.tables.readers._names import check_unique
 from metaod.tables.readers._reader import (
     Chunks,
     Content,
     OnRows,
-    Reader,
     RowNumbers,
-    begins_with,
     draw_rows,
 )
 from metaod.tables.readers._source import (
@@ -35,10 +31,10 @@ from metaod.tables.readers._source import (
 
 _BUFFER, _CHUNK_BYTES = 2**20, 2**27
 _MOST_EXPANSION = 1000  # rare values, as of one-hot columns, take less than a tenth of a bit
-_UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def _read(source: Source, options: Reading) -> Content:
+def read(source: Source, options: Reading) -> Content:
+    """Read a Parquet file."""
     import pyarrow.parquet  # noqa: PLC0415 - slow to import
 
     with library_errors(source.name, "Parquet"), source.open() as stream:
@@ -223,7 +219,13 @@ class ParquetChunks(Chunks):
                     first += batch.num_rows
 
 
-def _shape(source: Source) -> tuple[float, float]:
+def chunks(source: Source, _: Reading) -> ParquetChunks | None:
+    """Open a file to read it in chunks; None for a packed one."""
+    return None if source.packed else ParquetChunks(source)
+
+
+def shape(source: Source) -> tuple[float, float]:
+    """Return the number of rows and columns; 0 for a packed file."""
     import pyarrow.parquet  # noqa: PLC0415 - slow to import
 
     if source.packed is not None:
@@ -231,83 +233,3 @@ def _shape(source: Source) -> tuple[float, float]:
     with library_errors(source.name, "Parquet"), source.open() as stream:
         metadata = pyarrow.parquet.read_metadata(stream)
         return metadata.num_rows, metadata.num_columns
-
-
-READER = Reader(
-    "Parquet",
-    (".parquet", ".pq"),
-    begins_with(b"PAR1"),
-    _read,
-    chunks=lambda source, _: None if source.packed else ParquetChunks(source),
-    shape=_shape,
-)
-
-
-def frame_from_arrow(table: Any, source: str | None) -> tuple[pd.DataFrame, list[Message]]:
-    """Convert a ``pyarrow.Table`` to a frame; also return warnings of what was changed."""
-    warnings: list[Message] = []
-    names = [str(name) for name in table.column_names]
-    columns = [
-        _convert(name, column, source, warnings)
-        for name, column in zip(names, table.columns, strict=True)
-    ]
-    frame: pd.DataFrame = pa.Table.from_arrays(columns, names=names).to_pandas(date_as_object=False)
-    for name, column in zip(names, columns, strict=True):
-        if pa.types.is_boolean(column.type) and column.null_count:
-            frame[name] = frame[name].astype("boolean")
-    return frame, warnings
-
-
-def _convert(name: str, column: Any, source: str | None, warnings: list[Message]) -> Any:
-    kind, types = column.type, pa.types
-    if isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
-        column = column.cast(kind)
-    if types.is_dictionary(kind):
-        column = _decode_dictionary(column)
-        kind = column.type
-    if types.is_integer(kind):
-        return _convert_integers(name, column, warnings)
-    if types.is_time(kind) or types.is_duration(kind):
-        what = "column {column!r}: times were read as seconds"
-        warnings.append(Message("seconds", what, column=name))
-        return _convert_to_seconds(column)
-    if types.is_date(kind):
-        column, kind = column.cast(pa.date32()), pa.timestamp("s")
-    elif types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
-        kind = pa.float64()
-    elif types.is_timestamp(kind):
-        kind = pa.timestamp(kind.unit)  # without its zone: the instant in UTC
-    elif types.is_string_view(kind):
-        kind = pa.large_string()
-    elif not (types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind)):
-        raise unreadable_type(name, kind, source)
-    return column.cast(kind)
-
-
-def _decode_dictionary(column: Any) -> Any:
-    values = column.type.value_type
-    if pa.types.is_string_view(values):  # Arrow cannot decode dictionaries of this type
-        values = pa.large_string()
-    chunks = [
-        pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(values))
-        for chunk in column.chunks
-    ]
-    return pa.chunked_array([chunk.dictionary_decode() for chunk in chunks], values)
-
-
-def _convert_integers(name: str, column: Any, warnings: list[Message]) -> Any:
-    if column.null_count == 0 and column.type == pa.int64():
-        return column
-    extremes = pc.min_max(column).as_py()
-    low, high = extremes["min"] or 0, extremes["max"] or 0
-    if why := rounding_of(low, high, has_gaps=column.null_count > 0):
-        warnings.append(rounding_warning(name, why))
-        return column.cast(pa.float64(), safe=False)
-    return column.cast(pa.int64())
-
-
-def _convert_to_seconds(column: Any) -> Any:
-    whole = pa.int32() if pa.types.is_time32(column.type) else pa.int64()
-    counts = column.cast(whole).cast(pa.float64(), safe=False)
-    return pc.divide(counts, float(_UNITS_PER_SECOND[column.type.unit]))
