@@ -37,6 +37,7 @@ _DATE_CODES = ("1900-01-01", "1970-01-01", "9999-12-31", "0000-00-00")
 _WORD_CODES = ("?", "-", "xxx", "unknown", "0", "none", "N/A?")
 _MOST_DECIMALS = 6
 _MOST_LEVELS = 60
+_LARGEST = 2.0**53
 _MOST_ALIKE = 0.9  # share of the commonest level beyond which any column tells the level
 _HOLDS = 0.98  # share of rows in which a dependency of a table holds
 
@@ -441,7 +442,7 @@ class _Errors:
             for row, word in words.items():
                 texts[row] = word
             return pd.Series(texts, dtype=object)
-        if column.dtype.kind in "iu" and not np.isnan(values).any():
+        if column.dtype.kind in "iu" and np.abs(values).max() < _LARGEST:  # not with gaps
             whole = original.to_numpy(np.int64, copy=True)
             whole[changed] = values[changed]
             return pd.Series(whole)

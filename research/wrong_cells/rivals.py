@@ -6,6 +6,7 @@ cells (Raha, Mahdavi and others 2019).
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,8 +39,8 @@ def by_largest_cell(cells: Array) -> Scored:
     return Scored(cells, cells.max(axis=1))
 
 
-def found(frame: pd.DataFrame, model: Any = None) -> Scored:
-    """Score cells as the product does, or with another trained model."""
+def found(frame: pd.DataFrame | Path, model: Any = None) -> Scored:
+    """Score cells of a table or file as the product does, or with another trained model."""
     given = {} if model is None else {"model": model}
     cells: Any = find_wrong_cells(read_table(frame, bad_values="text"), **given)
     return Scored(np.asarray(cells.scores, dtype=np.float64), np.asarray(cells.row_scores))
