@@ -36,7 +36,7 @@ def test_signatures_have_the_declared_options(function, groups, others):
         ({"skip_footer": True}, "an int in the range [0, inf) or None"),
         ({"sheet": 1.5}, "a str, an int or None"),
         ({"max_bytes": 0}, "an int in the range [1, inf)"),
-        ({"bad_values": "drop"}, "one of {'error', 'missing', 'text'}"),
+        ({"bad_values": "drop"}, "one of {'finding', 'missing', 'text', 'error'}"),
         ({"decimal": ";"}, "one of {'.', ','}"),
         ({"decimal": ",", "delimiter": ","}, "another character than the delimiter"),
         ({"delimiter": "ab"}, "one ASCII character that is no letter, digit, quote or line end"),

@@ -34,7 +34,7 @@ __all__ = [
     "takes",
 ]
 
-BadValues = Literal["error", "missing", "text"]
+BadValues = Literal["finding", "missing", "text", "error"]
 Names = str | Iterable[str] | None
 Pick = Literal["committee", "learned", "learned-single"]
 Words = str | float | Iterable[str | float]
@@ -157,9 +157,9 @@ class Reading(Options):
     )
     bad_values: BadValues | None = option(
         None,
-        "What to do with other values in a column of numbers or dates: error (the default), "
-        "missing, or text (the column is read as text). In chunks, a value outside the sample is "
-        "missing by default, and text refuses it.",
+        "What to do with other values in a column of numbers or dates: finding (the default: "
+        "missing, and listed as wrong cells), missing, text (the column is read as text) or error. "
+        "In chunks, text refuses such a value outside the sample.",
         metavar="KIND",
         is_kept=True,
     )

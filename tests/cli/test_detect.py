@@ -337,8 +337,9 @@ def test_new_rows_are_read_with_the_options_of_a_saved_pick(call, tmp_path):
     for name in ("jan.csv", "feb.csv"):
         (tmp_path / name).write_text("\n".join(["a;b;c", *lines]) + "\n")
     with pytest.raises(UserError, match=r"'k\.A\.'"):
-        call(tmp_path / "jan.csv")
-    call(tmp_path / "jan.csv", "--na", "k.A.", "--save", tmp_path / "pick.mod")
+        call(tmp_path / "jan.csv", "--bad-values", "error")
+    options = ("--na", "k.A.", "--bad-values", "error")
+    call(tmp_path / "jan.csv", *options, "--save", tmp_path / "pick.mod")
     call(tmp_path / "feb.csv", "--apply", tmp_path / "pick.mod")
     # the user's own option counts
     with pytest.raises(UserError, match=r"'k\.A\.'"):

@@ -54,10 +54,11 @@ def test_drift_is_a_warning_with_columns_and_shares(detect, tmp_path):
 def test_values_of_unused_columns_are_no_mistakes(detect, tmp_path):
     frame = orders("2024-01", 0, n_rows=60).assign(note=[*range(59), "twelve"])
     frame.to_csv(tmp_path / "t.csv", index=False)
-    assert "column 'note': 'twelve'" in detect(tmp_path / "t.csv", code=2)
+    refused = detect(tmp_path / "t.csv", "--bad-values", "error", code=2)
+    assert "column 'note': 'twelve'" in refused
     used = ("--only", "weight", "--only", "price")
     for roles in (("--ignore", "note"), ("--id", "note"), used):
         pick = tmp_path / "pick.mod"
-        common = ("--pick", "committee", "--save", pick)
+        common = ("--pick", "committee", "--save", pick, "--bad-values", "error")
         assert "flagged:" in detect(tmp_path / "t.csv", *roles, *common)
         assert "flagged:" in detect(tmp_path / "t.csv", "--apply", pick)

@@ -21,13 +21,13 @@ class Direction(FittedColumn):
 
     @classmethod
     def fit(cls, number):
-        return cls(number.record, number.note, number.usual, 360.0)
+        return cls(number.record, number.note, number.usual, number.kind, None, 360.0)
 
     def output_names(self):
         return (f"{self.name} from north",)
 
     def encode(self, cells, out):
-        column, _ = cells.numbers("numeric")
+        column = cells.numbers("numeric")
         turns = 2 * np.pi * column.values / self.full_turn
         gaps = ~np.isfinite(turns)
         out[:, 0] = np.where(gaps, 1, 1 - np.cos(turns))

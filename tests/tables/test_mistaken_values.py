@@ -27,7 +27,7 @@ def lines(*values):
 @pytest.mark.parametrize("value", ["unknown date", "2024-02-30", "2024-01-01 25:00", "7"])
 def test_a_value_that_is_no_date_among_dates_is_named(value):
     with pytest.raises(BadFile) as caught:
-        read(lines(*DAYS, value))
+        read(lines(*DAYS, value), bad_values="error")
     error = caught.value
     assert (error.line, error.column) == (101, "v")
     assert f"{value!r} (line 101) is not a date, as 99 of this column's 100 values" in str(error)
@@ -52,7 +52,7 @@ def test_the_values_of_all_columns_are_named_at_once():
     rows += ["n.v.,$1.00,soon", "n.v.,unknown,soon", "1.5,$1,later"]
     text = "\n".join(["a,b,c", *rows]) + "\n"
     with pytest.raises(BadFile) as caught:
-        read(text)
+        read(text, bad_values="error")
     assert str(caught.value).startswith(
         "<StringIO>: 3 columns hold values that cannot be read: column 'a': 'n.v.' (2 times, first "
         "in line 101) is not a number, as 100 of this column's 102 values are; column 'b': "
@@ -68,18 +68,18 @@ def test_the_values_of_all_columns_are_named_at_once():
 
 def test_words_beside_units_and_durations_are_told_and_can_be_missing():
     for values in ([f"{row} rooms" for row in range(30)], [f"{row}h 30m" for row in range(30)]):
-        table = read(lines(*values, "none at all"))
+        table = read(lines(*values, "none at all"), bad_values="error")
         assert table.frame["v"].tolist() == [*values, "none at all"]
         assert table.warnings[0].code == "mixed-column"
         assert table.warnings[0].values["setting"] == Setting("bad_values", "missing")
-        column = read(lines(*values, "none at all"), bad_values="missing").frame["v"]
+        column = read(lines(*values, "none at all")).frame["v"]
         assert column.isna().tolist() == [False] * 30 + [True]
 
 
 def test_mixed_decimal_marks_are_named():
     values = [f'"{row},5"' for row in range(60)] + [f"{row}.5" for row in range(40)]
     with pytest.raises(BadFile, match=r"'0\.5' \(line 62\).* are numbers in another notation than"):
-        read(lines(*values))
+        read(lines(*values), bad_values="error")
 
 
 def test_dates_and_words_are_text_with_a_warning():
@@ -102,7 +102,7 @@ def test_dates_with_blanks_around_missing_ones_are_no_mistake():
 @pytest.mark.parametrize("dates", [DAYS, [dt.date.fromisoformat(day) for day in DAYS]])
 def test_a_word_among_dates_in_memory_is_named(dates):
     with pytest.raises(BadColumn, match=r"'v': 'unknown' \(row 100\) is not a date, as 99 of"):
-        read_table({"v": [*dates, "unknown"]})
+        read_table({"v": [*dates, "unknown"]}, bad_values="error")
 
 
 # what the caller calls missing

@@ -325,11 +325,14 @@ def test_later_numbers_are_read_as_the_fitted_ones():
         (["12", "3"], ["12%", "3%"]),
     ],
 )
-def test_other_units_in_later_rows_are_refused(first, then):
+def test_other_units_in_later_rows_do_not_fit(first, then):
     preparation = fitted(first, time="v" if "/" in first[0] else None)
     for table in (later(then), read_table(later(then))):
-        with pytest.raises(BadColumn, match="in the first table, and row"):
-            preparation.transform(table)
+        read = preparation.read(table)
+        assert read.frame["v"].isna().all()
+        assert (read.misfits["v"].rows.tolist(), read.misfits["v"].texts) == ([0, 1], then)
+    with pytest.raises(BadColumn, match="'v'"):
+        preparation.transform(read_table(later(then), bad_values="error"))
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,8 @@ def test_columns_of_gaps_alone_are_a_clear_error():
         ([1.0, np.nan, np.inf], 1, 1),
         (["inf", "1", "NA"], 1, 1),
         ([[1], None, {}], 1, 0),
-        (pd.Categorical(["NA", None, "a"]), 1, 0),
-        (pd.to_datetime(["2020-01-01", None, "2020-01-02"]), 1, 0),
+        (pd.Categorical(["NA", None, "1"]), 2, 0),
+        (pd.to_datetime(["2020-01-01", None, "2020-01-02"]), 3, 0),
     ],
     ids=str,
 )

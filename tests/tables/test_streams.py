@@ -188,9 +188,9 @@ def test_a_total_that_does_not_fit_is_an_error_wherever_the_sample_is(tmp_path):
     rows = [f"{value},{value * 1.5},{value % 7}" for value in range(400)]
     path.write_text("\n".join(["a,b,c", *rows, "Total,12,13", ""]))
     with pytest.raises(BadFile, match=r"line 402.*'Total'.*skip_footer=1"):
-        read_table(path)
+        read_table(path, bad_values="error")
     with pytest.raises(BadFile, match=r"line 402.*'Total'.*skip_footer=1"):
-        opened(path, size=100)
+        opened(path, size=100, bad_values="error")
     assert opened(path, size=100, skip_footer=1).n_rows == 400
 
 
@@ -209,9 +209,9 @@ def test_a_word_in_the_sample_is_an_error_that_names_its_line(tmp_path):
     path = tmp_path / "t.csv"
     numbers_with_a_late_word(path, word='"two\nlines"')
     with pytest.raises(BadFile) as at_once:
-        read_table(path)
+        read_table(path, bad_values="error")
     with pytest.raises(BadFile) as streamed:
-        opened(path)
+        opened(path, bad_values="error")
     assert str(streamed.value) == str(at_once.value)
     assert "line 2502" in str(streamed.value)
 

@@ -6,6 +6,7 @@ from metaod._lazy import exports
 
 if TYPE_CHECKING:
     from metaod.tables._columns import SURPRISAL_UNIT
+    from metaod.tables._misfits import Misfits
     from metaod.tables._preparation import NothingToScore, Preparation, prepare
     from metaod.tables._read_rows import ReadRows
     from metaod.tables._reading import is_file, read_table
@@ -29,6 +30,7 @@ __all__ = [
     "SURPRISAL_UNIT",
     "ColumnRecord",
     "Drift",
+    "Misfits",
     "NothingToScore",
     "Preparation",
     "PreparationRecord",

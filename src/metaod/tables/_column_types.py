@@ -18,7 +18,7 @@ import pandas as pd
 
 from metaod.errors import Message, Setting, listed
 from metaod.options import BadValues
-from metaod.tables._misfits import Misfits, misfits_error
+from metaod.tables._misfits import MOST_MISFITS, Misfits, misfits_error
 from metaod.tables._notations import (
     CODE,
     DATE,
@@ -46,7 +46,7 @@ from metaod.tables._objects import (
 )
 from metaod.tables._time_notations import DateNotation
 
-_NEARLY_ALL = 0.9
+_NEARLY_ALL = 1 - MOST_MISFITS
 _CODE = re.compile(CODE)
 _FULL_DATE = re.compile(DATE)
 _MOST_WORDS = 5
@@ -76,7 +76,10 @@ def rounding_warning(column: str, why: str) -> Message:
 
 @dataclass(frozen=True)
 class Written:
-    """The text of a column that was read, and its notation: another one may apply to later rows."""
+    """The text of a column that was read, and its notation: another one may apply to later rows.
+
+    The text is that of all cells that are not missing, also of those that do not fit the notation.
+    """
 
     labels: Labels
     notation: Notation
@@ -84,6 +87,10 @@ class Written:
     def take(self, rows: npt.NDArray[np.intp]) -> "Written":
         """Return some of the rows."""
         return replace(self, labels=replace(self.labels, codes=self.labels.codes[rows]))
+
+    def example(self) -> str:
+        """Return the first text that was read."""
+        return self.labels.texts[int(np.argmax(self.notation.parse(self.labels.texts)[1]))].strip()
 
 
 @dataclass
@@ -96,7 +103,7 @@ class ColumnTyper:
 
     missing: frozenset[str]
     hints: Hints = field(default_factory=Hints)
-    bad_values: BadValues = "error"
+    bad_values: BadValues = "finding"
     source: str | None = None
     name_row: Callable[[int], str] = row_number
     line_of: Callable[[int], int] | None = None
@@ -131,9 +138,8 @@ class ColumnTyper:
             series = self._type_series(column, name in as_text)
             if series is not column:
                 typed[name] = series
-        if self.misfits:
-            found = list(self.misfits.values())
-            raise misfits_error(found, self.source, self.name_row, self.line_of, self.footer)
+        if self.misfits and self.bad_values == "error":
+            raise misfits_error(self.misfits, self.source, self.name_row, self.line_of, self.footer)
         self._report(given)
         return typed
 
@@ -169,6 +175,8 @@ class ColumnTyper:
                 cells=f"{words.total():,} cells were" if words.total() > 1 else "1 cell was",
                 shown=", ".join(shown + (["..."] if len(words) > _MOST_WORDS else [])),
             )
+        for name, found in self.misfits.items():
+            self.warnings.append(found.handled(name, self.bad_values))
         by_notation: dict[Notation, list[str]] = {}
         for name, item in self.written.items():
             if name in self._rivals:
@@ -225,31 +233,37 @@ class ColumnTyper:
     def _read(self, name: str, labels: Labels) -> "pd.Series[Any] | None":
         """Read the text of a column; None if it stays text."""
         found = infer(labels.texts, labels.counts(), self.hints, truths=not self.declared)
+        self.misfits.pop(name, None)
+        kept = labels
         if found is None or not (found.codes or found.fits.all()):
-            return None if self.declared else self._read_most(name, labels, found)
+            most = None if self.declared else self._read_most(name, labels, found)
+            if most is None:
+                return None
+            kept, found = most
         codes: str | None = found.codes
         values = found.values
         is_plain_number = isinstance(found.notation, Plain) and found.notation.kind == "numeric"
         if is_plain_number:
-            codes = self._code_of(labels.texts)
+            codes = self._code_of(kept.texts)
             is_grouped = self.hints.decimal == "." and values.dtype.kind == "f"
-            if is_grouped and all(_MAY_BE_GROUPED.fullmatch(text.strip()) for text in labels.texts):
+            if is_grouped and all(_MAY_BE_GROUPED.fullmatch(text.strip()) for text in kept.texts):
                 self._may_be_grouped.add(name)
         if codes and name:  # a column without a name becomes the rows' index
             self._warn("codes", "column {column!r} is taken as text: {why}", column=name, why=codes)
         if codes is None or codes:
             self.written.pop(name, None)
+            self.misfits.pop(name, None)
             return None
         self._remember(name, labels, found)
-        has_gaps = bool((labels.codes < 0).any())
+        has_gaps = bool((kept.codes < 0).any())
         rounded = ""
-        if is_plain_number and labels.texts:
-            rounded = _rounding(labels.texts, values, has_gaps)
+        if is_plain_number and kept.texts:
+            rounded = _rounding(kept.texts, values, has_gaps)
         elif values.dtype.kind == "f" and np.abs(values).max(initial=0) >= _EXACT:
             rounded = "beyond 53 bits"
         if rounded:
             self._add(rounding_warning(name, rounded))
-        return series_of(labels, values.astype(np.float64) if rounded else values)
+        return series_of(kept, values.astype(np.float64) if rounded else values)
 
     def _code_of(self, texts: list[str]) -> str | None:
         """Say why plain numbers are identifiers, empty if they are not; None without a message."""
@@ -286,21 +300,22 @@ class ColumnTyper:
         if found.rival is not None and not is_settled:
             self._rivals[name] = found.rival
 
-    def _read_most(self, name: str, labels: Labels, found: Found | None) -> "pd.Series[Any] | None":
-        """Decide on a column of which only some texts are numbers or dates."""
+    def _read_most(
+        self, name: str, labels: Labels, found: Found | None
+    ) -> tuple[Labels, Found] | None:
+        """Decide on a column of which only some texts are numbers or dates; None if it is text."""
         rows, total = labels.counts(), int(labels.counts().sum())
-        plain = {
-            "numbers": Plain("numeric", self.hints.decimal).parse(labels.texts)[1],
-            "dates": Plain("date").parse(labels.texts)[1],
-        }
-        options = list(plain.items())
+        notations = (Plain("numeric", self.hints.decimal), Plain("date"))
+        options = [Found(own, *own.parse(labels.texts)) for own in notations]
+        plain = {own.notation.what: own.fits for own in options}
         if found is not None:
-            options.append((found.notation.what, found.fits))
-        what, fits = max(options, key=lambda option: int(rows[option[1]].sum()))
+            options.append(found)
+        best = max(options, key=lambda option: int(rows[option.fits].sum()))
+        what, fits = best.notation.what, best.fits
         alike = int(rows[fits].sum())
         is_other = [OTHER_NOTATION.fullmatch(text.strip()) is not None for text in labels.texts]
         numeric = int(rows[plain["numbers"] | np.array(is_other)].sum())
-        is_guess = found is not None and found.fits is fits and not found.notation.is_sure
+        is_guess = best is found and not best.notation.is_sure
         are_most = max(alike, numeric) >= _NEARLY_ALL * total
         if not are_most or (is_guess and self.bad_values == "error"):
             counts = {kind: int(rows[own].sum()) for kind, own in plain.items()}
@@ -309,14 +324,14 @@ class ColumnTyper:
                 word = labels.texts[int(np.argmin(fits))] if 2 * alike > total else ""
                 self._add(_mixture_warning(name, counts, total, word, are_most=are_most))
             return None
-        misfits = Misfits(name, labels, fits, what)
-        if self.bad_values == "error":
-            self.misfits[name] = misfits
-            return None
-        self._add(misfits.handled(self.bad_values))
+        self.misfits[name] = Misfits.of(labels, fits, what)
         if self.bad_values == "text":
             return None
-        return self._read(name, misfits.readable())
+        kept = labels.kept(fits)
+        only = infer(kept.texts, kept.counts(), self.hints, truths=not self.declared)
+        if only is None or not only.fits.all():
+            only = Found(best.notation, *best.notation.parse(kept.texts), codes=best.codes)
+        return kept, only
 
     def _warn(self, code: str, template: str, **values: object) -> None:
         self._add(Message(code, template, **values))
@@ -362,7 +377,7 @@ def _rival_warning(name: str, item: Written, rival: Notation) -> Message:
         column=name,
         notation=item.notation.words(),
         setting=setting,
-        example=item.labels.texts[0].strip(),
+        example=item.example(),
     )
 
 

@@ -9,13 +9,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, UserError
-from metaod.tables._column_types import Written
+from metaod.tables._column_types import Written, in_seconds
+from metaod.tables._misfits import Misfits
 from metaod.tables._notations import (
-    Found,
     Notation,
     NumberKind,
     Plain,
-    infer,
     parse_later,
     same_quantity,
     shorten,
@@ -27,11 +26,12 @@ from metaod.tables._objects import (
     read_objects,
     row_name,
     seconds_in,
-    spread,
+    series_of,
     text_of,
 )
 
 _LARGEST_EXACT = 2.0**53
+_DAY = 86_400 * 10**6  # microseconds
 _ROUNDED = "numbers beyond 2**53 were rounded to the nearest float"
 
 # times of day are seconds in some sources and durations in others
@@ -72,6 +72,7 @@ class Cells:
     missing: frozenset[str]
     place: Place
     written: Written | None = None  # its text, if it was read in a notation
+    misfits: Misfits | None = None  # cells that are missing in the series
 
     @property
     def name(self) -> str:
@@ -79,11 +80,15 @@ class Cells:
         return str(self.series.name)
 
     def as_text(self) -> "Cells":
-        """Return the text of a column that was read in a notation, any other as it is."""
-        if self.written is None:
+        """Return the text of a column that was read in a notation or has misfits, else itself."""
+        if self.written is not None:
+            values = self.written.labels.to_series().to_numpy()
+        elif self.misfits is not None:
+            values = self.series.to_numpy(dtype=object, copy=True)
+            values[self.misfits.rows] = self.misfits.texts
+        else:
             return self
-        texts = self.written.labels.to_series().to_numpy()
-        series = pd.Series(texts, self.series.index, name=self.series.name, dtype=object)
+        series = pd.Series(values, self.series.index, name=self.series.name, dtype=object)
         return Cells(series, self.missing, self.place)
 
     def read(self) -> Numbers | Labels:
@@ -106,68 +111,97 @@ class Cells:
         codes, uniques = pd.factorize(series)
         return Labels.merged(codes, map(text_of, uniques))
 
-    def numbers(
-        self, kind: NumberKind, notation: Notation | None = None, *, role: str = ""
-    ) -> tuple[Numbers, str]:
-        """Read the column as numbers of a kind and notation decided before.
+    def numbers(self, kind: NumberKind) -> Numbers:
+        """Read the column as numbers of a kind."""
+        column = self.typed(kind)[0].read()
+        assert isinstance(column, Numbers)  # noqa: S101 - for the type checker
+        return column
 
-        Where the fitted rows held plain numbers, text that is not plain is read in its own
-        notation, which the returned text describes. Errors name the `role` for which the column
-        should hold such numbers; if there is none, the first table did.
+    def typed(
+        self, kind: NumberKind, notation: Notation | None = None, *, role: str = ""
+    ) -> tuple["Cells", str]:
+        """Return the column with the type of a kind and notation decided before.
+
+        Cells that cannot be read so are misfits, and missing. Text is read in its own notation if
+        that means the same; the returned text describes how, if not as the first table. Only few
+        cells may be misfits in a column that the user named for a `role`: else it is an error.
         """
+        own = None if self.written is None else self.written.notation
+        is_same = own in (None, notation) or (notation is None and same_quantity(own))
+        if not is_same:
+            return self._read_again(kind, notation, role)
+        if (
+            kind == "numeric"
+            and isinstance(self.series.dtype, np.dtype)
+            and self.series.dtype.kind in "iuf"
+        ):
+            return self, ""  # the usual case, without a copy of the values
         column = self.read()
         if isinstance(column, Labels):
             return self._parsed(column, kind, notation, role)
         if column.kind == kind or (column.kind, kind) in _COMPATIBLE:
-            return column, ""
-        fits = np.isnan(column.values)
+            if kind == "numeric" and self.series.dtype.kind == "m":
+                return replace(self, series=in_seconds(self.series)), ""
+            return self, ""
+        is_gap = np.isnan(column.values)
+        values: Any = pd.array(column.values == 1, dtype="boolean")
+        fits = np.isin(column.values, (0, 1)) & ((column.kind, kind) == ("numeric", "boolean"))
         if (column.kind, kind) == ("numeric", "date"):
-            column = Numbers("date", days_in_numbers(column.values))
-            fits |= ~np.isnan(column.values)
-        if (column.kind, kind) == ("numeric", "boolean"):
-            fits |= (column.values == 0) | (column.values == 1)
-        if not fits.all():
-            raise self._misfit(~fits, Plain(kind), role)
-        return column, ""
+            values = _stamps(days_in_numbers(column.values))
+            fits = ~np.isnat(values)
+        rows = np.flatnonzero(~fits & ~is_gap)
+        texts = [text_of(value).removesuffix(" 00:00:00") for value in self.series.iloc[rows]]
+        n_values = len(is_gap) - int(is_gap.sum())
+        known = [] if self.misfits is None else [self.misfits]
+        misfits = Misfits.merged([*known, Misfits(rows, texts, Plain(kind).what, n_values)])
+        series = pd.Series(values, self.series.index, name=self.series.name)
+        return self._with(series.where(fits), None, misfits, role), ""
+
+    def _read_again(
+        self, kind: NumberKind, notation: Notation | None, role: str
+    ) -> tuple["Cells", str]:
+        """Read text that was read in its own notation in the one decided before."""
+        read, _ = self.as_text().typed(kind, notation, role=role)
+        before, after = self.read(), read.read()
+        is_equal = (
+            isinstance(before, Numbers)
+            and isinstance(after, Numbers)
+            and np.array_equal(before.values, after.values, equal_nan=True)
+        )
+        words = "" if is_equal or notation is None else notation.words()
+        return read, f"read as {words}, as the fitted rows were" if words else ""
 
     def _parsed(
         self, labels: Labels, kind: NumberKind, notation: Notation | None, role: str
-    ) -> tuple[Numbers, str]:
+    ) -> tuple["Cells", str]:
         wanted, words = Plain(kind) if notation is None or labels.declared else notation, ""
         values, fits = parse_later(wanted, labels.texts)
-        if not fits.all() and not isinstance(wanted, Plain):
+        if not fits.all() and not role and not labels.declared:
             other = widened(wanted, labels.texts)
-            values, fits = (values, fits) if other is None else other.parse(labels.texts)
-        elif not fits.all() and not role and not labels.declared:
-            found = infer(labels.texts, labels.counts())
-            if found is not None and _is_certain(found, wanted):
-                values, fits, words = found.values, found.fits, found.notation.words()
-        if not fits.all():
-            raise self._misfit(spread(~fits, False, labels.codes), wanted, role)
-        if values.dtype.kind == "M":
-            values = _days(values)
-        elif values.dtype.kind == "m":
-            values = seconds_in(values)
-        return Numbers(kind, spread(values.astype(np.float64), np.nan, labels.codes)), words
+            if other is not None and (read := other.parse(labels.texts))[1].sum() > fits.sum():
+                values, fits = read
+                words = f"read as {other.words()}" if notation is None else ""
+        series = series_of(labels.kept(fits), values[fits])
+        series = in_seconds(series) if kind == "numeric" else series
+        series = series.set_axis(self.series.index).rename(self.name)
+        misfits = None if fits.all() else Misfits.of(labels, fits, wanted.what)
+        written = None if notation is None or labels.declared else Written(labels, notation)
+        return self._with(series, written, misfits, role), words
 
-    def _misfit(self, fails: npt.NDArray[np.bool_], wanted: Notation, role: str) -> BadColumn:
-        row, name = int(np.argmax(fails)), self.series.name
-        value = shorten(repr(text_of(self.series.iloc[row])))
-        what = wanted.what if isinstance(wanted, Plain) else wanted.words()
-        if not role:
-            told = f"held {what} in the first table, and {self.place.row(row)} holds {value}"
-            return self.place.error(name, told, "fix the value or fit again")
-        n_fails, n_values = int(fails.sum()), int(self.series.notna().sum())
-        told = f"is named in {role!r}, but {n_fails:,} of its {n_values:,} values"
-        told += f" {'is' if n_fails == 1 else 'are'} not {what}, such as {value}"
-        return self.place.error(name, told, f"fix them, or do not name it in {role!r}")
-
-
-def _is_certain(found: Found, wanted: Notation) -> bool:
-    """Whether all texts have one notation of numbers or dates, of the same quantity as wanted."""
-    is_kind = wanted.what in ("numbers", "dates") and found.notation.what == wanted.what
-    is_sure = found.fits.all() and found.rival is None and not found.codes
-    return bool(is_kind and is_sure and same_quantity(found.notation))
+    def _with(
+        self,
+        series: "pd.Series[Any]",
+        written: Written | None,
+        misfits: Misfits | None,
+        role: str,
+    ) -> "Cells":
+        if role and misfits is not None and not misfits.are_few:
+            n_fails, name = len(misfits.rows), self.series.name
+            told = f"is named in {role!r}, but {n_fails:,} of its {misfits.n_values:,} values"
+            told += f" {'is' if n_fails == 1 else 'are'} not {misfits.what}, such as "
+            told += shorten(repr(misfits.texts[0]))
+            raise self.place.error(name, told, f"fix them, or do not name it in {role!r}")
+        return replace(self, series=series, written=written, misfits=misfits)
 
 
 def _read_column(
@@ -266,6 +300,13 @@ def _loses(integers: npt.NDArray[Any], values: npt.NDArray[np.float64]) -> bool:
     if (values >= float(np.iinfo(integers.dtype).max)).any():
         return True
     return bool((values.astype(integers.dtype) != integers).any())
+
+
+def _stamps(days: npt.NDArray[np.float64]) -> npt.NDArray[np.datetime64]:
+    stamps = np.full(days.shape, "NaT", dtype="M8[us]")
+    known = ~np.isnan(days)
+    stamps[known] = np.rint(days[known] * _DAY).astype(np.int64).astype("M8[us]")
+    return stamps
 
 
 def _days(stamps: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:

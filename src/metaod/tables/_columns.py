@@ -7,7 +7,6 @@ choose it in `fit_column`.
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -23,7 +22,7 @@ from metaod.tables._column_values import (
     counts_rows,
     names_identifier,
 )
-from metaod.tables._notations import Notation, NumberKind, same_quantity
+from metaod.tables._notations import Notation, NumberKind
 from metaod.tables._objects import Labels, spread
 from metaod.tables._record import Cause, ColumnKind, ColumnRecord, Usual
 from metaod.tables._roles import Roles
@@ -72,11 +71,17 @@ class FittedColumn:
     record: ColumnRecord
     note: str
     usual: Usual | None  # values of the fitted rows, to compare new ones with
+    kind: NumberKind | None  # None for text, and for a column without values
+    notation: Notation | None  # of its text, if that is not plain
 
     @property
     def name(self) -> str:
         """The column's name."""
         return self.record.name
+
+    def typed(self, cells: Cells) -> tuple[Cells, str]:
+        """Return a column of later rows with the type of the fitted one, and a note."""
+        return (cells, "") if self.kind is None else cells.typed(self.kind, self.notation)
 
     def output_names(self) -> tuple[str, ...]:
         """Return the names that the outputs should have."""
@@ -90,7 +95,6 @@ class NumberColumn(FittedColumn):
     tag: ClassVar[str] = "numbers"
     kind: NumberKind
     fill: float
-    notation: Notation | None  # of text, if it is not plain
 
     @classmethod
     def fit(cls, cells: Cells, column: Numbers, roles: Roles, reason: str) -> "Column":
@@ -104,39 +108,23 @@ class NumberColumn(FittedColumn):
         record = ColumnRecord(
             name, column.kind, "kept", n_missing=n_missing, n_infinite=n_bad - n_missing
         )
+        notation = None if cells.written is None else cells.written.notation
         for kind, why in _why_not_numbers(record, column, shown, roles):
-            return UnusedColumn.instead(record, kind, why, note=column.note, usual=usual)
+            unused = UnusedColumn.instead(record, kind, why, note=column.note, usual=usual)
+            is_known = n_missing < len(values)
+            return replace(unused, kind=column.kind if is_known else None, notation=notation)
         fill = float(shown.mean() > 0.5) if column.kind == "boolean" else _median(shown)
         record = replace(record, action=_ACTIONS[column.kind], fill=fill, reason=reason)
-        notation = None if cells.written is None else cells.written.notation
-        return cls(record, column.note, usual, column.kind, fill, notation)
+        return cls(record, column.note, usual, column.kind, notation, fill)
 
     def encode(self, cells: Cells, out: _Values) -> Encoded:
         """Write the numbers."""
-        column, note = self._read(cells)
+        column = cells.numbers(self.kind)
         gaps = ~np.isfinite(column.values)
         n_gaps = int(np.count_nonzero(gaps))
         out[:, 0] = np.where(gaps, self.fill, column.values) if n_gaps else column.values
         n_missing = int(np.count_nonzero(np.isnan(column.values))) if n_gaps else 0
-        notes = tuple(text for text in (note, column.note) if text)
-        return Encoded(gaps, n_gaps - n_missing, notes=notes)
-
-    def _read(self, cells: Cells) -> tuple[Numbers, str]:
-        """Read text in the notation of the fitted rows; plain text or none in its own."""
-        own = cells.written
-        if own is None:
-            column, words = cells.numbers(self.kind, self.notation)
-            return column, f"read as {words}" if words else ""
-        is_same = own.notation == self.notation
-        if is_same or (self.notation is None and same_quantity(own.notation)):
-            return cells.numbers(self.kind)
-        column, _ = cells.as_text().numbers(self.kind, self.notation)
-        before = cells.read()
-        is_equal = isinstance(before, Numbers) and np.array_equal(
-            before.values, column.values, equal_nan=True
-        )
-        words = "" if is_equal or self.notation is None else self.notation.words()
-        return column, f"read as {words}, as the fitted rows were" if words else ""
+        return Encoded(gaps, n_gaps - n_missing, notes=(column.note,) if column.note else ())
 
 
 @dataclass(frozen=True)
@@ -181,7 +169,9 @@ class CategoryColumn(FittedColumn):
             why = f"{n_levels:,} distinct texts in {n_shown:,} rows"
             return UnusedColumn.instead(record, "identifier", why, usual=usual)
         texts = tuple(sorted(present))
-        return cls(record, "", usual, texts, tuple(map(present.__getitem__, texts)), n_rows)
+        return cls(
+            record, "", usual, None, None, texts, tuple(map(present.__getitem__, texts)), n_rows
+        )
 
     def output_names(self) -> tuple[str, ...]:
         """Return the name of the surprisal."""
@@ -203,7 +193,6 @@ class UnusedColumn(FittedColumn):
     """Writes nothing; of later rows only the gaps are counted, and values not in `categories`."""
 
     tag: ClassVar[str] = "drop"
-    numeric: bool  # whether text may spell infinite numbers
     categories: tuple[str, ...]  # none if new values are not counted
 
     @classmethod
@@ -219,12 +208,18 @@ class UnusedColumn(FittedColumn):
         categories: tuple[str, ...] = (),
     ) -> "UnusedColumn":
         """Leave out a column for a reason."""
-        is_numeric = record.kind == "numeric"
         record = replace(
             record, kind=kind, action="dropped", reason=reason, cause=cause, n_levels=0
         )
         # an unused column keeps its note: it may be constant through rounding
-        return cls(record, note, usual, is_numeric, categories)
+        return cls(record, note, usual, None, None, categories)
+
+    def typed(self, cells: Cells) -> tuple[Cells, str]:
+        """Return a column of later rows with the type of the fitted one, if it can be read."""
+        try:
+            return super().typed(cells)[0], ""
+        except UserError:  # the values are of no use
+            return cells, ""
 
     def output_names(self) -> tuple[str, ...]:
         """Return no names."""
@@ -245,9 +240,6 @@ class UnusedColumn(FittedColumn):
             column = cells.read()
         except UserError:  # the values are of no use
             return Encoded(cells.series.isna().to_numpy(dtype=bool, copy=True))
-        if self.numeric and isinstance(column, Labels):
-            with suppress(UserError):
-                column, _ = cells.numbers("numeric")
         if isinstance(column, Labels):
             return Encoded(column.codes < 0)
         return Encoded(~np.isfinite(column.values), int(np.count_nonzero(np.isinf(column.values))))
@@ -269,7 +261,8 @@ def fit_column(cells: Cells, roles: Roles, distinct_share: float, reason: str = 
     else:
         column = cells.read()
     if role in ("date", "time") and (isinstance(column, Labels) or column.kind != "date"):
-        column, _ = cells.numbers("date", role=role)
+        cells, _ = cells.typed("date", role=role)
+        column = cells.read()
     fitted = (
         NumberColumn.fit(cells, column, roles, reason)
         if isinstance(column, Numbers)
@@ -281,7 +274,7 @@ def fit_column(cells: Cells, roles: Roles, distinct_share: float, reason: str = 
 def leave_out(cells: Cells, kind: ColumnKind, reason: str, *, cause: Cause = "") -> UnusedColumn:
     """Do not use a column, not even its gaps."""
     record = ColumnRecord(cells.name, kind, "dropped", reason=reason, cause=cause)
-    return UnusedColumn(record, "", None, False, ()).counted(cells)
+    return UnusedColumn(record, "", None, None, None, ()).counted(cells)
 
 
 def _why_not_numbers(

@@ -1,102 +1,130 @@
 """Cells that do not fit the notation of their column, and what becomes of them.
 
-This is the only place that decides: such cells are an error, are taken as missing, or make their
-column text. `bad_values` is the user's choice.
+Such cells are findings that models take as missing; or they are missing, make their column text or
+are an error: `bad_values` is the user's choice.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadColumn, BadFile, Message, Setting, UserError, counted
+from metaod.options import BadValues
 from metaod.tables._notations import OTHER_NOTATION, shorten
 from metaod.tables._objects import Labels, spread
+
+MOST_MISFITS = 0.1
+"""Share of a column's values; with more, the column is text."""
 
 _MOST_COLUMNS = 5
 _MOST_VALUES = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Misfits:
     """The cells of a column that are not what its other cells are.
 
-    `fits` tells of each text whether it fits; `what` names what the others are: numbers, dates,
-    durations or truth values.
+    Parameters
+    ----------
+    rows : ndarray of int
+        Their positions in the table, rising.
+    texts : list of str
+        The text of each of these cells, as written.
+    what : str
+        What the other cells are: numbers, dates, durations or truth values.
+    n_values : int
+        The cells of the column that are not missing, with these.
     """
 
-    column: str
-    labels: Labels
-    fits: npt.NDArray[np.bool_]
+    rows: npt.NDArray[np.intp]
+    texts: list[str]
     what: str
+    n_values: int
 
-    @cached_property
-    def rows(self) -> npt.NDArray[np.intp]:
-        """The rows of the cells."""
-        return np.flatnonzero(spread(~self.fits, False, self.labels.codes))
+    @classmethod
+    def of(cls, labels: Labels, fits: npt.NDArray[np.bool_], what: str) -> "Misfits":
+        """Take the cells whose text does not fit."""
+        rows = np.flatnonzero(spread(~fits, False, labels.codes))
+        texts = [labels.texts[code] for code in labels.codes[rows].tolist()]
+        return cls(rows, texts, what, int(np.count_nonzero(labels.codes >= 0)))
+
+    def take(self, rows: npt.NDArray[np.intp]) -> "Misfits":
+        """Return those of some rows of the table, by their positions among these rows."""
+        found = np.searchsorted(self.rows, rows)
+        found[found == len(self.rows)] = 0
+        kept = np.flatnonzero(self.rows[found] == rows) if len(self.rows) else found[:0]
+        texts = [self.texts[place] for place in found[kept].tolist()]
+        return replace(self, rows=kept, texts=texts)
 
     @property
-    def texts(self) -> list[str]:
-        """The texts that do not fit, in the order of their first rows."""
-        return [self.labels.texts[code] for code in dict.fromkeys(self._codes.tolist())]
+    def are_few(self) -> bool:
+        """Whether the column is mostly what it is read as."""
+        return len(self.rows) <= MOST_MISFITS * self.n_values
 
-    @property
-    def _codes(self) -> npt.NDArray[np.intp]:
-        return self.labels.codes[self.rows]
+    @classmethod
+    def merged(cls, parts: Sequence["Misfits"]) -> "Misfits | None":
+        """Put together those of a column that were found one after the other; None if none."""
+        parts = [own for own in parts if len(own.rows)]
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        rows = np.concatenate([own.rows for own in parts])
+        texts, order = [text for own in parts for text in own.texts], np.argsort(rows)
+        return replace(
+            parts[-1],
+            rows=rows[order],
+            texts=[texts[place] for place in order.tolist()],
+            n_values=parts[0].n_values,
+        )
 
     def sentence(self, place: Callable[[int], str]) -> str | Message:
         """Name the first values, how often and where they occur."""
-        distinct, firsts, counts = np.unique(self._codes, return_index=True, return_counts=True)
-        shown: list[str] = []
-        for i in np.argsort(firsts)[:_MOST_VALUES].tolist():
-            times = f"{counts[i]:,} times, first in " if counts[i] > 1 else ""
-            where = place(int(self.rows[firsts[i]]))
-            shown.append(f"{shorten(self.labels.texts[distinct[i]])!r} ({times}{where})")
-        if len(distinct) > _MOST_VALUES:
-            shown.append(f"{len(distinct) - _MOST_VALUES:,} other values")
+        counts, shown = Counter(self.texts), []
+        for text in list(counts)[:_MOST_VALUES]:
+            times = f"{counts[text]:,} times, first in " if counts[text] > 1 else ""
+            where = place(int(self.rows[self.texts.index(text)]))
+            shown.append(f"{shorten(text)!r} ({times}{where})")
+        if len(counts) > _MOST_VALUES:
+            shown.append(f"{len(counts) - _MOST_VALUES:,} other values")
         values = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
         are, a = ("is", "a ") if len(shown) == 1 else ("are", "")
-        if not self.fits.any():  # all have the other mark
+        if self.n_values == len(self.rows):  # all have the other mark
             template = "{values} {have} another decimal mark than {decimal} says"
             have = "has" if len(shown) == 1 else "have"
             return Message(
                 "bad-values", template, values=values, have=have, decimal=Setting("decimal")
             )
-        total = int((self.labels.codes >= 0).sum())
-        alike = f"{total - len(self.rows):,} of this column's {total:,} values are"
-        if self.what == "numbers" and all(map(_is_other_number, self.texts)):
+        n_alike = self.n_values - len(self.rows)
+        alike = f"{n_alike:,} of this column's {self.n_values:,} values are"
+        if self.what == "numbers" and all(map(_is_other_number, counts)):
             numbers = f"{a}number{'' if a else 's'}"
             return f"{values} {are} {numbers} in another notation than {alike}"
         return f"{values} {are} not {a}{self.what[:-1] if a else self.what}, as {alike}"
 
-    def handled(self, as_what: str) -> Message:
-        """Describe what became of the values: taken as ``missing``, or the column as ``text``."""
+    def handled(self, column: str, as_what: BadValues) -> Message:
+        """Describe what became of the values: missing ones, or the column text."""
         n_cells = len(self.rows)
         is_one = n_cells == 1
         values = f"{n_cells:,} values that are not {self.what}"
         if is_one:
             values = f"1 value that is not a {self.what[:-1]}"
-        if as_what == "missing":
-            template = f"column {{column!r}}: {{values}} {'was' if is_one else 'were'} "
-            template += "taken as missing: {shown}"
-        else:
+        if as_what == "text":
             template = "column {column!r}: taken as text for {values}: {shown}"
+        else:
+            were, are = ("was", "is") if is_one else ("were", "are")
+            template = f"column {{column!r}}: {{values}} {were} taken as missing"
+            template += f" and {are} listed as findings" if as_what == "finding" else ""
+            template += ": {shown}"
+        texts = list(dict.fromkeys(self.texts))
         return Message(
             f"bad-values-{as_what}",
             template,
-            column=self.column,
+            column=column,
             values=values,
-            shown=_listed_texts(self.texts[:_MOST_VALUES], len(self.texts)),
+            shown=_listed_texts(texts[:_MOST_VALUES], len(texts)),
         )
-
-    def readable(self) -> Labels:
-        """Return the labels with the cells that do not fit as missing ones."""
-        places = np.cumsum(self.fits) - 1
-        codes = spread(np.where(self.fits, places, -1), -1, self.labels.codes).astype(np.intp)
-        kept = zip(self.labels.texts, self.fits.tolist(), strict=True)
-        return Labels(codes, [text for text, fits in kept if fits])
 
 
 def _is_other_number(text: str) -> bool:
@@ -109,7 +137,7 @@ def _listed_texts(texts: Sequence[str], n_all: int) -> str:
 
 
 def misfits_error(
-    found: Sequence[Misfits],
+    found: Mapping[str, Misfits],
     source: str | None,
     name_row: Callable[[int], str],
     line_of: Callable[[int], int] | None,
@@ -132,18 +160,16 @@ def misfits_error(
         return name_row(row) if line_of is None else f"line {line_of(row)}"
 
     if len(found) == 1:
-        [only] = found
+        [(name, only)] = found.items()
         what = only.sentence(place)
         if source is None or line_of is None:
-            return BadColumn(only.column, what, remedy=remedy, path=source, code="bad-values")
+            return BadColumn(name, what, remedy=remedy, path=source, code="bad-values")
         line = line_of(int(only.rows[0]))
-        return BadFile(
-            source, what, line=line, column=only.column, remedy=remedy, code="bad-values"
-        )
+        return BadFile(source, what, line=line, column=name, remedy=remedy, code="bad-values")
     template = "column {column!r}: {what}"
     parts: list[str | Message] = [
-        Message("bad-values", template, column=item.column, what=item.sentence(place))
-        for item in found[:_MOST_COLUMNS]
+        Message("bad-values", template, column=name, what=item.sentence(place))
+        for name, item in list(found.items())[:_MOST_COLUMNS]
     ]
     if len(found) > _MOST_COLUMNS:
         parts.append(f"and {len(found) - _MOST_COLUMNS} other columns")
@@ -193,7 +219,9 @@ class LateMisfits:
         )
 
 
-def late_error(found: Misfits, first_row: int, source: str, *, as_text: bool) -> BadColumn:
+def late_error(
+    column: str, found: Misfits, first_row: int, source: str, *, as_text: bool
+) -> BadColumn:
     """Return the error for the first cell of a chunk that does not fit."""
     what = Message(
         "late-bad-values",
@@ -208,7 +236,7 @@ def late_error(found: Misfits, first_row: int, source: str, *, as_text: bool) ->
     remedy = Message(
         "late-bad-values",
         template,
-        text=Setting("text", found.column),
+        text=Setting("text", column),
         missing=Setting("bad_values", "missing"),
     )
-    return BadColumn(found.column, what, path=source, remedy=remedy)
+    return BadColumn(column, what, path=source, remedy=remedy)

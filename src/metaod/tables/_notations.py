@@ -147,6 +147,24 @@ def infer(
     return _find_notation(texts, counts, hints)
 
 
+def infer_most(
+    texts: Sequence[str],
+    counts: npt.NDArray[np.integer],
+    hints: Hints | None = None,
+    *,
+    truths: bool = True,
+) -> Found | None:
+    """Find the notation of most texts, judged by those alone that are written in it."""
+    found = infer(texts, counts, hints, truths=truths)
+    if found is None or found.fits.all():
+        return found
+    fitting = [text for text, fits in zip(texts, found.fits, strict=True) if fits]
+    only = infer(fitting, counts[found.fits], hints, truths=truths)
+    if only is None or not only.fits.all():
+        return found
+    return replace(only, values=(own := only.notation.parse(texts))[0], fits=own[1])
+
+
 def _find_notation(
     texts: Sequence[str], counts: npt.NDArray[np.integer], hints: Hints
 ) -> Found | None:
@@ -213,18 +231,21 @@ def widened(notation: Notation, texts: Sequence[str]) -> Notation | None:
     """Return a notation of later texts that reads the same quantity, None if there is none.
 
     The fitted rows may have had no number with decimals or thousands, or another separator in
-    dates of the same order.
+    dates of the same order. They may also have had plain numbers or dates alone.
     """
     hints = Hints()
     if isinstance(notation, NumberNotation):
         hints = Hints(notation.decimal or ".", is_decimal_given=bool(notation.decimal))
     elif isinstance(notation, DateNotation):
         hints = Hints(dayfirst=notation.order != "mdy")
-    found = _find_notation(texts, np.ones(len(texts), dtype=np.intp), hints)
-    if found is None or not found.fits.all():
+    found = infer_most(texts, np.ones(len(texts), dtype=np.intp), hints)
+    if found is None or isinstance(found.notation, Plain):
         return None
     other, is_same = found.notation, False
-    if isinstance(notation, NumberNotation) and isinstance(other, NumberNotation):
+    if isinstance(notation, Plain):
+        is_kind = notation.what in ("numbers", "dates") and other.what == notation.what
+        is_same = is_kind and found.rival is None and not found.codes and same_quantity(other)
+    elif isinstance(notation, NumberNotation) and isinstance(other, NumberNotation):
         groups = ("", notation.thousands or other.thousands)
         is_same = other.mark == notation.mark and other.thousands in groups
     elif isinstance(notation, DateNotation) and isinstance(other, DateNotation):

@@ -61,12 +61,13 @@ class Labels:
             gone = [is_missing(text, words, values) for text in self.texts]
         else:
             gone = [text.strip() in words for text in self.texts]
-        if not any(gone):
-            return self
-        kept = iter(range(len(gone)))
-        positions = [-1 if is_gone else next(kept) for is_gone in gone]
-        texts = [text for text, is_gone in zip(self.texts, gone, strict=True) if not is_gone]
-        return Labels(spread(positions, -1, self.codes), texts)
+        return self.kept(~np.array(gone, dtype=np.bool_)) if any(gone) else self
+
+    def kept(self, fits: npt.NDArray[np.bool_]) -> "Labels":
+        """Make missing the texts that do not fit."""
+        positions = np.where(fits, np.cumsum(fits) - 1, -1)
+        texts = [text for text, is_kept in zip(self.texts, fits.tolist(), strict=True) if is_kept]
+        return Labels(spread(positions, -1, self.codes).astype(np.intp), texts)
 
     def counts(self) -> npt.NDArray[np.intp]:
         """Return the number of rows of each text."""

@@ -12,7 +12,9 @@ import pandas as pd
 from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, listed
 from metaod.options import Names
 from metaod.tables._column_types import ColumnTyper
+from metaod.tables._column_values import Cells
 from metaod.tables._columns import Column, Encoded, fit_column, leave_out, name_outputs
+from metaod.tables._misfits import misfits_error
 from metaod.tables._notations import MISSING_WORDS
 from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, find_drift
 from metaod.tables._relations import (
@@ -29,7 +31,7 @@ from metaod.tables._table import Rows, Table
 
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 
-_VERSION = 5
+_VERSION = 6
 _GIBIBYTE = 2**30
 _NOT_TYPED = ("ignore", "id", "category")  # roles of columns whose text stays as it is
 
@@ -178,10 +180,12 @@ class Preparation:
         PreparedTable
             The matrix, which shares no memory with `table`, and the record of these rows.
         """
-        rows, X = self.rows_of(table)
+        rows, X, notes = self.rows_of(table)
         known = {column.name for column in self.columns_}
         unknown = sorted(set(rows.frame.columns) - known)
         messages = [_unknown_note(unknown)] if unknown else []
+        messages += [own.handled(name, "finding") for name, own in rows.misfits.items()]
+        messages += [_column_note(name, note) for name, note in notes.items()]
         gaps = np.zeros(len(rows))
         paired = {name for pair in self.pairs_ for name in (pair.category, pair.number)}
         records, labels, numbers = [], {}, {}
@@ -207,13 +211,50 @@ class Preparation:
         done = replace(done, drift=find_drift(usual, self.record_, done, X))
         return PreparedTable(X, self.names_, rows.frame.index, done, rows.source, self.fixed_)
 
-    def rows_of(self, table: Preparable) -> tuple[Rows, npt.NDArray[np.float64]]:
-        """Return rows to encode, which have the columns in use, and a matrix for them."""
+    def read(self, table: Preparable) -> Table:
+        """Return rows with the types that the fitted columns have.
+
+        Cells that are not what their column is, as a word in a column of numbers, are missing in
+        the frame, and are listed in ``misfits``.
+
+        Parameters
+        ----------
+        table : Table, pandas.DataFrame or numpy.ndarray
+            The rows: those that the preparation was fitted to, or later ones.
+        """
+        rows, _, _ = self.rows_of(table)
+        texts: dict[str, Cells] = {}
+        for column in self.columns_ if rows.missing else ():
+            if column.kind is None and column.name in rows.frame:
+                known = getattr(column, "categories", ())
+                cells = rows.cells(column.name)
+                labels = cells.labels(known).to_series().set_axis(rows.frame.index)
+                texts[column.name] = replace(cells, series=labels)
+        rows = rows.replaced(texts)
+        given = table if isinstance(table, Table) else Table(rows.frame, source=rows.source)
+        read = replace(given, frame=rows.frame, typed=True)
+        return replace(read, written=rows.written, misfits=rows.misfits)
+
+    def rows_of(self, table: Preparable) -> tuple[Rows, npt.NDArray[np.float64], dict[str, str]]:
+        """Return rows to encode, with the fitted types, a matrix for them, and notes by column."""
         self._check_fitted()
         rows = Rows.of(table, fitted_names=[column.name for column in self.columns_])
         self._check_columns(rows)
         self._check_bytes(len(rows), len(self.names_), rows.source)
-        return rows, np.empty((len(rows), len(self.names_)), dtype=np.float64)
+        changed: dict[str, Cells] = {}
+        notes: dict[str, str] = {}
+        known = set(rows.frame.columns)
+        for column in self.columns_:
+            if column.name in known:
+                before = rows.cells(column.name)
+                cells, note = column.typed(before)
+                notes |= {column.name: note} if note else {}
+                changed |= {column.name: cells} if cells is not before else {}
+        found = {name: own.misfits for name, own in changed.items() if own.misfits is not None}
+        if found and rows.bad_values in ("text", "error"):
+            raise misfits_error(found, rows.place.path, rows.place.row, None, None)
+        X = np.empty((len(rows), len(self.names_)), dtype=np.float64)
+        return rows.replaced(changed), X, notes
 
     def encode(
         self, rows: Rows, X: npt.NDArray[np.float64]
@@ -416,7 +457,7 @@ def _typed(
     frame = typer.type_frame(rows.frame, (), left={*kept, *earlier})
     messages += typer.warnings
     reasons = {name: f"its text is all {own.words()}" for name, own in typer.notations.items()}
-    return replace(rows, frame=frame, written=typer.written), reasons
+    return replace(rows, frame=frame, written=typer.written, misfits=typer.misfits), reasons
 
 
 def _column_note(name: str, note: str) -> Message:

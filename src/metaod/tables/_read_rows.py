@@ -46,7 +46,7 @@ class ReadRows:
     def of(cls, preparation: "Preparation", table: "Preparable") -> "ReadRows":
         """Read rows; the columns are those that the preparation needs."""
         X = preparation.transform(table).X
-        rows, own = preparation.rows_of(table)
+        rows, own, _ = preparation.rows_of(table)
         gaps = np.zeros((len(rows), len(preparation.columns_)), dtype=np.bool_)
         labels = {}
         for place, (column, _, found) in enumerate(preparation.encode(rows, own)):

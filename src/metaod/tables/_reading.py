@@ -106,7 +106,7 @@ def finish(
         hints=Hints(
             options.decimal or content.decimal, options.decimal is not None, options.dayfirst
         ),
-        bad_values=options.bad_values or "error",
+        bad_values=options.bad_values or "finding",
         source=path,
         name_row=content.locate,
         line_of=content.line_of,
@@ -139,7 +139,10 @@ def finish(
     if frame.shape[1] == 0:
         raise BadFile(path or source, "holds no columns", remedy="a table needs at least one")
     written = {name: item for name, item in typer.written.items() if name in frame.columns}
-    return Table(frame, label, source, tuple(warnings), typed=True, written=written)
+    misfits = {name: item for name, item in typer.misfits.items() if name in frame.columns}
+    misfits = misfits if typer.bad_values == "finding" else {}
+    table = Table(frame, label, source, tuple(warnings), typed=True)
+    return replace(table, written=written, misfits=misfits, bad_values=typer.bad_values)
 
 
 def _no_column(name: str, frame: pd.DataFrame, path: str | None) -> BadColumn:

@@ -73,7 +73,7 @@ def stream_table(source: "str | PathLike[Any]", **options: Any) -> "TableStream"
         check_options(given, reader.kind, reader.options)
         chunks = None if reader.chunks is None else reader.chunks(opened, given)
         if chunks is not None:
-            return TableStream(chunks, given, given.bad_values or "missing")
+            return TableStream(chunks, given, given.bad_values or "finding")
     what = "cannot be read in chunks; only Parquet and delimited text in a file can"
     at_once = "read it at once, or convert it"
     raise UserError(what, where=name, remedy=at_once, code="not-in-chunks")
@@ -170,7 +170,7 @@ class TableStream:
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """Yield all rows, in chunks; all columns or those that are named."""
-        only = columns if self._late == "missing" else None
+        only = columns if self._late in ("finding", "missing") else None
         for first, frame in self.file.frames(only):
             yield self._table_of(frame, first)
         self.check_unchanged()
@@ -233,10 +233,11 @@ class TableStream:
     def _table_of(self, frame: pd.DataFrame, first_row: int) -> Table:
         """Type the columns of rows as those of the sample."""
         written: dict[str, Written] = {}
+        misfits: dict[str, Misfits] = {}
         typed = frame.copy(deep=False)
         for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
             if name in self._notations and may_be_text(dtype):
-                typed[name] = self._typed(str(name), frame[name], first_row, written)
+                typed[name] = self._typed(str(name), frame[name], first_row, written, misfits)
         if self._has_unnamed_index and len(typed.columns) > 1:
             typed = index_by_unnamed(typed, [])
         if self._options.missing_words:
@@ -247,27 +248,35 @@ class TableStream:
             start, step = self.file.index
             stop = first_row + len(typed)
             typed.index = pd.RangeIndex(start + step * first_row, start + step * stop, step)
-        own = {name: item for name, item in written.items() if name in typed.columns}
-        return Table(typed, None, self.source.name, typed=True, written=own)
+        written = {name: item for name, item in written.items() if name in typed.columns}
+        misfits = {name: item for name, item in misfits.items() if name in typed.columns}
+        table = Table(typed, None, self.source.name, typed=True, bad_values=self._late)
+        return replace(table, written=written, misfits=misfits)
 
     def _typed(
-        self, name: str, column: "pd.Series[Any]", first_row: int, written: dict[str, Written]
+        self,
+        name: str,
+        column: "pd.Series[Any]",
+        first_row: int,
+        written: dict[str, Written],
+        misfits: dict[str, Misfits],
     ) -> "pd.Series[Any]":
         labels = Labels.from_text(column).without(self._missing, numbers_among(self._missing))
         notation = self._notations[name]
         if notation is None:
             return labels.to_series().set_axis(column.index)
         values, fits = self._parse(name, notation, labels.texts)
-        if not fits.all():
-            misfits = Misfits(name, labels, fits, notation.what)
-            if self._late != "missing":
-                as_text = self._late == "text"
-                raise late_error(misfits, first_row, self.source.name, as_text=as_text)
-            known = self.misfits_by_column.setdefault(name, LateMisfits(name, notation.what))
-            known.add(misfits, first_row)
-            labels, values = misfits.readable(), values[fits]
         if not isinstance(notation, Plain):
             written[name] = Written(labels, notation)
+        if not fits.all():
+            found = Misfits.of(labels, fits, notation.what)
+            misfits |= {name: found} if self._late == "finding" else {}
+            if self._late in ("text", "error"):
+                as_text = self._late == "text"
+                raise late_error(name, found, first_row, self.source.name, as_text=as_text)
+            known = self.misfits_by_column.setdefault(name, LateMisfits(name, notation.what))
+            known.add(found, first_row)
+            labels, values = labels.kept(fits), values[fits]
         return in_seconds(series_of(labels, values)).set_axis(column.index)
 
     def _parse(self, name: str, notation: Notation, texts: list[str]) -> Parsed:

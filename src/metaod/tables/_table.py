@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, counted
-from metaod.options import Reading
+from metaod.options import BadValues, Reading
 from metaod.tables._column_types import Written
 from metaod.tables._column_values import Cells, Place
+from metaod.tables._misfits import Misfits
 from metaod.tables._notations import MISSING_WORDS
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Content
@@ -171,6 +172,12 @@ class Table:
     written : mapping of str to Written
         Columns whose text was read in some notation, as $1,234.50 or 18.03.2024: their text and
         notation. A fitted preparation reads later rows in its own notation.
+    misfits : mapping of str to Misfits
+        Cells that are not what their column is, as a word in a column of numbers: they are missing
+        in the frame.
+    bad_values : {"finding", "missing", "text", "error"}
+        The option with which it was read: with the last two, a fitted preparation refuses cells
+        that are not what its columns are.
     """
 
     frame: pd.DataFrame
@@ -180,6 +187,8 @@ class Table:
     typed: bool = False
     original: Original | None = None
     written: Mapping[str, Written] = field(default_factory=dict, repr=False)
+    misfits: Mapping[str, Misfits] = field(default_factory=dict, repr=False)
+    bad_values: BadValues = field(default="finding", repr=False)
 
     @classmethod
     def untyped(cls, source: object) -> "Table":
@@ -204,9 +213,13 @@ class Table:
     def take(self, rows: npt.NDArray[np.intp]) -> "Table":
         """Return some of the rows, without the file that they came from."""
         written = {name: own.take(rows) for name, own in self.written.items()}
+        misfits = {name: own.take(rows) for name, own in self.misfits.items()}
+        misfits = {name: own for name, own in misfits.items() if len(own.rows)}
         label = None if self.label is None else self.label[rows]
         frame = self.frame.iloc[rows]
-        return replace(self, frame=frame, label=label, original=None, written=written)
+        return replace(
+            self, frame=frame, label=label, original=None, written=written, misfits=misfits
+        )
 
     def checked_label(self) -> npt.NDArray[np.int8]:
         """Return the label, which must have outliers and inliers."""
@@ -240,27 +253,44 @@ class Rows:
     source: str
     missing: frozenset[str]
     written: Mapping[str, Written]
+    misfits: Mapping[str, Misfits]
     place: Place
+    bad_values: BadValues = "finding"
 
     @classmethod
     def of(cls, table: object, fitted_names: Sequence[str] | None = None) -> "Rows":
         """Take the rows of a table, a frame or an array; refuse anything else."""
         if not isinstance(table, Table):
             frame = _as_frame(table, "table", fitted_names)
-            return cls(frame, "table", MISSING_WORDS, {}, Place(frame.index))
+            return cls(frame, "table", MISSING_WORDS, {}, {}, Place(frame.index))
         frame = _as_frame(table.frame, table.source, fitted_names)
         missing: frozenset[str] = frozenset() if table.typed else MISSING_WORDS
         path = None if table.original is None else table.source
-        return cls(frame, table.source, missing, table.written, Place(frame.index, path))
+        place = Place(frame.index, path)
+        own = table.written, table.misfits
+        return cls(frame, table.source, missing, *own, place, table.bad_values)
 
     def cells(self, name: str) -> Cells:
         """Return a column."""
-        return Cells(self.frame[name], self.missing, self.place, self.written.get(name))
+        written, misfits = self.written.get(name), self.misfits.get(name)
+        return Cells(self.frame[name], self.missing, self.place, written, misfits)
+
+    def replaced(self, columns: Mapping[str, Cells]) -> "Rows":
+        """Return the rows with other cells in some columns."""
+        if not columns:
+            return self
+        frame = self.frame.assign(**{name: own.series for name, own in columns.items()})
+        written = {name: own for name, own in self.written.items() if name not in columns}
+        written |= {name: own.written for name, own in columns.items() if own.written is not None}
+        misfits = {name: own for name, own in self.misfits.items() if name not in columns}
+        misfits |= {name: own.misfits for name, own in columns.items() if own.misfits is not None}
+        return replace(self, frame=frame, written=written, misfits=misfits)
 
     def take(self, rows: npt.NDArray[np.intp]) -> "Rows":
         """Return some of the rows."""
         written = {name: own.take(rows) for name, own in self.written.items()}
-        return replace(self, frame=self.frame.iloc[rows], written=written)
+        misfits = {name: own.take(rows) for name, own in self.misfits.items()}
+        return replace(self, frame=self.frame.iloc[rows], written=written, misfits=misfits)
 
     def __len__(self) -> int:
         return len(self.frame)

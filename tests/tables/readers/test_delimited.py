@@ -55,7 +55,7 @@ def test_amounts_tell_the_decimal_mark_of_plain_numbers():
 
 def test_the_other_decimal_mark_is_refused_if_one_is_given():
     with pytest.raises(BadFile, match="'decimal'") as caught:
-        read("a;b\n1,5;x\n2,5;y\n", decimal=".")
+        read("a;b\n1,5;x\n2,5;y\n", decimal=".", bad_values="error")
     assert (caught.value.line, caught.value.column) == (2, "a")
 
 
@@ -217,7 +217,7 @@ def test_a_word_among_numbers():
     lines = ["a,b"] + [f"{i},{i}" for i in range(50)]
     lines[30] = '5,"oops"'
     with pytest.raises(BadFile, match=r"'oops' \(line 31\).* 49 .* 50") as caught:
-        read("\n".join(lines))
+        read("\n".join(lines), bad_values="error")
     assert (caught.value.line, caught.value.column) == (31, "b")
     assert caught.value.code == "bad-values"
     text = "\n".join(lines)

@@ -133,7 +133,8 @@ def test_a_word_among_numbers_of_a_sheet():
     rows[20] = ["oops"]
     rows.insert(3, [])
     with pytest.raises(BadColumn, match=r"'oops' \(row 22\) is not a number"):
-        read(book(("S", rows)))
+        read(book(("S", rows)), bad_values="error")
+    assert read(book(("S", rows))).misfits["a"].rows.tolist() == [19]
     assert read(book(("S", rows)), na="oops").frame["a"].isna().sum() == 1
     assert read(book(("S", rows)), text="a").frame["a"][19] == "oops"
 

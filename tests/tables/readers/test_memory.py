@@ -122,7 +122,7 @@ def test_columns_of_objects_are_converted():
     assert list(table.index) == [7, 8, 9]
     column = pd.Series([*range(50), "oops"], dtype=object)
     with pytest.raises(BadColumn, match=r"'a': 'oops' \(row 51\) is not a number"):
-        read_table(pd.DataFrame({"a": column}))
+        read_table(pd.DataFrame({"a": column}), bad_values="error")
     assert read_table(pd.DataFrame({"a": column}), na="oops").frame["a"].isna().sum() == 1
 
 

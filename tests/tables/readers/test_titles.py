@@ -96,7 +96,8 @@ def test_a_word_that_is_also_above_is_no_total():
 def test_a_total_among_dates_is_offered_in_the_error():
     days = "".join(f"{day:02d}.03.2024;{day};{day % 3}\n" for day in range(1, 29))
     with pytest.raises(BadFile, match=r"'Total' \(line 30\).* skip_footer=1"):
-        read(f"day;n;m\n{days}Total;1;2\n")
+        read(f"day;n;m\n{days}Total;1;2\n", bad_values="error")
+    assert "footer-read" in {note.code for note in read(f"day;n;m\n{days}Total;1;2\n").warnings}
     table = read(f"day;n;m\n{days}Total;406;28\n")
     assert table.frame["day"].dtype.kind == "M"
 
