@@ -53,6 +53,7 @@ __all__ = [
 __getattr__ = exports(
     __name__,
     _columns="SURPRISAL_UNIT",
+    _misfits="Misfits",
     _preparation="NothingToScore Preparation prepare",
     _read_rows="ReadRows",
     _reading="is_file read_table",
