@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaod.agents import Access
-from metaod.agents import _access as module
 from metaod.errors import UserError
 
 
@@ -87,7 +86,7 @@ def test_pipes_sockets_and_unreadable_files(access, places, monkeypatch):
         opened.close()
         (places / "tables" / "pipe.csv").unlink()
         (places / "tables" / "socket.csv").unlink()
-    monkeypatch.setattr(module.os, "access", lambda *_: False)
+    monkeypatch.setattr("metaod.agents._access.os.access", lambda *_: False)
     assert code_of(access.table, "orders.csv") == "not-readable"
 
 
@@ -174,5 +173,5 @@ def test_listed_files_are_tables_inside(access, places, monkeypatch):
     (places / "tables" / "notes.md").touch()
     listed = [path.removeprefix(f"{places}/tables/") for path, _ in access.files()]
     assert listed == ["hostile.csv", "inside.csv", "orders.csv", "inner/more.csv"]
-    monkeypatch.setattr(module, "_MOST_SCANNED", 3)
+    monkeypatch.setattr("metaod.agents._access._MOST_SCANNED", 3)
     assert len(list(access.files())) < 4

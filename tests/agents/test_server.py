@@ -123,12 +123,6 @@ def test_a_review(client, session):
     assert code(client, "review_tell", session=session, yes=[1], no=[1]) == "two-answers"
 
 
-def test_every_row_can_be_answered(client, session):
-    client.good("review_tell", session=session, unsure=list(range(1, 31)))
-    client.good("review_tell", session=session, unsure=list(range(31, 61)))
-    assert client.good("review_ask", session=session)["rows"] == []
-
-
 def test_answers_and_scores_are_written(client, session, places):
     for name in WRITING:
         assert code(client, name, session=session, path="../x.csv") == "parent-folder"
@@ -412,16 +406,3 @@ def test_options_that_are_refused(places, start, options, says):
     assert done.stdout == ""
     [line] = done.stderr.splitlines()
     assert says in line
-
-
-def test_a_missing_library_is_named(places, start):
-    code = (
-        "import sys; sys.modules['mcp'] = None\n"
-        "from metaod.cli.main import main; main(['mcp', '--allow', 'tables'])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=places, env=start().env,
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith('[mcp]"')

@@ -170,49 +170,12 @@ def test_a_dataset_is_predicted_without_its_origin():
         np.testing.assert_array_equal(one, other)
 
 
-def test_residuals_are_of_coefficients_from_other_origins(monkeypatch):
-    world = World(30)
-    record = module._record(world.scores, world.history())
-    fits = []
-
-    def told(record, rows):
-        fits.append(set(record.origin[rows]))
-        return np.zeros(4)
-
-    monkeypatch.setattr(module, "_coefficients", told)
-    module._out_of_fold_predictions(record, np.ones(len(record.pick), dtype=bool))
-    everything = set(record.origin)
-    left_out = [everything - fit for fit in fits]
-    assert len(fits) == 10
-    assert set().union(*left_out) == everything
-    assert sum(map(len, left_out)) == len(everything)
-
-
 def test_the_pick_is_the_first_model_with_a_value():
     world = World(12, missing=0.0)
     first, second = np.argsort(-world.scores[5])[:2]
     assert module._record(world.scores, world.history()).pick[5] == first
     world.P[5, first] = np.nan
     assert module._record(world.scores, world.history()).pick[5] == second
-
-
-def test_equal_scores_are_picked_by_id():
-    world = World(12, missing=0.0)
-    world.scores[:] = 0.0
-    models = tuple(reversed(MODELS))
-    found = world.history()
-    assert (module._record(world.scores, found).pick == 0).all()
-    turned = replace(found, models=models)
-    assert (module._record(world.scores, turned).pick == len(MODELS) - 1).all()
-
-
-def test_columns_of_scores_may_come_in_any_order():
-    world = World(30)
-    scores = pd.DataFrame(world.scores, columns=MODELS)
-    one = Calibration.fit(scores, world.history())
-    other = Calibration.fit(scores[MODELS[::-1]], world.history())
-    np.testing.assert_array_equal(one.coefficients, other.coefficients)
-    assert one.figures == other.figures
 
 
 @settings(derandomize=True, deadline=None, max_examples=50)
@@ -271,14 +234,6 @@ def test_against_the_reference():
     assert figures["n_origins"] == len(set(world.origin[~np.isnan(gap)]))
 
 
-def test_without_a_reference_there_are_no_figures_of_it():
-    world = World(30)
-    world.reference[:] = np.nan
-    figures = world.calibrate().figures
-    assert not {"beats_reference", "loses_to_reference", "n_datasets"} & set(figures)
-    assert figures["interval_level"] == LEVEL
-
-
 def test_regret_far_from_the_others():
     # unlike datasets, on which the learner errs
     world = World(120, noise=0.02, missing=0.0)
@@ -302,14 +257,6 @@ def test_rows_where_all_models_do_the_same(tmp_path):
     np.testing.assert_allclose([predicted, low, high], 1.0, atol=1e-6)
 
 
-def test_datasets_with_equal_metafeatures():
-    world = World(40)
-    world.M[:] = 1.0
-    calibration = world.calibrate()
-    assert all(np.isfinite(value) for value in calibration.figures.values())
-    assert calibration.unlikeness(world.history().distances(world.M[0])) == 0.0
-
-
 def test_unlikeness_is_a_share_of_the_datasets():
     world = World(60)
     found, calibration = world.history(), world.calibrate()
@@ -323,13 +270,6 @@ def test_unlikeness_is_a_share_of_the_datasets():
 
 
 # files
-
-
-def test_a_calibration_is_restored():
-    back = decode(Calibration, encode(CALIBRATION))
-    args = (np.arange(10.0), np.linspace(0, 1, 10))
-    np.testing.assert_array_equal(back.predict(*args, pick=9), CALIBRATION.predict(*args, pick=9))
-    assert back.figures == CALIBRATION.figures
 
 
 @pytest.mark.parametrize(

@@ -148,18 +148,6 @@ def test_estimates_without_other_origins():
     np.testing.assert_allclose(single.estimate(np.zeros(1)), single.normalised[0], rtol=1e-12)
 
 
-def test_a_model_without_values_is_estimated_at_zero():
-    P, M, origins = history(12)
-    P.iloc[:, 2] = np.nan
-    datasets = pd.DataFrame(
-        {"name": P.index, "origin": origins, "n_rows": 9, "n_columns": 2}, index=P.index
-    )
-    found = History.from_frames(P, M, datasets, pd.Series(np.nan, P.index))
-    estimate = found.estimate(found.own_distances(0))
-    assert estimate[2] == 0
-    assert np.isfinite(estimate).all()
-
-
 # files
 
 

@@ -371,13 +371,6 @@ def test_the_screen_and_the_json_have_both_methods(call, tmp_path):
     assert measured[0]["ap"] == pytest.approx(ap)
 
 
-def test_new_rows_are_measured_too(call, tmp_path):
-    call(write_labelled(tmp_path / "t.csv"), "--label", "bad", "--save", tmp_path / "pick.mod")
-    new = write_labelled(tmp_path / "new.csv", seed=1)
-    found = call(new, "--label", "bad", "--apply", tmp_path / "pick.mod", "--json").out
-    assert all(0 <= row["ap"] <= 1 for row in json.loads(found)["measured"])
-
-
 def test_without_a_label_or_without_outliers_nothing_is_measured(call, tmp_path):
     path = write_labelled(tmp_path / "t.csv", outliers=())
     assert "isolation forest" not in call(path).out

@@ -8,7 +8,6 @@ import pytest
 
 from metaod.detection import _detect as detection
 from metaod.errors import UserError
-from metaod.tables import _stream as streams
 
 FRAME = pd.DataFrame(
     {
@@ -40,7 +39,7 @@ def test_the_screen_and_the_file_are_those_of_an_ordinary_run(call, tables, endi
 
 
 def test_large_files_are_read_in_chunks(call, tables, monkeypatch):
-    monkeypatch.setattr(streams, "MOST_ROWS", 200)
+    monkeypatch.setattr("metaod.tables._stream.MOST_ROWS", 200)
     monkeypatch.setattr(
         detection.detect,
         "__kwdefaults__",

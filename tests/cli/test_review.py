@@ -331,19 +331,6 @@ def test_keys_of_a_terminal_need_no_enter(terminal, marks):
     assert answers_in(marks) == [(1, "no")]
 
 
-def test_a_list_at_a_terminal_asks_again_after_a_mistake(terminal, marks):
-    screen = terminal("--batch", 2)
-    screen.read_until("b, q: ")
-    screen.press("yyy\n")
-    assert "3 answers for 2 rows" in screen.read_until("b, q: ")
-    screen.press("yn\n")
-    screen.read_until("answered 2")
-    screen.press("q\n")
-    screen.read_until("answered 2 rows (1 outlier, 1 not, 0 unsure)")
-    assert screen.exit_code() == 0
-    assert answers_in(marks) == [(1, "yes"), (2, "no")]
-
-
 # the marks file
 
 

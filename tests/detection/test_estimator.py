@@ -137,13 +137,6 @@ def test_notes_describe_the_preparation():
     assert any("of the values were missing" in str(note) for note in MetaOD().fit(frame).notes_)
 
 
-def test_notes_tell_how_text_was_read():
-    amounts = [f"{number},50 EUR" for number in RNG.integers(10, 99, 40)]
-    model = MetaOD().fit(pd.DataFrame({"a": amounts, "b": RNG.normal(size=40)}))
-    told = "column 'a' was read as numbers with the currency 'EUR' and a decimal ','"
-    assert [str(note) for note in model.notes_] == [told]
-
-
 # conventions
 
 

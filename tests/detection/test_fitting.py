@@ -96,6 +96,17 @@ def test_other_members_are_averaged_if_one_fails(broken):
     np.testing.assert_allclose(fitted.score(NEW), expected.decision_function(NEW))
 
 
+def test_if_all_members_fail_the_next_average_is_fitted_without_them(broken):
+    bad = broken("raises")
+    average = average_of(ModelSpec.parse(bad), ModelSpec.parse(MODELS[0])).id
+    other = average_of(*map(ModelSpec.parse, MODELS[1:])).id
+    fitted = fit_selection(MadeSelection(PREPARED, (bad, average, other)))
+    assert fitted.weights == {MODELS[0]: 1.0}
+    assert sum(bad in note for note in fitted.notes) == 1
+    fitted = fit_selection(MadeSelection(PREPARED, (bad, other, MODELS[0])))
+    assert set(fitted.weights) == set(MODELS[1:])
+
+
 def test_error_if_all_models_fail(broken):
     models = (broken("raises"), broken("nan"))
     with pytest.raises(UserError, match="none of 2 models works") as caught:

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from metaod.detection import MetaOD, load
-from metaod.errors import UserError
 
 N = 600
 
@@ -81,15 +80,3 @@ def test_a_column_of_gaps_beside_numbers_changes_nothing():
     expected = MetaOD(pick="committee").fit(frame).decision_scores_
     found = MetaOD(pick="committee").fit(frame.assign(empty=None)).decision_scores_
     np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize(
-    ("frame", "told"),
-    [
-        (pd.DataFrame({"a": [None] * 30}), "nothing is left to score"),
-        (pd.DataFrame({"a": ["x", "y"] * 15}), "constant"),
-    ],
-)
-def test_tables_that_say_nothing_are_a_clear_error(frame, told):
-    with pytest.raises(UserError, match=told):
-        MetaOD(pick="committee").fit(frame)

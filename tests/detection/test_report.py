@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from made_summary import Page
 
-from metaod.detection import MetaOD, Review, load
+from metaod.detection import MetaOD, load
 from metaod.errors import BadParameter, UserError
 
 pytestmark = pytest.mark.usefixtures("quick_pick")
@@ -31,14 +31,6 @@ def test_an_earlier_report_is_replaced_whole(frame, tmp_path):
     page = MetaOD().fit(frame).report(str(tmp_path / "r.html"))
     assert (tmp_path / "r.html").read_text("utf-8") == page
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
-
-
-def test_a_pick_that_learned_from_marks_has_one(frame):
-    review = Review(frame)
-    rows = [review.ask() for _ in range(1)]
-    review.tell(rows[0], True)
-    page = review.detector().report()
-    assert "learned from 1 mark (1 outlier, 0 not)" in page
 
 
 def test_a_loaded_pick_has_no_rows(frame, tmp_path):

@@ -64,8 +64,3 @@ def test_cells_names_and_reasons_of_ten_thousand_characters(text):
 
     found = found_by_hand(read_table(frame), rng.exponential(size=300), explain, 100)
     assert size_of(found) < LIMIT
-
-
-def test_an_ordinary_report_is_much_smaller():
-    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(1_000, 10)))
-    assert size_of(detect(read_table(frame))) < 400_000

@@ -97,11 +97,3 @@ def test_the_given_learner_is_not_changed(name):
     unfitted = make_learner(name)
     out_of_fold_scores(unfitted, P, M, origins, n_folds=2)
     assert not hasattr(unfitted, "models_")
-
-
-def test_origins_as_a_list_or_an_array_give_the_same():
-    P, M, origins = history()
-    learner = make_learner("made_best")
-    one = out_of_fold_scores(learner, P, M, origins, n_folds=3)
-    for groups in (list(origins), origins.to_numpy()):
-        np.testing.assert_array_equal(out_of_fold_scores(learner, P, M, groups, n_folds=3), one)

@@ -1,7 +1,6 @@
 """MetaOD: planted structure, missing values, rounding, parameters."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_history import planted
 
@@ -56,21 +55,6 @@ def test_constant_features_give_constant_scores():
     scores = MetaODLearner(**QUICK).fit(P, M).predict(M)
     assert np.isfinite(scores.to_numpy()).all()
     assert (scores == scores.iloc[0]).to_numpy().all()
-
-
-def test_order_of_models_does_not_matter():
-    P, M = planted(30)
-    shuffled = P.sample(frac=1, axis=1, random_state=0)
-    one, other = (MetaODLearner(**QUICK).fit(frame, M).predict(M) for frame in (P, shuffled))
-    pd.testing.assert_frame_equal(one, other[one.columns])
-
-
-def test_a_restored_learner_predicts_the_same():
-    P, M = planted(30)
-    P["model d"] = np.nan
-    learner = MetaODLearner(**QUICK).fit(P, M)
-    restored = MetaODLearner().restore(learner.state())
-    pd.testing.assert_frame_equal(learner.predict(M), restored.predict(M))
 
 
 def test_overflowing_scores_raise_an_error():

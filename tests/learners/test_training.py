@@ -27,14 +27,6 @@ def test_models_come_in_the_order_of_their_ids():
     np.testing.assert_array_equal(other.P, training.P)
 
 
-def test_inputs_are_copied():
-    P, M, origins = history()
-    before = P.copy()
-    training = made(P, M, origins)
-    training.P[:] = 0
-    pd.testing.assert_frame_equal(P, before)
-
-
 def test_anonymous_columns_are_ordered_by_content():
     P, M, _ = history()
     one = made(P.to_numpy(), M.to_numpy())
@@ -52,13 +44,6 @@ def test_datasets_without_performance_are_left_out():
     assert training.n_groups == 11
     assert sorted(set(training.groups)) == list(range(11))
     np.testing.assert_array_equal(training.M, M.drop(index=M.index[[0, 1, 5]]))
-
-
-def test_models_without_performance_are_kept():
-    P, M, origins = history()
-    P[MODELS[2]] = np.nan
-    scores = make_learner("made_best").fit(P, M, origins).predict(M.iloc[0])
-    assert scores[MODELS[2]] == scores.min()
 
 
 def bad_inputs():

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from metaod.errors import BadParameter
 from metaod.metafeatures import LandmarkerRuns, extract, schema
 from metaod.metafeatures import _landmarkers as runs_module
-from metaod.metafeatures._landmarker_features import score_summary
 from metaod.metafeatures._landmarkers import run_pca
 from metaod.models import _neighbours as neighbours
 from metaod.models import family, fit_scaling
@@ -142,11 +141,6 @@ def test_large_tables_are_sampled_from_the_seed(monkeypatch):
 def test_parameters_are_checked(wrong):
     with pytest.raises(BadParameter, match=next(iter(wrong))):
         LandmarkerRuns(X, **wrong)
-
-
-def test_scores_that_are_all_the_same_have_no_summary():
-    assert np.isnan(score_summary(np.full(4, 1e9))).all()
-    assert score_summary(np.array([0.0, 0.1, 1.0]))[4] == pytest.approx(0.9)
 
 
 def test_the_largest_seed_is_accepted():

@@ -34,22 +34,10 @@ def drawn(seed):
     return X, random
 
 
-def test_features_have_unique_names_and_short_definitions():
-    assert 80 <= len(NAMES) <= 160
-    assert len(set(NAMES)) == len(NAMES)
-    assert not set(NAMES) & set(schema("paper").names)
-    for feature in schema("scores").features:
-        assert feature.definition
-        assert feature.formula
-        assert len(feature.definition) < 110
-        assert feature.scale_free
-        assert not feature.in_paper
-    assert FIXED.sum() > 60
-
-
 @quick
 @given(seeds)
 def test_positive_scaling_and_shifts_change_nothing(seed):
+    assert FIXED.sum() > 60
     X, random = drawn(seed)
     factors = 10 ** random.uniform(-3, 3, X.shape[1])
     moved = X * factors + factors * random.standard_normal(X.shape[1])

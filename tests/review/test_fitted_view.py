@@ -36,9 +36,3 @@ def test_all_cells_of_the_table_are_described_alike(views):
     for row in range(200):
         for cell in of_table.cells(row):
             assert of_fitted.cell(cell.name, cell.value) == cell
-
-
-def test_a_first_gap_is_in_no_other_row(views):
-    cell = views[1].cell("truth", None)
-    assert cell.usual == "in no other row"
-    assert cell.sets_apart

@@ -92,13 +92,6 @@ def test_a_mask_of_askable_rows_is_checked(marked, mask):
         ReviewLoop(marked, mask)
 
 
-def test_results_do_not_change_the_review(loop):
-    loop.scores[:] = 0
-    loop.marks[5] = True
-    assert loop.scores.any()
-    assert loop.marks == {}
-
-
 def test_numpy_answers_and_rows_are_taken(space, members):
     loop = ReviewLoop(MarkedTable(space, members.mean(axis=1)))
     loop.tell(np.int64(3), np.True_)

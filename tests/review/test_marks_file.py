@@ -50,12 +50,6 @@ def test_a_mark_has_row_key_content_answer_time_and_version(path):
     assert [line.split(",")[3] for line in lines[1:]] == ["yes", "no", "unsure"]
 
 
-def test_marks_are_read_in_their_order(path):
-    write(path, MARKS[0])
-    write(path, MARKS[2], MARKS[1])
-    assert answers(path) == [MARKS[0], MARKS[2], MARKS[1]]
-
-
 def test_an_answer_is_on_disk_when_add_returns(path, monkeypatch):
     synced = []
     real = os.fsync

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.errors import BadFile, Setting
-from metaod.review import TableMarks, _table_marks, read_marks
+from metaod.review import TableMarks, read_marks
 from metaod.tables import read_table
 
 TEXT = "order,price,plant\n" + "".join(
@@ -158,7 +158,7 @@ def test_rows_are_read_in_blocks(path, monkeypatch):
     frame.reset_index(drop=True).to_parquet(path.with_name("t.parquet"))
     with TableMarks(path, read_table(frame), "k") as file:
         file.add(dict.fromkeys(range(5), False))
-    monkeypatch.setattr(_table_marks, "_BLOCK", 2)
+    monkeypatch.setattr("metaod.review._table_marks._BLOCK", 2)
     for source in (frame, path.with_name("t.parquet")):
         assert list(read_marks(path, read_table(source), "k").answers) == list(range(5))
 

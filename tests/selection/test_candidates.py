@@ -1,5 +1,6 @@
 """Which models may be picked, and why the others may not."""
 
+import math
 import re
 
 import pytest
@@ -7,10 +8,8 @@ from made_costs import expected_cost
 from made_selecting import MODELS
 
 from metaod.errors import BadParameter, UserError
-from metaod.models import ModelSpec, model_space
-from metaod.models._costs import UNKNOWN
+from metaod.models import Cost, ModelSpec, model_space
 from metaod.options import Picking
-from metaod.selection import _candidates as candidates
 from metaod.selection._candidates import Candidates
 
 SPECS = [ModelSpec.parse(name) for name in MODELS]
@@ -143,9 +142,9 @@ def test_the_error_gives_reasons_if_no_model_is_left(shape, options, words):
 
 
 def test_a_family_of_unknown_cost_is_never_too_costly(monkeypatch):
-    monkeypatch.setattr(
-        candidates, "expected_costs", lambda specs, *_, **__: [UNKNOWN] * len(specs)
-    )
+    unknown = Cost(math.nan, math.nan)
+    place = "metaod.selection._candidates.expected_costs"
+    monkeypatch.setattr(place, lambda specs, *_, **__: [unknown] * len(specs))
     names, _ = kept(max_seconds=1e-9)
     assert names == set(MODELS)
 

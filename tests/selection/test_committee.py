@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_selecting import averages_artifact, table
 
-from metaod.detection import MetaOD, load
+from metaod.detection import MetaOD
 from metaod.errors import BadParameter, UserError
 from metaod.models import COMMITTEE, average_of, expected_costs
 from metaod.options import Picking
@@ -35,14 +35,6 @@ def test_what_is_fitted_is_the_average():
     expected = average_of(*COMMITTEE).to_pyod(random_state=3).fit(X)
     np.testing.assert_allclose(model.decision_scores_, expected.decision_scores_, rtol=1e-12)
     assert set(model.fitted_.weights) == {spec.id for spec in COMMITTEE}
-
-
-def test_a_saved_committee_scores_as_before(tmp_path):
-    model = MetaOD(pick="committee").fit(X)
-    model.save(tmp_path / "pick.mod")
-    again = load(tmp_path / "pick.mod")
-    assert again.get_params()["pick"] == "committee"
-    np.testing.assert_allclose(again.score_samples(NEW), model.score_samples(NEW), rtol=1e-12)
 
 
 def test_the_explanation_says_that_it_is_fixed():

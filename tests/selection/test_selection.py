@@ -16,7 +16,6 @@ from metaod.learners import make_learner
 from metaod.metafeatures import extract
 from metaod.models import ModelSpec
 from metaod.selection import Selection, select
-from metaod.tables import prepare, read_table
 
 X = table(seed=70)
 RNG = np.random.default_rng(1)
@@ -176,22 +175,6 @@ def test_what_is_no_table_is_refused(given):
     with pytest.raises(UserError) as caught:
         select(given, learner=learner())
     assert "\n" not in str(caught.value)
-
-
-def test_a_table_gives_the_same_ranking_in_every_form(tmp_path):
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    held = [frame, read_table(tmp_path / "t.csv"), str(tmp_path / "t.csv"), prepare(frame)]
-    expected = select(X, learner=learner()).ranking
-    for item in held:
-        pd.testing.assert_frame_equal(select(item, learner=learner()).ranking, expected)
-
-
-def test_the_table_is_not_changed():
-    frame = mixed()
-    before = frame.copy()
-    select(frame, learner=learner())
-    pd.testing.assert_frame_equal(frame, before)
 
 
 # a learner without calibration

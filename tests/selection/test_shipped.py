@@ -2,13 +2,11 @@
 
 import subprocess
 import sys
-from importlib.resources import files
 
 import numpy as np
 import pytest
 
 import metaod
-from metaod.artifacts._history import LEVEL
 from metaod.history import RECIPES, find_artifact
 from metaod.models import candidate_averages, member_ids, model_space
 
@@ -51,16 +49,10 @@ def test_a_shipped_learner_describes_itself(name):
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_shipped_learner_is_calibrated(name):
     figures = find_artifact(name).calibration.figures
-    assert figures["interval_level"] == LEVEL
-    assert figures["interval_coverage"] == pytest.approx(LEVEL, abs=0.05)
+    assert figures["interval_level"] == 0.8
+    assert figures["interval_coverage"] == pytest.approx(0.8, abs=0.05)
     assert 0 < figures["interval_width"] < 1
     assert figures["beats_reference"] + figures["loses_to_reference"] <= 1
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_shipped_learner_is_small(name):
-    file = files("metaod.history").joinpath("shipped", "artifacts", f"{name}.metaod")
-    assert len(file.read_bytes()) < 12 * 2**20
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -78,7 +70,7 @@ def test_the_example_gets_a_pick(name):
 def test_picking_imports_neither_scikit_learn_nor_pyod():
     program = (
         "import sys, numpy as np, metaod\n"
-        "from metaod.history._shipped import find_artifact\n"
+        "from metaod.history import find_artifact\n"
         "for name in ('default', 'metaod'):\n"
         "    artifact = find_artifact(name)\n"
         "    artifact.learner.predict(np.ones(len(artifact.learner.features_)))\n"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from made_selecting import artifact, table
 
-from metaod.selection._trust import Trust, assess_trust
+from metaod.selection._trust import assess_trust
 from metaod.tables import prepare
 
 PREDICTION = (0.6, 0.4, 0.9)
@@ -167,9 +167,3 @@ def test_a_table_that_was_mostly_filled_in(made, share, warned):
     frame = frame.mask(rng.random(frame.shape) < share)
     trust = judged(made, frame)
     assert any("missing and filled in" in text for text in trust.warnings) == warned
-
-
-def test_warnings_are_shown(made):
-    trust = Trust(warnings=("it <b>rains</b>",))
-    assert str(trust).splitlines()[-1] == "Warning: it <b>rains</b>"
-    assert trust.to_dict()["warnings"] == ["it <b>rains</b>"]

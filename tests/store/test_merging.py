@@ -18,7 +18,6 @@ from made_store import (
 from metaod.errors import BadParameter, UserError
 from metaod.models import CellState
 from metaod.store import Store, merge
-from metaod.store import _merging as merging
 from metaod.store import _rows as rows
 from metaod.store._schema import Cell
 
@@ -237,7 +236,7 @@ def test_all_or_nothing(tmp_path, monkeypatch):
         def fails(*_):
             raise ZeroDivisionError
 
-        monkeypatch.setattr(merging.rows, "write_content", fails)
+        monkeypatch.setattr("metaod.store._merging.rows.write_content", fails)
         with pytest.raises(ZeroDivisionError):
             merge(target, source)
         assert content(target) == before
@@ -246,7 +245,7 @@ def test_all_or_nothing(tmp_path, monkeypatch):
 
 
 def test_of_many_conflicts_the_first_are_kept_and_all_counted(monkeypatch):
-    monkeypatch.setattr(merging, "_MAX_EXAMPLES", 3)
+    monkeypatch.setattr("metaod.store._merging._MAX_EXAMPLES", 3)
     _, report = merged(
         [ok(IFOREST, t, 0.2) for t in range(9)], [ok(IFOREST, t, 0.3) for t in range(9)]
     )

@@ -15,7 +15,7 @@ import pytest
 from made_store import HBOS, dataset, fingerprint, new_store, ok
 
 from metaod.errors import UserError
-from metaod.store import Store, _sqlite
+from metaod.store import Store
 from metaod.store._sqlite import file_lock
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
@@ -128,7 +128,7 @@ def test_a_file_system_without_locks(tmp_path, monkeypatch):
     def refuses(*_, **__):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(_sqlite.FileLock, "acquire", refuses)
+    monkeypatch.setattr("metaod.store._sqlite.FileLock.acquire", refuses)
     words = r"cannot lock a file \(No locks available\); keep the store on a local disk"
     with pytest.raises(UserError, match=words):
         Store(tmp_path / "a.db", create=True)

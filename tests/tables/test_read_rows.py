@@ -89,14 +89,6 @@ def test_several_cells_are_changed_one_after_another(frame):
     assert read.value(0, 1) == "XX"
 
 
-def test_the_rows_stay_as_they_are(frame):
-    preparation = Preparation().fit(frame)
-    read = ReadRows.of(preparation, frame.iloc[:4])
-    before = read.X.copy()
-    read.replaced(np.arange(4), np.zeros(4, dtype=int), [1.0] * 4)
-    np.testing.assert_array_equal(read.X, before)
-
-
 def test_values_are_numbers_texts_or_gaps(frame):
     read = ReadRows.of(Preparation().fit(frame), frame.iloc[:8])
     assert read.value(0, 0) == 80.0

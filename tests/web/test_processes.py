@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from made_server import made_csv
 
-from metaod.web import Limits, _process
+from metaod.web import Limits
 from metaod.web._held_tables import HeldTables
 from metaod.web._problems import Problem
 
@@ -124,7 +124,7 @@ def test_a_job_whose_process_cannot_start_fails(tmp_path, capfd):
 
 
 def test_an_answer_that_is_too_long_is_a_problem(tmp_path, monkeypatch):
-    monkeypatch.setattr(_process, "_LONGEST_LINE", 500)
+    monkeypatch.setattr("metaod.web._process._LONGEST_LINE", 500)
 
     async def work(tables, table):
         job = await done(tables, table)
@@ -135,7 +135,7 @@ def test_an_answer_that_is_too_long_is_a_problem(tmp_path, monkeypatch):
 
 
 def test_what_fails_after_an_answer_is_no_second_answer(tmp_path, monkeypatch):
-    monkeypatch.setattr(_process, "_COMMAND", FAILS_TO_PREPARE)
+    monkeypatch.setattr("metaod.web._process._COMMAND", FAILS_TO_PREPARE)
 
     async def work(tables, table):
         for _ in range(2):

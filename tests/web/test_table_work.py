@@ -119,13 +119,6 @@ def test_the_scored_table_has_the_format_of_the_upload(work_on, ending):
     assert len(rows_of(work, format="csv")) == 60
 
 
-def test_a_format_that_cannot_be_written_becomes_csv(work_on):
-    numbers = "\n".join(f"{i % 5},{i * 7 % 11}" for i in range(30))
-    data = f"@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n{numbers}\n"
-    work = scored(work_on(data.encode(), "own.arff"))
-    assert work.write_scored()["name"] == "own-scored.csv"
-
-
 def test_another_number_of_flags_reaches_the_scored_table(work_on):
     work = scored(work_on(made_csv()))
     estimated = chosen(work)[0]

@@ -15,7 +15,6 @@ from made_server import client_of, made_csv, serving
 
 from metaod.tables import READ_ENDINGS
 from metaod.web import Limits
-from metaod.web import _server as server_module
 from metaod.web._uploads import disposition, shown_name, stored_ending
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -310,7 +309,7 @@ def test_a_client_that_goes_away_leaves_nothing(server, uploads, client):
 
 
 def test_clients_that_do_not_finish_their_headers_are_cut_off(server, monkeypatch):
-    monkeypatch.setattr(server_module, "SECONDS_TO_REQUEST", 0.3)
+    monkeypatch.setattr("metaod.web._server.SECONDS_TO_REQUEST", 0.3)
     for start in (b"GET / HTTP/1.1\r\nHost: loc", b""):
         with socket.create_connection(("127.0.0.1", port_of(server)), timeout=10) as opened:
             opened.sendall(start)

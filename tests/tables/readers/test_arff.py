@@ -132,12 +132,6 @@ def test_faulty_declarations(declarations, line, told):
     assert caught.value.line == line
 
 
-def test_recommended_options_work():
-    rows = HEADER + "1,tall,x\nunknown,tall,y\n"
-    assert np.isnan(read(rows, na="unknown").frame["height"][1])
-    assert read(rows, text="height").frame["height"].tolist() == ["1", "unknown"]
-
-
 def test_a_missing_label_names_its_line():
     with pytest.raises(BadColumn, match="line 7: the label is missing"):
         read("@relation r\n@attribute a real\n@attribute y {0,1}\n@data\n\n1,0\n2,?\n", label="y")
