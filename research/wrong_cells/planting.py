@@ -38,6 +38,7 @@ _WORD_CODES = ("?", "-", "xxx", "unknown", "0", "none", "N/A?")
 _MOST_DECIMALS = 6
 _MOST_LEVELS = 60
 _LARGEST = 2.0**53
+_FEWEST_MEASURED = 8  # a column with fewer numbers holds codes, which nobody converts
 _MOST_ALIKE = 0.9  # share of the commonest level beyond which any column tells the level
 _HOLDS = 0.98  # share of rows in which a dependency of a table holds
 
@@ -230,6 +231,11 @@ class _Column:
         few = 2 <= self.n_levels <= min(_MOST_LEVELS, max(2, len(self.values) // 5))
         return few and (not self.is_number or (self.decimals == 0 and self.n_levels <= 20))
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether it holds numbers that are counted or measured, and no codes."""
+        return self.is_number and self.n_levels >= _FEWEST_MEASURED
+
     @cached_property
     def is_date(self) -> bool:
         some = () if self.is_number else self.known[:30]
@@ -272,12 +278,12 @@ class _Table:
 
         def distance(place: int, other: int) -> float:
             one, two = self.columns[place], self.columns[other]
-            alike = (
-                (one.is_number, one.is_date, one.has_letters, one.decimals)
-                == (two.is_number, two.is_date, two.has_letters, two.decimals)
-                and one.varies
-                and two.varies
-            )
+            alike = (one.is_number, one.is_date, one.has_letters, one.decimals) == (
+                two.is_number,
+                two.is_date,
+                two.has_letters,
+                two.decimals,
+            ) and min(one.n_levels, two.n_levels) >= (_FEWEST_MEASURED if one.is_number else 2)
             return abs(one.size - two.size) if alike else np.inf
 
         found: list[int | None] = []
@@ -468,7 +474,9 @@ class Kind:
     plant: Callable[[_Errors, int, int, Rows], None]
 
 
-def _numbers(change: Callable[[_Errors, _Column, Values], Values]) -> Kind:
+def _numbers(
+    change: Callable[[_Errors, _Column, Values], Values], *, measured: bool = False
+) -> Kind:
     """Return a kind that changes known numbers and keeps their decimals."""
 
     def plant_numbers(errors: _Errors, kind: int, place: int, rows: Rows) -> None:
@@ -479,9 +487,11 @@ def _numbers(change: Callable[[_Errors, _Column, Values], Values]) -> Kind:
             new = new.round(column.decimals) + 0.0  # no -0.0
         errors.put(kind, place, rows, new)
 
-    return Kind(
-        lambda table, place: table.columns[place].is_number and _known(table, place), plant_numbers
-    )
+    def fits(table: _Table, place: int) -> bool:
+        column = table.columns[place]
+        return column.is_measured if measured else column.is_number and len(column.known) > 0
+
+    return Kind(fits, plant_numbers)
 
 
 def _texts(
@@ -591,9 +601,10 @@ def _distinct(table: _Table, place: int) -> bool:
 KINDS: dict[str, Kind] = {
     "sign": _numbers(lambda _errors, _column, values: -values),
     "decimal shift": _numbers(
-        lambda errors, _column, values: values * errors.options(_FACTORS, len(values))
+        lambda errors, _column, values: values * errors.options(_FACTORS, len(values)),
+        measured=True,
     ),
-    "unit": _numbers(_unit),
+    "unit": _numbers(_unit, measured=True),
     "swap": Kind(
         lambda table, place: table.partner[place] is not None,
         lambda errors, kind, place, rows: errors.swap(kind, place, rows),
