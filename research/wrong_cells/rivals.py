@@ -42,7 +42,7 @@ def by_largest_cell(cells: Array) -> Scored:
 def found(frame: pd.DataFrame | Path, model: Any = None) -> Scored:
     """Score cells of a table or file as the product does, or with another trained model."""
     given = {} if model is None else {"model": model}
-    cells: Any = find_wrong_cells(read_table(frame, bad_values="text"), **given)
+    cells: Any = find_wrong_cells(read_table(frame), **given)
     return Scored(np.asarray(cells.scores, dtype=np.float64), np.asarray(cells.row_scores))
 
 
