@@ -36,6 +36,7 @@ def mixed(seed=0):
             ),
             "city": [f"city {int(value)}" for value in 30 * rng.random(N) ** 2],
             "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, N), "D"),
+            "took": pd.to_timedelta(rng.integers(0, 900, N), "s"),
             "always": 3.0,
         }
     )
@@ -47,7 +48,7 @@ def test_a_mixed_table():
     rare = frame["colour"].isin(colours.index[colours < 0.05 * N])
     rare |= frame["city"].isin(cities.index[cities < 0.05 * N])
     levels = np.log([len(colours), len(cities)])
-    expected = [2 / 5, 1 / 5, 1 / 5, 1 / 5, 21 / (6 * N), 1 / 6, 21 / N,
+    expected = [3 / 6, 1 / 6, 1 / 6, 1 / 6, 21 / (7 * N), 1 / 7, 21 / N,
                 levels.mean(), levels.max(), rare.mean()]  # fmt: skip
     np.testing.assert_allclose(kinds_of_all(frame, time="day"), expected, rtol=1e-12)
     assert 0 < rare.mean() < 1

@@ -98,6 +98,8 @@ def test_a_new_row_without_a_law_costs_as_much_as_a_row_of_a_fit(monkeypatch):
 def test_no_family_holds_the_distances_of_all_pairs():
     for spec in PAPER:
         assert expected_cost(spec, 20_000, 10).n_bytes < 8 * 20_000**2 / 4
+    small, large = (expected_cost(ModelSpec("OCSVM"), n_rows, 1).n_bytes for n_rows in (500, 5000))
+    assert large > 20 * small  # of a part of the pairs
 
 
 def test_more_neighbours_and_more_trees_cost_more():

@@ -104,6 +104,7 @@ def test_other_columns_are_refused(name):
         ("KDE", {"gamma_scale": float("inf")}), ("KDE", {"gamma_scale": None}),
         ("IForest", {"n_estimators": 0}), ("IForest", {"max_features": 1.5}),
         ("IForest", {"max_features": 0}), ("IForest", {"max_features": 4}),
+        ("IForest", {"max_features": 0.0}),
         ("SCiForest", {"n_trials": 0}), ("SCiForest", {"max_depth": 0}),
         ("SCiForest", {"n_dims": None}), ("ExtendedIForest", {"max_samples": 1}),
         ("MCD", {"core": 0}), ("MCD", {"core": 1.5}), ("MCD", {"core": float("nan")}),

@@ -134,6 +134,12 @@ def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
     assert bool(found.warnings) == bool(found.left_out)
 
 
+def test_of_members_that_are_too_slow_together_the_quickest_is_used():
+    seconds = [cost.seconds for cost in expected_costs(COMMITTEE, *X.shape)]
+    (first, quickest), (second, _), *_ = sorted(zip(seconds, COMMITTEE, strict=True))
+    assert select(X, max_seconds=second + first / 2).best == quickest
+
+
 def test_members_are_judged_by_the_rows_that_members_learn_from():
     found = CommitteePick.for_table((100_000, 250), Picking(max_bytes=2 * 2**30))
     assert not found.left_out

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from made_selecting import artifact, table
 
+from metaod.selection import table_notes
 from metaod.selection._trust import assess_trust
-from metaod.tables import prepare
+from metaod.tables import Preparation, prepare
 
 PREDICTION = (0.6, 0.4, 0.9)
 
@@ -158,6 +159,14 @@ def test_rows_that_repeat_one_another(made):
     X[50:] = X[0]
     [warning] = judged(made, X).warnings
     assert "58% of the rows repeat another" in warning
+
+
+def test_a_column_that_is_missing_in_every_row_is_told_once():
+    frame = pd.DataFrame(table(120), columns=list("abcd"))
+    later = frame.assign(a=np.nan, b=frame["b"].where(frame.index < 20))
+    record = Preparation().fit(frame).transform(later).record
+    told = [str(note) for note in table_notes(record, fitted=False)]
+    assert sum("'a'" in note for note in told) == sum("'b'" in note for note in told) == 1
 
 
 @pytest.mark.parametrize(("share", "warned"), [(0.1, False), (0.6, True)])

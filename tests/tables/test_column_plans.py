@@ -129,15 +129,15 @@ def test_missing_booleans_become_the_more_frequent_value():
 
 
 def test_text_becomes_the_surprisal_of_its_values():
-    prepared, record = record_of_text(["b", "a", None, "b"])
+    prepared, record = record_of_text(["b", "a", None, "b", None])
     assert record.outputs == ("v surprisal",)
-    np.testing.assert_allclose(prepared.X[:, 0], surprisal([2, 1, 1, 2], 4))
+    np.testing.assert_allclose(prepared.X[:, 0], surprisal([2, 1, 2, 2, 2], 5))
     assert (record.kind, record.action, record.fill) == ("category", "surprisal", None)
-    assert (record.n_levels, record.n_missing) == (2, 1)
+    assert (record.n_levels, record.n_missing) == (2, 2)
     assert prepared.names == ("v surprisal", "other", "gaps")
     assert prepared.fixed.tolist() == [True, False, True]
     assert prepared.record.categorical_share == 0.5
-    assert prepared.record.imputed_share == pytest.approx(1 / 8)
+    assert prepared.record.imputed_share == pytest.approx(1 / 5)
 
 
 def test_text_of_more_than_twenty_values_is_called_text():

@@ -81,11 +81,16 @@ def test_numbers_are_read_back(numbers, marks, negative, mark):
 
 
 @quick
-@given(st.lists(st.integers(-(10**6), 10**6), min_size=2, max_size=30), st.sampled_from(",."))
-def test_percentages_are_shares(numbers, decimal):
-    texts = [f"{'-' if n < 0 else ''}{write_number(n, decimal, '', 1)} %" for n in numbers]
+@given(
+    st.lists(st.integers(-(10**6), 10**6), min_size=2, max_size=30),
+    st.sampled_from(",."),
+    st.sampled_from([("%", -3), ("‰", -4)]),
+)
+def test_percentages_are_shares(numbers, decimal, mark):
+    sign, power = mark
+    texts = [f"{'-' if n < 0 else ''}{write_number(n, decimal, '', 1)} {sign}" for n in numbers]
     column = read(texts).frame["v"]
-    np.testing.assert_array_equal(column, [float(f"{number}e-3") for number in numbers])
+    np.testing.assert_array_equal(column, [float(f"{number}e{power}") for number in numbers])
 
 
 DATES = st.datetimes(pd.Timestamp("1969-01-01"), pd.Timestamp("2068-12-31"))
@@ -224,12 +229,12 @@ def test_another_column_decides_the_order_of_dates_and_the_decimal_mark():
 
 
 def test_plain_numbers_may_have_thousands_where_other_columns_have_decimal_commas():
-    frame = pd.DataFrame({"a": ["1.234", "987"], "b": ["0,5", "1,75"]})
+    frame = pd.DataFrame({"a": ["1.234", "12.100"], "b": ["0,5", "1,75"]})
     table = read_table(frame)
-    assert table.frame["a"].tolist() == [1234, 987]
+    assert table.frame["a"].tolist() == [1234, 12100]
     assert any("'a'" in str(warning) for warning in table.warnings)
-    assert prepare(frame).X[:, 0].tolist() == [1234, 987]
-    assert read_table(frame[["a"]]).frame["a"].tolist() == [1.234, 987]
+    assert prepare(frame).X[:, 0].tolist() == [1234, 12100]
+    assert read_table(frame[["a"]]).frame["a"].tolist() == [1.234, 12.1]
     assert read_table(frame[["a"]]).warnings == ()
 
 

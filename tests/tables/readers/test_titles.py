@@ -82,11 +82,12 @@ def test_a_total_is_left_out_with_a_warning(total):
 
 
 @pytest.mark.parametrize("last", ["Total;8;5,25\n", "Sum;1;\n"])
-def test_what_may_be_a_total_is_only_told(last):
-    table = read(ROWS + last)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_what_may_be_a_total_is_only_told(last, end):
+    table = read((ROWS + last).replace("\n", end))
     assert len(table.frame) == 4
     assert table.warnings[0].values["setting"] == Setting("skip_footer", 1)
-    assert values(read(ROWS + last, skip_footer=1)) == EXPECTED
+    assert values(read((ROWS + last).replace("\n", end), skip_footer=1)) == EXPECTED
 
 
 def test_a_word_that_is_also_above_is_no_total():
