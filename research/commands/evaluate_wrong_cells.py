@@ -31,10 +31,9 @@ from threadpoolctl import threadpool_limits
 
 from metaod.errors import UserError
 from metaod.history._metrics import average_precision
-from metaod.wrong_cells import CONFIDENT
 from research.running import Journal
 from research.statistics import bootstrap_intervals
-from research.tables import write_table
+from research.tables import write_csv, write_table
 from research.wrong_cells.marked import MarkedTable
 from research.wrong_cells.planting import KINDS, Planted, plant, plant_any
 from research.wrong_cells.rivals import METHODS, Scored, found, strategies
@@ -97,7 +96,7 @@ def planted(given: argparse.Namespace) -> None:
     results = results[results["wrong_rows"] > 0]
     shown = ["setting", "method", "table", "origin", "rows", "cells", "wrong_rows", "refused"]
     stem = "planted" if given.part == "check" else f"planted-{given.part}"
-    write_table(results[shown], FOLDER, f"{stem}-tables")
+    write_csv(results[shown], FOLDER, f"{stem}-tables")
     summary = [
         {"setting": setting, "AP of": what, **line}
         for setting, own in results.groupby("setting", sort=False)
@@ -138,7 +137,7 @@ def measure_planted(errors: Planted, score: Score) -> Result:
         own = errors.repeated & ~errors.mask.any(axis=1) if kind == "repeated row" else own
         if own.any():
             recall[kind] = [int(own[first].sum()), int(own.sum())]
-    flagged = scored.rows >= CONFIDENT
+    flagged = scored.flagged
     result: Result = {
         "rows": _ap(wrong, scored.rows),
         "cells": None,
@@ -242,16 +241,16 @@ def dirty(given: argparse.Namespace) -> None:
             own = {"collection": name, "table": key, "origin": table.name}
             parts.append({"method": label, **own, **kept.done[key]})
     results = pd.DataFrame(parts)
-    write_table(results, FOLDER, "dirty-tables")
-    _write(
-        [
-            {"collection": collection, "columns": what, **line}
-            for what in ("all", "few")
-            for collection, own in results.groupby("collection", sort=False)
-            for line in compared(own.dropna(subset=[what]), what, given.label)
-        ],
-        "dirty",
-    )
+    write_csv(results, FOLDER, "dirty-tables")
+    lines = [
+        {"collection": collection, "columns": what, **line}
+        for what in ("all", "few")
+        for collection, own in results.groupby("collection", sort=False)
+        for line in compared(own.dropna(subset=[what]), what, given.label)
+    ]
+    keys = ["columns", "collection", "tables"]
+    wide = pd.DataFrame(lines).pivot_table("mean", keys, "method", sort=False)
+    _write(lines, "dirty", wide.reset_index())
 
 
 def marked(given: argparse.Namespace) -> None:
@@ -301,7 +300,7 @@ def clean(given: argparse.Namespace) -> None:
         key = f"{group}: {name}"
         if key not in kept.done:
             scored, _ = scored_or_zero(frame, partial(found, model=given.model))
-            kept.add(key, float((scored.rows >= CONFIDENT).mean()))
+            kept.add(key, float(scored.flagged.mean()))
         shares.setdefault(group, []).append(kept.done[key])
     lines = [
         {"tables": group, "n": len(own), "median share": float(np.median(own)),
@@ -376,9 +375,9 @@ def _slug(name: str) -> str:
     return "".join(sign if sign.isalnum() else "-" for sign in name).strip("-")
 
 
-def _write(lines: list[Result], stem: str) -> None:
+def _write(lines: list[Result], stem: str, shown: pd.DataFrame | None = None) -> None:
     frame = pd.DataFrame(lines)
-    write_table(frame, FOLDER, stem, frame.round(3))
+    write_table(frame, FOLDER, stem, (frame if shown is None else shown).round(3))
     print((FOLDER / f"{stem}.md").read_text("utf-8"))
 
 

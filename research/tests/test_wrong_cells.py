@@ -174,3 +174,12 @@ def test_dirty_tables_are_ranked_and_a_stopped_run_continues(shared, tmp_path, m
 def test_clean_tables_have_the_size_asked_for():
     assert command.clean_table(0, 100, 300).shape == (100, 300)
     assert command.clean_table(3).notna().all(axis=None)
+
+
+def test_the_products_findings_are_scores_of_cells():
+    frame = pd.DataFrame({"text": ["a", "b"] * 50, "n": np.arange(100.0)})
+    frame.loc[7, "n"] = 1e9
+    scored = METHODS["found"](frame)
+    assert scored.cells.shape == (100, 2)
+    assert scored.cells.argmax() == 7 * 2 + 1
+    assert np.flatnonzero(scored.flagged).tolist() == [7]

@@ -15,7 +15,7 @@ import pandas as pd
 
 from metaod.detection import MetaOD
 from metaod.tables import prepare, read_table
-from metaod.wrong_cells import find_wrong_cells
+from metaod.wrong_cells import CONFIDENT, find_wrong_cells
 from research.reviews import FOREST
 
 Array = npt.NDArray[np.float64]
@@ -33,6 +33,14 @@ class Scored(NamedTuple):
     cells: Array | None
     rows: Array
 
+    @property
+    def flagged(self) -> Marks:
+        """Rows with a cell that the product would call wrong."""
+        confident: Marks = (
+            self.rows if self.cells is None else self.cells.max(axis=1)
+        ) >= CONFIDENT
+        return confident
+
 
 def by_largest_cell(cells: Array) -> Scored:
     """Score a row as its most suspicious cell."""
@@ -40,10 +48,16 @@ def by_largest_cell(cells: Array) -> Scored:
 
 
 def found(frame: pd.DataFrame | Path, model: Any = None) -> Scored:
-    """Score cells of a table or file as the product does, or with another trained model."""
-    given = {} if model is None else {"model": model}
-    cells: Any = find_wrong_cells(read_table(frame), **given)
-    return Scored(np.asarray(cells.scores, dtype=np.float64), np.asarray(cells.row_scores))
+    """Score cells of a table or file as the product does, or with another trained model.
+
+    Cells that the product does not list have the score 0.
+    """
+    table = read_table(frame)
+    own = find_wrong_cells(table, **({} if model is None else {"model": model}))
+    cells = np.zeros((table.n_rows, table.n_columns))
+    places = table.frame.columns.get_indexer(pd.Index(own.cells["column"]))
+    cells[own.cells["row"].to_numpy(np.intp), places] = own.cells["score"]
+    return Scored(cells, own.row_scores)
 
 
 def rarity(frame: pd.DataFrame) -> Scored:
