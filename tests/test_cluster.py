@@ -67,7 +67,7 @@ def test_mistakes_are_told_before_anything_is_computed(frame, model, tmp_path):
     table = dd.from_pandas(frame, npartitions=2)
     with pytest.raises(BadParameter, match="dask"):
         score(frame, model)
-    with pytest.raises(BadColumn, match="'b': is not in the table"):
+    with pytest.raises(BadColumn, match="'b'"):
         score(table.drop(columns="b"), model)
     (tmp_path / "x.txt").write_text("no pick")
     with pytest.raises(UserError):

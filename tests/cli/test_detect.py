@@ -176,7 +176,7 @@ def test_errors_come_before_fitting(call, table, monkeypatch, arguments, words):
 
 def test_all_tables_must_exist_before_the_first_is_fitted(call, table, tmp_path, monkeypatch):
     monkeypatch.setattr("metaod.detection._estimator.make_selection", None)
-    with pytest.raises(UserError, match=r"nofile\.csv: there is no such file"):
+    with pytest.raises(UserError, match=r"nofile\.csv"):
         call(table, tmp_path / "nofile.csv", "-o", f"{tmp_path / 'out'}/")
     assert not (tmp_path / "out").exists()
 
@@ -294,7 +294,7 @@ def test_the_file_gets_a_column_why_on_request(call, table, tmp_path):
     assert last["why"] == found["why"].iloc[40]
     again = call(tmp_path / "s.csv").out  # the column is not scored
     assert "not used: 'score_', 'rank', 'flag', 'why'" in again
-    with pytest.raises(UserError, match="--why concerns the file"):
+    with pytest.raises(UserError, match="--why"):
         call(table, "--why")
 
 
@@ -314,7 +314,7 @@ def test_the_input_is_never_overwritten(call, table):
         call(table, "-o", table)
     other = table.with_name("t-scored.csv")
     other.write_bytes(before)
-    with pytest.raises(UserError, match=r"t-scored\.csv: is the input itself"):
+    with pytest.raises(UserError, match=r"t-scored\.csv"):
         call(table, other, "-o", table.parent)
     assert table.read_bytes() == other.read_bytes() == before
 
@@ -328,7 +328,7 @@ def test_roles_of_columns_are_saved_and_refused_with_apply(call, table, tmp_path
     assert load(pick).ignore == ["colour"]
     FRAME.drop(columns="colour").to_csv(tmp_path / "later.csv", index=False)
     assert "saved pick" in call(tmp_path / "later.csv", "--apply", pick).out
-    with pytest.raises(BadParameter, match=r"'--ignore' .* left out with --apply"):
+    with pytest.raises(BadParameter, match=r"'--ignore'.*--apply"):
         call(table, "--apply", pick, "--ignore", "colour")
 
 

@@ -79,7 +79,7 @@ def test_a_saved_pick_and_marks_have_reports(call, tmp_path):
 @pytest.mark.parametrize("name", ["r.csv", "r", "-"])
 def test_other_endings_are_refused_before_anything_is_done(call, tmp_path, name):
     table = write(tmp_path / "t.csv")
-    with pytest.raises(BadParameter, match="'--report' option of metaod detect must be a file"):
+    with pytest.raises(BadParameter, match="'--report'"):
         call(table, "--report", name if name == "-" else tmp_path / name)
 
 

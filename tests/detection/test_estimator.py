@@ -259,7 +259,7 @@ def test_drift_is_a_warning_and_a_method():
     model = MetaOD().fit(X[:76])
     assert model.drift(X[:76]) == ()
     moved = X[:76] + np.array([0, 50, 0])
-    with pytest.warns(UserWarning, match=r"drift in 'x2': 100.0% of the rows are outside .* to"):
+    with pytest.warns(UserWarning, match=r"'x2'.*100.0"):
         model.predict(moved)
     [drift] = model.drift(moved)
     assert (drift.column, drift.kind, drift.n_rows) == ("x2", "range", 76)

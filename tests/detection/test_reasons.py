@@ -235,7 +235,7 @@ def test_of_a_wide_table_the_odd_columns_are_found():
 
 @pytest.mark.parametrize("rows", [-1, 300, [0, 300]])
 def test_rows_that_do_not_exist_are_refused(model, rows):
-    with pytest.raises(UserError, match="from 0 to 299"):
+    with pytest.raises(UserError, match="299"):
         model.explain_rows(rows)
 
 

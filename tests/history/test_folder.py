@@ -111,7 +111,7 @@ def test_two_files_of_one_name(folder):
     with pytest.raises(BadFile, match="third is also the name of"):
         iter_folder(folder)
     write_list(folder, "name", "third")
-    with pytest.raises(BadFile, match=r"third\.csv and third\.npz") as caught:
+    with pytest.raises(BadFile, match=r"third\.csv.*third\.npz") as caught:
         iter_folder(folder)
     assert caught.value.line == 2
 
@@ -139,7 +139,5 @@ def test_the_list_can_leave_out_columns(folder):
     assert list(entry.load().X.columns) == ["a", "b"]
     frame.assign(text="t").to_csv(folder / "more.csv", index=False)
     write_list(folder, "file,ignore", "more.csv,txt")
-    with pytest.raises(
-        BadColumn, match="column 'txt': is not in the table; close names are: 'text'"
-    ):
+    with pytest.raises(BadColumn, match=r"'txt'.*'text'"):
         iter_folder(folder)[0].load()

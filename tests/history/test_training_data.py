@@ -65,7 +65,7 @@ def test_origins_are_left_out_or_chosen():
 
 def test_frames_that_do_not_fit():
     P, M, datasets = frames()
-    with pytest.raises(BadParameter, match="no n_rows"):
+    with pytest.raises(BadParameter, match="n_rows"):
         TrainingData.from_frames(P, {"paper": M.drop(columns="n_rows")}, datasets)
     with pytest.raises(BadParameter, match="one schema"):
         TrainingData.from_frames(P, {}, datasets)

@@ -35,5 +35,5 @@ def test_the_largest_seed_and_numpy_integers_are_accepted():
 
 @pytest.mark.parametrize("name", ["name", "summary", "nothing"])
 def test_unknown_parameters_are_refused(name):
-    with pytest.raises(BadParameter, match=r"one of the parameters \['reference', "):
+    with pytest.raises(BadParameter, match="'reference'"):
         make_learner("gain_forest", **{name: "x"})

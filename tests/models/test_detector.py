@@ -139,7 +139,7 @@ def test_a_detector_without_usable_scores_is_refused(odd, give, words):
 
 
 def test_some_undefined_scores_are_told_and_kept(odd):
-    with pytest.warns(UserWarning, match=r"Odd\(give=\"some nan\"\): .* 3 of 148 rows") as told:
+    with pytest.warns(UserWarning, match="148 rows") as told:
         detector = odd("some nan").to_pyod().fit(X)
     assert np.isnan(detector.decision_scores_).sum() == 3
     assert [item.filename for item in told] == [__file__]

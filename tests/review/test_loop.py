@@ -48,13 +48,13 @@ def test_only_askable_rows_are_asked_about_and_told(marked, members):
     with pytest.raises(BadParameter, match="askable"):
         loop.tell(8, True)
     loop.tell_many({7: False, 9: None})
-    with pytest.raises(UserError, match="all 2 rows that may be asked about have an answer"):
+    with pytest.raises(UserError, match="2 rows"):
         loop.ask()
 
 
 @pytest.mark.parametrize("row", [-1, 600, 1.0, True, "3", None])
 def test_a_row_that_does_not_exist_is_refused(loop, row):
-    with pytest.raises(BadParameter, match="position of a row, 0 to 599"):
+    with pytest.raises(BadParameter, match="599"):
         loop.tell(row, True)
 
 
@@ -66,7 +66,7 @@ def test_an_answer_that_is_none_of_three_is_refused(loop, answer):
 
 def test_contradictory_answers_are_refused_and_nothing_is_lost(loop):
     loop.tell(3, True)
-    with pytest.raises(UserError, match="row 3 is already marked"):
+    with pytest.raises(UserError, match="row 3"):
         loop.tell_many({4: True, 3: False})
     assert loop.marks == {3: True}
     loop.tell(3, True)  # the same again
@@ -76,7 +76,7 @@ def test_contradictory_answers_are_refused_and_nothing_is_lost(loop):
 
 
 def test_an_answer_that_is_not_there_cannot_be_forgotten(loop):
-    with pytest.raises(UserError, match="row 5 has no answer"):
+    with pytest.raises(UserError, match="row 5"):
         loop.forget(5)
 
 

@@ -253,7 +253,7 @@ def test_a_folder_that_is_wrong_is_refused(exported, spoil, words):
 
 def test_a_promise_of_too_many_rows(exported, monkeypatch):
     monkeypatch.setattr(form, "_MAX_ROWS", 3)
-    with Store("sqlite://", create=True) as store, pytest.raises(BadFile, match="has 4 rows"):
+    with Store("sqlite://", create=True) as store, pytest.raises(BadFile, match="4 rows"):
         import_parquet(store, exported)
 
 

@@ -268,9 +268,9 @@ def test_cells_that_hold_no_single_value_are_named(bad):
     values = pd.Series([1.0, None, None, 2.0], dtype=object, index=list("abcd"))
     values.iloc[2] = bad
     frame = pd.DataFrame({"v": values, "w": [1.0, 2.0, 3.0, 4.0]})
-    with pytest.raises(BadColumn, match=r"column 'v': row 2 \(index 'c'\) holds a value of type"):
+    with pytest.raises(BadColumn, match=r"'v'.*row 2.*'c'"):
         prepare(frame)
-    with pytest.raises(BadColumn, match=r"row 2 \(index 7\) holds"):
+    with pytest.raises(BadColumn, match="row 2"):
         prepare(frame.set_axis([9, 8, 7, 6]))
 
 

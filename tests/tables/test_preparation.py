@@ -81,13 +81,13 @@ def test_missing_columns_are_named_all(frame, fitted):
 def test_errors_about_columns_name_the_file(frame, fitted, tmp_path):
     frame.drop(columns="size").to_csv(tmp_path / "t.csv", index=False)
     table = read_table(tmp_path / "t.csv")
-    with pytest.raises(BadColumn, match=r"t\.csv, column 'size'"):
+    with pytest.raises(BadColumn, match=r"t\.csv.*'size'"):
         fitted.transform(table)
     frame.assign(size=["1", *["large"] * (N - 1)]).to_csv(tmp_path / "t.csv", index=False)
     table = read_table(tmp_path / "t.csv", bad_values="error")
-    with pytest.raises(BadColumn, match=r"t\.csv, column 'size': 'large' \(99 times, .* row 2\)"):
+    with pytest.raises(BadColumn, match=r"t\.csv.*'size'.*'large'.*99.*row 2"):
         fitted.transform(table)
-    with pytest.raises(BadColumn, match=r"t\.csv, column 'street': .*'time'"):
+    with pytest.raises(BadColumn, match=r"t\.csv.*'street'.*'time'"):
         Preparation(time="street").fit(table)
 
 
@@ -162,7 +162,7 @@ def test_later_cells_that_are_not_what_their_column_is_are_missing(
 
 
 def test_objects_that_no_column_can_hold_are_refused(frame, fitted):
-    with pytest.raises(BadColumn, match=r"'town': row 0 .* holds a value of type list"):
+    with pytest.raises(BadColumn, match=r"'town'.*row 0"):
         fitted.transform(frame.assign(town=[["Oslo"]] * N))
 
 
@@ -213,7 +213,7 @@ def test_an_array_is_taken_in_the_fitted_order():
     values = np.random.default_rng(0).normal(size=(5, 2))
     fitted = Preparation().fit(pd.DataFrame(values, columns=["a", "b"]))
     assert fitted.transform(values).X.tobytes() == values.tobytes()
-    with pytest.raises(UserError, match=r"the array has 3 columns, .* fitted with 2"):
+    with pytest.raises(UserError, match="3 columns"):
         fitted.transform(np.zeros((5, 3)))
 
 

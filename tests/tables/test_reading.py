@@ -77,9 +77,9 @@ def test_many_other_label_values_are_counted():
 
 
 def test_missing_labels_name_their_place():
-    with pytest.raises(BadColumn, match="'y': row 2: the label is missing"):
+    with pytest.raises(BadColumn, match=r"'y'.*row 2"):
         read_table(pd.DataFrame({"a": [1, 2], "y": [1.0, None]}), label="y")
-    with pytest.raises(BadColumn, match=r"<StringIO>, column 'y': line 5: the label is missing"):
+    with pytest.raises(BadColumn, match=r"'y'.*line 5"):
         read_table(io.StringIO('a,y\n"1\n",0\n\n2,?\n'), label="y")
 
 

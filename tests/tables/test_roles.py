@@ -104,13 +104,11 @@ def test_a_named_date_that_is_none_is_an_error(frame):
 
 
 def test_unknown_names_are_one_error_with_close_names(frame):
-    with pytest.raises(BadColumn, match=r"column 'pric': .*close names are: 'price'"):
+    with pytest.raises(BadColumn, match=r"'pric'.*'price'"):
         prepare(frame, ignore="pric")
-    with pytest.raises(
-        UserError, match="no columns 'pric', 'Zones'; close names are: 'price', 'zone'"
-    ):
+    with pytest.raises(UserError, match=r"'pric'.*'Zones'.*'price'.*'zone'"):
         prepare(frame, ignore="pric", category="Zones")
-    with pytest.raises(BadColumn, match="columns are: 'price', 'weight'"):
+    with pytest.raises(BadColumn, match=r"'price'.*'weight'"):
         prepare(frame, id="qqq")
 
 
@@ -120,12 +118,12 @@ def test_unknown_names_are_one_error_with_close_names(frame):
      {"only": "zone", "ignore": "zone"}, {"only": "zone", "id": "zone"}],
 )  # fmt: skip
 def test_two_roles_for_one_column_are_refused(frame, roles):
-    with pytest.raises(BadColumn, match="column 'zone': is named in both"):
+    with pytest.raises(BadColumn, match="'zone'"):
         prepare(frame, **roles)
 
 
 def test_if_nothing_is_left_the_error_first_says_why_the_named_columns_are_not_used(frame):
-    with pytest.raises(UserError, match=r"nothing is left to score: 'seen' .date.: .*'time'"):
+    with pytest.raises(UserError, match=r"'seen'.*'time'"):
         prepare(frame, only="seen")
 
 
@@ -135,7 +133,7 @@ def test_a_date_may_be_named_as_time_too(frame):
 
 @pytest.mark.parametrize("names", [3, b"zone", {"zone": 1}])
 def test_names_that_are_none_are_refused(frame, names):
-    with pytest.raises(BadParameter, match="'ignore' parameter of Preparation"):
+    with pytest.raises(BadParameter, match="'ignore'"):
         prepare(frame, ignore=names)
 
 

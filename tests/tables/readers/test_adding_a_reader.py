@@ -61,5 +61,5 @@ def test_a_file_of_the_new_format_is_read(write):
 def test_messages_use_its_declaration(write):
     with pytest.raises(BadFile, match=r"seems to be key-value text; rename it to t\.kv"):
         metaod.read_table(write("t.csv"))
-    with pytest.raises(BadParameter, match=r"'sheet' .* left out for key-value text"):
+    with pytest.raises(BadParameter, match="'sheet'"):
         metaod.read_table(write("t.kv"), sheet=0)

@@ -51,12 +51,12 @@ def test_a_variable_may_be_named(write):
 def test_an_unclear_choice_of_array_is_refused(write):
     with pytest.raises(BadFile, match=r"unclear which array.*one: 12 × 3.*two: 12 × 3"):
         read(write(one=X, two=X))
-    with pytest.raises(BadFile, match=r"no array 'three'.*one: 12 × 3"):
+    with pytest.raises(BadFile, match=r"'three'.*12"):
         read(write(one=X, two=X), variable="three")
 
 
 def test_labels_of_wrong_length_or_name(write):
-    with pytest.raises(BadFile, match=r"label 'y' is .*, but 'X' has 12 rows"):
+    with pytest.raises(BadFile, match=r"'y'.*'X'.*12 rows"):
         read(write(X=X, y=Y[:5]), label="y")
     with pytest.raises(BadColumn, match=r"neither a column of 'X' \(x1 to x3\) nor another array"):
         read(write(X=X, y=Y), label="z")
@@ -146,10 +146,10 @@ def test_npz_header_larger_than_the_file():
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("X.npy", promising_npy((10**9, 20)))
-    with pytest.raises(BadFile, match=r"array 'X' promises 149\.0 GiB"):
+    with pytest.raises(BadFile, match=r"'X'.*149\.0 GiB"):
         read(buffer.getvalue())
     bomb = npz(compressed=True, X=np.zeros((1000, 1000)))
-    with pytest.raises(BadFile, match="more than the 100,000 bytes allowed"):
+    with pytest.raises(BadFile, match="100,000 bytes"):
         read(bomb, max_bytes=100_000)
 
 
@@ -158,7 +158,7 @@ def test_zip_member_larger_than_deflate_allows():
     # the size before compression, in the directory at the end
     at = data.rindex(b"PK\x01\x02") + 24
     data[at : at + 4] = struct.pack("<I", 2**30)
-    with pytest.raises(BadFile, match=r"promises 1\.0 GiB"):
+    with pytest.raises(BadFile, match=r"1\.0 GiB"):
         read(bytes(data))
 
 
@@ -269,7 +269,7 @@ def test_labels_of_matlab_may_be_words():
 def test_matlab_variables_that_are_not_numbers():
     data = mat(X=X, options={"a": 1, "b": "text"}, words=np.array(["a", "b"], dtype=object))
     assert read(data).n_columns == 3
-    with pytest.raises(BadFile, match="'options' is 1 × 1 struct: no table of numbers"):
+    with pytest.raises(BadFile, match="'options'"):
         read(data, variable="options")
     with pytest.raises(BadFile, match="complex"):
         read(mat(X=X * 1j))
@@ -279,7 +279,7 @@ def test_matlab_5_header_larger_than_the_file():
     data = bytearray(mat(X=np.arange(6.0).reshape(3, 2) / 3))
     at = data.index(struct.pack("<ii", 3, 2))
     data[at : at + 8] = struct.pack("<ii", 2**30, 20)
-    with pytest.raises(BadFile, match=r"needs 640\.0 GiB"):
+    with pytest.raises(BadFile, match=r"640\.0 GiB"):
         read(bytes(data))
     data[at : at + 8] = struct.pack("<ii", 2**20, 20)
     with pytest.raises(BadFile, match="6 numbers where the shape is"):
@@ -289,13 +289,13 @@ def test_matlab_5_header_larger_than_the_file():
 def test_matlab_4_header_larger_than_the_file():
     data = bytearray(mat("4", X=X))
     data[4:12] = struct.pack("<ii", 10**9, 3)
-    with pytest.raises(BadFile, match="1,000,000,000 × 3 is promised"):
+    with pytest.raises(BadFile, match="1,000,000,000"):
         read(bytes(data))
 
 
 def test_sparse_matlab_is_made_dense_within_bounds():
     huge = scipy.sparse.csc_array(([1.0], ([5], [0])), shape=(10**7, 2))
-    with pytest.raises(BadFile, match="more than the 1,000,000 bytes allowed"):
+    with pytest.raises(BadFile, match="1,000,000 bytes"):
         read(mat(X=huge), max_bytes=10**6)
 
 
@@ -338,9 +338,9 @@ def test_hdf5_shape_larger_than_the_file():
             file.create_dataset("X", shape=shape, dtype="f8", chunks=(1000, 2))
         return buffer.getvalue()
 
-    with pytest.raises(BadFile, match=r"\(1,000,000,000 × 20\) needs 596\.0 GiB"):
+    with pytest.raises(BadFile, match=r"1,000,000,000.*20.*596\.0 GiB"):
         read(file((10**9, 20)))
-    with pytest.raises(BadFile, match="promises 160,000,000 bytes, but 0 bytes are stored"):
+    with pytest.raises(BadFile, match=r"160,000,000 bytes.*0 bytes"):
         read(file((10**6, 20)))
 
 

@@ -132,7 +132,7 @@ def test_a_word_among_numbers_of_a_sheet():
     rows = [["a"], *[[i] for i in range(30)]]
     rows[20] = ["oops"]
     rows.insert(3, [])
-    with pytest.raises(BadColumn, match=r"'oops' \(row 22\) is not a number"):
+    with pytest.raises(BadColumn, match=r"'oops'.*row 22"):
         read(book(("S", rows)), bad_values="error")
     assert read(book(("S", rows))).misfits["a"].rows.tolist() == [19]
     assert read(book(("S", rows)), na="oops").frame["a"].isna().sum() == 1
@@ -140,7 +140,7 @@ def test_a_word_among_numbers_of_a_sheet():
 
 
 def test_missing_labels_of_a_sheet_name_their_row():
-    with pytest.raises(BadColumn, match="row 3: the label is missing"):
+    with pytest.raises(BadColumn, match="row 3"):
         read(book(("S", [["a", "y"], [1, "o"], [2, None]])), label="y")
 
 
@@ -169,7 +169,7 @@ def test_the_size_that_a_sheet_declares_is_ignored(monkeypatch):
     assert read(small).frame.shape == (1, 2)
     far = edited(data, sheet, b'<row r="2"', b'<row r="99999999999"')
     monkeypatch.setattr("metaod.tables.readers.excel._MAX_ROWS", 1000)
-    with pytest.raises(BadFile, match="rows beyond 1,000, the most possible"):
+    with pytest.raises(BadFile, match="1,000,"):
         read(far)
 
 
@@ -180,7 +180,7 @@ def test_bombs_in_xlsx():
         read(bomb, max_bytes=10**5)
     wide = book(("S", [["a", "b"], [1, 2]]))
     wide = edited(wide, "xl/worksheets/sheet1.xml", b'r="B2"', b'r="XFD2"')
-    with pytest.raises(BadFile, match="needs at least 1,048,576 bytes"):
+    with pytest.raises(BadFile, match="1,048,576 bytes"):
         read(wide, max_bytes=200_000)
 
 

@@ -53,7 +53,7 @@ def test_structured_array():
     table = read_table(array)
     assert table.frame["n"].tolist() == [1, 2]
     assert table.frame["s"].tolist() == ["a", "b"]
-    with pytest.raises(BadColumn, match="'v': has 3 values a row"):
+    with pytest.raises(BadColumn, match="'v'"):
         read_table(np.zeros(2, dtype=[("v", float, (3,))]))
 
 
@@ -121,7 +121,7 @@ def test_columns_of_objects_are_converted():
     assert table.frame["a"].dtype == np.float64
     assert list(table.index) == [7, 8, 9]
     column = pd.Series([*range(50), "oops"], dtype=object)
-    with pytest.raises(BadColumn, match=r"'a': 'oops' \(row 51\) is not a number"):
+    with pytest.raises(BadColumn, match=r"'a'.*'oops'.*row 51"):
         read_table(pd.DataFrame({"a": column}), bad_values="error")
     assert read_table(pd.DataFrame({"a": column}), na="oops").frame["a"].isna().sum() == 1
 
@@ -149,7 +149,7 @@ def test_bad_frames(frame, told):
 
 def test_unknown_columns():
     for options in ({"label": "z"}, {"text": "z"}):
-        with pytest.raises(BadColumn, match="'z': is not in the table; columns are: 'a', 'b'"):
+        with pytest.raises(BadColumn, match=r"'z'.*'a'.*'b'"):
             read_table(pd.DataFrame({"a": [1], "b": [2]}), **options)
 
 
@@ -195,7 +195,7 @@ def test_sparse_matrices(form):
 
 
 def test_sparse_matrices_within_bounds():
-    with pytest.raises(BadFile, match=r"more than the 8\.0 GiB allowed"):
+    with pytest.raises(BadFile, match=r"8\.0 GiB"):
         read_table(scipy.sparse.csr_array((10**9, 10**6)))
 
 
@@ -250,7 +250,7 @@ def test_unsupported_objects(source, told):
 
 
 def test_options_of_files_are_refused():
-    with pytest.raises(BadParameter, match=r"'sheet' parameter .* left out for a table in memory"):
+    with pytest.raises(BadParameter, match="'sheet'"):
         read_table([[1]], sheet="S")
 
 

@@ -92,19 +92,19 @@ def test_labels_of_parquet():
     ids=["list", "struct", "binary"],
 )
 def test_unsupported_column_types(column):
-    with pytest.raises(BadColumn, match=r"'odd'.*not numbers, dates or text"):
+    with pytest.raises(BadColumn, match="'odd'"):
         read(parquet(pa.table({"a": [1, 2], "odd": column})))
 
 
 def test_repeated_names_in_parquet():
-    with pytest.raises(BadColumn, match="'a': is there more than once"):
+    with pytest.raises(BadColumn, match="'a'"):
         read(parquet(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])))
 
 
 def test_parquet_larger_than_allowed():
     constant = parquet(pa.table({"a": np.zeros(10**6), "b": np.zeros(10**6)}))
     assert len(constant) < 10**5
-    with pytest.raises(BadFile, match="promises 1,000,000 rows × 2 columns"):
+    with pytest.raises(BadFile, match=r"1,000,000 rows.*2 columns"):
         read(constant, max_bytes=10**7)
 
 
@@ -120,7 +120,7 @@ def test_more_rows_than_are_stored(monkeypatch):
     buffer = io.BytesIO()
     pd.DataFrame({"a": np.zeros(2_000_000)}).to_parquet(buffer)
     buffer.seek(0)
-    with pytest.raises(BadFile, match="unpacks to 16,000,000 bytes or more"):
+    with pytest.raises(BadFile, match="16,000,000 bytes"):
         read_table(buffer)
 
 
@@ -128,6 +128,6 @@ def test_texts_that_are_stored_once_and_needed_in_every_row(tmp_path):
     path = tmp_path / "t.parquet"
     pd.DataFrame({"a": ["x" * 10_000] * 5_000, "b": range(5_000)}).to_parquet(path)
     assert path.stat().st_size < 50_000
-    with pytest.raises(BadFile, match="column 'a' needs 50,000,000 bytes, more than the 10,000,0"):
+    with pytest.raises(BadFile, match=r"'a'.*50,000,000 bytes.*10,000,0"):
         read_table(path, max_bytes=10**7)
     assert read_table(path, max_bytes=10**9).frame["a"].str.len().eq(10_000).all()

@@ -106,16 +106,16 @@ def test_gzip_bombs(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"1,2\n" * 500_000, mtime=0))
     assert path.stat().st_size < 10_000
-    with pytest.raises(BadFile, match="more than the 1,000,000 bytes allowed"):
+    with pytest.raises(BadFile, match="1,000,000 bytes"):
         read_table(path, max_bytes=10**6)
 
 
 def test_files_larger_than_allowed(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(CSV * 100)
-    with pytest.raises(BadFile, match=r"holds 1,200 bytes, more than the 100 bytes allowed"):
+    with pytest.raises(BadFile, match=r"1,200 bytes.*100 bytes"):
         read_table(path, max_bytes=100)
-    with pytest.raises(BadFile, match="more than the 100 bytes allowed"):
+    with pytest.raises(BadFile, match="100 bytes"):
         read_table(io.BytesIO(CSV * 100), max_bytes=100)
 
 
@@ -123,7 +123,7 @@ def test_gzip_that_promises_or_gives_too_much(tmp_path, monkeypatch):
     path = tmp_path / "t.csv.gz"
     packed = gzip.compress(b"a,b\n" + b"1,2\n" * 500_000, mtime=0)
     path.write_bytes(packed[:-4] + (2**31).to_bytes(4, "little"))
-    with pytest.raises(BadFile, match=r"unpacks to 2.0 GiB or more, .* if this is right, unpack"):
+    with pytest.raises(BadFile, match=r"2\.0 GiB"):
         read_table(path)
     monkeypatch.setattr("metaod.tables.readers._source._SMALL_BYTES", 10**6)
     path.write_bytes(packed)
@@ -134,7 +134,7 @@ def test_gzip_that_promises_or_gives_too_much(tmp_path, monkeypatch):
 def test_memory_that_the_cells_need(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"1,2\n" * 10_000)
-    with pytest.raises(BadFile, match="10,000 lines of 2 fields need about 720,000 bytes, more"):
+    with pytest.raises(BadFile, match=r"10,000.*720,000 bytes"):
         read_table(path, max_bytes=700_000)
     assert read_table(path, max_bytes=720_000).n_rows == 10_000
 
@@ -144,5 +144,5 @@ def test_more_columns_than_can_be_read(tmp_path, monkeypatch):
     for name, content in {"t.csv": b"1,2,3,4\n5,6,7,9\n", "t.npy": npy(np.ones((2, 4)))}.items():
         path = tmp_path / name
         path.write_bytes(content)
-        with pytest.raises(BadFile, match="holds 4 columns, more than the 3 that can be read"):
+        with pytest.raises(BadFile, match="4 columns"):
             read_table(path)

