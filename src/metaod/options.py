@@ -330,10 +330,12 @@ class Fitting(Options):
 
     contamination: float | Literal["auto"] = option(
         "auto",
-        "Share of outliers to flag, as 5% or 0.05; auto estimates it from the scores.",
+        "Share of rows to flag by their scores, as 5% or 0.05; auto estimates it from the scores, "
+        "and flags rows with wrong cells too.",
         metavar="SHARE",
         legal="'auto' or a number in the range (0, 0.5]",
     )
+    rows_only: bool = option(False, "Look for unusual rows only, not for wrong cells.")
     n_jobs: int | None = option(
         None,
         "Threads that score the rows; -1 for one per core. The scores do not depend on it.",

@@ -47,7 +47,7 @@ def test_the_stages_of_a_fit():
     reports = []
     MetaOD(artifact()).fit(table(), progress=reports.append)
     check_reports(reports)
-    assert stages(reports) == ["prepare", "measure", "pick", "fit", "score"]
+    assert stages(reports) == ["prepare", "check", "measure", "pick", "fit", "score"]
 
 
 def test_detecting_writing_and_applying(picking, tmp_path):
@@ -55,7 +55,7 @@ def test_detecting_writing_and_applying(picking, tmp_path):
     reports = []
     found = detect(metaod.load_example(), progress=reports.append)
     check_reports(reports)
-    assert stages(reports) == ["prepare", "fit", "score"]
+    assert stages(reports) == ["prepare", "check", "fit", "score"]
     reports = []
     write_scored(found, tmp_path / "s.csv", why=True, progress=reports.append)
     check_reports(reports)
@@ -63,14 +63,14 @@ def test_detecting_writing_and_applying(picking, tmp_path):
     reports = []
     detect(metaod.load_example(), model=found.model, progress=reports.append)
     check_reports(reports)
-    assert stages(reports) == ["prepare", "score"]
+    assert stages(reports) == ["prepare", "check", "score"]
 
 
 def test_the_committee_is_not_measured():
     reports = []
     MetaOD().fit(table(400), progress=reports.append)
     check_reports(reports)
-    assert stages(reports) == ["prepare", "pick", "fit", "score"]
+    assert stages(reports) == ["prepare", "check", "pick", "fit", "score"]
     fits = [report.detail for report in reports if report.stage == "fit"]
     assert fits[0] == "1 of 7, IForest"
     assert fits[-1].startswith("7 of 7, ")

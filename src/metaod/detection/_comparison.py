@@ -99,10 +99,11 @@ def compare(
         seed = random_state + trial
         own = part_of(progress, trial / trials, (trial + _PICK_SHARE) / trials)
         start = time.perf_counter()
-        fitted = MetaOD(random_state=seed, **options).fit(table, progress=own).fitted_
+        model = MetaOD(**{"rows_only": True, **options, "random_state": seed})
+        fitted = model.fit(table, progress=own).fitted_
         seconds = time.perf_counter() - start
-        model = family_names(tuple(fitted.weights))
-        picks.append(Compared(PICK, measure(y, fitted.scores), model, seconds))
+        names = family_names(tuple(fitted.weights))
+        picks.append(Compared(PICK, measure(y, fitted.scores), names, seconds))
         forests.append(compare_forest(fitted.X, y, random_state=seed))
         tracker.stage("fit", ENGINE, fraction=(trial + _PICK_SHARE) / trials)
         engines.append(_compare_engine(fitted.X, y, seed))

@@ -33,9 +33,13 @@ from metaod.tables import (
     TableStream,
     stream_table,
 )
+from metaod.wrong_cells import Collector, WrongCells
 
 SAMPLE_ROWS = 100_000
 """Rows of the sample from which types, preparation and pick are learned."""
+
+MOST_FINDINGS = 10_000
+"""Suspicious cells that are kept of a file that is read in chunks."""
 
 _FIT_SHARE = 0.99  # of the work; the rest measures the scores on a label
 _SCORE_SHARE = 0.7  # of the work, if the rows of a file are written too
@@ -120,9 +124,15 @@ def _applied(model: MetaOD, table: Table, tracker: Tracker) -> Detection:
     """Score the rows of a table with a pick that was fitted to another one."""
     tracker.stage("prepare")
     prepared = model.preparation_.transform(table)
+    wrong = None
+    if model.cells_ is not None:
+        tracker.stage("check")
+        wrong = model.cells_.find(table)
     scores = model.fitted_.score(prepared.X, tracker.scoring(len(prepared.X)))
     notes = (*table_notes(prepared.record, fitted=False), *_earlier_notes(model))
-    found = Detection(model, table, scores, model.threshold_, prepared.record, False, notes)
+    found = Detection(
+        model, table, scores, model.threshold_, prepared.record, False, notes, wrong=wrong
+    )
     return _measured(found, prepared.X)
 
 
@@ -235,14 +245,15 @@ def _scored_stream(
     model: MetaOD, stream: TableStream, tracker: Tracker, *, is_new: bool
 ) -> Detection:
     threshold, ties = model.threshold_, None
+    wrong = None
     record = model.preparation_.record_
     if is_new and stream.covers_all:
         scores = model.decision_scores_
+        wrong = None if model.cells_ is None else model.cells_.found
     else:
         if not is_new:
             record = model.preparation_.transform(stream.sample).record
-        known = model.decision_scores_ if is_new else None
-        scores, record = _score_rows(model, stream, known, record, tracker)
+        scores, wrong, record = _score_rows(model, stream, record, tracker, is_new=is_new)
     if is_new:
         share = check_contamination(model.contamination)
         found = estimated_share(scores) if share == "auto" else share
@@ -262,40 +273,63 @@ def _scored_stream(
             "cells were read count those of the sample."
         )
         notes = (sampled, *notes)
+    if wrong is not None and wrong.n_dropped:
+        listed = f"the {len(wrong.cells):,} most certain ones are listed"
+        notes = (*notes, f"{wrong.n_findings:,} cells are probably wrong; {listed}.")
     return Detection(
-        model, stream.sample, scores, threshold, record, is_new, notes, ties, stream=stream
+        model,
+        stream.sample,
+        scores,
+        threshold,
+        record,
+        is_new,
+        notes,
+        ties,
+        stream=stream,
+        wrong=wrong,
     )
 
 
 def _score_rows(
     model: MetaOD,
     stream: TableStream,
-    known: Scores | None,
     record: PreparationRecord,
     tracker: Tracker,
-) -> tuple[Scores, PreparationRecord]:
-    """Score all rows; those of the sample have the known scores. Also count gaps of all rows."""
-    preparation = model.preparation_
+    *,
+    is_new: bool,
+) -> tuple[Scores, WrongCells | None, PreparationRecord]:
+    """Score all rows and find their wrong cells; also count gaps of all rows.
+
+    Rows of the sample have the scores and findings of fitting, if the pick is new.
+    """
+    preparation, cells = model.preparation_, model.cells_
+    checked = set() if cells is None else set(cells.names)
     needed = [
         plan.record.name
         for plan in preparation.columns_
-        if plan.record.is_used or plan.record.counts_gaps
+        if plan.record.is_used or plan.record.counts_gaps or plan.record.name in checked
     ]
     scores = np.empty(stream.n_rows)
+    wrong = Collector(stream.n_rows, MOST_FINDINGS)
+    if cells is not None and is_new:
+        wrong.add(stream.rows, cells.found)
     counts = np.zeros((len(record.columns), 3), dtype=np.int64)
     start = 0
     report = tracker.counting("score", stream.n_rows)
     for chunk in stream.chunks(needed):
         prepared = preparation.transform(chunk)
         stop = start + len(prepared.X)
-        is_new = np.ones(len(prepared.X), dtype=np.bool_)
-        if known is not None:
+        others = np.ones(len(prepared.X), dtype=np.bool_)
+        if is_new:
             first, last = np.searchsorted(stream.rows, [start, stop])
             places = stream.rows[first:last]
-            is_new[places - start] = False
-            scores[places] = known[first:last]
-        if is_new.any():
-            scores[start:stop][is_new] = model.fitted_.score(prepared.X[is_new])
+            others[places - start] = False
+            scores[places] = model.decision_scores_[first:last]
+        if others.any():
+            scores[start:stop][others] = model.fitted_.score(prepared.X[others])
+            if cells is not None:
+                new = np.flatnonzero(others)
+                wrong.add(start + new, cells.find(chunk.take(new), is_later=not is_new))
         counts += [[own.n_missing, own.n_infinite, own.n_unseen] for own in prepared.record.columns]
         start = stop
         report(start)
@@ -303,4 +337,5 @@ def _score_rows(
         replace(column, n_missing=missing, n_infinite=infinite, n_unseen=unseen)
         for column, (missing, infinite, unseen) in zip(record.columns, counts.tolist(), strict=True)
     )
-    return scores, replace(record, n_rows=stream.n_rows, columns=columns)
+    found = None if cells is None else wrong.result()
+    return scores, found, replace(record, n_rows=stream.n_rows, columns=columns)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from metaod.detection._cells import CellCheck, flagged
 from metaod.detection._fitted import Fitted, fit_selection
 from metaod.detection._inputs import checked_table, seed_of
 from metaod.detection._reasons import RowReasons, explain, row_places
@@ -34,8 +36,8 @@ from metaod.selection import (
 from metaod.tables import (
     Drift,
     Preparation,
-    PreparedTable,
     Roles,
+    Table,
     is_file,
 )
 
@@ -64,7 +66,10 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         the learner picks a model or an average of a few, with ``learned-single`` only one model. By
         default the committee; if a learner or a space is named, ``learned``.
     contamination : "auto" or float in (0, 0.5], default="auto"
-        Share of outliers; with "auto" it is estimated from the scores.
+        Share of rows to flag, by their scores. With "auto" it is estimated from the scores, and
+        rows with a cell that is probably wrong are flagged too.
+    rows_only : bool, default=False
+        Whether only unusual rows are looked for, and no wrong cells.
     exclude : str or iterable of str or ModelSpec, optional
         Models that may not be picked, nor be in an average: ids, or names of families.
     space : str or iterable of str or ModelSpec, optional
@@ -92,17 +97,21 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         ties of scores.
     preparation_ : Preparation
         The fitted preparation of tables.
+    cells_ : CellCheck or None
+        Finds wrong cells; None with `rows_only`.
     marks_ : UsedMarks or None
         The answers that were learned from.
     fitted_ : Fitted
         The detector with its training table, scores and threshold.
     decision_scores_ : ndarray of float, shape (n_rows,)
-        Scores of the training rows; of a large table that was loaded from a file, those of the rows
-        in the file.
+        Scores of the training rows, which rank unusual rows; of a large table that was loaded from
+        a file, those of the rows in the file.
+    error_scores_ : ndarray of float, shape (n_rows,)
+        For each training row, the probability that one of its cells is wrong; not with `rows_only`.
     threshold_ : float
         Rows that score above it are outliers.
     labels_ : ndarray of int, shape (n_rows,)
-        1 for the outliers among the training rows, 0 for the others.
+        1 for the training rows that are flagged, 0 for the others.
     offset_ : float
         Minus the threshold: ``decision_function = score_samples - offset_``.
     reading_ : dict
@@ -122,6 +131,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     """
 
     selection_: Selection | None
+    cells_: CellCheck | None
     marks_: UsedMarks | None
     notes_: tuple[str | Message, ...]
     reading_: dict[str, Any]
@@ -132,6 +142,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         *,
         pick: Pick | None = None,
         contamination: Contamination = "auto",
+        rows_only: bool = False,
         exclude: Models | None = None,
         space: Models | None = None,
         max_seconds: float | None = None,
@@ -147,6 +158,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self.learner = learner
         self.pick = pick
         self.contamination = contamination
+        self.rows_only = rows_only
         self.exclude = exclude
         self.space = space
         self.max_seconds = max_seconds
@@ -192,6 +204,10 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         tracker.stage("prepare")
         preparation = Preparation(**{name: getattr(self, name) for name in Roles.declared()})
         prepared = preparation.fit_transform(table)
+        cells = None
+        if not self.rows_only:
+            tracker.stage("check")
+            cells = CellCheck(table, preparation, seed)
         used = None
         if isinstance(marks, str | PathLike):
             naming = [own.name for own in preparation.record_.columns if own.role == "id"]
@@ -213,7 +229,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             marked = fitted.markable()
             marked.mark(used.answers)
             fitted = fitted.learn(marked, self.contamination)
-        self._set_fitted(selection, preparation, fitted)
+        self._set_fitted(selection, preparation, fitted, cells)
         self.marks_ = used
         self._table = replace(table, frame=table.frame.copy(deep=False), original=None)
         self.notes_ = (*table.warnings, *self.notes_)
@@ -237,10 +253,39 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         Lower is more outlying. A row of the training table has its training score. There is a
         warning if the rows differ from the training table as :meth:`drift` reports.
         """
-        prepared = self._prepared(X)
-        for warning in prepared.record.drift_warnings():
-            warnings.warn(warning, stacklevel=2)
-        return -self.fitted_.score(prepared.X)
+        return self._scored(self._checked(X))
+
+    def suspect_cells(self, X: Any = None) -> pd.DataFrame:
+        """Return the cells that may be wrong, the most suspicious first.
+
+        Parameters
+        ----------
+        X : DataFrame, array, Table or what else :func:`metaod.read_table` takes; optional
+            New rows; by default those of the training table.
+
+        Returns
+        -------
+        DataFrame
+            For every cell with any suspicion its row (its position, from 0), column and value, the
+            expected value or range, the kind of error, and the score: the probability that the cell
+            is wrong. Also why the value is expected, and a suggested value, if there are any.
+
+        Examples
+        --------
+        >>> import metaod
+        >>> frame = metaod.load_example().frame
+        >>> frame.loc[7, "pressure_bar"] *= 1000
+        >>> MetaOD().fit(frame).suspect_cells()[["row", "column"]].head(1).values.tolist()
+        [[7, 'pressure_bar']]
+        """
+        check_is_fitted(self)
+        if self.cells_ is None:
+            what = "the estimator was fitted to look for unusual rows only"
+            remedy = "fit it with rows_only=False"
+            raise UserError(what, where="MetaOD.suspect_cells", remedy=remedy)
+        cells = (self.cells_.found if X is None else self.cells_.find(self._checked(X))).cells
+        first = ["row", "column", "value", "expected", "kind", "score"]
+        return cells[[*first, *cells.columns.difference(first)]].reset_index(drop=True)
 
     def drift(self, X: Any) -> tuple[Drift, ...]:
         """Compare rows with the training table: usual ranges, unseen categories, missing values.
@@ -251,7 +296,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             Columns in which more rows are unusual than chance explains, the largest excess first.
             Empty for rows of the same distribution, in all but 1 of 1,000 tables.
         """
-        return self._prepared(X).record.drift
+        table = self._checked(X)
+        return self.preparation_.transform(table).record.drift
 
     def explain_rows(
         self, rows: Any = None, *, top: int = 5, progress: OnProgress | None = None
@@ -323,17 +369,30 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             raise UserError(what, where="MetaOD.report", remedy=remedy)
         return write_report(Detection.of(self, self._table), path)
 
-    def _prepared(self, X: Any) -> PreparedTable:
+    def _checked(self, X: Any) -> Table:
         check_is_fitted(self)
-        return self.preparation_.transform(checked_table(self, X, reset=False))
+        return checked_table(self, X, reset=False)
+
+    def _scored(self, table: Table) -> Scores:
+        prepared = self.preparation_.transform(table)
+        for warning in prepared.record.drift_warnings():
+            warnings.warn(warning, stacklevel=3)  # the caller of a public method
+        return -self.fitted_.score(prepared.X)
 
     def decision_function(self, X: Any) -> Scores:
         """Return ``score_samples`` less ``offset_``: negative for outliers."""
-        return np.asarray(self.score_samples(X) - self.offset_)
+        return np.asarray(self._scored(self._checked(X)) - self.offset_)
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """Return -1 for outliers, 1 for the other rows."""
-        return np.where(self.decision_function(X) < 0, -1, 1)
+        """Return -1 for rows that are flagged, 1 for the other rows.
+
+        Rows are flagged whose decision function is negative; with ``contamination="auto"`` those
+        with a cell that is probably wrong, too.
+        """
+        table = self._checked(X)
+        wrong = None if self.cells_ is None else self.cells_.find(table).flags()
+        above = np.asarray(self._scored(table) < self.offset_)
+        return np.where(flagged(above, wrong, self.contamination), -1, 1)
 
     def fit_predict(
         self,
@@ -359,8 +418,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     ) -> None:
         """Write the fitted estimator to one file, without pickle; :func:`metaod.load` reads it.
 
-        The file holds the rows that the models learned from, all or a sample of a large table, and
-        the marked ones: anyone who has it can read these values of the table.
+        The file holds the rows that were learned from, all or a sample of a large table, and the
+        marked ones: anyone who has it can read these values of the table.
 
         Parameters
         ----------
@@ -380,6 +439,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         }
         SavedPick.of(
             self.fitted_,
+            self.cells_,
             preparation=self.preparation_.to_dict(),
             feature_names=tuple(str(name) for name in getattr(self, "feature_names_in_", ())),
             parameters=plain_parameters(self),
@@ -387,8 +447,13 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         ).write(path)
 
     def _set_fitted(
-        self, selection: Selection | None, preparation: Preparation, fitted: Fitted
+        self,
+        selection: Selection | None,
+        preparation: Preparation,
+        fitted: Fitted,
+        cells: CellCheck | None,
     ) -> Self:
+        self.cells_ = cells
         self.selection_ = selection
         self.preparation_ = preparation
         self.detector_ = fitted.detector
@@ -398,7 +463,11 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     def _set_scores(self, fitted: Fitted) -> Self:
         self.fitted_ = fitted
         self.decision_scores_ = fitted.scores
-        self.labels_ = fitted.labels
+        if self.cells_ is not None:
+            self.error_scores_ = self.cells_.scores
+        wrong = None if self.cells_ is None else self.cells_.flags
+        flags = flagged(fitted.labels == 1, wrong, self.contamination, fitted.marks)
+        self.labels_ = flags.astype(np.int64)
         self.threshold_ = fitted.threshold
         self.offset_ = -fitted.threshold
         return self
@@ -461,8 +530,7 @@ class Review(ReviewLoop):
 
         With a number as ``contamination`` that share of the rows is flagged.
         """
-        fitted = self._fitted()
-        return fitted.scores > fitted.threshold
+        return np.asarray(self.detector().labels_ == 1)
 
     def detector(self) -> MetaOD:
         """Return a fitted MetaOD that has learned the marks, scores new rows and can be saved."""
@@ -494,7 +562,7 @@ def load(
     """
     check_n_jobs(n_jobs, owner="load")
     tracker = Tracker(progress)
-    saved, fitted, preparation = SavedPick.read(path, tracker)
+    saved, fitted, preparation, cells = SavedPick.read(path, tracker)
     fitted = replace(fitted, n_jobs=n_jobs)
     tracker.finish("score")
     roles = {name: getattr(preparation, name) for name in Roles.declared()}
@@ -504,4 +572,4 @@ def load(
         model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     model.reading_ = saved.reading
     model.marks_ = UsedMarks(dict(fitted.marks)) if fitted.marks else None
-    return model._set_fitted(None, preparation, fitted)  # noqa: SLF001 - its constructor
+    return model._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001 - its constructor

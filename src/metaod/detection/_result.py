@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from metaod.detection._cells import flagged
 from metaod.detection._formats import json_rows
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import clear_gap
@@ -17,6 +18,7 @@ from metaod.report import sketch_scores
 from metaod.review import UsedMarks
 from metaod.selection import OnProgress, Selection, Tracker, table_notes
 from metaod.tables import PreparationRecord, PreparedTable, Table, TableStream
+from metaod.wrong_cells import WrongCells
 
 if TYPE_CHECKING:
     from metaod.detection._comparison import Compared
@@ -57,6 +59,8 @@ class Detection:
         Measures on the label, if there is one.
     stream : TableStream or None
         The file, if it is read in chunks.
+    wrong : WrongCells or None
+        What is probably wrong in the rows; None if it was not looked for.
     """
 
     model: "MetaOD"
@@ -70,6 +74,7 @@ class Detection:
     top_n: int | None = None
     compared: "tuple[Compared, ...]" = ()
     stream: TableStream | None = None
+    wrong: WrongCells | None = None
     _explained: dict[int, RowReasons] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -83,6 +88,7 @@ class Detection:
             model.preparation_.record_,
             further_notes=(*table_notes(model.preparation_.record_), *model.fitted_.notes),
             ties=model.fitted_.ties,
+            wrong=None if model.cells_ is None else model.cells_.found,
         )
 
     def learned(self, model: "MetaOD") -> "Detection":
@@ -144,9 +150,14 @@ class Detection:
 
     @cached_property
     def flags(self) -> npt.NDArray[np.int8]:
-        """1 for outliers, 0 for the other rows."""
+        """1 for rows that are flagged, 0 for the others: see :func:`flagged`."""
         if self.top_n is None:
-            return (self.scores > self.threshold).astype(np.int8)
+            above = self.scores > self.threshold
+            if self.wrong is not None:
+                marks = self.model.fitted_.marks if self.is_new else None
+                share = self.model.contamination
+                above = flagged(above, self.wrong.flags(), share, marks)
+            return above.astype(np.int8)
         flags = np.zeros(self.n_rows, dtype=np.int8)
         flags[self.top(self.top_n)] = 1
         return flags

@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from metaod.artifacts import (
     Artifact,
@@ -19,6 +20,7 @@ from metaod.artifacts import (
     read_container,
     write_container,
 )
+from metaod.detection._cells import CellCheck
 from metaod.detection._fitted import Fitted, fit_models
 from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
@@ -27,15 +29,41 @@ from metaod.models import Cost, Matrix, ModelSpec, Scores, expected_costs
 from metaod.options import Picking, Reading
 from metaod.review import Ranker
 from metaod.selection import Tracker
-from metaod.tables import Preparation
+from metaod.tables import Preparation, save_table, saved_table
 
 _SAVE_AGAIN = "save the pick again"
-_PARAMETERS = ("learner", "pick", "contamination", "exclude", "space", "max_seconds")
+_PARAMETERS = (
+    "learner", "pick", "contamination", "rows_only", "exclude", "space", "max_seconds",
+)  # fmt: skip
 
 # limits of fitting again, because a file from elsewhere could demand more; the count is the product
 # of a model's counts (trees, bins, cuts)
 _MAX_SECONDS, _MAX_BYTES, _MAX_COUNT = 3600.0, 64.0 * 2**30, 10**7
+_MOST_ROWS = 5_000  # from which the search for wrong cells learns again
 _SAME = 1e-6  # scores that differ by less than this share of their spread are the same
+
+
+@dataclass(frozen=True, eq=False)
+class SavedCells:
+    """What the search for wrong cells learned from, and what it found in the rows of the file."""
+
+    columns: tuple[Any, ...]  # of :func:`save_table`
+    scores: Annotated[Scores, Shape("n")]
+    flags: Annotated[npt.NDArray[np.bool_], Shape("n")]
+
+    @classmethod
+    def of(cls, cells: CellCheck, rows: npt.NDArray[np.intp]) -> "SavedCells":
+        """Describe a search, with its findings in these rows."""
+        has_all = cells.table.n_rows == len(cells.scores)  # not if it is of a large table's file
+        own = rows if has_all else np.arange(cells.table.n_rows)
+        own = own[np.linspace(0, len(own) - 1, min(len(own), _MOST_ROWS)).astype(np.intp)]
+        columns = save_table(cells.table.take(own))
+        return cls(tuple(columns), cells.scores[rows], cells.flags[rows])
+
+    def fitted(self, preparation: Preparation, seed: int) -> CellCheck:
+        """Return the search, which has learned again."""
+        table = saved_table(self.columns, "the rows of the pick")
+        return CellCheck(table, preparation, seed, (self.scores, self.flags))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +83,7 @@ class SavedPick:
     n_reference: int
     X: Annotated[Matrix, Shape("n", "d")]
     scores: Annotated[Scores, Shape("n")]
+    cells: SavedCells | None
     marked_rows: tuple[int, ...]
     answers: tuple[bool | None, ...]
     ranker: Ranker | None
@@ -65,7 +94,7 @@ class SavedPick:
     versions: dict[str, str]
 
     @classmethod
-    def of(cls, fitted: Fitted, **rest: Any) -> "SavedPick":
+    def of(cls, fitted: Fitted, cells: CellCheck | None, **rest: Any) -> "SavedPick":
         """Describe a fitted pick; the rest are members that it does not know."""
         rows = np.arange(len(fitted.X)) if fitted.reference is None else fitted.reference
         n_reference = len(rows)
@@ -81,6 +110,7 @@ class SavedPick:
             n_reference,
             fitted.X[rows],
             fitted.scores[rows],
+            None if cells is None else SavedCells.of(cells, rows),
             tuple(places[row] for row in marks),
             tuple(marks.values()),
             None if fitted.marked is None else fitted.marked.ranker,
@@ -95,14 +125,18 @@ class SavedPick:
     @classmethod
     def read(
         cls, path: "str | PathLike[str]", tracker: Tracker
-    ) -> "tuple[SavedPick, Fitted, Preparation]":
+    ) -> "tuple[SavedPick, Fitted, Preparation, CellCheck | None]":
         """Read a file and fit its models again; BadArtifact if it is no pick or is damaged."""
         document = read_container(path, "pick")
         try:
             saved: SavedPick = decode(cls, document, "pick")
             preparation = Preparation.from_dict(saved.preparation)
             saved._check(preparation)
-            return saved, saved._fitted(preparation, path, tracker), preparation
+            fitted, cells = saved._fitted(preparation, path, tracker), None
+            if saved.cells is not None:
+                tracker.stage("check")
+                cells = saved.cells.fitted(preparation, fitted.seed)
+            return saved, fitted, preparation, cells
         except (UserError, KeyError, TypeError, ValueError, AttributeError) as error:
             known = isinstance(error, UserError)
             what = str(error) if known else f"{type(error).__name__}: {error}"
@@ -159,6 +193,7 @@ def plain_parameters(model: Any) -> dict[str, Any]:
         "learner": learner.learner.name if isinstance(learner, Artifact) else fspath(learner),
         "pick": model.pick,
         "contamination": check_contamination(model.contamination),
+        "rows_only": bool(model.rows_only),
         "exclude": _model_names(model.exclude),
         "space": _model_names(model.space),
         "max_seconds": None if model.max_seconds is None else float(model.max_seconds),

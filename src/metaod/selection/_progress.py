@@ -10,6 +10,7 @@ from metaod.models import ModelSpec, compilation, expected_costs, expected_scori
 STAGES = {
     "read": "reading the table",
     "prepare": "preparing the table",
+    "check": "looking for wrong cells",
     "measure": "measuring the table",
     "pick": "picking a model",
     "fit": "fitting",
@@ -31,7 +32,7 @@ class ProgressReport:
     Parameters
     ----------
     stage : str
-        ``read``, ``prepare``, ``measure``, ``pick``, ``fit``, ``score``, ``explain`` or
+        ``read``, ``prepare``, ``check``, ``measure``, ``pick``, ``fit``, ``score``, ``explain`` or
         ``write``.
     fraction : float or None
         The part of the work that is done, from 0 to 1; None before it is known. It never falls, and

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         cell_text,
     )
     from metaod.tables._roles import Roles
+    from metaod.tables._saved_table import save_table, saved_table
     from metaod.tables._stream import TableStream, is_large, stream_table
     from metaod.tables._table import Table
     from metaod.tables.examples import load_example
@@ -47,6 +48,8 @@ __all__ = [
     "load_example",
     "prepare",
     "read_table",
+    "save_table",
+    "saved_table",
     "stream_table",
 ]
 
@@ -59,6 +62,7 @@ __getattr__ = exports(
     _reading="is_file read_table",
     _record="ColumnRecord Drift PreparationRecord PreparedTable cell_text",
     _roles="Roles",
+    _saved_table="save_table saved_table",
     _stream="TableStream is_large stream_table",
     _table="Table",
     examples="load_example",

@@ -4,6 +4,7 @@ from metaod.wrong_cells._finder import WrongCellFinder, find_wrong_cells
 from metaod.wrong_cells._findings import (
     CONFIDENT,
     KINDS,
+    Collector,
     Finding,
     FindingGroup,
     WrongCells,
@@ -13,6 +14,7 @@ from metaod.wrong_cells._findings import (
 __all__ = [
     "CONFIDENT",
     "KINDS",
+    "Collector",
     "Finding",
     "FindingGroup",
     "WrongCellFinder",

@@ -181,10 +181,14 @@ class WrongCells:
         expected, kind, why, suggestion, score.
     row_scores : ndarray of float
         For each row, the probability that one of its cells is wrong.
+    n_dropped : int
+        Findings that are not among the cells, because there are too many.
     """
 
     cells: pd.DataFrame
     row_scores: npt.NDArray[np.float64]
+    n_dropped: int = 0
+    _flags: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
     _kept: dict[float, tuple[Finding, ...]] = field(default_factory=dict, repr=False)
 
     def findings(self, least: float = CONFIDENT) -> tuple[Finding, ...]:
@@ -200,9 +204,23 @@ class WrongCells:
 
     def flags(self, least: float = CONFIDENT) -> npt.NDArray[np.bool_]:
         """Tell of each row whether it has a finding with at least this score."""
+        if self._flags is not None and least == CONFIDENT:
+            return self._flags
         flagged = np.zeros(len(self.row_scores), dtype=np.bool_)
         flagged[self.cells["row"][self.cells["score"] >= least]] = True
         return flagged
+
+    @cached_property
+    def n_findings(self) -> int:
+        """Cells that are probably wrong."""
+        return self.n_dropped + int((self.cells["score"] >= CONFIDENT).sum())
+
+    def at(self, places: npt.NDArray[np.intp]) -> "WrongCells":
+        """Return the findings of some rows, by their positions among these; no row twice."""
+        positions = np.full(len(self.row_scores), -1, dtype=np.intp)
+        positions[places] = np.arange(len(places))
+        rows = positions[self.cells["row"].to_numpy(dtype=np.intp)]
+        return WrongCells(self.cells.assign(row=rows)[rows >= 0], self.row_scores[places])
 
     def worst(self) -> dict[int, Finding]:
         """Return each row's most certain finding, by the row's position."""
@@ -243,6 +261,44 @@ class WrongCells:
         for finding in self.findings():
             rows.setdefault(finding.row, []).append(finding)
         return {row: tuple(own) for row, own in rows.items()}
+
+
+class Collector:
+    """Collects the findings of parts of a table.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the whole table.
+    most : int, optional
+        Cells to keep, the most suspicious ones; by default all.
+    """
+
+    def __init__(self, n_rows: int, most: int | None = None) -> None:
+        self._scores = np.zeros(n_rows)
+        self._flags = np.zeros(n_rows, dtype=np.bool_)
+        self._most = most
+        self._cells: pd.DataFrame | None = None
+        self._n_findings = 0
+
+    def add(self, places: npt.NDArray[np.intp], found: WrongCells) -> None:
+        """Add the findings of rows that are at these places of the whole table."""
+        self._scores[places] = found.row_scores
+        self._flags[places] = found.flags()
+        self._n_findings += found.n_findings
+        cells = found.cells.assign(row=places[found.cells["row"].to_numpy(dtype=np.intp)])
+        if self._cells is not None and len(self._cells):
+            cells = pd.concat([self._cells, cells]) if len(cells) else self._cells
+        cells = cells.sort_values(["score", "row"], ascending=[False, True], kind="stable")
+        self._cells = cells.head(self._most or len(cells))
+
+    def result(self) -> WrongCells:
+        """Return the findings of the whole table."""
+        if self._cells is None:
+            raise ValueError("no part was added")
+        n_kept = int((self._cells["score"] >= CONFIDENT).sum())
+        cells = self._cells.reset_index(drop=True)
+        return WrongCells(cells, self._scores, self._n_findings - n_kept, self._flags)
 
 
 def group(findings: Sequence[Finding]) -> tuple[FindingGroup, ...]:

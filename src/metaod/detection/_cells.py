@@ -1,0 +1,152 @@
+"""Wrong cells of the table that an estimator is fitted to, and of later rows."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.detection._threshold import Contamination
+from metaod.models import Scores
+from metaod.tables import Preparation, Table, read_table
+from metaod.wrong_cells import Collector, WrongCellFinder, WrongCells
+
+Places = npt.NDArray[np.intp]
+
+_REPEATED = np.uint64(0x9E3779B97F4A7C15)
+
+
+class CellCheck:
+    """Finds wrong cells: those of the fitted table, and those of later rows.
+
+    A row that equals a row of the fitted table has the findings of that row; the second of two such
+    rows has those of the second in the table.
+
+    Parameters
+    ----------
+    table : Table
+        The table; columns that the user ignores are not checked.
+    preparation : Preparation
+        Its fitted preparation.
+    seed : int
+        Seed of the finder.
+    known : pair of ndarrays, optional
+        The scores and flags of a table of which `table` is a sample.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        preparation: Preparation,
+        seed: int,
+        known: tuple[Scores, npt.NDArray[np.bool_]] | None = None,
+    ) -> None:
+        columns = preparation.record_.columns
+        self.names = [column.name for column in columns if column.role != "ignored"]
+        self._moving = {
+            own.name for own in columns if own.kind in ("date", "identifier") and not own.is_used
+        }
+        self._preparation = preparation
+        self.table = self._checked(table)
+        self._finder = WrongCellFinder(random_state=seed).fit(self.table)
+        self.found = self._finder.found_
+        self.scores, self.flags = known or (self.found.row_scores, self.found.flags())
+
+    def find(self, table: Table, *, is_later: bool = True) -> WrongCells:
+        """Return the wrong cells of rows.
+
+        Parameters
+        ----------
+        table : Table
+            The rows.
+        is_later : bool, default=True
+            Whether the rows are of a later time than the fitted table: then the values of dates and
+            identifiers that are not used to score rows may be others.
+        """
+        rows = self._checked(table)
+        places, is_known = self._find(rows.frame)
+        known, new = np.flatnonzero(is_known), np.flatnonzero(~is_known)
+        if len(new) == 0:
+            return self.found.at(places)
+        others = rows.take(new) if len(known) else rows
+        if is_later:
+            usual = {name: self._usual(name) for name in self._moving}
+            others = replace(others, frame=others.frame.assign(**usual))
+        found = self._finder.find(others)
+        if len(known) == 0:
+            return found
+        parts = Collector(rows.n_rows)
+        parts.add(known, self.found.at(places[known]))
+        parts.add(new, found)
+        return parts.result()
+
+    def _checked(self, table: Table) -> Table:
+        """Return the columns that are checked, with their names and types."""
+        frame = self._preparation.rows_of(table)[0].frame
+        if not table.typed and any(dtype.kind not in "biuf" for dtype in frame.dtypes):
+            table = read_table(frame)
+            frame = table.frame
+        absent = {name: self._usual(name) for name in self.names if name not in frame}
+        frame = frame.assign(**absent)[self.names].reset_index(drop=True)
+        return replace(table, frame=frame, label=None, original=None)
+
+    def _usual(self, name: str) -> Any:
+        """Return a value of a column that is no evidence: the most frequent one."""
+        values = self.table.frame[name].mode()
+        return values.iloc[0] if len(values) else None
+
+    def _find(self, frame: pd.DataFrame) -> tuple[Places, npt.NDArray[np.bool_]]:
+        """Return the places of rows in the fitted table, and whether they are there."""
+        known, order = self._known
+        keys = _row_keys(frame)
+        found = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return order[found], known[found] == keys
+
+    @cached_property
+    def _known(self) -> tuple[npt.NDArray[np.uint64], Places]:
+        keys = _row_keys(self.table.frame)
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+
+def flagged(
+    above: npt.NDArray[np.bool_],
+    wrong: npt.NDArray[np.bool_] | None,
+    contamination: Contamination,
+    marks: Mapping[int, bool] | None = None,
+) -> npt.NDArray[np.bool_]:
+    """Flag rows above the threshold; if their share is "auto", those with a finding too.
+
+    Parameters
+    ----------
+    above : ndarray of bool
+        Whether rows score above the threshold.
+    wrong : ndarray of bool or None
+        Whether rows have a finding, if wrong cells were looked for.
+    contamination : "auto" or float
+        What the user wants to be flagged.
+    marks : mapping of int to bool, optional
+        Rows that the user marked: those that are no outliers are not flagged.
+    """
+    if wrong is None or contamination != "auto":
+        return above
+    flags = above | wrong
+    normal = [row for row, answer in (marks or {}).items() if not answer]
+    flags[normal] = above[normal]
+    return flags
+
+
+def _row_keys(frame: pd.DataFrame) -> npt.NDArray[np.uint64]:
+    """Return a hash of every row; the second of two equal rows has another than the first."""
+    columns = {
+        name: column.to_numpy(np.float64, na_value=np.nan) + 0.0  # -0.0 becomes 0.0
+        if column.dtype.kind in "biuf"
+        else column.astype(str)
+        for name, column in frame.items()
+    }
+    keys = pd.util.hash_pandas_object(pd.DataFrame(columns), index=False)
+    repeated = keys.groupby(keys).cumcount().to_numpy(dtype=np.uint64)
+    return np.asarray(keys.to_numpy() + repeated * _REPEATED)

@@ -1,0 +1,55 @@
+"""The columns of a table as plain data and arrays, and the checked way back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metaod.tables._objects import text_of
+from metaod.tables._table import Table
+
+_TYPES: dict[str, Any] = {
+    "boolean": np.bool_,
+    "integer": np.int64,
+    "number": np.float64,
+    "time": "M8[us]",
+}
+
+
+def save_table(table: Table) -> list[dict[str, Any]]:
+    """Return the columns as dictionaries of arrays and texts; values of other types as text."""
+    return [{"name": str(name), **_saved(column)} for name, column in table.frame.items()]
+
+
+def _saved(column: "pd.Series[Any]") -> dict[str, Any]:
+    kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
+    if kind in "bi":
+        return {"kind": "boolean" if kind == "b" else "integer", "values": column.to_numpy()}
+    if kind in "uf" or (kind != "M" and pd.api.types.is_numeric_dtype(column.dtype)):
+        return {"kind": "number", "values": column.to_numpy(np.float64, na_value=np.nan)}
+    if kind == "M":
+        return {"kind": "time", "values": column.to_numpy("M8[us]").view(np.int64)}
+    codes, texts = pd.factorize(column.astype(object))
+    return {"kind": "text", "values": codes.astype(np.int64), "texts": [*map(text_of, texts)]}
+
+
+def saved_table(saved: Sequence[Mapping[str, Any]], source: str) -> Table:
+    """Return the table of saved columns; KeyError, TypeError or ValueError for anything else."""
+    columns = {}
+    for own in saved:
+        name, kind, values = own["name"], own["kind"], own["values"]
+        wanted = "if" if kind in ("number", "time") else "b" if kind == "boolean" else "i"
+        if not isinstance(name, str) or not isinstance(values, np.ndarray) or values.ndim != 1:
+            raise TypeError("a column without a name or values")
+        if values.dtype.kind not in wanted or name in columns:
+            raise ValueError(f"the values of column {name!r:.40}")
+        if kind != "text":
+            values = values.astype(np.int64) if kind == "time" else values
+            columns[name] = values.astype(_TYPES[kind])
+            continue
+        texts = np.array([*map(str, own["texts"]), None], dtype=object)
+        if len(values) and not -1 <= values.min() <= values.max() < len(texts) - 1:
+            raise ValueError(f"the texts of column {name!r:.40}")
+        columns[name] = texts[values]
+    return Table(pd.DataFrame(columns), source=source, typed=True)
