@@ -11,7 +11,7 @@ import pandas as pd
 
 from metaod.detection._threshold import Contamination
 from metaod.models import Scores
-from metaod.tables import Preparation, Table, read_table
+from metaod.tables import Preparation, Table
 from metaod.wrong_cells import Collector, WrongCellFinder, WrongCells
 
 Places = npt.NDArray[np.intp]
@@ -85,13 +85,10 @@ class CellCheck:
 
     def _checked(self, table: Table) -> Table:
         """Return the columns that are checked, with their names and types."""
-        frame = self._preparation.rows_of(table)[0].frame
-        if not table.typed and any(dtype.kind not in "biuf" for dtype in frame.dtypes):
-            table = read_table(frame)
-            frame = table.frame
-        absent = {name: self._usual(name) for name in self.names if name not in frame}
-        frame = frame.assign(**absent)[self.names].reset_index(drop=True)
-        return replace(table, frame=frame, label=None, original=None)
+        read = self._preparation.read(table)
+        absent = {name: self._usual(name) for name in self.names if name not in read.frame}
+        frame = read.frame.assign(**absent)[self.names].reset_index(drop=True)
+        return replace(read, frame=frame, label=None, original=None)
 
     def _usual(self, name: str) -> Any:
         """Return a value of a column that is no evidence: the most frequent one."""

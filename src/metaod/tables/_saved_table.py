@@ -1,11 +1,13 @@
 """The columns of a table as plain data and arrays, and the checked way back."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from metaod.tables._misfits import Misfits
 from metaod.tables._objects import text_of
 from metaod.tables._table import Table
 
@@ -19,7 +21,12 @@ _TYPES: dict[str, Any] = {
 
 def save_table(table: Table) -> list[dict[str, Any]]:
     """Return the columns as dictionaries of arrays and texts; values of other types as text."""
-    return [{"name": str(name), **_saved(column)} for name, column in table.frame.items()]
+    saved = [{"name": str(name), **_saved(column)} for name, column in table.frame.items()]
+    for column in saved:
+        own = table.misfits.get(column["name"])
+        if own is not None:
+            column["misfits"] = asdict(own)
+    return saved
 
 
 def _saved(column: "pd.Series[Any]") -> dict[str, Any]:
@@ -36,7 +43,7 @@ def _saved(column: "pd.Series[Any]") -> dict[str, Any]:
 
 def saved_table(saved: Sequence[Mapping[str, Any]], source: str) -> Table:
     """Return the table of saved columns; KeyError, TypeError or ValueError for anything else."""
-    columns = {}
+    columns, misfits = {}, {}
     for own in saved:
         name, kind, values = own["name"], own["kind"], own["values"]
         wanted = "if" if kind in ("number", "time") else "b" if kind == "boolean" else "i"
@@ -44,6 +51,8 @@ def saved_table(saved: Sequence[Mapping[str, Any]], source: str) -> Table:
             raise TypeError("a column without a name or values")
         if values.dtype.kind not in wanted or name in columns:
             raise ValueError(f"the values of column {name!r:.40}")
+        if "misfits" in own:
+            misfits[name] = _misfits(own["misfits"], len(values))
         if kind != "text":
             values = values.astype(np.int64) if kind == "time" else values
             columns[name] = values.astype(_TYPES[kind])
@@ -52,4 +61,12 @@ def saved_table(saved: Sequence[Mapping[str, Any]], source: str) -> Table:
         if len(values) and not -1 <= values.min() <= values.max() < len(texts) - 1:
             raise ValueError(f"the texts of column {name!r:.40}")
         columns[name] = texts[values]
-    return Table(pd.DataFrame(columns), source=source, typed=True)
+    return Table(pd.DataFrame(columns), source=source, typed=True, misfits=misfits)
+
+
+def _misfits(saved: Mapping[str, Any], n_rows: int) -> Misfits:
+    rows, texts = np.asarray(saved["rows"], dtype=np.intp), [*map(str, saved["texts"])]
+    steps = np.diff(rows, prepend=-1, append=n_rows)
+    if len(rows) != len(texts) or (steps <= 0).any():
+        raise ValueError("cells that are not of their column's type")
+    return Misfits(rows, texts, str(saved["what"]), int(saved["n_values"]))
