@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from metaod.history._metrics import average_precision
 from metaod.models import Matrix, ModelSpec, fit_scaling, score_models
+from research.statistics import average_precision
 
 Generator = np.random.Generator
 

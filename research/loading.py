@@ -17,13 +17,19 @@ from urllib.parse import urlsplit
 
 from platformdirs import user_cache_path
 
-from metaod.errors import BadFile, BadParameter, MissingExtra, UnavailableDataset, UserError
+from metaod.errors import BadFile, BadParameter, MissingExtra, UserError
 from metaod.history import LabelledDataset
 from metaod.history._datasets import LABELLED_FILE_ENDINGS, read_labelled
-from metaod.learners import Progress
+from metaod.learners import OnStep
 from research.catalogue import CatalogueEntry, Source, catalogue, shape_text
 
 _MAX_MEMBER_BYTES = 2**31
+
+
+class UnavailableDataset(UserError):
+    """A catalogued dataset can neither be found in the given folder nor downloaded."""
+
+    code = "unavailable-dataset"
 
 
 def holds_variables(path: Path) -> bool:
@@ -44,7 +50,7 @@ def load_dataset(
     download: bool = True,
     cache_dir: "str | PathLike[str] | None" = None,
     timeout: float = 20.0,
-    progress: Progress | None = None,
+    progress: OnStep | None = None,
 ) -> LabelledDataset:
     """Load a catalogued set and check its content against the catalogue.
 
@@ -120,7 +126,7 @@ def _from_cache(entry: CatalogueEntry, cache: Path) -> LabelledDataset | None:
 
 
 def _from_addresses(
-    entry: CatalogueEntry, cache: Path, timeout: float, progress: Progress | None
+    entry: CatalogueEntry, cache: Path, timeout: float, progress: OnStep | None
 ) -> LabelledDataset:
     reasons = []
     folder = cache / entry.collection
@@ -147,7 +153,7 @@ def _download_checked(
     source: Source,
     folder: Path,
     timeout: float,
-    progress: Progress | None,
+    progress: OnStep | None,
 ) -> LabelledDataset:
     path = folder / f"download.{source.kind}"
     _download(source.address, path, timeout, progress)
@@ -166,7 +172,7 @@ class _Bytes:
 
     total = 0
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: OnStep) -> None:
         self._progress = progress
         self._done = 0
 
@@ -182,7 +188,7 @@ class _Bytes:
         pass
 
 
-def _download(address: str, target: Path, timeout: float, progress: Progress | None) -> None:
+def _download(address: str, target: Path, timeout: float, progress: OnStep | None) -> None:
     try:
         # needed only here, and slow to import
         import pooch  # noqa: PLC0415

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.history._metrics import average_precision
 from metaod.models import Matrix
 from research.score_pairs import N_FEATURES, ScorePairs, unit_scores
+from research.statistics import average_precision
 
 Indices = npt.NDArray[np.intp]
 

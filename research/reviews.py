@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from metaod.errors import UserError
 from metaod.history import FolderEntry
-from metaod.history._metrics import average_precision
 from metaod.models import COMMITTEE, Matrix, ModelSpec, Scores, ScoreScale, score_models
 from metaod.review import MarkedTable, Ranker, RowSpace
 from metaod.tables import prepare
 from research.injection import KINDS, Injection
+from research.statistics import average_precision
 
 MOST_ROWS = 3000
 """Rows of a table that are drawn for a review."""

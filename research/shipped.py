@@ -8,10 +8,10 @@ import pandas as pd
 
 from metaod.artifacts import Artifact
 from metaod.errors import BadParameter, UserError
-from metaod.history import MEASURES, RECIPES, REFERENCE, TrainingData, shipped_folder, train
+from metaod.history import DEFAULT_FOREST, MEASURES, RECIPES, TrainingData, shipped_folder, train
 from metaod.history._shipped import ShippedRecipe
 from metaod.history._training import calibration_of
-from metaod.learners import Progress, make_learner
+from metaod.learners import OnStep, make_learner
 from metaod.models import candidate_averages, model_space
 
 HERE = Path(__file__).parent
@@ -142,13 +142,13 @@ def shipped_training_data(
         shipped_matrix(measure, space=space, averages=averages),
         {name: shipped_metafeatures(name) for name in schemas},
         datasets,
-        reference=performance[REFERENCE],
+        reference=performance[DEFAULT_FOREST],
         measure=measure,
     )
     return data if final else data.without(final_origins() & set(data.origins))
 
 
-def train_shipped(name: str, *, progress: Progress | None = None) -> Artifact:
+def train_shipped(name: str, *, progress: OnStep | None = None) -> Artifact:
     """Train a learner on all shipped datasets; calibrate it without the final origins.
 
     Parameters

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from metaod.errors import BadParameter, MissingExtra
+from metaod.history._metrics import _checked, _measure
 from metaod.models import Scores
 
 Alternative = Literal["two-sided", "less", "greater"]
@@ -20,6 +21,13 @@ LEVEL = 0.05
 
 # performances are rounded: methods that picked the same model tie in any order of summation
 _DECIMALS = 12
+
+
+def average_precision(y: npt.ArrayLike, scores: npt.ArrayLike) -> float:
+    """Compute the average precision of finite scores, without rounding."""
+    labels, values = _checked(y, scores)
+    ap, _, _ = _measure(labels, np.argsort(-values), values)
+    return float(ap)
 
 
 def ranks(performance: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,6 @@ USER_ERRORS = [
     errors.BadColumn("x", "is gone", path="a.csv", remedy="name another"),
     errors.BadParameter("HBOS", "n_bins", ["a", "b"], 1, remedy="Choose one"),
     errors.MissingExtra("openpyxl", extra="excel", needed_for="XLSX"),
-    errors.UnavailableDataset("not here", remedy="fetch it"),
 ]
 
 

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import DataDir, Json, console, grid, print_json
+from metaod.cli.screen import Json, console, grid, print_json
 from metaod.errors import BadParameter, UserError, counted
 
 if TYPE_CHECKING:
     from research.catalogue import CatalogueEntry
+
+DataDir = Annotated[
+    Path | None, typer.Option(help="Folder that holds datasets already.", metavar="DIR")
+]
 
 app = typer.Typer(
     help="List, show and fetch public labelled benchmark sets (ODDS, DAMI, ADBench).",
@@ -88,7 +92,10 @@ def fetch(
         try:
             with ProgressLine(f"fetching {entry.name} ({place} of {len(entries)})") as line:
                 dataset = load_dataset(
-                    entry, data_dir=data_dir, cache_dir=cache_dir, progress=line.count_bytes
+                    entry,
+                    data_dir=data_dir,
+                    cache_dir=cache_dir,
+                    progress=line.count,
                 )
         except UserError as error:
             problems.append(error)

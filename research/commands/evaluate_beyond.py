@@ -6,9 +6,8 @@
 
 DATASETS is the folder of labelled datasets with its list. RECOVERIES is a folder where the
 recoveries of injected outliers are kept; they are computed where they are missing, in two seconds
-for each dataset, unless ``--present`` leaves such datasets out. SCORES is the folder of scores that
-``metaod build --space extended --keep-scores MODEL ...`` kept for all models of the extended space;
-datasets without scores are left out.
+for each dataset, unless ``--present`` leaves such datasets out. SCORES is a folder where the scores
+of all models of the extended space are kept; they are computed where they are missing.
 
 Follows the second search in docs/selector-protocol.md: development origins in ten folds. Writes
 results/selector/injected.csv and .md, and so on; with ``--log`` it also adds a line for each design
@@ -28,7 +27,6 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from metaod.history import iter_folder
-from metaod.history._metrics import average_precision
 from metaod.learners import make_learner, origin_folds
 from metaod.models import (
     COMMITTEE,
@@ -39,12 +37,12 @@ from metaod.models import (
     model_space,
 )
 from metaod.models._spec import REPRESENTATIVES
-from metaod.store import ScoreCache
 from metaod.tables import prepare
 from research.commands.evaluate_selector import CHOSEN, FOLDER, Bench
 from research.injection import KINDS, recovery
+from research.kept_scores import KeptScores
 from research.metaens import MetaEns, ScoreHistory
-from research.statistics import bootstrap_intervals
+from research.statistics import average_precision, bootstrap_intervals
 
 SPECS = model_space("extended")
 MODELS = [spec.id for spec in SPECS]
@@ -97,7 +95,7 @@ def main() -> None:
         if given.which == "injected":
             study.read_recoveries(given.datasets, given.kept, compute=not given.present)
         else:
-            study.read_scores(given.datasets, ScoreCache(given.kept))
+            study.read_scores(given.datasets, KeptScores(given.kept))
         print(f"{len(study.names)} datasets of {study.origins.nunique()} origins", flush=True)
         answers: Answers = {}
         for fold in range(len(study.bench.splits)):
@@ -140,13 +138,13 @@ class Study:
                 self.recoveries[name] = pd.read_csv(path, index_col=0)[MODELS]
         self.names = list(self.recoveries)
 
-    def read_scores(self, datasets: Path, cache: ScoreCache) -> None:
-        """Read the labels of the datasets whose scores were kept."""
+    def read_scores(self, datasets: Path, cache: KeptScores) -> None:
+        """Read the labels of the datasets, and compute scores that were not kept."""
         self.cache = cache
-        wanted = {name for name in self.bench.P.index if cache.path(name).exists()}
         for entry in iter_folder(datasets, label="y"):
             dataset = entry.load()
-            if dataset.fingerprint in wanted:
+            if dataset.fingerprint in self.bench.P.index:
+                cache.of(dataset, SPECS)
                 self.labels[dataset.fingerprint] = dataset.y
         self.names = [name for name in self.bench.P.index if name in self.labels]
 

@@ -26,7 +26,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import RidgeCV
 from sklearn.neighbors import KNeighborsRegressor
 
-from metaod.history import REFERENCE, TrainingData
+from metaod.history import DEFAULT_FOREST, TrainingData
 from metaod.learners import Cleaning, make_learner
 from metaod.models import Matrix, ModelSpec
 from research.commands.evaluate_selector import BOTH, CHOSEN, FOLDER, Bench, Rows
@@ -208,7 +208,7 @@ def _interval(
 
 def write_page(table: pd.DataFrame, about: str) -> None:
     """Write the tables of one measure after the other."""
-    lines = [f"{about}, ten folds; gains over `{REFERENCE}`."]
+    lines = [f"{about}, ten folds; gains over `{DEFAULT_FOREST}`."]
     for measure, title in MEASURES.items():
         part = table[table["measure"] == measure]
         main_rows = part[part["learner"] == GAIN_FOREST]

@@ -22,14 +22,12 @@ import numpy.typing as npt
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from metaod.history import REFERENCE, iter_folder
-from metaod.history._metrics import average_precision
-from metaod.models import Budget, Matrix, model_space, score_models
-from metaod.store import ScoreCache
-from metaod.tables import prepare
+from metaod.history import DEFAULT_FOREST, iter_folder
+from metaod.models import Matrix, model_space
+from research.kept_scores import KeptScores
 from research.metaens import MetaEns, ScoreHistory
 from research.shipped import shipped_matrix
-from research.statistics import bootstrap_intervals
+from research.statistics import average_precision, bootstrap_intervals
 
 FOLDER = Path(__file__).parents[2] / "results" / "selector"
 COLLECTIONS = ("odds", "dami")
@@ -42,7 +40,6 @@ MODELS = [spec.id for spec in SPECS]
 FAMILIES = [spec.detector for spec in SPECS]
 BASELINE = "PyOD's default IForest()"
 TREES, EXAMPLES = 50, 30_000  # a choice changes little with more, and each is fitted 67 times
-LARGE = Budget(seconds=600, bytes=8 * 2**30)
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     given = parser.parse_args()
     with threadpool_limits(1):
-        datasets = read(given.datasets, ScoreCache(given.scores))
+        datasets = read(given.datasets, KeptScores(given.scores))
         print(f"{len(datasets)} datasets", flush=True)
         history = [read_history(item, given.scores) for item in datasets]
         print("made the examples", flush=True)
@@ -83,23 +80,16 @@ def main() -> None:
     write(found, datasets)
 
 
-def read(folder: Path, kept: ScoreCache) -> list[ScoredDataset]:
+def read(folder: Path, kept: KeptScores) -> list[ScoredDataset]:
     """Read the datasets of ODDS and DAMI and their scores."""
     found = []
     for entry in iter_folder(folder, label="y"):
         if entry.path.parent.name not in COLLECTIONS:
             continue
         dataset = entry.load()
-        scores = kept.read(dataset.fingerprint)
-        if not scores:
-            X = prepare(dataset.table).X
-            for scored in score_models(X, model_space("paper"), trials=1, budget=LARGE):
-                if scored.scores is not None:
-                    values = np.clip(scored.scores, -1e30, 1e30).astype(np.float32)
-                    scores[scored.spec.id, 0] = values
-            kept.write(dataset.fingerprint, scores)
+        scores = kept.of(dataset, model_space("paper"))
         missing = np.full(len(dataset.y), np.nan, dtype=np.float32)
-        matrix = np.array([scores.get((model, 0), missing) for model in MODELS])
+        matrix = np.array([scores.get((model, 0), missing) for model in MODELS]).clip(-1e30, 1e30)
         name = f"{entry.path.parent.name}/{entry.path.stem}"
         origin = str(dataset.origin)
         found.append(ScoredDataset(name, origin, dataset.fingerprint, matrix, dataset.y))
@@ -121,7 +111,7 @@ def fixed(datasets: list[ScoredDataset], single: Matrix) -> dict[str, list[float
     """Average precision of choices that learn nothing, by dataset."""
     forests = [model for model, family in enumerate(FAMILIES) if family == "IForest"]
     best = forests[int(np.nanmean(single[:, forests], axis=0).argmax())]
-    default = shipped_matrix(references=True)[REFERENCE]
+    default = shipped_matrix(references=True)[DEFAULT_FOREST]
     everything = []
     for item in datasets:
         present = ~np.isnan(item.scores).any(axis=1)

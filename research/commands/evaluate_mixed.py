@@ -26,14 +26,13 @@ from threadpoolctl import threadpool_limits
 from metaod.detection import MetaOD
 from metaod.errors import UserError
 from metaod.history import iter_folder
-from metaod.history._metrics import average_precision
 from metaod.models import COMMITTEE, ScoreScale, average_of
 from metaod.store import Store
 from metaod.tables import prepare
 from research.commands.evaluate_selector import CHOSEN, Bench, figures
 from research.reviews import FOREST
 from research.shipped import final_origins
-from research.statistics import bootstrap_intervals
+from research.statistics import average_precision, bootstrap_intervals
 
 FOLDER = Path(__file__).parents[2] / "results" / "mixed"
 TRIALS = 5

@@ -30,9 +30,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from metaod.errors import UserError
-from metaod.history._metrics import average_precision
 from research.running import Journal
-from research.statistics import bootstrap_intervals
+from research.statistics import average_precision, bootstrap_intervals
 from research.tables import write_csv, write_table
 from research.wrong_cells.marked import MarkedTable
 from research.wrong_cells.planting import KINDS, Planted, plant, plant_any

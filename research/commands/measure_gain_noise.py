@@ -28,18 +28,16 @@ import numpy.typing as npt
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from metaod.history import REFERENCE, iter_folder, measure
-from metaod.models import Budget, ModelSpec, model_space, score_models
-from metaod.store import ScoreCache
-from metaod.tables import prepare
+from metaod.history import DEFAULT_FOREST, iter_folder, measure
+from metaod.models import ModelSpec, model_space
 from research.commands.evaluate_selector import CHOSEN, FOLDER
+from research.kept_scores import KeptScores
 from research.shipped import final_origins, shipped_cells, shipped_training_data
 
 MEASURES = ("ap", "roc_auc")
 SAME_AS_REFERENCE = "IForest(n_estimators=100, max_features=1.0)"
 """The model of the space that is PyOD's default iForest, up to its seed."""
 DIVISIONS = 10
-LARGE = Budget(seconds=600, bytes=8 * 2**30)
 
 Scores = npt.NDArray[np.float64]
 
@@ -51,7 +49,7 @@ def main() -> None:
     parser.add_argument("scores", type=Path)
     given = parser.parse_args()
     with threadpool_limits(1):
-        sampling = sampling_noise(given.datasets, ScoreCache(given.scores))
+        sampling = sampling_noise(given.datasets, KeptScores(given.scores))
     rows = []
     for name in MEASURES:
         data = shipped_training_data(CHOSEN.schemas, space=CHOSEN.space, measure=name, mixed=False)
@@ -97,7 +95,7 @@ def write_page(table: pd.DataFrame) -> None:
     print("\n".join(lines))
 
 
-def sampling_noise(folder: Path, kept: ScoreCache) -> dict[str, pd.DataFrame]:
+def sampling_noise(folder: Path, kept: KeptScores) -> dict[str, pd.DataFrame]:
     """Return for each measure the variance of gains (datasets × models) from the sample of rows."""
     data = shipped_training_data(CHOSEN.schemas, space=CHOSEN.space, mixed=False)
     development = set(data.P.index[~data.origins.isin(final_origins())])
@@ -107,13 +105,7 @@ def sampling_noise(folder: Path, kept: ScoreCache) -> dict[str, pd.DataFrame]:
         key = dataset.fingerprint
         if key not in development or key in found["ap"]:
             continue
-        scores = kept.read(key)
-        if not scores:
-            X = prepare(dataset.table).X
-            for item in score_models(X, model_space(CHOSEN.space), trials=1, budget=LARGE):
-                if item.scores is not None:
-                    scores[item.spec.id, 0] = item.scores.astype(np.float32)
-            kept.write(key, scores)
+        scores = kept.of(dataset, model_space(CHOSEN.space))
         # each half needs an outlier
         if (SAME_AS_REFERENCE, 0) not in scores or dataset.y.sum() < 2:
             continue
@@ -151,6 +143,6 @@ def trial_noise(name: str) -> pd.DataFrame:
     cells = shipped_cells()
     noise = (cells[f"{name}_std"] ** 2 / cells["n_trials"]).fillna(0.0)
     matrix = cells.assign(noise=noise).pivot_table(index="dataset", columns="model", values="noise")
-    total = matrix.add(matrix[REFERENCE], axis=0)
+    total = matrix.add(matrix[DEFAULT_FOREST], axis=0)
     total[[model for model in total if ModelSpec.parse(model).detector == "IForest"]] = 0.0
     return total

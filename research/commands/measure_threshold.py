@@ -20,10 +20,10 @@ from scipy import stats
 from metaod.detection._threshold import USUAL_SHARE, clear_gap, estimated_share
 from metaod.history import iter_folder
 from metaod.history._evaluation import AverageScores
-from metaod.history._metrics import average_precision
 from metaod.models import COMMITTEE, CellState, ModelSpec, Scored, average_of, score_models
-from metaod.store import ScoreCache
+from research.kept_scores import KeptScores
 from research.shipped import final_origins, shipped_datasets
+from research.statistics import average_precision
 
 Scores = npt.NDArray[np.float64]
 Share = Callable[[Scores], float]
@@ -49,7 +49,7 @@ class Case:
     y: npt.NDArray[np.int8]
 
 
-def cases(folder: str, kept: ScoreCache) -> Iterator[Case]:
+def cases(folder: str, kept: KeptScores) -> Iterator[Case]:
     """Score the models on the datasets of a folder."""
     origins = shipped_datasets().set_index("name")["origin"]
     for entry in iter_folder(folder):
@@ -220,7 +220,7 @@ def measured(found: list[Case]) -> pd.DataFrame:
 
 def main() -> None:
     """Score, measure, print."""
-    found = list(cases(sys.argv[1], ScoreCache(Path(sys.argv[2]))))
+    found = list(cases(sys.argv[1], KeptScores(Path(sys.argv[2]))))
     table = measured(found)
     by_origin = table.groupby(["way", "origin"])[["f1", "error", "share"]].mean()
     where_works = table[table["works"]].groupby("way")["f1"].mean()

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from metaod.learners import Learner, Progress, Shape
+from metaod.learners import Learner, OnStep, Shape
 from metaod.learners._forests import MetaRegression
 from metaod.learners._parameters import check_counts, check_forest, forest_parameters
 from metaod.learners._training import Training, put_unknown_last
@@ -89,7 +89,7 @@ class ALORS(Learner):
         "regression": MetaRegression,
     }
 
-    def _fit(self, training: Training, progress: Progress) -> None:
+    def _fit(self, training: Training, progress: OnStep) -> None:
         check_counts(self, "rank")
         check_forest(self)
         progress("factors", 0, 2)

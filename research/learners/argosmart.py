@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metaod.learners import Learner, Progress, Shape
+from metaod.learners import Learner, OnStep, Shape
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._training import Training
 from metaod.models import Matrix
@@ -34,7 +34,7 @@ class ARGOSMART(Learner):
         "performance": Shape("n", "m"),
     }
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
+    def _fit(self, training: Training, progress: OnStep) -> None:  # noqa: ARG002 - protocol
         self.cleaning_ = Cleaning.fit(training.M)
         self.datasets_ = self.cleaning_.transform(training.M)
         self.performance_ = below_known(completed(training.P), ~np.isnan(training.P))

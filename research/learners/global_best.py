@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metaod.learners import Learner, Progress, Shape
+from metaod.learners import Learner, OnStep, Shape
 from metaod.learners._training import Training
 from metaod.models import Matrix
 from research.learners.performance import mean_performance
@@ -38,7 +38,7 @@ class GlobalBest(ConstantScores):
     title: ClassVar[str] = "GB"
     summary: ClassVar[str] = "the model with the best mean performance, for every table"
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
+    def _fit(self, training: Training, progress: OnStep) -> None:  # noqa: ARG002 - protocol
         self.scores_ = self._scores(training.P)
 
     def _scores(self, P: Matrix) -> Matrix:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from metaod.learners import Learner, Progress, Shape
+from metaod.learners import Learner, OnStep, Shape
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._parameters import check_ranges
 from metaod.learners._training import Training
@@ -143,7 +143,7 @@ class ISAC(Learner):
         "performance": Shape("clusters", "m"),
     }
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
+    def _fit(self, training: Training, progress: OnStep) -> None:  # noqa: ARG002 - protocol
         check_ranges(self, critical="(0, inf]", min_cluster_size="(0, inf]")
         self.cleaning_ = Cleaning.fit(training.M)
         clean = self.cleaning_.transform(training.M)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaod.learners import Learner, Progress, Shape
+from metaod.learners import Learner, OnStep, Shape
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._parameters import check_counts
 from metaod.learners._training import Training, put_unknown_last
@@ -56,7 +56,7 @@ class MetaODC(Learner):
     k: int = 10
     centred: bool = True
 
-    def _fit(self, training: Training, progress: Progress) -> None:
+    def _fit(self, training: Training, progress: OnStep) -> None:
         check_counts(self, "k")
         self.cleaning_ = Cleaning.fit(training.M)
         M = self.cleaning_.transform(training.M)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter
-from metaod.learners import Learner, Progress, Shape
+from metaod.learners import Learner, OnStep, Shape
 from metaod.learners._training import Training
 from metaod.models import Matrix, ModelSpec
 from research.learners.performance import mean_performance
@@ -47,7 +47,7 @@ class PyODRule(Learner):
         "other": Shape("m"),
     }
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
+    def _fit(self, training: Training, progress: OnStep) -> None:  # noqa: ARG002 - protocol
         for feature in ("n_rows", "n_columns"):
             if feature not in training.features:
                 legal = "meta-features that include n_rows and n_columns"

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaod.learners import Learner, Progress, Shape
+from metaod.learners import Learner, OnStep, Shape
 from metaod.learners._training import Training
 from metaod.models import Matrix
 
@@ -42,7 +42,7 @@ class RandomSelection(Learner):
     }
     is_random: ClassVar[bool] = True
 
-    def _fit(self, training: Training, progress: Progress) -> None:  # noqa: ARG002 - protocol
+    def _fit(self, training: Training, progress: OnStep) -> None:  # noqa: ARG002 - protocol
         self.known_ = ~np.isnan(training.P).all(axis=0)
 
     def _predict(self, M: Matrix) -> Matrix:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metaod.learners import Learner, Progress
+from metaod.learners import Learner, OnStep
 from metaod.learners._forests import MetaRegression
 from metaod.learners._parameters import check_forest
 from metaod.learners._training import Training
@@ -61,7 +61,7 @@ class SupervisedSurrogates(Learner):
         "regression": MetaRegression,
     }
 
-    def _fit(self, training: Training, progress: Progress) -> None:
+    def _fit(self, training: Training, progress: OnStep) -> None:
         check_forest(self)
         progress("forest", 0, 1)
         fitted = MetaRegression.fit(training.M, completed(training.P), **self.params())

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.learners import Progress
+from metaod.learners import OnStep
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._forests import FlatForest
 from metaod.learners._parameters import check_counts, check_options, check_ranges, forest_parameters
@@ -123,7 +123,7 @@ class MetaODVariant(MetaODLearner):
         return float(dcg_loss(targets, U, V, self.alpha).mean())
 
     def _factors(
-        self, training: Training, targets: Matrix, progress: Progress
+        self, training: Training, targets: Matrix, progress: OnStep
     ) -> tuple[Matrix, Matrix]:
         held_out = np.zeros(training.n_datasets, dtype=bool)
         if self.early_stopping and training.n_groups >= _MIN_ORIGINS:
@@ -148,7 +148,7 @@ class MetaODVariant(MetaODLearner):
         M: Matrix,
         targets: Matrix,
         epochs: int,
-        progress: Progress,
+        progress: OnStep,
         held_out: npt.NDArray[np.bool_],
     ) -> Factorisation:
         """Fit the embedding and factorise; monitor the loss on the held-out datasets, if any."""

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from metaod.errors import BadFile, BadParameter, UnavailableDataset
+from metaod.errors import BadFile, BadParameter
 from research.catalogue import Catalogue, CatalogueEntry, catalogue, shape_text
 from research.childsets.generator import ChildsetGenerator
 from research.childsets.mothersets import Motherset
 from research.childsets.recipe import SIBLINGS, Recipe
-from research.loading import load_dataset, read_entry
+from research.loading import UnavailableDataset, load_dataset, read_entry
 from research.testbeds.folder import LeftOut, Manifest, Member, TestbedFolder, shape_of
 from research.testbeds.sources import ChildsetSources, OnMotherset, childset_member, versions
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from metaod.errors import UnavailableDataset
 from research.__main__ import main
+from research.loading import UnavailableDataset
 
 
 def call(capsys, *arguments):

@@ -16,12 +16,11 @@ from metaod.errors import (
     BadFile,
     BadParameter,
     MissingExtra,
-    UnavailableDataset,
     UserError,
 )
 from metaod.history import fingerprint
 from research.catalogue import CatalogueEntry, Source
-from research.loading import default_cache_dir, load_dataset
+from research.loading import UnavailableDataset, default_cache_dir, load_dataset
 
 
 @pytest.fixture

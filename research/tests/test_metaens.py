@@ -7,8 +7,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from metaod.errors import BadParameter
-from metaod.history._metrics import average_precision
 from research.metaens import MetaEns, ScoreHistory
+from research.statistics import average_precision
 
 N, OUTLIERS = 200, 10
 Y = np.repeat([0, 1], [N - 2 * OUTLIERS, 2 * OUTLIERS])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
-from metaod.history import FIXED_REFERENCES, mega_ensemble
+from metaod.history import REFERENCE_MODELS, MegaEnsemble
 from metaod.learners import learner_classes
 from research import methods as bounds
 from research.methods import METHODS, method, paper_methods
@@ -46,7 +46,7 @@ def test_the_papers_twelve_methods_are_in_its_order():
 
 
 def test_methods_name_learners_and_references_that_exist():
-    references = {item.spec.id for item in FIXED_REFERENCES} | {mega_ensemble([], "paper").spec.id}
+    references = {item.id for item in REFERENCE_MODELS} | {MegaEnsemble("paper", ()).spec.id}
     for item in METHODS:
         assert item.learner is None or item.learner in learner_classes(), item.key
         assert item.reference is None or item.reference in references, item.key

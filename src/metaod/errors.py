@@ -29,7 +29,6 @@ __all__ = [
     "MetaODError",
     "MissingExtra",
     "Setting",
-    "UnavailableDataset",
     "UserError",
 ]
 
@@ -360,9 +359,3 @@ class MissingExtra(UserError, ImportError):
             f"{needed_for} needs {package}",
             remedy=f'install it with: pip install "{DISTRIBUTION}[{extra}]"',
         )
-
-
-class UnavailableDataset(UserError):
-    """A catalogued dataset can neither be found in the given folder nor downloaded."""
-
-    code = "unavailable-dataset"

@@ -241,13 +241,3 @@ def test_compiling_does_not_count_as_work(monkeypatch):
     now[0] += 2
     line.count("datasets", 2, 4)
     assert line._now() == (0.5, "0:04 left")
-
-
-def test_bytes_of_a_download(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    line = ProgressLine("fetching odds/wine (1 of 3)")
-    now[0] += 2
-    line.count_bytes("bytes", 250, 1000)
-    assert line._text == "fetching odds/wine (1 of 3)"
-    assert line._now() == (0.25, "0:06 left")

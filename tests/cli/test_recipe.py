@@ -16,7 +16,7 @@ from made_commands import words_of
 
 from metaod.artifacts import Artifact
 from metaod.cli import main as command
-from metaod.history import RECIPES, REFERENCE, shipped_folder
+from metaod.history import DEFAULT_FOREST, RECIPES, shipped_folder
 from metaod.models import candidate_averages, model_space
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "learner.md"
@@ -37,7 +37,7 @@ def few_shipped(tmp_path, monkeypatch):
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     recipe = RECIPES["default"]
     specs = (*model_space(recipe.space), *candidate_averages())
-    models = {*(spec.id for spec in specs), REFERENCE}
+    models = {*(spec.id for spec in specs), DEFAULT_FOREST}
     datasets = pd.read_parquet(folder / "datasets.parquet")["fingerprint"].head(N_SHIPPED)
     for path in folder.glob("*.parquet"):
         rows = pq.read_table(path)

@@ -1,12 +1,12 @@
-"""Averages from the scores of their members: as the detector has them, as the references did."""
+"""Averages from the scores of their members: as the detector has them."""
 
 import numpy as np
 import pytest
 from scipy.stats import zscore
 
-from metaod.history import FIXED_REFERENCES, evaluate_models, measure
+from metaod.history import evaluate_models, measure
 from metaod.history._evaluation import AverageScores
-from metaod.models import AverageDetector, CellState, ModelSpec, Scored, average_of
+from metaod.models import AverageDetector, CellState, ModelSpec, Scored, average_of, score_models
 from metaod.models._spec import averages_of
 
 A, B, R = ModelSpec("HBOS"), ModelSpec("COF"), ModelSpec("LODA")
@@ -95,25 +95,11 @@ def test_evaluations_of_averages_are_the_detectors():
 
 
 def test_scores_are_those_of_the_detector():
-    kept = {}
-    specs = [MEMBERS[1], average_of(*MEMBERS[:3])]
-    list(evaluate_models(X, Y, specs, trials=2, keep=lambda s: kept.update({(s.spec, s.trial): s})))
-    assert set(kept) == {(specs[0], 0), (specs[1], 0), (specs[1], 1)}
-    for trial in range(2):
+    average = average_of(*MEMBERS[:3])
+    averaging = AverageScores([average], 2)
+    for scored in score_models(X, MEMBERS, trials=2):
+        averaging.add(scored)
+    for trial, scored in enumerate(averaging.scored()):
+        assert (scored.spec, scored.trial) == (average, trial)
         expected = AverageDetector(MEMBERS[:3], random_state=trial).fit(X).decision_scores_
-        np.testing.assert_allclose(kept[specs[1], trial].scores, expected, rtol=1e-9, atol=1e-9)
-
-
-def test_an_average_is_one_whether_asked_for_as_model_or_as_reference():
-    references = [item for item in FIXED_REFERENCES if item.spec.detector == "ZAverage"]
-    assert len(references) == 2
-    specs = [item.spec for item in references]
-    as_reference = list(evaluate_models(X, Y, [], trials=2, references=references))
-    as_model = list(evaluate_models(X, Y, specs, trials=2))
-    both = list(evaluate_models(X, Y, specs, trials=2, references=references))
-
-    def figures(items):
-        return {(item.model, item.trial): (item.ap, item.seed) for item in items}
-
-    assert figures(as_reference) == figures(as_model) == figures(both)
-    assert len(both) == len(figures(both)) == 4
+        np.testing.assert_allclose(scored.scores, expected, rtol=1e-9, atol=1e-9)

@@ -23,7 +23,7 @@ from metaod.models import (
     register_family,
     unregister_family,
 )
-from metaod.store import BuildOptions, ScoreCache, Store, build, make_executor, verify
+from metaod.store import BuildOptions, Store, build, make_executor, verify
 from metaod.tables import prepare
 
 
@@ -188,32 +188,11 @@ def test_a_dataset_without_outliers_is_refused(tmp_path, folder):
         run(tmp_path / "a.db", folder)
 
 
-def test_scores_are_kept_where_asked(tmp_path, folder):
-    spec = "LODA(n_bins=10, n_random_cuts=10)"
-    options = BuildOptions(
-        detectors=("LODA",), trials=2, references=False, schemas=(), keep_scores=frozenset({spec})
-    )
-    run(tmp_path / "a.db", folder, options)
-    cache = ScoreCache.beside(tmp_path / "a.db")
-    with Store(tmp_path / "a.db") as store:
-        for record in store.datasets():
-            kept = cache.read(record.fingerprint)
-            assert set(kept) == {(spec, 0), (spec, 1)}
-            assert all(row.shape == (record.n_rows,) for row in kept.values())
-            assert all(row.dtype == np.float32 for row in kept.values())
-    whole = cache.path(record.fingerprint).read_bytes()
-    for damaged in (b"junk", whole[:100], whole[:-50]):
-        cache.path(record.fingerprint).write_bytes(damaged)
-        with pytest.raises(BadFile):
-            cache.read(record.fingerprint)
-
-
 @pytest.mark.parametrize(
     "options",
     [
         {"trials": 0},
         {"detectors": ("PCA",)},
-        {"keep_scores": frozenset({"LOF"})},
         {"space": "x"},
         {"schemas": ("x",)},
     ],
@@ -324,20 +303,3 @@ def test_verify_knows_a_changed_file_and_a_table_that_cannot_be_prepared(tmp_pat
         found = verify(store, iter_folder(folder), sample=10_000)
     assert plan(tmp_path / "a.db", folder, SMALL) == []
     assert (found.n_datasets, found.differences) == (5, ())
-
-
-def test_no_room_for_scores_ends_the_build_and_records_nothing(tmp_path, folder):
-    (tmp_path / "a.db.scores").write_text("in the way")
-    options = replace(SMALL, keep_scores=frozenset({"COF(n_neighbors=3)"}))
-    with pytest.raises(UserError, match="cannot be kept"):
-        run(tmp_path / "a.db", folder, options)
-    assert not any(evaluations for _, evaluations, *_ in content(tmp_path / "a.db"))
-    (tmp_path / "a.db.scores").unlink()
-    assert run(tmp_path / "a.db", folder, options).states == {CellState.OK: 4 * 155}
-    # scores asked for later are made later, and nothing else is
-    options = replace(SMALL, keep_scores=frozenset({"HBOS(n_bins=10, alpha=0.1)"}))
-    assert run(tmp_path / "a.db", folder, options).states == {}
-    with Store(tmp_path / "a.db") as store:
-        for record in store.datasets():
-            kept = ScoreCache.beside(tmp_path / "a.db").read(record.fingerprint)
-            assert {model for model, _ in kept} == {"COF(n_neighbors=3)", *options.keep_scores}

@@ -73,8 +73,7 @@ def test_averages_of_the_representatives_that_are_built():
         *averages_of(FEW),
         average_of(*averages_module.COMMITTEE),
     }
-    [mega] = [item for item in whole.reference_models() if item.spec.detector == "MegaEnsemble"]
-    assert set(mega.members) == set(model_space("extended"))
+    assert set(whole.mega_ensemble().members) == set(model_space("extended"))
     with pytest.raises(BadParameter, match="no average that may be picked"):
         BuildOptions(space="extended", detectors=("PCA", "COPOD"), averages=True).specs()
 

@@ -75,10 +75,6 @@ def build(
         Texts,
         option("STATE", "Repeat trials in this state: failed, 'over budget'; repeatable.", _HOW),
     ] = None,
-    keep_scores: Annotated[
-        Texts,
-        option("MODEL", "Keep this model's scores in a folder beside the store; repeatable.", _HOW),
-    ] = None,
 ) -> None:
     """Evaluate models on labelled datasets and keep the results in a store.
 
@@ -102,7 +98,6 @@ def build(
         references=references,
         schemas=() if schema == ["none"] else tuple(schema or ("paper", "scores")),
         retry=frozenset(map(CellState, retry or ())),
-        keep_scores=frozenset(keep_scores or ()),
     )
     options.specs()
     runner = make_executor(jobs, executor, scheduler)

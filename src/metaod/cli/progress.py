@@ -77,10 +77,6 @@ class ProgressLine:
         """Show how many of a number of steps are done."""
         self.update(f"{what} {done}/{total}", done / total if total else None)
 
-    def count_bytes(self, _what: str, done: int, total: int) -> None:
-        """Show how much of a file has been fetched; the text stays."""
-        self.update(self._text, done / total)
-
     def update(
         self,
         text: str,

@@ -8,7 +8,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from metaod.tables import PreparedTable, Table
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-DataDir = Annotated[
-    Path | None, typer.Option(help="Folder that holds datasets already.", metavar="DIR")
-]
 
 # for terminals that lack a character; any other is shown as ?
 _PLAIN = {"×": "x", "·": "-", "–": "-", "…": "...", "±": "+-", "≠": "!=", "→": "->", "²": "^2"}

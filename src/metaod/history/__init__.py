@@ -7,35 +7,34 @@ from metaod._lazy import exports
 if TYPE_CHECKING:
     from metaod.history._datasets import FolderEntry, LabelledDataset, iter_folder
     from metaod.history._evaluation import (
-        FIXED_REFERENCES,
+        DEFAULT_FOREST,
+        REFERENCE_MODELS,
         Evaluation,
-        Reference,
+        MegaEnsemble,
         evaluate_models,
-        mega_ensemble,
     )
     from metaod.history._fingerprint import FINGERPRINT_FORMAT, fingerprint
     from metaod.history._metrics import MEASURES, Measures, measure
     from metaod.history._shipped import RECIPES, find_artifact, shipped_folder
-    from metaod.history._training import REFERENCE, TrainingData, train
+    from metaod.history._training import TrainingData, train
 
 __all__ = [
+    "DEFAULT_FOREST",
     "FINGERPRINT_FORMAT",
-    "FIXED_REFERENCES",
     "MEASURES",
     "RECIPES",
-    "REFERENCE",
+    "REFERENCE_MODELS",
     "Evaluation",
     "FolderEntry",
     "LabelledDataset",
     "Measures",
-    "Reference",
+    "MegaEnsemble",
     "TrainingData",
     "evaluate_models",
     "find_artifact",
     "fingerprint",
     "iter_folder",
     "measure",
-    "mega_ensemble",
     "shipped_folder",
     "train",
 ]
@@ -43,9 +42,9 @@ __all__ = [
 __getattr__ = exports(
     __name__,
     _datasets="FolderEntry LabelledDataset iter_folder",
-    _evaluation="FIXED_REFERENCES Evaluation Reference evaluate_models mega_ensemble",
+    _evaluation="DEFAULT_FOREST REFERENCE_MODELS Evaluation MegaEnsemble evaluate_models",
     _fingerprint="FINGERPRINT_FORMAT fingerprint",
     _metrics="MEASURES Measures measure",
     _shipped="RECIPES find_artifact shipped_folder",
-    _training="REFERENCE TrainingData train",
+    _training="TrainingData train",
 )

@@ -1,11 +1,11 @@
 """Evaluation of models on one labelled table: score, then measure against the labels.
 
-Reference models are compared with picks, and never picked. Their members' scores are summed as
-they come; those of averages are kept, because a few members form hundreds of averages.
+Reference models are compared with picks, and never picked. The scores of the members of the Mega
+Ensemble are summed as they come; those of averages are kept, because a few members form hundreds.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -79,16 +79,39 @@ class Evaluation:
                 raise BadParameter("Evaluation", name, legal, value)
 
 
-@dataclass(frozen=True)
-class Reference:
-    """The mean of the standardised scores of several models.
+DEFAULT_FOREST = "IForest()"
+"""The id of PyOD's default isolation forest, which picks are measured against."""
 
-    Unless `all_needed`, members without scores are left out of the mean.
+_IFOREST_200 = ModelSpec("IForest", {"n_estimators": 200})
+
+REFERENCE_MODELS = (
+    ModelSpec.parse(DEFAULT_FOREST),
+    ModelSpec("LOF"),
+    _IFOREST_200,
+    average_of(_IFOREST_200, ModelSpec("KNN", {"n_neighbors": 50, "method": "largest"})),
+    average_of(
+        _IFOREST_200,
+        ModelSpec("KNN", {"n_neighbors": 100, "method": "largest"}),
+        ModelSpec("OCSVM", {"kernel": "rbf", "nu": 0.9}),
+    ),
+)
+"""PyOD's default iForest and LOF, a larger forest, and two fixed averages."""
+
+
+@dataclass(frozen=True)
+class MegaEnsemble:
+    """The paper's Mega Ensemble: the mean of the standardised scores of all models of a space.
+
+    Members without scores are left out of the mean.
     """
 
-    spec: ModelSpec
+    space: str
     members: tuple[ModelSpec, ...]
-    all_needed: bool = True
+
+    @property
+    def spec(self) -> ModelSpec:
+        """Its id, as of a model."""
+        return ModelSpec("MegaEnsemble", {"space": self.space})
 
     @property
     def is_random(self) -> bool:
@@ -96,46 +119,21 @@ class Reference:
         return any(member.is_random for member in self.members)
 
 
-_IFOREST_200 = ModelSpec("IForest", {"n_estimators": 200})
-
-FIXED_REFERENCES = tuple(
-    Reference(spec, spec.members)
-    for spec in (
-        ModelSpec("IForest"),
-        ModelSpec("LOF"),
-        _IFOREST_200,
-        average_of(_IFOREST_200, ModelSpec("KNN", {"n_neighbors": 50, "method": "largest"})),
-        average_of(
-            _IFOREST_200,
-            ModelSpec("KNN", {"n_neighbors": 100, "method": "largest"}),
-            ModelSpec("OCSVM", {"kernel": "rbf", "nu": 0.9}),
-        ),
-    )
-)
-"""PyOD's default iForest and LOF, a larger forest, and two fixed averages."""
-
-
-def mega_ensemble(space: Sequence[ModelSpec], name: str) -> Reference:
-    """Return the average of all models of a space: the paper's Mega Ensemble."""
-    spec = ModelSpec("MegaEnsemble", {"space": name})
-    return Reference(spec, tuple(space), all_needed=False)
-
-
 def standardise(scores: Scores) -> Scores:
     """Scale scores to mean 0 and standard deviation 1; to 0 if they are all the same."""
     return ScoreScale.of(scores, where="scores").standardised(scores)
 
 
-class ReferenceMean:
-    """The mean of the standardised scores of a reference's members, which are summed as they come.
+class MegaScores:
+    """The scores of a Mega Ensemble, whose members' scores are summed as they come.
 
     The order in which they come changes the last bits of the sum; measures round scores.
     """
 
-    def __init__(self, reference: Reference, trials: int) -> None:
-        self.reference = reference
-        self._members = frozenset(reference.members)
-        self._trials = trials if reference.is_random else 1
+    def __init__(self, ensemble: MegaEnsemble, trials: int) -> None:
+        self._ensemble = ensemble
+        self._members = frozenset(ensemble.members)
+        self._trials = trials if ensemble.is_random else 1
         self._sums: dict[int | None, Scores] = {}  # by trial; None: members that are not random
         self._missing: list[Scored] = []
         self._seconds = 0.0
@@ -153,21 +151,19 @@ class ReferenceMean:
         self._sums[trial] = self._sums.get(trial, 0.0) + standardise(scored.scores)
 
     def scored(self) -> Iterator[Scored]:
-        """Yield the reference's scores, after all members were added."""
+        """Yield its scores, after all members were added."""
+        spec, members = self._ensemble.spec, self._ensemble.members
         for trial in range(self._trials):
-            yield self._finish(trial)
-
-    def _finish(self, trial: int) -> Scored:
-        spec, members = self.reference.spec, self.reference.members
-        lost = [item for item in self._missing if not item.spec.is_random or item.trial == trial]
-        parts = [self._sums[key] for key in (None, trial) if key in self._sums]
-        if not parts or (lost and self.reference.all_needed):
-            first = min(lost, key=lambda item: members.index(item.spec))
-            reason = first.reason if len(members) == 1 else f"{first.spec}: {first.reason}"
-            return Scored(spec, trial, first.state, None, self._seconds, reason)
-        reason = f"without {len(lost)} of {len(members)} models" if lost else ""
-        scores: Scores = np.sum(parts, axis=0) / (len(members) - len(lost))
-        return Scored(spec, trial, CellState.OK, scores, self._seconds, reason)
+            lost = [s for s in self._missing if not s.spec.is_random or s.trial == trial]
+            parts = [self._sums[key] for key in (None, trial) if key in self._sums]
+            if not parts:
+                first = min(lost, key=lambda item: members.index(item.spec))
+                reason = f"{first.spec}: {first.reason}"
+                yield Scored(spec, trial, first.state, None, self._seconds, reason)
+                continue
+            reason = f"without {len(lost)} of {len(members)} models" if lost else ""
+            scores: Scores = np.sum(parts, axis=0) / (len(members) - len(lost))
+            yield Scored(spec, trial, CellState.OK, scores, self._seconds, reason)
 
 
 class AverageScores:
@@ -222,8 +218,7 @@ def evaluate_models(
     *,
     trials: int = 5,
     budget: Budget | None = None,
-    references: Sequence[Reference] = (),
-    keep: Callable[[Scored], None] | None = None,
+    ensemble: MegaEnsemble | None = None,
     fixed: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[Evaluation]:
     """Score the models on one table and measure each against the labels.
@@ -240,10 +235,8 @@ def evaluate_models(
         Trials of a random model; trial t uses seed t.
     budget : Budget, optional
         The time and memory that one cell may take.
-    references : sequence of Reference, optional
-        Reference models, evaluated from the same scores.
-    keep : callable, optional
-        Called with each model's scores before they are dropped.
+    ensemble : MegaEnsemble, optional
+        Evaluated from the same scores.
     fixed : ndarray of bool, optional
         Columns in fixed units: ``PreparedTable.fixed``.
 
@@ -254,30 +247,22 @@ def evaluate_models(
     """
     labels = np.ascontiguousarray(y, dtype=np.int8)
     wanted = dict.fromkeys(specs)
-    others = [ReferenceMean(item, trials) for item in references if not item.spec.is_average]
-    candidates = [*wanted, *(item.spec for item in references)]
-    averages = AverageScores((spec for spec in candidates if spec.is_average), trials)
-    models = [spec for spec in wanted if not spec.is_average]
-    members = [*chain.from_iterable(item.reference.members for item in others)]
-    members += sorted(averages.members)
-    everything = list(dict.fromkeys([*models, *members]))
+    averages = AverageScores((spec for spec in wanted if spec.is_average), trials)
+    mega = None if ensemble is None else MegaScores(ensemble, trials)
+    members = (*(ensemble.members if ensemble else ()), *sorted(averages.members))
+    models = dict.fromkeys([*(spec for spec in wanted if not spec.is_average), *members])
     limits = budget or Budget()
-    for scored in score_models(X, everything, trials=trials, budget=limits, fixed=fixed):
+    for scored in score_models(X, models, trials=trials, budget=limits, fixed=fixed):
         averages.add(scored)
-        for item in others:
-            item.add(scored)
+        if mega is not None:
+            mega.add(scored)
         if scored.spec in wanted:
-            if keep is not None:
-                keep(scored)
             yield evaluation_of(scored, labels, seeded=scored.spec.is_random)
-    combined = chain(
-        ((scored, item.reference.is_random) for item in others for scored in item.scored()),
-        ((scored, scored.spec.is_random) for scored in averages.scored()),
-    )
-    for scored, seeded in combined:
-        if keep is not None:
-            keep(scored)
-        yield evaluation_of(scored, labels, seeded=seeded)
+    for scored in averages.scored():
+        yield evaluation_of(scored, labels, seeded=scored.spec.is_random)
+    if ensemble is not None and mega is not None:
+        for scored in mega.scored():
+            yield evaluation_of(scored, labels, seeded=ensemble.is_random)
 
 
 def evaluation_of(scored: Scored, y: npt.NDArray[np.int8], *, seeded: bool) -> Evaluation:

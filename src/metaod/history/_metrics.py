@@ -78,13 +78,6 @@ def measure(y: npt.ArrayLike, scores: npt.ArrayLike) -> Measures:
     return Measures(*_measure(labels, np.argsort(-rounded), rounded))
 
 
-def average_precision(y: npt.ArrayLike, scores: npt.ArrayLike) -> float:
-    """Compute the average precision of finite scores, without rounding."""
-    labels, values = _checked(y, scores)
-    ap, _, _ = _measure(labels, np.argsort(-values), values)
-    return float(ap)
-
-
 def _checked(y: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[Labels, Scores]:
     values = np.ascontiguousarray(scores, dtype=np.float64)
     given = np.asarray(y)

@@ -9,11 +9,8 @@ import pandas as pd
 from metaod.artifacts import Artifact, Calibration, History
 from metaod.errors import BadParameter, UserError
 from metaod.history._metrics import MEASURES
-from metaod.learners import Learner, Progress, origin_folds
+from metaod.learners import Learner, OnStep, origin_folds
 from metaod.metafeatures import schema
-
-REFERENCE = "IForest()"
-"""The reference model that picks are compared with: PyOD's default iForest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +127,7 @@ class TrainingData:
 
 
 def train(
-    data: TrainingData, learner: Learner, *, calibrate: int = 0, progress: Progress | None = None
+    data: TrainingData, learner: Learner, *, calibrate: int = 0, progress: OnStep | None = None
 ) -> Artifact:
     """Fit a learner on historical datasets, which are recorded in the artifact.
 
@@ -160,7 +157,7 @@ def train(
 
 
 def calibration_of(
-    data: TrainingData, learner: Learner, *, n_folds: int, progress: Progress | None = None
+    data: TrainingData, learner: Learner, *, n_folds: int, progress: OnStep | None = None
 ) -> Calibration:
     """Measure how good a learner's picks are on origins that it was not trained on."""
     P, M, origins = data.P, data.M, data.origins
@@ -175,7 +172,7 @@ def out_of_fold_scores(
     groups: Sequence[str] | pd.Series,
     *,
     n_folds: int = 10,
-    progress: Progress | None = None,
+    progress: OnStep | None = None,
 ) -> pd.DataFrame:
     """Score the models for every dataset by a fit without its origin.
 

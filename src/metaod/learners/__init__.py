@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from metaod._lazy import exports
 
 if TYPE_CHECKING:
-    from metaod.learners._base import Learner, Progress
+    from metaod.learners._base import Learner, OnStep
     from metaod.learners._cleaning import Cleaning
     from metaod.learners._forests import FlatForest
     from metaod.learners._registry import (
@@ -21,7 +21,7 @@ __all__ = [
     "Cleaning",
     "FlatForest",
     "Learner",
-    "Progress",
+    "OnStep",
     "Shape",
     "decode",
     "encode",
@@ -34,7 +34,7 @@ __all__ = [
 
 __getattr__ = exports(
     __name__,
-    _base="Learner Progress",
+    _base="Learner OnStep",
     _cleaning="Cleaning",
     _forests="FlatForest",
     _registry="learner_class learner_classes make_learner register_learner",

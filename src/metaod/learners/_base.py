@@ -15,7 +15,7 @@ from metaod.learners._state import Shape, decode, encode
 from metaod.learners._training import Training, feature_matrix
 from metaod.models import Matrix
 
-Progress = Callable[[str, int, int], None]
+OnStep = Callable[[str, int, int], None]
 """Called with the name of a task, the number of finished steps and the number of all steps."""
 
 
@@ -49,7 +49,7 @@ class Learner(ABC):
         M: pd.DataFrame | Matrix,
         groups: npt.ArrayLike | pd.Series | None = None,
         *,
-        progress: Progress | None = None,
+        progress: OnStep | None = None,
     ) -> Self:
         """Learn from historical datasets.
 
@@ -153,7 +153,7 @@ class Learner(ABC):
         return self.features_
 
     @abstractmethod
-    def _fit(self, training: Training, progress: Progress) -> None:
+    def _fit(self, training: Training, progress: OnStep) -> None:
         """Learn; set attributes that end in an underscore."""
 
     @abstractmethod

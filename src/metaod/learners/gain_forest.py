@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from metaod.learners._base import Learner, Progress
+from metaod.learners._base import Learner, OnStep
 from metaod.learners._forests import Indices, MetaRegression
 from metaod.learners._parameters import check_counts, check_forest, check_ranges, forest_parameters
 from metaod.learners._state import Shape
@@ -76,7 +76,7 @@ class GainForest(Learner):
         "leaves": Annotated[Indices, Shape("n", None)],
     }
 
-    def _fit(self, training: Training, progress: Progress) -> None:
+    def _fit(self, training: Training, progress: OnStep) -> None:
         self._check()
         progress("forest", 0, 1)
         # single precision, as in the file

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.errors import BadParameter, UserError
-from metaod.learners._base import Learner, Progress
+from metaod.learners._base import Learner, OnStep
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._dcg import descend, gains
 from metaod.learners._forests import FlatForest
@@ -143,7 +143,7 @@ class MetaODLearner(Learner):
     max_depth: int | None = None
     random_state: int = 0
 
-    def _fit(self, training: Training, progress: Progress) -> None:
+    def _fit(self, training: Training, progress: OnStep) -> None:
         self._check()
         # equal models must stay equal: a difference of rounding would grow between them
         first, group = _distinct(training.P)
@@ -170,7 +170,7 @@ class MetaODLearner(Learner):
         return targets
 
     def _factors(
-        self, training: Training, targets: Matrix, progress: Progress
+        self, training: Training, targets: Matrix, progress: OnStep
     ) -> tuple[Matrix, Matrix]:
         self._fit_embedding(training.M)
         U = self._embed(training.M)

@@ -15,14 +15,13 @@ from metaod.store._executors import EXECUTORS, make_executor
 from metaod.store._merging import merge
 from metaod.store._schema import DatasetRecord, MetaFeatureRecord
 from metaod.store._store import Store
-from metaod.store._tasks import BuildOptions, ScoreCache
+from metaod.store._tasks import BuildOptions
 
 __all__ = [
     "EXECUTORS",
     "BuildOptions",
     "DatasetRecord",
     "MetaFeatureRecord",
-    "ScoreCache",
     "Store",
     "build",
     "export_parquet",

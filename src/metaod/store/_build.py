@@ -11,14 +11,14 @@ from threadpoolctl import threadpool_limits
 
 from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.history import MEASURES, Evaluation, FolderEntry, evaluate_models
-from metaod.learners import Progress
+from metaod.learners import OnStep
 from metaod.metafeatures import schema
 from metaod.models import Budget, CellState, ModelSpec
 from metaod.store._claims import SharedWork
 from metaod.store._executors import Executor, SerialExecutor
 from metaod.store._schema import Cell, DatasetRecord
 from metaod.store._store import First, Store
-from metaod.store._tasks import BuildOptions, BuildTask, ScoreCache, TaskResult, run_task
+from metaod.store._tasks import BuildOptions, BuildTask, TaskResult, run_task
 from metaod.tables import prepare
 
 # how far a recomputed mean may be from a stored one, and from an imported one, which is rounded
@@ -104,12 +104,9 @@ def build(
     executor = executor or SerialExecutor()
     start = time.perf_counter()
     states: Counter[CellState] = Counter()
-    cache = _score_cache(store, options)
     n_tasks = 0
 
     def record(result: TaskResult, first: First | None = None) -> None:
-        if cache is not None and result.kept:
-            cache.write(result.task.fingerprint, result.kept)
         store.record_task(
             result.task.fingerprint, result.evaluations, result.metafeatures, first=first
         )
@@ -122,7 +119,9 @@ def build(
         on_plan(plan)
         if tasks:
             store.add_models(options.specs())
-            store.add_models([item.spec for item in options.reference_models()], is_reference=True)
+            mega = options.mega_ensemble()
+            references = (*options.reference_models(), *([mega.spec] if mega else []))
+            store.add_models(references, is_reference=True)
             store.add_datasets(plan.datasets)
         if shared is None:
             results = _recorded(executor.run(run_task, iter(tasks)), record)
@@ -162,23 +161,17 @@ def _read_datasets(
 def plan_tasks(store: Store, found: Found, options: BuildOptions) -> list[BuildTask]:
     """Return a task for each dataset on which the store lacks anything, the most costly first."""
     wanted = options.n_trials()
-    cache = _score_cache(store, options)
-    keep = {model: wanted[model] for model in options.keep_scores}
     lacking = store.repeat(partial(store.missing, found, wanted, retry=options.retry))
     known = store.repeat(store.stored_schemas)
-    # an average of the available members changes when one of them becomes available
-    changing = {
-        item.spec.id: {member.id for member in item.members}
-        for item in options.reference_models()
-        if not item.all_needed
-    }
+    mega = options.mega_ensemble()
+    members = {member.id for member in mega.members} if mega else set()
     shared: dict[frozenset[tuple[str, int]], frozenset[tuple[str, int]]] = {}
     tasks = []
     for fingerprint, (record, entry) in found.items():
         models = dict(lacking.get(fingerprint, {}))
-        for model, members in changing.items():
-            if not members.isdisjoint(models):
-                models[model] = tuple(range(wanted[model]))
+        # the mean of the available members changes when one of them becomes available
+        if mega is not None and not members.isdisjoint(models):
+            models[mega.spec.id] = tuple(range(wanted[mega.spec.id]))
         pairs = frozenset((model, trial) for model, trials in models.items() for trial in trials)
         task = BuildTask(
             entry,
@@ -192,9 +185,8 @@ def plan_tasks(store: Store, found: Found, options: BuildOptions) -> list[BuildT
                 for name in options.schemas
                 if (fingerprint, name, schema(name).version) not in known
             ),
-            frozenset() if cache is None else cache.missing(fingerprint, keep),
         )
-        if task.lacking or task.schemas or task.keep:
+        if task.lacking or task.schemas:
             tasks.append(task)
     return sorted(tasks, key=lambda task: (-task.cost, task.fingerprint))
 
@@ -229,18 +221,6 @@ def record_of(entry: FolderEntry) -> DatasetRecord:
     )
 
 
-def _score_cache(store: Store, options: BuildOptions) -> ScoreCache | None:
-    if not options.keep_scores:
-        return None
-    path = store.location.path
-    if path is None:
-        legal = "empty for a store that is not a file"
-        raise BadParameter("build", "keep_scores", legal, options.keep_scores)
-    for model in options.keep_scores - options.n_trials().keys():
-        raise BadParameter("build", "keep_scores", "the id of a model that is built", model)
-    return ScoreCache.beside(path)
-
-
 @dataclass(frozen=True)
 class Difference:
     """A cell that differs from its recomputation."""
@@ -270,7 +250,7 @@ def verify(
     sample: int = 50,
     seed: int = 0,
     budget: Budget | None = None,
-    progress: Progress | None = None,
+    progress: OnStep | None = None,
 ) -> Verification:
     """Recompute a random sample of a store's cells and compare.
 

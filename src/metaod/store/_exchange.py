@@ -34,7 +34,7 @@ from sqlalchemy import Connection, Table, select
 
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.history import MEASURES, Evaluation
-from metaod.learners import Progress
+from metaod.learners import OnStep
 from metaod.models import CellState, ModelSpec
 from metaod.store import _rows as rows
 from metaod.store import _schema as schema
@@ -201,7 +201,7 @@ def import_parquet(
     folder: str | PathLike[str],
     *,
     prefer: str = "target",
-    progress: Progress | None = None,
+    progress: OnStep | None = None,
 ) -> MergeReport:
     """Merge files that :func:`export_parquet` wrote into a store.
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import MEASURES, Evaluation
-from metaod.learners import Progress
+from metaod.learners import OnStep
 from metaod.store import _rows as rows
 from metaod.store._rows import Content
 from metaod.store._schema import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
@@ -92,7 +92,7 @@ def merge(
     source: Store,
     *,
     prefer: str = "target",
-    progress: Progress | None = None,
+    progress: OnStep | None = None,
 ) -> MergeReport:
     """Add to one store what another has and it lacks, in one transaction.
 
@@ -134,7 +134,7 @@ def check_preference(prefer: str) -> None:
 
 
 def merge_source(
-    target: Store, source: Mergeable, prefer: str, progress: Progress | None = None
+    target: Store, source: Mergeable, prefer: str, progress: OnStep | None = None
 ) -> MergeReport:
     report = MergeReport()
     with target.writer_lock(), target.writing() as connection:

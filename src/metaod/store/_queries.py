@@ -11,7 +11,7 @@ import pandas as pd
 from sqlalchemy import Connection, Double, Select, Table, func, select, type_coerce
 
 from metaod.errors import BadParameter, UserError
-from metaod.history import MEASURES, REFERENCE, TrainingData
+from metaod.history import DEFAULT_FOREST, MEASURES, TrainingData
 from metaod.metafeatures import SCHEMAS
 from metaod.models import CellState, member_ids, model_space
 from metaod.store import _rows as rows
@@ -171,7 +171,7 @@ class Queries(Database):
             remedy = "evaluate models on labelled datasets with: metaod build"
             raise UserError("holds no performance yet", where=str(self), remedy=remedy)
         try:
-            reference = self.performance_matrix(measure, models=[REFERENCE])[REFERENCE]
+            reference = self.performance_matrix(measure, models=[DEFAULT_FOREST])[DEFAULT_FOREST]
         except BadParameter:
             reference = None  # the store was built without references
         metafeatures = {name: self._metafeatures(name) for name in schemas}

@@ -1,43 +1,35 @@
-"""What a build computes on one dataset: options, tasks, their results, and scores that are kept."""
+"""What a build computes on one dataset: options, tasks, and their results."""
 
-import os
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.history import (
-    FIXED_REFERENCES,
+    REFERENCE_MODELS,
     Evaluation,
     FolderEntry,
     LabelledDataset,
-    Reference,
+    MegaEnsemble,
     evaluate_models,
-    mega_ensemble,
 )
 from metaod.metafeatures import extract, schema
 from metaod.models import (
     Budget,
     CellState,
     ModelSpec,
-    Scored,
     candidate_averages,
     expected_costs,
     model_space,
 )
 from metaod.store._schema import MetaFeatureRecord
 from metaod.tables import PreparedTable, prepare
-
-KeptScores = dict[tuple[str, int], npt.NDArray[np.float32]]
 
 _KERNEL_BYTES = 4.0  # a pair of rows in the kernel matrix that serves all OCSVMs of a kernel
 _TABLE_COPIES = 6  # as read, as prepared, as scaled, and temporary ones
@@ -83,8 +75,6 @@ class BuildOptions:
         Schemas of the meta-features to extract.
     retry : frozenset of CellState
         Trials in these states are computed again.
-    keep_scores : frozenset of str
-        Ids of models whose scores are kept in a folder beside the store.
     """
 
     space: str = "paper"
@@ -95,7 +85,6 @@ class BuildOptions:
     references: bool = True
     schemas: tuple[str, ...] = ("paper", "scores")
     retry: frozenset[CellState] = frozenset()
-    keep_scores: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.trials < 1:
@@ -115,18 +104,21 @@ class BuildOptions:
             raise BadParameter("build", "averages", legal, self.averages, remedy=remedy)
         return (*models, *averages)
 
-    def reference_models(self) -> tuple[Reference, ...]:
-        """Return the reference models."""
-        if not self.references:
-            return ()
-        if self.detectors is not None:
-            return FIXED_REFERENCES
-        return (*FIXED_REFERENCES, mega_ensemble(model_space(self.space), self.space))
+    def reference_models(self) -> tuple[ModelSpec, ...]:
+        """Return the reference models, without the Mega Ensemble."""
+        return REFERENCE_MODELS if self.references else ()
+
+    def mega_ensemble(self) -> MegaEnsemble | None:
+        """Return the Mega Ensemble of the space, if it is built."""
+        if not self.references or self.detectors is not None:
+            return None
+        return MegaEnsemble(self.space, model_space(self.space))
 
     def n_trials(self) -> dict[str, int]:
         """Return the number of trials of each model and reference, by id."""
-        random = {spec.id: spec.is_random for spec in self.specs()}
-        random |= {item.spec.id: item.is_random for item in self.reference_models()}
+        random = {s.id: s.is_random for s in (*self.specs(), *self.reference_models())}
+        if (mega := self.mega_ensemble()) is not None:
+            random[mega.spec.id] = mega.is_random
         return {model: self.trials if is_random else 1 for model, is_random in random.items()}
 
 
@@ -134,9 +126,9 @@ class BuildOptions:
 class BuildTask:
     """What a store lacks on one dataset.
 
-    A task holds no table, so it can be pickled. `shape` is that of the table, `lacking` has the
-    (model id, trial) pairs that are written, and `keep` the models whose scores the result has.
-    `copy` is a copy of the dataset's file on a machine that does not have the file.
+    A task holds no table, so it can be pickled. `shape` is that of the table and `lacking` has the
+    (model id, trial) pairs that are written. `copy` is a copy of the dataset's file on a machine
+    that does not have the file.
     """
 
     entry: FolderEntry
@@ -145,7 +137,6 @@ class BuildTask:
     options: BuildOptions
     lacking: frozenset[tuple[str, int]]
     schemas: tuple[str, ...] = ()
-    keep: frozenset[str] = frozenset()
     copy: Path | None = None
 
     @property
@@ -157,24 +148,25 @@ class BuildTask:
 
     @cached_property
     def _models(self) -> set[str]:
-        return {model for model, _ in self.lacking} | self.keep
+        return {model for model, _ in self.lacking}
 
     @cached_property
     def specs(self) -> tuple[ModelSpec, ...]:
-        """The models that are computed."""
-        return tuple(spec for spec in self.options.specs() if spec.id in self._models)
+        """The models that are computed, references among them."""
+        models = (*self.options.specs(), *self.options.reference_models())
+        return tuple(spec for spec in models if spec.id in self._models)
 
     @cached_property
-    def references(self) -> tuple[Reference, ...]:
-        """The reference models that are computed."""
-        references = self.options.reference_models()
-        return tuple(item for item in references if item.spec.id in self._models)
+    def ensemble(self) -> MegaEnsemble | None:
+        """The Mega Ensemble, if it is computed."""
+        mega = self.options.mega_ensemble()
+        return mega if mega is not None and mega.spec.id in self._models else None
 
     @cached_property
     def n_bytes(self) -> int:
         """The expected memory beyond that of the process: the table, kept scores, largest model."""
         n_rows, n_columns = self.shape
-        used = {*self.specs, *(member for item in self.references for member in item.members)}
+        used = {*self.specs, *(self.ensemble.members if self.ensemble else ())}
         averaged = {member for spec in used if spec.is_average for member in spec.members}
         singles = [spec for spec in used | averaged if not spec.is_average]
         limit = self.options.budget.bytes
@@ -199,7 +191,8 @@ class BuildTask:
     def lost(self, reason: str, state: CellState = CellState.FAILED) -> "TaskResult":
         """Return the result of a task that could not be computed."""
         random = {spec.id for spec in self.specs if spec.is_random}
-        random |= {item.spec.id for item in self.references if item.is_random}
+        if self.ensemble is not None and self.ensemble.is_random:
+            random.add(self.ensemble.spec.id)
         cells = [
             Evaluation(model, trial, state,
                        seed=trial if model in random else None, reason=reason)
@@ -215,7 +208,6 @@ class TaskResult:
     task: BuildTask
     evaluations: tuple[Evaluation, ...]
     metafeatures: tuple[MetaFeatureRecord, ...] = ()
-    kept: KeptScores = field(default_factory=dict, repr=False)
 
 
 def run_task(task: BuildTask) -> TaskResult:
@@ -253,14 +245,8 @@ def _extract(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFea
 
 
 def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset) -> TaskResult:
-    if not task.lacking and not task.keep:
+    if not task.lacking:
         return TaskResult(task, ())
-    kept: KeptScores = {}
-
-    def keep(scored: Scored) -> None:
-        if scored.spec.id in task.keep and scored.scores is not None:
-            kept[scored.spec.id, scored.trial] = scored.scores.astype(np.float32)
-
     check = _between_cells.get()
     evaluations = []
     try:
@@ -270,8 +256,7 @@ def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset
             task.specs,
             trials=task.options.trials,
             budget=task.options.budget,
-            references=task.references,
-            keep=keep if task.keep else None,
+            ensemble=task.ensemble,
             fixed=prepared.fixed,
         ):
             if (evaluation.model, evaluation.trial) in task.lacking:
@@ -286,63 +271,4 @@ def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset
     except Exception as error:  # see run_task; the reason is stored, and `--retry failed` repeats
         return task.lost(f"{type(error).__name__}: {error}")
     evaluations.sort(key=lambda item: (item.model, item.trial))
-    return TaskResult(task, tuple(evaluations), kept=kept)
-
-
-class ScoreCache:
-    """Scores (float32) of chosen models, in a folder beside a store: one NPZ file a dataset."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = Path(folder)
-
-    @classmethod
-    def beside(cls, store: Path) -> "ScoreCache":
-        return cls(store.with_name(store.name + ".scores"))
-
-    def path(self, fingerprint: str) -> Path:
-        return self.folder / f"{fingerprint.replace(':', '-')}.npz"
-
-    def write(self, fingerprint: str, scores: KeptScores) -> None:
-        """Add scores to a dataset's file; the file is replaced whole or not at all."""
-        path = self.path(fingerprint)
-        unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            merged = self.read(fingerprint) | scores
-            keys = sorted(merged)
-            with unfinished.open("wb") as file:
-                np.savez_compressed(
-                    file,
-                    models=np.array([model for model, _ in keys], dtype=np.str_),
-                    trials=np.array([trial for _, trial in keys], dtype=np.int64),
-                    scores=np.array([merged[key] for key in keys], dtype=np.float32),
-                )
-            unfinished.replace(path)
-        except OSError as error:
-            what = f"scores cannot be kept ({error.strerror})"
-            remedy = "free some space or allow writing, and start the build again"
-            raise UserError(what, where=str(self.folder), remedy=remedy) from error
-
-    def missing(self, fingerprint: str, wanted: Mapping[str, int]) -> frozenset[str]:
-        """Return the models that have fewer kept trials than wanted."""
-        kept = self.read(fingerprint)
-        return frozenset(
-            model
-            for model, trials in wanted.items()
-            if any((model, trial) not in kept for trial in range(trials))
-        )
-
-    def read(self, fingerprint: str) -> KeptScores:
-        """Read the kept scores of one dataset."""
-        path = self.path(fingerprint)
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                models, trials, scores = file["models"], file["trials"], file["scores"]
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
-            raise BadFile(path, "is not a file of scores", remedy="delete it") from error
-        return {
-            (str(model), int(trial)): row
-            for model, trial, row in zip(models, trials, scores, strict=True)
-        }
+    return TaskResult(task, tuple(evaluations))

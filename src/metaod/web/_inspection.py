@@ -14,7 +14,7 @@ _EXAMPLES = 3  # values that are shown of a column
 _SEARCHED = 50  # rows in which they are looked for
 _LONGEST = 200  # characters of a cell
 
-Progress = Callable[[dict[str, Any]], None]
+OnStage = Callable[[dict[str, Any]], None]
 
 
 class UploadedTable:
@@ -32,7 +32,7 @@ class UploadedTable:
         Takes what is known of the progress.
     """
 
-    def __init__(self, file: str, name: str, limits: dict[str, Any], progress: Progress) -> None:
+    def __init__(self, file: str, name: str, limits: dict[str, Any], progress: OnStage) -> None:
         self.file = file
         self.name = name
         self.progress = progress

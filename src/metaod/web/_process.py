@@ -13,7 +13,7 @@ from typing import Any
 from metaod.web._limits import Limits
 from metaod.web._problems import Problem, refused
 
-Progress = Callable[[dict[str, Any]], None]
+OnStage = Callable[[dict[str, Any]], None]
 
 _LONGEST_LINE = 2**26  # bytes
 _COMMAND = "from metaod.web._worker import main; main()"
@@ -51,7 +51,7 @@ class WorkerProcess:
         self,
         command: str,
         arguments: dict[str, Any],
-        on_progress: Progress | None = None,
+        on_progress: OnStage | None = None,
         *,
         check: Callable[[], None] = lambda: None,
     ) -> Any:
@@ -124,7 +124,7 @@ async def _send(process: Process, message: dict[str, Any]) -> None:
         await process.stdin.drain()
 
 
-async def _receive(process: Process, on_progress: Progress | None) -> dict[str, Any]:
+async def _receive(process: Process, on_progress: OnStage | None) -> dict[str, Any]:
     """Wait for the answer to the last command."""
     assert process.stdout is not None  # noqa: S101 - for the type checker
     while line := await _read_line(process.stdout):
