@@ -259,15 +259,11 @@ def marked(given: argparse.Namespace) -> None:
         if table.name not in MARKED:
             continue
         marks = strategies(table.frame)
-        evidence = {"strategies": [own.astype(np.float64) for own in marks]}
+        evidence: dict[str, Any] = {"strategies": None}
         if given.label != "none":
-            cells = found(table.frame, given.model).cells
-            evidence["strategies and finder"] = [
-                np.column_stack([own, cells[:, place]])
-                for place, own in enumerate(evidence["strategies"])
-            ]
-        for name, own in evidence.items():
-            learner = MarkedTable(marks, own)
+            evidence["strategies and finder"] = found(table.frame, given.model).cells
+        for name, scores in evidence.items():
+            learner = MarkedTable(marks, scores)
             runs = np.array(
                 [
                     f1(table.mask, learner.find(table.mask, N_MARKED, seed))

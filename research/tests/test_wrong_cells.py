@@ -120,10 +120,20 @@ def test_marked_rows_teach_what_is_wrong():
     wrong = rng.random((300, 2)) < 0.2
     noise = rng.random((300, 3)) < 0.5
     marks = [np.column_stack([wrong[:, place], noise]) for place in range(2)]
-    table = MarkedTable(marks, [own.astype(float) for own in marks])
+    table = MarkedTable(marks)
     called = table.find(wrong, 12, 0)
     assert command.f1(wrong, called)[2] > 0.95
     assert (table.find(wrong, 12, 0) == called).all()
+
+
+def test_confident_scores_stand_for_marks_until_one_is_contradicted():
+    wrong = np.zeros((200, 2), dtype=bool)
+    wrong[:3, 0] = True
+    marks = [np.eye(200, 4, dtype=bool), np.arange(200)[:, None] < 150]
+    scores = np.where(wrong, 0.9, 0.0)
+    scores[:150, 1] = 0.9
+    called = MarkedTable(marks, scores).find(wrong, 10, 0)
+    assert (called == wrong).all()
 
 
 def test_measures_of_planted_errors():

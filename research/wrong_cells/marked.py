@@ -7,7 +7,10 @@ import numpy.typing as npt
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.ensemble import GradientBoostingClassifier
 
+from metaod.wrong_cells import CONFIDENT
+
 Marks = npt.NDArray[np.bool_]
+Scores = npt.NDArray[np.float64]
 
 
 class MarkedTable:
@@ -17,12 +20,17 @@ class MarkedTable:
     ----------
     strategies : sequence of ndarray of shape (n_rows, n_strategies)
         For each column, which cells each strategy marks: cells with alike strategies are alike.
-    evidence : sequence of ndarray of shape (n_rows, n_features)
-        For each column, what the classifier learns from.
+    scores : ndarray of shape (n_rows, n_columns), optional
+        Probabilities that cells are wrong, known before anything is marked. Confident ones count
+        as marks of a column, unless a cell with such a score was marked as right.
     """
 
-    def __init__(self, strategies: Sequence[Marks], evidence: Sequence[npt.NDArray[np.float64]]):
-        self._evidence = evidence
+    def __init__(self, strategies: Sequence[Marks], scores: Scores | None = None):
+        self._scores = np.zeros((len(strategies[0]), len(strategies))) if scores is None else scores
+        self._evidence = [
+            np.column_stack([marks, own])
+            for marks, own in zip(strategies, self._scores.T, strict=True)
+        ]
         self._trees = []
         for marks in strategies:
             distinct, place = np.unique(marks, axis=0, return_inverse=True)
@@ -73,6 +81,9 @@ class MarkedTable:
             if own.all() or not own.any():
                 known[cluster] = own[0]
         labels = known[clusters]
+        confident = self._scores[:, column] >= CONFIDENT
+        if (wrong | ~confident[marked]).all():
+            labels[confident] = 1
         labels[marked] = wrong
         use = labels >= 0
         if labels[use].min() == labels[use].max():
