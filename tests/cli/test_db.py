@@ -147,11 +147,3 @@ def test_init_that_is_interrupted_leaves_an_empty_store(tmp_path, run, monkeypat
     monkeypatch.setattr("metaod.history.shipped_folder", lambda: exported)
     again = run("db", "init", "--store", tmp_path / "my.db", "--shipped")
     assert "added: 2 datasets" in again
-
-
-def test_init_with_the_shipped_matrix(run, tmp_path, monkeypatch, exported):
-    monkeypatch.setattr("metaod.history.shipped_folder", lambda: exported)
-    assert "2 datasets" in run("db", "init", "--store", tmp_path / "new.db", "--shipped")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.db"]
-    facts = json.loads(run("db", "info", "--store", tmp_path / "new.db", "--json"))
-    assert facts["datasets"] == 2

@@ -204,18 +204,17 @@ def test_a_saved_pick_is_loaded_once(call, table, tmp_path, monkeypatch):
     assert loaded == [str(tmp_path / "pick.mod")]
 
 
-def test_several_tables_need_a_folder(call, table, tmp_path):
-    with pytest.raises(UserError, match="cannot go to stdout"):
-        call(table, table, "-o", "-")
-    with pytest.raises(UserError, match="is a file"):
-        call(table, table, "-o", table)
-    with pytest.raises(UserError, match="keeps one pick"):
-        call(table, table, "--save", tmp_path / "pick.mod")
-    with pytest.raises(UserError, match="two tables would both"):
-        call(table, table, "-o", tmp_path)
-    with pytest.raises(UserError, match=r"several tables need a folder.*-o .*both/"):
-        call(table, table, "-o", tmp_path / "both.csv")
-    assert not (tmp_path / "both.csv").exists()
+@pytest.mark.parametrize(
+    ("option", "target", "told"),
+    [("-o", "-", "stdout"), ("-o", "t.csv", "is a file"), ("--save", "pick.mod", "one pick"),
+     ("-o", ".", "t-scored.csv"), ("-o", "both.csv", "-o both/")],
+)  # fmt: skip
+def test_several_tables_need_a_folder(call, table, monkeypatch, option, target, told):
+    monkeypatch.chdir(table.parent)
+    with pytest.raises(UserError) as caught:
+        call(table, table, option, target)
+    assert told in str(caught.value)
+    assert [path.name for path in table.parent.iterdir()] == ["t.csv"]
 
 
 def test_a_percentage_is_a_share(call, table):

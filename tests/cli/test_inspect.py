@@ -73,13 +73,6 @@ def test_roles_of_columns_are_shown(run):
     assert "days since 1970-01-01" in run("inspect", *arguments)
 
 
-def test_mistakes_are_one_line_with_their_place(run, tmp_path):
-    (tmp_path / "ragged.csv").write_text("a,b\n1,2\n3\n")
-    assert "line 3" in run("inspect", tmp_path / "ragged.csv", code=2)
-    err = run("inspect", "--example", "--ignore", "power", code=2)
-    assert err.endswith("close names are: 'power_kw'\n")
-
-
 # meta-features
 
 

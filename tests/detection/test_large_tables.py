@@ -212,16 +212,6 @@ def test_saved_marks_of_rows_outside_the_sample(tmp_path):
     assert scores.argmin() in marks
 
 
-def test_reviews_ask_and_learn():
-    review = fitted().review()
-    row = review.ask()
-    review.tell(row, True)
-    review.tell(review.ask(), False)
-    assert review.ranking[0] == row
-    scores = -review.detector().score_samples(X)
-    np.testing.assert_allclose(scores, review.scores, atol=1e-5)
-
-
 def test_reasons_and_report():
     model = fitted(pd.DataFrame(X, columns=list("pqrs")))
     found = model.explain_rows(top=2)

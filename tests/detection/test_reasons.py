@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import metaod
-from metaod.detection import MetaOD
+from metaod.detection import MetaOD, Reason, RowReasons
 from metaod.errors import UserError
 
 PLAIN = "KNN(n_neighbors=100, method=largest)"
@@ -258,3 +258,10 @@ def test_reasons_are_plain_data(model):
     found = [item.to_dict() for item in model.explain_rows([ONE, GAP, NEW, TWICE[0]])]
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found[3]["reasons"][0]["value"] == "2031-01-01"
+
+
+def test_main_reasons_are_unusual_values_that_explain_a_tenth_of_the_score():
+    common = Reason("a", 1.0, 0.5, "usually 0 to 2", is_odd=False)
+    odd, small = Reason("b", 9.0, 0.3, "usually 0 to 2"), Reason("c", 9.0, 0.05, "")
+    assert RowReasons(0, 1.0, (common, odd, small)).main_reasons() == (odd,)
+    assert RowReasons(0, 1.0, (common, small)).main_reasons() == (common,)

@@ -17,7 +17,7 @@ def frame():
 
 
 def test_it_returns_the_text_and_writes_it(frame, tmp_path):
-    model = MetaOD(contamination=0.1).fit(frame)
+    model = MetaOD(contamination=0.1, n_jobs=2).fit(frame)
     page = model.report(tmp_path / "r.html")
     assert (tmp_path / "r.html").read_text("utf-8") == page == model.report()
     texts = " ".join("".join(Page(page).texts).split())

@@ -151,7 +151,3 @@ class Shapeless(Best):
 def test_the_contract_fails_for(kind: type[Learner], message):
     with pytest.raises(ContractViolation, match=message):
         check_learner(kind)
-
-
-def test_check_learner_runs_the_whole_contract():
-    check_learner(Best)

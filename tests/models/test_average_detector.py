@@ -82,11 +82,6 @@ def test_weights_that_make_no_average_are_refused(weights):
         AverageDetector(SPECS, weights=weights).fit(X)
 
 
-def test_no_model_is_refused():
-    with pytest.raises(BadParameter, match="at least one"):
-        AverageDetector([]).fit(X)
-
-
 class SomeNaN:
     """NaN for the first ``n`` rows; the others' scores are their first column."""
 

@@ -1,8 +1,5 @@
 """What holds for every one of the package's detectors, whatever it computes."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from made_matrices import SCALINGS
@@ -193,14 +190,3 @@ def test_models_without_shared_work_fail_one_by_one():
     found = [result for _, result in Picky.fit_many(TRAIN, [Picky(n) for n in range(3)])]
     assert isinstance(found[1], ArithmeticError)
     assert found[2].tolist() == (TRAIN[:, 0] * 2).tolist()
-
-
-def test_listing_families_imports_no_detector_library():
-    code = (
-        "import sys, metaod.models; "
-        "print([name for name in ('pyod', 'sklearn') if name in sys.modules])"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "[]"

@@ -34,10 +34,12 @@ def test_several_rows_are_asked_about_at_once(loop):
     assert not set(rows) & set(loop.ask(n=5))
 
 
-def test_an_unsure_answer_changes_nothing(loop):
-    before = loop.scores
-    loop.tell(loop.ask(), None)
+def test_an_unsure_answer_changes_nothing_and_may_be_answered_later(loop):
+    before, row = loop.scores, loop.ask()
+    loop.tell(row, None)
     np.testing.assert_array_equal(loop.scores, before)
+    loop.tell(row, True)
+    assert loop.marks == {row: True}
 
 
 def test_only_askable_rows_are_asked_about_and_told(marked, members):

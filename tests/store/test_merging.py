@@ -99,12 +99,6 @@ def test_datasets_with_other_descriptions_are_conflicts():
         assert target.datasets()[1].licence == "CC0-1.0"
 
 
-def test_a_name_in_another_collection_is_another():
-    with new_store(numbers=[1]) as target, new_store() as source:
-        source.add_dataset(dataset(2, name="set1", collection="others"))
-        assert merge(target, source).n_conflicts == 0
-
-
 def test_a_model_that_is_a_reference_only_there():
     with new_store() as target, Store("sqlite://", create=True) as source:
         source.add_models([HBOS], is_reference=True)
@@ -187,11 +181,6 @@ def test_two_aggregates_that_differ(prefer, other):
     assert report.conflict_counts == {"cell": 1}
     kept = other if prefer == "source" else cell(HBOS, 0.5)
     assert repr(target.cells(ONE)) == repr([kept])
-
-
-def test_two_aggregates_that_agree():
-    _, report = merged([], [], [cell(HBOS, 0.5)], [cell(HBOS, 0.50009, seconds=3.0)])
-    assert (report.n_conflicts, report.added["cells"]) == (0, 0)
 
 
 def test_an_aggregate_stands_for_as_many_trials_as_are_wanted():

@@ -91,15 +91,6 @@ def test_errors_about_columns_name_the_file(frame, fitted, tmp_path):
         Preparation(time="street").fit(table)
 
 
-def test_columns_that_were_dropped_are_not_needed_nor_read(frame, fitted):
-    expected = fitted.transform(frame).X
-    assert (
-        fitted.transform(frame.drop(columns=["id", "constant"])).X.tobytes() == expected.tobytes()
-    )
-    nonsense = frame.assign(id=[[1]] * N, constant=2.0)
-    assert fitted.transform(nonsense).X.tobytes() == expected.tobytes()
-
-
 def test_columns_not_known_are_ignored_with_a_message(frame, fitted):
     prepared = fitted.transform(frame.assign(b=1, a=[[]] * N))
     assert prepared.names == fitted.names_

@@ -23,16 +23,6 @@ def rows_of(content):
     return list(csv.DictReader(io.StringIO(content.decode())))
 
 
-def test_the_inspection_shows_how_each_column_is_read(client, table):
-    found = client.get(f"{table}/inspection").json()
-    assert (found["name"], found["n_rows"], found["n_columns"]) == ("items.csv", 60, 4)
-    by_name = {column["name"]: column for column in found["columns"]}
-    assert by_name["size"]["kind"] == "numeric"
-    assert by_name["colour"]["kind"] == "category"
-    assert by_name["size"]["examples"] == ["10.5", "11.5", "12.5"]
-    assert not by_name["name"]["is_used"]
-
-
 def test_the_result_says_what_was_picked_and_what_to_expect(client, table):
     found = client.get(f"{table}/result").json()
     assert found["n_rows"] == 60

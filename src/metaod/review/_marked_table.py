@@ -186,10 +186,7 @@ class MarkedTable:
 
     def threshold(self) -> float:
         """Return the score above which as many rows are flagged as outliers are expected."""
-        marks = self._marks
-        n_outliers = sum(marks.values())
-        most = len(self._own) - (len(marks) - n_outliers)
-        n_flagged = min(n_outliers + round(self.left.estimate), most)
+        n_flagged = sum(self._marks.values()) + round(self.left.estimate)
         falling = np.sort(self.scores)[::-1]
         if n_flagged == 0:
             return float(np.nextafter(falling[0], np.inf))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 from metaod.models.families.mcd import MCD
@@ -23,12 +22,6 @@ def test_a_cluster_of_outliers_does_not_carry_the_estimate_away():
     assert roc_auc_score(LABELS, plain) < 0.9
 
 
-def test_any_linear_map_of_the_columns_gives_the_same_ranks():
-    scores = MCD().fit(X).decision_scores_
-    mapped = MCD().fit(X @ MIXING + 3.0).decision_scores_
-    assert spearmanr(scores, mapped).statistic > 0.98
-
-
 @pytest.mark.parametrize(
     "rows",
     [
@@ -42,13 +35,6 @@ def test_any_linear_map_of_the_columns_gives_the_same_ranks():
 )
 def test_scores_are_finite_where_rows_lie_in_a_plane(rows):
     assert np.isfinite(MCD().fit(rows).decision_scores_).all()
-
-
-def test_rows_beside_the_plane_of_the_others_are_far_away():
-    flat = np.column_stack([CLEAN[:, :2], CLEAN[:, 0] - CLEAN[:, 1]])
-    flat[:5, 2] += 0.5
-    scores = MCD().fit(flat).decision_scores_
-    assert scores[:5].min() > scores[5:].max()
 
 
 # the core

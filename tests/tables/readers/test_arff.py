@@ -53,13 +53,6 @@ def test_quoting_and_missing_values():
     ]
 
 
-def test_values_separated_by_blanks():
-    assert values(read(HEADER + "1 tall x\n2\t'not so'\ty\n")) == [
-        [1.0, "tall", "x"],
-        [2.0, "not so", "y"],
-    ]
-
-
 def test_sparse_rows_omit_zeros_and_first_values():
     table = read(HEADER + "{}\n{0 2.5, 2 'x, y'}\n{1 \"it's\"}\n")
     assert values(table) == [[0.0, "tall", None], [2.5, "tall", "x, y"], [0.0, "it's", None]]

@@ -80,11 +80,6 @@ def test_a_cover_sheet_is_passed_over(cover):
     assert (warning.code, warning.values["read"]) == ("sheet", "Data")
 
 
-def test_a_sheet_of_text_is_a_table():
-    rows = [["name", "city"], *[[f"n{row}", "Rome"] for row in range(6)]]
-    assert list(read(book(("A", rows), ("B", [["a"], [1], [2]]))).frame) == ["name", "city"]
-
-
 def test_titles_and_totals_of_a_sheet():
     rows = [["Sales"], ["made", "today"], [], ["city", "n", "price", "day"]]
     rows += [["Rome", 1, "1,50", "18.03.2024"], ["Bonn", 2, "2,50", "19.03.2024"]]
