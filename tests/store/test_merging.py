@@ -83,6 +83,11 @@ def test_a_trial_that_came_out_otherwise_is_a_conflict(prefer, other):
     assert report.replaced["evaluations"] == (prefer == "source")
 
 
+def test_other_reasons_why_there_are_no_scores_are_a_conflict():
+    _, report = merged([bad(HBOS)], [bad(HBOS, 0, CellState.OVER_BUDGET)])
+    assert report.conflict_counts == {"evaluation": 1}
+
+
 def test_datasets_with_other_descriptions_are_conflicts():
     with new_store(numbers=[1, 2]) as target, new_store() as source:
         source.add_dataset(dataset(1, origin="elsewhere", source="/a/file", licence="other"))
