@@ -209,7 +209,10 @@ def n_members(name: str) -> int:
     return len(ModelSpec.parse(name).members)
 
 
-def _scores(data: TrainingData, design: Design, seed: int, train: Rows, test: Rows) -> pd.DataFrame:
+def scores_of(
+    data: TrainingData, design: Design, seed: int, train: Rows, test: Rows
+) -> pd.DataFrame:
+    """Fit a design to some datasets and return the scores of all columns for others."""
     learner = make_learner(design.learner, **design.params)
     if learner.is_random:
         learner = make_learner(design.learner, **design.params, random_state=seed)
@@ -222,16 +225,21 @@ def reached_by(
     data: TrainingData, design: Design, most: list[int], seed: int, train: Rows, test: Rows
 ) -> "list[pd.Series[float]]":
     """Performance of the picks, for each limit of members."""
-    scores = _scores(data, design, seed, train, test)
+    scores = scores_of(data, design, seed, train, test)
     P = data.P[test]
     found = []
     for count in most:
-        allowed = [name for name in P if n_members(name) <= count]
-        usable = scores[allowed].where(P[allowed].notna())
-        picks = usable.T.sort_index().T.idxmax(axis=1)
+        picks = picks_of(P, scores, count)
         reached = [P.loc[name, picks[name]] for name in P.index]
         found.append(pd.Series(reached, index=P.index))
     return found
+
+
+def picks_of(P: pd.DataFrame, scores: pd.DataFrame, most: int) -> "pd.Series[str]":
+    """Return the best column for each dataset, of at most so many members."""
+    allowed = [name for name in P if n_members(name) <= most]
+    usable = scores[allowed].where(P[allowed].notna())
+    return usable.T.sort_index().T.idxmax(axis=1)
 
 
 def figures(

@@ -113,7 +113,6 @@ def test_a_few_undefined_scores_become_the_median(some_nan):
     expected = column.copy()
     expected[0] = np.median(column[1:])
     standard = standardise(expected)
-    assert ((standard > -3) & (standard < 6)).all()  # within the limits of an average
     np.testing.assert_allclose(detector.decision_scores_, standard)
     assert np.isfinite(detector.decision_function(wide[:3])).all()
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
+from metaod.detection._extremes import Extremes
 from metaod.detection._sampling import Places, RowIndex, for_sample, in_blocks, reference_rows
 from metaod.detection._threshold import (
     Contamination,
@@ -58,6 +59,8 @@ class Fitted:
         Finite scores of the rows; they follow the marks if there are any.
     members : ndarray of float, shape (rows, models)
         Each model's scores of the training rows, all finite.
+    extremes : Extremes or None
+        What extreme cells of a row demand of its score; known once the table is scored.
     threshold : float
         Rows that score above it are flagged.
     marked : MarkedTable or None
@@ -75,6 +78,7 @@ class Fitted:
     n_jobs: int | None = None
     scores: Scores = field(default_factory=lambda: np.empty(0), repr=False)
     members: Matrix = field(default_factory=lambda: np.empty(0), repr=False)
+    extremes: Extremes | None = field(default=None, repr=False)
     threshold: float = 0.0
     marked: MarkedTable | None = None
     unmarked: "Fitted | None" = None
@@ -156,10 +160,12 @@ class Fitted:
             rows = space.describe(self.X, self.scores, self.members)
         return MarkedTable(space, self.scores, ranker, rows)
 
-    def with_training_scores(self, share: Contamination, tracker: Tracker) -> "Fitted":
-        """Score the training table and set the threshold.
+    def with_training_scores(
+        self, share: Contamination, tracker: Tracker, extremes: Extremes | None = None
+    ) -> "Fitted":
+        """Score the training table and set the threshold; find its extreme cells, unless given.
 
-        Rows that the detector is fitted to have its training scores.
+        Rows that the detector is fitted to have its training scores, but for extreme cells.
         """
         report = tracker.scoring(len(self.X))
         training = np.column_stack(self._finite([own.decision_scores_ for own in self._models]))
@@ -175,6 +181,10 @@ class Fitted:
             _ = self._known_rows
             training = self._in_blocks(score, self.X, report)
         scores = np.ascontiguousarray(training[:, 0])
+        here = extremes or Extremes.of(self.X, self.detector.fixed)
+        gaps = self._in_blocks(here.gaps, self.X)
+        extremes = extremes or here.beside(scores, gaps)
+        scores = extremes.lifted(scores, gaps)
         found = estimated_share(scores) if share == "auto" else share
         threshold = threshold_of(scores, found)
         flagged = scores > threshold
@@ -186,6 +196,7 @@ class Fitted:
             self,
             scores=scores,
             members=np.ascontiguousarray(training[:, 1:]),
+            extremes=extremes,
             threshold=threshold,
             ties=ties_note(int(flagged.sum()), len(scores), found),
         )
@@ -200,6 +211,8 @@ class Fitted:
 
     def _score_new(self, X: Matrix) -> Scores:
         own, members = self._by_models(X)
+        if self.extremes is not None:
+            own = self.extremes.lifted(own, self.extremes.gaps(X))
         if self.marked is None:
             return own
         return self.marked.score(self.marked.space.describe(X, own, members), own)
@@ -313,9 +326,13 @@ def fit_models(
     contamination: Contamination = "auto",
     random_state: int = 0,
     n_reference: int,
+    extremes: Extremes | None = None,
     tracker: Tracker | None = None,
 ) -> Fitted:
-    """Fit exactly these models to the first rows and average them; raise an error if one fails."""
+    """Fit exactly these models to the first rows and average them; raise an error if one fails.
+
+    `extremes` are those of the table from which the rows are; by default those of the rows.
+    """
     tracker = tracker or Tracker(None)
     places = None if n_reference == len(X) else np.arange(n_reference)
     reference = X[:n_reference]
@@ -325,7 +342,7 @@ def fit_models(
         tracker.fit(spec)
         detectors.append(_fit(spec, reference, fixed, random_state, None))
     fitted = _combined(detectors, weights, X, places, random_state, None)
-    return fitted.with_training_scores(contamination, tracker)
+    return fitted.with_training_scores(contamination, tracker, extremes)
 
 
 def _fit_those_that_work(

@@ -21,6 +21,7 @@ from metaod.artifacts import (
     write_container,
 )
 from metaod.detection._cells import CellCheck
+from metaod.detection._extremes import Extremes
 from metaod.detection._fitted import Fitted, fit_models
 from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
@@ -84,6 +85,7 @@ class SavedPick:
     X: Annotated[Matrix, Shape("n", "d")]
     scores: Annotated[Scores, Shape("n")]
     cells: SavedCells | None
+    extremes: Extremes | None
     marked_rows: tuple[int, ...]
     answers: tuple[bool | None, ...]
     ranker: Ranker | None
@@ -111,6 +113,7 @@ class SavedPick:
             fitted.X[rows],
             fitted.scores[rows],
             None if cells is None else SavedCells.of(cells, rows),
+            fitted.extremes,
             tuple(places[row] for row in marks),
             tuple(marks.values()),
             None if fitted.marked is None else fitted.marked.ranker,
@@ -176,6 +179,7 @@ class SavedPick:
             contamination=share,
             random_state=Picking.declared()["random_state"].checked(self.seed, "the pick"),
             n_reference=self.n_reference,
+            extremes=self.extremes,
             tracker=tracker,
         )
         if self.marked_rows:

@@ -216,12 +216,6 @@ def _signed_log(values: Matrix) -> Matrix:
     return logs
 
 
-LIMITS = (-3.0, 6.0)
-"""Standardised scores beyond these hardly grow in an average: no member dominates the others."""
-
-_BEYOND = 0.01
-
-
 @dataclass(frozen=True)
 class ScoreScale:
     """Repairs and standardises scores of a detector by its training scores.
@@ -281,20 +275,3 @@ class ScoreScale:
         """Repair scores, subtract the training mean and divide by the training spread."""
         centred: Scores = self.repaired(scores) / self.unit - self.mean
         return centred / self.spread if self.spread > 0 else np.zeros_like(centred)
-
-    def bounded(self, scores: Scores) -> Scores:
-        """Standardise scores, as they are averaged: within limits, and in their order beyond them.
-
-        Beyond a limit a score grows by a hundredth of its logarithm, so large ones are not tied.
-
-        Examples
-        --------
-        >>> scale = ScoreScale.of(np.array([1.0, 3.0]), where="KNN()")
-        >>> scale.bounded(np.array([3.0, 9.0, 99.0, 9999.0])).round(3).tolist()
-        [1.0, 6.007, 6.045, 6.092]
-        """
-        standardised = self.standardised(scores)
-        limited = np.clip(standardised, *LIMITS)
-        beyond = standardised - limited
-        bent: Scores = limited + np.copysign(_BEYOND * np.log1p(np.abs(beyond)), beyond)
-        return bent
