@@ -192,7 +192,7 @@ def scores_by_sample(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scores[rest] = detector.decision_function(X[rest])
-    return ScoreScale.of(detector.decision_scores_, where=spec.id).standardised(scores)
+    return ScoreScale.of(detector.decision_scores_, where=spec.id).tempered(scores)
 
 
 def compute(args: argparse.Namespace) -> None:

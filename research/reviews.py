@@ -97,7 +97,7 @@ class ReviewTable:
         for spec in COMMITTEE:
             own = scores[spec]
             if own is not None and np.isfinite(own).mean() > 1 - ScoreScale.REPAIRABLE:
-                members.append(ScoreScale.of(own, where=spec.id).standardised(own))
+                members.append(ScoreScale.of(own, where=spec.id).tempered(own))
         forest = scores[FOREST]
         if not members or forest is None:
             return None

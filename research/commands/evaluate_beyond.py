@@ -212,7 +212,7 @@ def _ap(
             if answer.unit:
                 standard = MetaEns().scores(scores[np.newaxis], [0])
             else:
-                standard = ScoreScale.of(scores, where=model).standardised(scores)
+                standard = ScoreScale.of(scores, where=model).tempered(scores)
             total += votes * standard
         found.append(average_precision(y, total))
     return float(np.mean(found))

@@ -324,7 +324,7 @@ def blended_scores(frame: pd.DataFrame) -> dict[str, Scores]:
     for spec in (FOREST, *COMMITTEE):
         try:
             own = spec.to_pyod(random_state=0, fixed=prepared.fixed).fit(prepared.X)
-            members.append(ScoreScale.of(own.decision_scores_, where=spec.id).standardised(
+            members.append(ScoreScale.of(own.decision_scores_, where=spec.id).tempered(
                 own.decision_scores_))  # fmt: skip
         except (UserError, ValueError):  # does not apply to the table
             continue

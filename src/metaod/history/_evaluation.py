@@ -178,7 +178,7 @@ class AverageScores:
         self._seconds: dict[ModelSpec, float] = {}
 
     def add(self, scored: Scored) -> None:
-        """Keep one member's scores, standardised; ignore any other model's."""
+        """Keep one member's scores, standardised and tempered; ignore any other model's."""
         if scored.spec not in self.members:
             return
         key = (scored.spec, scored.trial)
@@ -188,7 +188,7 @@ class AverageScores:
             self._missing[key] = scored
             return
         scale = ScoreScale.of(scored.scores, where=scored.spec.id)
-        self._kept[key] = scale.standardised(scored.scores)
+        self._kept[key] = scale.tempered(scored.scores)
 
     def scored(self) -> Iterator[Scored]:
         """Yield the averages' scores, after all members were added."""

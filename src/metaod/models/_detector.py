@@ -167,7 +167,8 @@ def _training_scores(detector: Any, spec: ModelId, n_rows: int) -> Scores:
 class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
     """A PyOD detector that averages the standardised scores of several models.
 
-    Each model's scores are standardised by the mean and standard deviation of its training scores.
+    Each model's scores are standardised by the mean and standard deviation of its training scores;
+    beyond 6 they grow by their logarithm (:meth:`ScoreScale.tempered`).
 
     Parameters
     ----------
@@ -247,7 +248,7 @@ class AverageDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no anno
     def average(self, scores: Sequence[Scores]) -> Scores:
         """Average the scores of the models, given in their order."""
         parts = [
-            weight * scale.standardised(own)
+            weight * scale.tempered(own)
             for weight, scale, own in zip(self.weights_, self.scales_, scores, strict=True)
         ]
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)

@@ -216,6 +216,9 @@ def _signed_log(values: Matrix) -> Matrix:
     return logs
 
 
+_LINEAR = 6.0  # beyond so many standard deviations a score in an average grows by its logarithm
+
+
 @dataclass(frozen=True)
 class ScoreScale:
     """Repairs and standardises scores of a detector by its training scores.
@@ -275,3 +278,21 @@ class ScoreScale:
         """Repair scores, subtract the training mean and divide by the training spread."""
         centred: Scores = self.repaired(scores) / self.unit - self.mean
         return centred / self.spread if self.spread > 0 else np.zeros_like(centred)
+
+    def tempered(self, scores: Scores) -> Scores:
+        """Standardise scores, as they are averaged: beyond 6 they grow by their logarithm.
+
+        So no member dominates the others, and the largest scores still differ. Without a limit,
+        what sets a row apart is found less often: one cell of several explains little of a score
+        that grows with their product.
+
+        Examples
+        --------
+        >>> scale = ScoreScale.of(np.array([1.0, 3.0]), where="KNN()")
+        >>> scale.tempered(np.array([3.0, 8.0, 62.0, 602.0])).round(2).tolist()
+        [1.0, 6.0, 19.82, 33.63]
+        """
+        standardised = self.standardised(scores)
+        excess = np.maximum(np.abs(standardised) / _LINEAR, 1.0)
+        tempered: Scores = standardised / excess * (1.0 + np.log(excess))
+        return tempered
