@@ -10,8 +10,8 @@ import numpy.typing as npt
 from metaod.errors import UserError
 from metaod.history import iter_folder
 from metaod.models import ModelSpec, score_models
-from metaod.store import ScoreCache
 from metaod.tables import prepare
+from research.kept_scores import KeptScores
 from research.shipped import shipped_datasets
 
 MOST_ROWS, MOST_COLUMNS = 10_000, 100
@@ -33,7 +33,7 @@ class ScoredTable:
 
 def scored_tables(
     folder: str,
-    kept: ScoreCache,
+    kept: KeptScores,
     models: Callable[[str], Iterable[ModelSpec]],
     *,
     label: str = "y",

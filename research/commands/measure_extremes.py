@@ -20,9 +20,9 @@ import pandas as pd
 from metaod.detection._extremes import Extremes
 from metaod.history._metrics import average_precision
 from metaod.models import COMMITTEE, ModelSpec, ScoreScale
-from metaod.store import ScoreCache
 from research.commands.evaluate_selector import CHOSEN, Bench, picks_of, scores_of
 from research.development import ScoredTable, scored_tables
+from research.kept_scores import KeptScores
 from research.statistics import bootstrap_intervals
 
 FOREST_200 = ModelSpec.parse("IForest(n_estimators=200, max_features=1.0)")
@@ -72,7 +72,7 @@ def main() -> None:
         return {*COMMITTEE, FOREST_200, *learned[fingerprint].members}
 
     rows = []
-    for table in scored_tables(sys.argv[1], ScoreCache(Path(sys.argv[2])), models):
+    for table in scored_tables(sys.argv[1], KeptScores(Path(sys.argv[2])), models):
         picks = {
             "committee": [member for member in COMMITTEE if member.id in table.scores],
             "the learner's": list(learned[table.fingerprint].members),
