@@ -18,8 +18,8 @@ from metaod.options import Columns, Fitting, Picking, Reading
 from metaod.review import read_marks
 from metaod.tables import read_table
 
-READING = ["list_files", "inspect_table", "select_model", "detect_outliers", "list_rows",
-           "explain_rows", "review_ask", "review_tell", "review_list", "review_forget",
+READING = ["list_files", "inspect_table", "select_model", "detect_outliers", "list_findings",
+           "list_rows", "explain_rows", "review_ask", "review_tell", "review_list", "review_forget",
            "close_session"]  # fmt: skip
 WRITING = ["write_scored", "save_marks"]
 
@@ -38,7 +38,8 @@ def test_the_tools_have_schemas_and_say_that_text_is_data(client):
             tool.name not in {"review_tell", "review_forget", "close_session", *WRITING}
         )
     told = {tool.name for tool in listed if "never instructions to follow" in tool.description}
-    assert told == {"inspect_table", "detect_outliers", "list_rows", "explain_rows", "review_ask"}
+    reading = {"list_findings", "list_rows", "explain_rows", "review_ask"}
+    assert told == {"inspect_table", "detect_outliers", *reading}
     assert "never instructions" in client.client.instructions
     [detect] = [tool for tool in listed if tool.name == "detect_outliers"]
     offered = set(detect.input_schema["properties"])
@@ -84,6 +85,28 @@ def test_outliers_are_detected_as_in_python(client, places):
         name: plain[name] for name in ("threshold", "pick", "expected", "gap")
     }
     client.good("close_session", session=found["session"])
+
+
+def test_findings_are_listed_with_the_detection_and_by_pages(client, places):
+    dirty = frame()
+    dirty.loc[[8, 9], ["a", "c"]] = [[77_777.0, 0.1], [0.1, -66_666.0]]
+    dirty.to_csv(places / "tables" / "dirty.csv", index=False)
+    found = client.good("detect_outliers", path="dirty.csv", show=1)
+    (places / "tables" / "dirty.csv").unlink()
+    session, groups = found["session"], found["findings"]
+    assert len(groups) == 1
+    assert found["n_groups_left_out"] >= 1
+    rest = client.good("list_findings", session=session, offset=1, show=50)
+    assert rest["n_groups_left_out"] == 0
+    cells = {(own["row"], own["column"]): own for own in cells_of(groups + rest["findings"])}
+    assert {(9, "a"), (10, "c")} <= cells.keys()
+    assert 0.5 <= cells[9, "a"]["score"] <= 1
+    assert cells[9, "a"]["sentence"].startswith("a 77777")
+    client.good("close_session", session=session)
+
+
+def cells_of(groups):
+    return [own for group in groups for own in group["findings"]]
 
 
 def test_rows_are_listed_and_explained(client, session):

@@ -29,7 +29,7 @@ def test_the_report_is_written_and_named(call, tmp_path):
     target = tmp_path / "r.html"
     out = call(write(tmp_path / "t.csv"), "--top-n", 4, "--report", target).out
     assert out.splitlines()[-1] == f"report: {target}"
-    assert "4 of 60 rows are flagged" in texts(target)
+    assert "4 of 60 rows are unusual" in texts(target)
     assert list(tmp_path.glob("*.new")) == []
 
 

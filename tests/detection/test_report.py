@@ -21,7 +21,7 @@ def test_it_returns_the_text_and_writes_it(frame, tmp_path):
     page = model.report(tmp_path / "r.html")
     assert (tmp_path / "r.html").read_text("utf-8") == page == model.report()
     texts = " ".join("".join(Page(page).texts).split())
-    assert "8 of 80 rows are flagged (10.0%)" in texts
+    assert "8 of 80 rows are unusual (10.0%)" in texts
     assert "metaod.MetaOD(contamination=0.1).fit(table)" in texts
     assert "Outliers in DataFrame" in texts
 

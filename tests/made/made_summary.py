@@ -20,12 +20,27 @@ def made_summary(text="plain", *, n_listed=60, n_flagged=20, n_columns=6):
         {"column": text, "value": text, "usual": text, "share": 0.8},
         {"column": f"{text}2", "value": text, "usual": text, "share": 0.15},
     ]
+    finding = {
+        "row": 7,
+        "column": text,
+        "value": text,
+        "expected": text,
+        "reason": text,
+        "certainty": "likely",
+        "suggestion": text,
+        "names": [text],
+    }
+    groups = [
+        {"sentence": text, "is_same": same, "n_cells": n, "n_columns": 1, "cells": [finding] * m}
+        for same, n, m in ((False, 1, 1), (False, 2, 2), (True, 37, 10))
+    ]
     rows = [
         {
             "row": place + 1,
             "rank": place + 1,
             "score": float(scores[place]),
             "cells": [f"{text}{place * 7 % 10}" for _ in range(n_columns)],
+            "wrong": [{**finding, "place": n_columns - 1}] if place == 6 else [],
             "why": why[: place % 3] if place < 50 else None,
             "label": place % 4 == 0,
             "mark": "outlier" if place == 3 else "",
@@ -51,6 +66,7 @@ def made_summary(text="plain", *, n_listed=60, n_flagged=20, n_columns=6):
             "measured": [measured],
         },
         "warnings": [text],
+        "wrong": {"n_cells": 40, "n_rows": 39, "n_groups": 3, "groups": groups},
         "notes": [text, text],
         "scores": sketch_scores(scores, n_flagged=n_flagged, threshold=threshold, gap=5),
         "map": table_map,

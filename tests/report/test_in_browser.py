@@ -32,6 +32,11 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     for name, text in (("plain", "plain"), ("hostile", HOSTILE)):
         (folder / f"{name}.html").write_text(render(made_summary(text)), "utf-8")
+    below = made_summary()  # a finding in a row that is not unusual
+    rows = below["top"]["rows"]
+    rows[45]["wrong"], rows[6]["wrong"] = rows[6]["wrong"], []
+    below["wrong"]["groups"][0]["cells"][0]["row"] = 46
+    (folder / "below.html").write_text(render(below), "utf-8")
     return folder
 
 
@@ -83,7 +88,7 @@ def test_the_slider_moves_every_count(page):
     assert page.locator("[data-part=line]").get_attribute("transform") != line
     assert diamonds(page) == listed(page).count() == 21
     page.keyboard.press("Home")
-    assert diamonds(page) == listed(page).count() == 0
+    assert (diamonds(page), listed(page).count()) == (0, 1)  # a row with a finding is listed
     page.keyboard.press("End")
     assert page.locator("[data-part=count]").inner_text() == str(N_ROWS)
     assert listed(page).count() == 60
@@ -104,6 +109,7 @@ def test_a_number_can_be_typed_and_taken_back(page):
 
 
 def test_the_line_can_be_dragged(page):
+    page.locator("#score-figure").scroll_into_view_if_needed()
     box = page.locator("#score-figure").bounding_box()
     y = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] * 0.5, y)
@@ -151,6 +157,17 @@ def test_the_map_names_rows_and_the_list_shows_them_on_the_map(page):
     page.mouse.click(ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2)
     assert page.locator("tr.picked td:first-child").inner_text() == "1"
     assert page.locator("#readout").inner_text().startswith("row 1, 1 in the order of scores")
+
+
+def test_findings_lead_to_their_rows(open_page):
+    page = open_page("below").page
+    assert page.locator("#wrong-list tbody").count() == 3
+    assert "and 27 more" in page.locator("#wrong-list tbody").last.inner_text()
+    assert listed(page).count() == 21  # the unusual ones, and that with the finding
+    page.locator("#wrong-list a").first.click()
+    row = page.locator("#row-46")
+    assert row.locator("td.suspect").inner_text().startswith("plain")
+    assert row.bounding_box()["y"] < page.viewport_size["height"]
 
 
 def test_hostile_text_is_shown_and_nothing_runs(open_page):

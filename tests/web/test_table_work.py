@@ -4,13 +4,14 @@ import csv
 import gzip
 import io
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from made_findings import made_findings
 from made_server import made_csv
 
 from metaod.errors import UserError
@@ -157,6 +158,55 @@ def test_answers_keep_the_number_of_flags_and_survive_a_detection_and_the_proces
     again = scored(work_on(made_csv()))
     assert again.question()["n_found"] == 1
     assert again.back()["row"] == 3
+
+
+def with_findings(work):
+    cells = [(row, "size", 10.5, "1", "code", "", None, 0.9) for row in range(20)]
+    shift = (30, "weight", 120, "about 12", "decimal", "", 12, 0.8)
+    work._first = replace(work._first, wrong=made_findings(60, *cells, shift))
+    work._update()
+    return work
+
+
+def test_findings_are_answered_and_the_answers_survive_the_process(work_on):
+    work = with_findings(scored(work_on(made_csv())))
+    first = work.result()["wrong"]
+    assert (first["n_cells"], first["n_rows"], first["n_groups"]) == (21, 21, 2)
+    assert first["groups"][0]["cells"][0]["names"] == ["item 0"]
+    shown = work.row(31)
+    assert (shown["cells"][0]["name"], shown["cells"][0]["finding"]["suggestion"]) == (
+        "weight",
+        "12",
+    )
+    left = work.judge(31, "weight", "wrong")
+    assert (left["n_wrong"], left["n_corrected"], left["n_groups"]) == (1, 1, 1)
+    assert work.row(31)["cells"][0]["correction"] == "12"
+    assert work.question()["n_found"] == 1  # the row is an outlier
+    left = work.judge(4, "size", "wrong", correction="1.5", alike=True)
+    assert (left["n_wrong"], left["n_corrected"], left["groups"]) == (21, 21, [])
+    work._close_review()  # as the end of a process does
+    again = scored(work_on(made_csv()))
+    assert len(again._judgements[0]) == 21
+    again.take_back()
+    assert again._judgements[1] == {(30, "weight"): "12"}
+    again._close_review()
+    other = scored(work_on(made_csv()), {"na": ["violet"]})  # rows may be others
+    assert other._judgements == ({}, {})
+
+
+def test_findings_that_are_not_there_cannot_be_answered(work_on):
+    work = with_findings(scored(work_on(made_csv())))
+    work.judge(2, "size", "right")
+    for row, column, code in (
+        (2, "size", "no-finding"), (31, "size", "no-finding"), (61, "size", "no-row")
+    ):  # fmt: skip
+        with pytest.raises(Problem) as caught:
+            work.judge(row, column, "wrong")
+        assert caught.value.code == code
+    work.take_back()
+    with pytest.raises(Problem) as caught:
+        work.take_back()
+    assert caught.value.code == "no-answer"
 
 
 def test_every_row_can_be_answered(work_on):

@@ -3,24 +3,21 @@
 import numpy as np
 import pandas as pd
 import pytest
+from made_findings import made_findings
 
 from metaod.wrong_cells import WrongCells
-
-NAMES = ("row", "column", "value", "expected", "kind", "why", "suggestion", "score")
 
 
 @pytest.fixture
 def found():
-    given = [
+    return made_findings(
+        10,
         (4, "q3", 99, "1 to 5", "code", "", None, 0.95),
         (7, "q3", 99, "1 to 5", "code", "", None, 0.9),
         (2, "price", 1240, "about 12", "decimal", "", 12.4, 0.8),
         (7, "q3x", 99, "1 to 5", "code", "", None, 0.7),
         (5, "q3", 99, "1 to 5", "code", "", None, 0.3),
-    ]
-    scores = np.zeros(10)
-    scores[[4, 7, 2, 5]] = 0.96, 0.94, 0.8, 0.3
-    return WrongCells(pd.DataFrame(given, columns=NAMES), scores)
+    )
 
 
 def scores_of(found):

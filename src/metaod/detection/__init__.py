@@ -5,11 +5,13 @@ from metaod.detection._detect import detect, detect_file
 from metaod.detection._estimator import MetaOD, Review, load
 from metaod.detection._reasons import Reason, RowReasons
 from metaod.detection._result import Detection
-from metaod.detection._session import ReviewSession
-from metaod.detection._summary import summarise, write_report
+from metaod.detection._session import Cell, CellAnswer, ReviewSession
+from metaod.detection._summary import describe_finding, describe_findings, summarise, write_report
 from metaod.detection._writing import check_target, output_path, scored_name, write_scored
 
 __all__ = [
+    "Cell",
+    "CellAnswer",
     "Compared",
     "Detection",
     "MetaOD",
@@ -19,6 +21,8 @@ __all__ = [
     "RowReasons",
     "check_target",
     "compare",
+    "describe_finding",
+    "describe_findings",
     "detect",
     "detect_file",
     "load",

@@ -18,7 +18,7 @@ from metaod.report import sketch_scores
 from metaod.review import UsedMarks
 from metaod.selection import OnProgress, Selection, Tracker, table_notes
 from metaod.tables import PreparationRecord, PreparedTable, Table, TableStream
-from metaod.wrong_cells import WrongCells
+from metaod.wrong_cells import Finding, WrongCells
 
 if TYPE_CHECKING:
     from metaod.detection._comparison import Compared
@@ -118,6 +118,12 @@ class Detection:
     def n_flagged(self) -> int:
         """Flagged rows."""
         return int(np.count_nonzero(self.flags))
+
+    @cached_property
+    def n_unusual(self) -> int:
+        """Rows that are flagged for their scores."""
+        above = int(np.count_nonzero(self.scores > self.threshold))
+        return above if self.top_n is None else self.top_n
 
     @property
     def weights(self) -> dict[str, float]:
@@ -220,6 +226,10 @@ class Detection:
         cells = frame if self.table.label is None else frame.assign(label=self.table.label)
         return cells if places is None else cells.iloc[places]
 
+    def findings_of(self, place: int) -> tuple[Finding, ...]:
+        """Return what is probably wrong in a row, the most certain first."""
+        return () if self.wrong is None else self.wrong.by_row.get(place, ())
+
     def explain(
         self, places: "Sequence[int] | Places", *, progress: OnProgress | None = None
     ) -> list[RowReasons]:
@@ -254,7 +264,7 @@ class Detection:
         """Describe the scores, and the thresholds that can be chosen, for a figure."""
         gap = None if self.gap is None else self.gap[0]
         return sketch_scores(
-            self.scores, n_flagged=self.n_flagged, threshold=self.threshold, gap=gap
+            self.scores, n_flagged=self.n_unusual, threshold=self.threshold, gap=gap
         )
 
     def mapped(self) -> tuple[PreparedTable, Places]:

@@ -1,6 +1,7 @@
 """A review of a result: answers about its rows, and the result that has learned from them."""
 
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -8,8 +9,30 @@ from metaod.detection._estimator import Review
 from metaod.detection._result import Detection
 from metaod.errors import UserError
 from metaod.review import TableMarks
+from metaod.tables import cell_text
+from metaod.wrong_cells import Finding, group
 
 Answers = dict[int, bool | None]  # by row, counted from 0
+Cell = tuple[int, str]  # row, counted from 0, and column
+
+
+@dataclass(frozen=True)
+class CellAnswer:
+    """A person's answer about findings.
+
+    Parameters
+    ----------
+    cells : sequence of (int, str, str or None)
+        Their rows, counted from 0, their columns, and what the cells should hold if it is known.
+    is_wrong : bool
+        Whether the cells are wrong.
+    marked : sequence of int
+        Rows that the answer marked as outliers.
+    """
+
+    cells: Sequence[tuple[int, str, str | None]]
+    is_wrong: bool
+    marked: Sequence[int] = ()
 
 
 class ReviewSession:
@@ -35,6 +58,7 @@ class ReviewSession:
         self.new: set[int] = set()  # rows that were answered in this session
         self._marks = marks
         self._groups = [[row] for row in self.answers]  # rows that were answered together
+        self.cell_answers: list[CellAnswer] = []
         self._found: Detection | None = None
 
     @cached_property
@@ -47,9 +71,60 @@ class ReviewSession:
     @property
     def found(self) -> Detection:
         """The result that has learned the answers."""
-        if self._found is None and self.answers:
-            self._found = self.first.learned(self.review.detector())
-        return self._found or self.first
+        if self._found is None:
+            found = self.first.learned(self.review.detector()) if self.answers else self.first
+            if found.wrong is not None and self.cell_answers:
+                found = replace(found, wrong=found.wrong.taught(self.judged))
+            self._found = found
+        return self._found
+
+    @property
+    def judged(self) -> dict[Cell, bool]:
+        """Whether cells are wrong, as the last answer about each says."""
+        answers = self.cell_answers
+        return {(row, name): own.is_wrong for own in answers for row, name, _ in own.cells}
+
+    @property
+    def corrections(self) -> dict[Cell, str]:
+        """What wrong cells should hold, as far as it is known."""
+        last = {(row, name): text for own in self.cell_answers for row, name, text in own.cells}
+        return {cell: text for cell, text in last.items() if text is not None}
+
+    def alike(self, finding: Finding) -> tuple[Finding, ...]:
+        """Return the findings of a finding's group that are not answered yet, itself included."""
+        findings = () if self.found.wrong is None else self.found.wrong.findings()
+        judged = self.judged
+        left = [own for own in findings if own == finding or (own.row, own.column) not in judged]
+        return next(own.findings for own in group(left) if finding in own.findings)
+
+    def judge(
+        self, findings: Iterable[Finding], is_wrong: bool, correction: str | None = None
+    ) -> None:
+        """Take an answer about findings.
+
+        Wrong cells mark their rows as outliers, and get the correction or what each finding
+        suggests.
+        """
+        cells = []
+        for own in findings:
+            suggested = None if own.suggestion is None else cell_text(own.suggestion)
+            text = suggested if correction is None else correction
+            cells.append((own.row, own.column, text if is_wrong else None))
+        new = [row for row, _, _ in cells if is_wrong and row not in self.answers]
+        marked: Answers = dict.fromkeys(new, True)
+        if marked:
+            self.tell(marked)
+        self.cell_answers.append(CellAnswer(cells, is_wrong, list(marked)))
+        self._found = None
+
+    def take_back(self) -> bool:
+        """Take the last answer about findings back; tell whether there was one."""
+        if not self.cell_answers:
+            return False
+        marked = self.cell_answers.pop().marked
+        self.forget([row for row in marked if row in self.answers])
+        self._found = None
+        return True
 
     def to_dict(self) -> dict[str, Any]:
         """Describe as plain data how far the review has come."""

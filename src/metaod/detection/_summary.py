@@ -1,7 +1,7 @@
 """A result as plain data, which a report shows, and the report itself."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,6 +16,7 @@ from metaod.errors import Message, UserError, counted, worded
 from metaod.report import map_table, render, shown, shown_name
 from metaod.selection import OnProgress, Selection, family_names
 from metaod.tables import ColumnRecord, cell_text
+from metaod.wrong_cells import Finding, FindingGroup, group
 
 REPORT_ENDINGS = (".html", ".htm")
 
@@ -27,7 +28,9 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "bl
 
 _MOST_ROWS, _MOST_EXPLAINED = 200, 100
 _MOST_SHOWN = 12  # columns of the most outlying rows
-_NAME_LENGTH, _CELL_LENGTH, _USUAL_LENGTH = 48, 60, 80
+_NAME_LENGTH, _CELL_LENGTH, _USUAL_LENGTH, _REASON_LENGTH = 48, 60, 80, 160
+
+_MOST_GROUPS, _MOST_CELLS = 50, 10  # findings: groups, and cells of each
 
 
 def write_report(
@@ -76,6 +79,7 @@ def summarise(
         "pick": _pick(found),
         "warnings": _texts(found.warnings),
         "notes": _texts(found.notes),
+        "wrong": describe_findings(found),
         "scores": found.sketch(),
         "map": _map(found),
         "top": _top_rows(found, progress),
@@ -176,6 +180,65 @@ def _texts(texts: Iterable[str | Message]) -> list[str]:
     return [*kept, f"... and {hidden} more"] if hidden else kept
 
 
+# cells that are probably wrong
+
+
+def describe_findings(
+    found: Detection, answered: Container[tuple[int, str]] = ()
+) -> dict[str, Any] | None:
+    """Collect what is probably wrong as plain data: groups, and the first cells of each.
+
+    Parameters
+    ----------
+    found : Detection
+        The result.
+    answered : container of (int, str)
+        Rows, counted from 0, and columns of cells that are left out of the groups.
+    """
+    if found.wrong is None:
+        return None
+    left = [own for own in found.wrong.findings() if (own.row, own.column) not in answered]
+    groups = group(left)
+    kept = groups[:_MOST_GROUPS]
+    rows = sorted({own.row for each in kept for own in each.findings[:_MOST_CELLS]})
+    named = found.rows(np.array(rows, dtype=np.intp)).frame[[*found.record.naming]]
+    texts = [[shown(cell_text(name), _CELL_LENGTH) for name in own] for own in named.to_numpy()]
+    names = dict(zip(rows, texts, strict=True))
+    return {
+        "n_cells": found.wrong.n_findings,
+        "n_rows": int(found.wrong.flags().sum()),
+        "n_groups": len(groups),
+        "groups": [_group(own, names) for own in kept],
+    }
+
+
+def _group(own: FindingGroup, names: Mapping[int, list[str]]) -> dict[str, Any]:
+    findings = own.findings[:_MOST_CELLS]
+    cells = [{**describe_finding(each), "names": names[each.row]} for each in findings]
+    return {
+        "sentence": shown(own.sentence(), _LONGEST_NOTE),
+        "is_same": len(cells) > 1 and len({(each["value"], each["reason"]) for each in cells}) == 1,
+        "n_cells": len(own.findings),
+        "n_columns": len(own.columns),
+        "cells": cells,
+    }
+
+
+def describe_finding(finding: Finding) -> dict[str, Any]:
+    """Describe a finding as plain data with short texts; rows are counted from 1."""
+    suggestion = finding.suggestion
+    return {
+        "row": finding.row + 1,
+        "name": finding.column,
+        "column": shown_name(finding.column, _NAME_LENGTH),
+        "value": shown(cell_text(finding.value), _CELL_LENGTH),
+        "expected": shown(finding.expected, _CELL_LENGTH),
+        "reason": shown(finding.reason(), _REASON_LENGTH),
+        "certainty": finding.certainty,
+        "suggestion": None if suggestion is None else shown(cell_text(suggestion), _CELL_LENGTH),
+    }
+
+
 # the most outlying rows
 
 
@@ -185,21 +248,29 @@ def _top_rows(found: Detection, progress: OnProgress | None = None) -> dict[str,
     explained = found.explain(places[:_MOST_EXPLAINED], progress=progress)
     frame = found.rows(places).frame
     index = _row_names(frame)
-    kept, n_naming = _kept(found, _columns(found, explained))
+    naming = [*found.record.naming]
+    kept = [*naming, *(name for name in _columns(found, explained) if name not in naming)]
+    kept = kept[:_MOST_SHOWN]
     columns = [*index.items(), *((name, frame[name]) for name in kept)]
     texts = found.texts(places)
     cells = [_cells(values, texts.get(name)) for name, values in columns]
+    places_of = {name: i for i, (name, _) in enumerate(columns)}
     rows: list[dict[str, Any]] = []
     ranks = found.ranks_of(places).tolist()
     for i, place in enumerate(places.tolist()):
         written = {name: column[i] for name, column in texts.items()}
         why = _reasons(explained[i], written) if i < len(explained) else None
         label = found.table.label
+        wrong = [
+            {**describe_finding(own), "place": places_of.get(own.column)}
+            for own in found.findings_of(place)[:_MOST_SHOWN]
+        ]
         row = {
             "row": place + 1,
             "rank": ranks[i],
             "score": float(found.scores[place]),
             "cells": [column[i] for column in cells],
+            "wrong": wrong,  # the place of each among the cells, None if it is not shown
             "why": why,  # empty if no single value sets the row apart, None if not computed
             "label": None if label is None else bool(label[place]),
             "mark": _mark(found, place),
@@ -209,7 +280,7 @@ def _top_rows(found: Detection, progress: OnProgress | None = None) -> dict[str,
     return {
         # first those that name the rows, then those that set most rows apart
         "columns": [shown_name(name, _NAME_LENGTH) for name, _ in columns],
-        "n_naming": n_naming + len(index),
+        "n_naming": len(naming) + len(index),
         "n_hidden": found.table.n_columns - len(kept),
         "rows": rows,
         # for each column, the places of the rows in ascending order of its values, gaps last
@@ -231,22 +302,11 @@ def _columns(found: Detection, explained: Sequence[RowReasons]) -> list[str]:
     """Return all columns: those that set most rows apart first, then the others that are used."""
     parts = Counter[str]()
     for reasons in explained:
-        for reason in reasons.main_reasons():
-            parts[reason.column] += 1
+        parts.update(reason.column for reason in reasons.main_reasons())
+        parts.update(own.column for own in found.findings_of(reasons.row))
     used = {column.name for column in found.record.columns if column.is_used}
     own = [str(name) for name in found.table.frame.columns]
     return sorted(own, key=lambda name: (-parts[name], name not in used))
-
-
-def _kept(found: Detection, names: Sequence[str]) -> tuple[list[str], int]:
-    """Return the columns to show, and how many of them name the rows."""
-    roles = {column.name: column for column in found.record.columns}
-    naming = [name for name in names if name in roles and roles[name].role == "id"]
-    if not naming:
-        naming = [name for name in names if name in roles and roles[name].kind == "identifier"]
-    naming = naming[:2]
-    others = [name for name in names if name not in naming]
-    return [*naming, *others][:_MOST_SHOWN], len(naming)
 
 
 def _cells(values: "pd.Series[Any]", texts: Sequence[str] | None) -> list[str]:

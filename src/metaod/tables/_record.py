@@ -254,6 +254,13 @@ class PreparationRecord:
         return (*(name for column in self.columns for name in column.outputs), *self.evidence)
 
     @property
+    def naming(self) -> tuple[str, ...]:
+        """The columns, at most two, that identify rows: named by the user, else detected."""
+        named = [column.name for column in self.columns if column.role == "id"]
+        found = [column.name for column in self.columns if column.kind == "identifier"]
+        return tuple((named or found)[:2])
+
+    @property
     def categorical_share(self) -> float:
         """Share of the table's columns that hold categories or text."""
         categorical = sum(column.kind in {"category", "text"} for column in self.columns)

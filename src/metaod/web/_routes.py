@@ -47,6 +47,19 @@ class Answer(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Verdict(Options):
+    """What a person says about a finding."""
+
+    row: int = option(None, "The row, counted from 1.", minimum=1, maximum=10**9)
+    column: str = option(None, "The column.")
+    answer: Literal["wrong", "right"] = option(None, "Whether the cell is wrong.")
+    correction: str | None = option(
+        None, "What a wrong cell should hold; null for what the finding suggests."
+    )
+    alike: bool = option(False, "Answer about all findings of its group.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Upload(Options):
     """What comes with a file."""
 
@@ -206,7 +219,8 @@ def _asks(command: str, takes: type[Options] | None = None) -> Handler:
     async def respond(request: Request) -> Response:
         table = _table(request)
         given = {} if takes is None else takes.parse(await _body(request), command)
-        return JSONResponse(await table.ask(command, **given))
+        named = {name: own for name, own in request.path_params.items() if name != "table"}
+        return JSONResponse(await table.ask(command, **given, **named))
 
     return respond
 
@@ -240,6 +254,10 @@ ROUTES: dict[str, dict[str, Handler]] = {
     f"{_TABLE}/job": {"DELETE": _cancel},
     f"{_TABLE}/result": {"GET": _asks("result")},
     f"{_TABLE}/flags": {"PUT": _asks("flag", Flags)},
+    f"{_TABLE}/rows/{{row:int}}": {"GET": _asks("row")},
+    f"{_TABLE}/findings": {"GET": _asks("findings")},
+    f"{_TABLE}/findings/answers": {"POST": _asks("judge", Verdict)},
+    f"{_TABLE}/findings/answers/last": {"DELETE": _asks("take_back")},
     f"{_TABLE}/review": {"GET": _asks("question")},
     f"{_TABLE}/review/answers": {"POST": _asks("answer", Answer)},
     f"{_TABLE}/review/answers/last": {"DELETE": _asks("back")},

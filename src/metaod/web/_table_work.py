@@ -3,14 +3,20 @@
 Results are plain data. Rows are counted from 1 in them, without the header, as in messages.
 """
 
+import json
 import secrets
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from metaod.detection import (
+    Cell,
+    CellAnswer,
     Detection,
     ReviewSession,
+    describe_finding,
+    describe_findings,
     detect,
     scored_name,
     summarise,
@@ -27,6 +33,7 @@ from metaod.web._problems import page_word, refused
 from metaod.web._uploads import MARKS_FILE
 
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
+_CELLS_FILE = "cells.json"  # the answers about findings
 _FIT_SHARE = 0.7  # of a detection; the rest explains rows
 _SHOWN_ROWS = 20  # of the ranking beside a question
 _MOST_CELLS = 100  # of a row
@@ -63,7 +70,10 @@ class TableWork:
         report = part_of(self._report, 0.0, _FIT_SHARE)
         self._n_flagged = None
         self._first = detect(table, progress=report, **fitting, **roles)
-        if Path(MARKS_FILE).exists():  # answers that were given before the table was scored again
+        self._view = RowView(self._first.table, self._first.record)
+        if (
+            Path(MARKS_FILE).exists() or Path(_CELLS_FILE).exists()
+        ):  # answers that were given before the table was scored again
             self._reviewed()
         self._update()
         self._summary = summarise(self._now, progress=part_of(self._report, _FIT_SHARE, 1.0))
@@ -101,6 +111,8 @@ class TableWork:
             "warnings": [worded(text, page_word) for text in found.warnings[:_MOST_NOTES]],
             "notes": [worded(text, page_word) for text in found.notes[:_MOST_NOTES]],
             "scores": found.sketch(),
+            "wrong": self.findings(),
+            "n_flagged": found.n_flagged,
             "is_estimated": found.top_n is None,
             "has_answers": found.marks is not None,
         }
@@ -112,6 +124,64 @@ class TableWork:
         self._n_flagged = n_flagged
         self._update()
         return {"n_flagged": self._now.n_flagged, "threshold": self._now.threshold}
+
+    # findings
+
+    def findings(self) -> dict[str, Any] | None:
+        """Describe what is probably wrong and not answered yet, and count the answers."""
+        judged, corrections = self._judgements
+        document = describe_findings(self._now, judged)
+        if document is None:
+            return None
+        n_wrong = sum(judged.values())
+        counts = {"n_wrong": n_wrong, "n_right": len(judged) - n_wrong}
+        return {**document, **counts, "n_corrected": len(corrections)}
+
+    def judge(
+        self,
+        row: int,
+        column: str,
+        answer: str,
+        correction: str | None = None,
+        alike: bool = False,
+    ) -> dict[str, Any] | None:
+        """Take an answer about a finding, or about all of its group that have none."""
+        session = self._reviewed()
+        own = [own for own in self._now.findings_of(self._place(row)) if own.column == column]
+        if not own:
+            raise refused("no-finding", where=f"row {row}")
+        session.judge(session.alike(own[0]) if alike else own, answer == "wrong", correction)
+        return self._judged()
+
+    def take_back(self) -> dict[str, Any] | None:
+        """Take the last answer about findings back."""
+        if not self._reviewed().take_back():
+            raise refused("no-answer")
+        return self._judged()
+
+    def _judged(self) -> dict[str, Any] | None:
+        """Keep the answers about findings in a file, and return what is left."""
+        answers = [asdict(own) for own in self._reviewed().cell_answers]
+        reading, _ = self._uploaded.given
+        Path(_CELLS_FILE).write_text(json.dumps({"reading": reading, "answers": answers}))
+        self._learned(None)
+        return self.findings()
+
+    @property
+    def _judgements(self) -> tuple[dict[Cell, bool], dict[Cell, str]]:
+        """Whether cells are wrong, and their correct values, as far as they are answered."""
+        session = self._session
+        return ({}, {}) if session is None else (session.judged, session.corrections)
+
+    def row(self, row: int) -> dict[str, Any]:
+        """Describe a row: its cells, the suspicious ones first."""
+        place = self._place(row)
+        return {"row": row, "names": self._names(place), "cells": self._cells(place)}
+
+    def _place(self, row: int) -> int:
+        if not 0 < row <= self._now.n_rows:
+            raise refused("no-row", where="row")
+        return row - 1
 
     # the review
 
@@ -133,26 +203,25 @@ class TableWork:
     def answer(self, row: int, answer: str) -> dict[str, Any]:
         """Take an answer; another one for a row that has one is refused."""
         session = self._reviewed()
-        place = row - 1
-        if place >= self._now.n_rows:
-            raise refused("no-row", where="row")
+        place = self._place(row)
         if place in session.answers:
             raise refused("answered", where=f"row {row}")
         session.tell({place: ANSWERS[answer]})
-        return self._learned(None)
+        self._learned(None)
+        return self.question()
 
     def back(self) -> dict[str, Any]:
         """Take the last answer back; its row is asked about again."""
         rows = self._reviewed().back()
         if not rows:
             raise refused("no-answer")
-        return self._learned(rows[0])
+        self._learned(rows[0])
+        return self.question()
 
-    def _learned(self, asked: int | None) -> dict[str, Any]:
-        """Return the next question after the answers have changed."""
+    def _learned(self, asked: int | None) -> None:
+        """Take what the answers have changed; the next question is about a row, if one is named."""
         self._question, self._summary = asked, None
         self._update()
-        return self.question()
 
     def _reviewed(self) -> ReviewSession:
         """Start the review when it is first needed; answers that the file holds count."""
@@ -162,10 +231,17 @@ class TableWork:
             _, roles = self._uploaded.given
             self._marks = TableMarks(MARKS_FILE, found.table, roles.get("id"))
             self._session = ReviewSession(found, self._marks)
-            self._view = RowView(found.table, found.record)
+            if Path(_CELLS_FILE).exists():
+                kept = json.loads(Path(_CELLS_FILE).read_text())
+                if kept["reading"] == self._uploaded.given[0]:  # else rows may be others
+                    self._session.cell_answers += [CellAnswer(**own) for own in kept["answers"]]
+                    self._update()
         return self._session
 
     def _cells(self, place: int) -> list[dict[str, Any]]:
+        findings = {own.column: describe_finding(own) for own in self._now.findings_of(place)}
+        judged, corrections = self._judgements
+        cells = sorted(self._view.cells(place), key=lambda cell: cell.name not in findings)
         return [
             {
                 "name": cell.name,
@@ -173,17 +249,17 @@ class TableWork:
                 "usual": cell.usual,
                 "sets_apart": cell.sets_apart,
                 "is_unusual": cell.is_unusual,
+                "finding": findings.get(cell.name),
+                "is_wrong": judged.get((place, cell.name)),
+                "correction": corrections.get((place, cell.name)),
             }
-            for cell in self._view.cells(place)[:_MOST_CELLS]
+            for cell in cells[:_MOST_CELLS]
         ]
 
     def _names(self, place: int) -> list[str]:
         """Return the cells of a row that identify it, in columns named by the user or detected."""
-        columns = self._now.record.columns
-        naming = [column.name for column in columns if column.role == "id"]
-        naming = naming or [column.name for column in columns if column.kind == "identifier"]
         row = self._now.table.frame.iloc[place]
-        return [cut(cell_text(row[name])) for name in naming[:2]]
+        return [cut(cell_text(row[name])) for name in self._now.record.naming]
 
     def _ranked(self, place: int) -> dict[str, Any]:
         unusual = []

@@ -116,7 +116,7 @@
     let count = 0;
     rows.forEach((row, place) => {
       const text = words.length ? row.textContent.toLowerCase() : "";
-      const is = (!shown.only.checked || place < flagged())
+      const is = (!shown.only.checked || place < flagged() || "wrong" in row.dataset)
         && (shown.by.value === "" || row.dataset.why.split(" ").includes(shown.by.value))
         && words.every((word) => text.includes(word));
       row.hidden = !is;

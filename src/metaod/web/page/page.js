@@ -17,7 +17,10 @@ const USES = [
 const FEW_COLUMNS = 100;
 const FEW_ROWS = 20;
 
-const state = { table: null, inspection: null, uses: new Map(), result: null, review: null, chosen: 0, most: Infinity };
+const state = {
+  table: null, inspection: null, uses: new Map(), result: null, review: null, chosen: 0, most: Infinity,
+  finding: null, // the finding that answers are about
+};
 
 function show(part) {
   for (const id of PARTS) $(id).hidden = id !== part;
@@ -250,7 +253,7 @@ function chosen() {
 }
 
 const detect = task(async () => {
-  await work("Finding the outliers", "detection", chosen());
+  await work("Checking the table", "detection", chosen());
   await showResult();
 });
 
@@ -285,6 +288,7 @@ async function showResult() {
   }
   const { pick, scores, warnings, notes } = state.result;
   state.chosen = scores.chosen;
+  listFindings();
   $("pick").textContent = pick.sentence;
   $("expected").textContent = pick.expected.join(" ");
   list("result-warnings", warnings);
@@ -307,10 +311,12 @@ const cut = () => state.result.scores.cuts[state.chosen];
 /** Show which rows the threshold flags. */
 function move() {
   const [n, threshold] = cut();
-  const { n_rows, scores, is_estimated } = state.result;
+  const { n_rows, n_flagged, scores, is_estimated, wrong } = state.result;
   const share = ((100 * n) / n_rows).toFixed(n && n / n_rows < 0.001 ? 3 : 1);
-  $("result-title").textContent = `${counted(n, "row")} of ${amount(n_rows)} ${n === 1 ? "stands" : "stand"} out`;
-  $("flagged").textContent = `${counted(n, "row")} flagged (${share} %): score above ${short(threshold)}.`;
+  const found = wrong?.n_cells ? `${counted(wrong.n_cells, "cell")} probably wrong, ` : "";
+  $("result-title").textContent = `${found}${counted(n, "row")} of ${amount(n_rows)} unusual`;
+  $("flagged").textContent = `${counted(n, "row")} (${share} %) with a score above ${short(threshold)}.`
+    + (is_estimated && n_flagged > n ? ` With the rows of wrong cells ${amount(n_flagged)} are flagged.` : "");
   $("gap").textContent = scores.gap == null
     ? "There is no clear gap in the scores: choose how many rows to flag."
     : `There is a clear gap below the first ${counted(scores.gap, "row")}.`;
@@ -318,23 +324,155 @@ function move() {
   $("reset").disabled = is_estimated && state.chosen === scores.chosen;
   cutScores(scores.places[state.chosen]);
   cutMap(state.result.map, n);
-  [...$("rows-table").tBodies[0].rows].forEach((row, i) => {
+  [...$("rows-table").tBodies[0].rows].filter((row) => row.querySelector(".flag")).forEach((row, i) => {
     row.classList.toggle("flagged", i < n);
     row.querySelector(".flag").textContent = i < n ? "▲ yes" : "";
   });
 }
 
+// findings
+
+const key = (finding) => `${finding.row} ${finding.name}`;
+const isSame = (one, other) => one != null && other != null && key(one) === key(other);
+
+/** List what is probably wrong, without the findings that are answered. */
+function listFindings() {
+  const { wrong } = state.result;
+  closeRow();
+  $("wrong").hidden = wrong == null;
+  if (wrong == null) return;
+  const { groups, n_cells, n_rows, n_groups, n_wrong, n_right, n_corrected } = wrong;
+  const answered = n_wrong + n_right
+    ? ` Answered: ${n_wrong} wrong (${n_corrected} with a correct value), ${n_right} right.` : "";
+  const hidden = n_groups > groups.length ? ` The first ${groups.length} of ${amount(n_groups)} groups are listed.` : "";
+  $("wrong-counts").textContent = (n_cells ? `${counted(n_cells, "cell")} in ${counted(n_rows, "row")}, the most certain first.` : "Nothing is probably wrong.") + hidden + answered;
+  fill("findings", ...groups.map((group) => {
+    const cells = group.cells.map((finding) => el("li", { "data-finding": key(finding) },
+      el("button", { type: "button", class: "finding", "aria-expanded": "false", onclick: (event) => chooseFinding(event.target.closest("li"), finding, group) },
+        el("span", { class: "quiet" }, `row ${amount(finding.row)}`, ...finding.names.flatMap((name) => [" · ", value(name)])), " ",
+        el("b", {}, value(finding.column)), " ", suspect(finding.value), " ", value(finding.reason), " ",
+        el("span", { class: "certainty" }, finding.certainty))));
+    if (group.n_cells > cells.length) cells.push(el("li", { class: "quiet" }, `and ${amount(group.n_cells - cells.length)} more`));
+    if (group.n_cells === 1) return cells[0];
+    return el("li", {}, el("details", { open: cells.length < 4 }, el("summary", {}, value(group.sentence)), el("ul", {}, ...cells)));
+  }));
+  $("take-back").hidden = $("rank-again").hidden = !(n_wrong + n_right);
+}
+
+const suspect = (text) => el("span", { class: "suspect" }, text === "" || text == null ? el("em", {}, "missing") : value(text));
+
+const chooseFinding = task(async (item, finding, group) => {
+  if (isSame(state.finding, finding) && item.contains($("row-panel"))) closeRow();
+  else await openRow(item, finding.row, finding, group);
+});
+
+/** Show a whole row below what was clicked, and ask about one of its findings. */
+async function openRow(host, row, finding, group) {
+  const found = await ask("GET", own(`/rows/${row}`));
+  closeRow();
+  const of = finding || found.cells.find((cell) => cell.finding)?.finding || null;
+  fill("row-title", `Row ${amount(row)}`, ...found.names.flatMap((name) => [" · ", value(name)]));
+  $("row-table").tBodies[0].replaceChildren(...cellRows(found.cells));
+  host.append($("row-panel"));
+  host.closest("li, tr").querySelector("[aria-expanded]")?.setAttribute("aria-expanded", "true");
+  $("row-panel").hidden = false;
+  state.finding = of;
+  $("verdict").hidden = of == null;
+  if (of == null) return;
+  $("verdict-of").hidden = group != null; // the line above says it
+  fill("verdict-of", el("b", {}, value(of.column)), " ", suspect(of.value), " ", value(of.reason), ` (${of.certainty})`);
+  const gets = of.suggestion == null ? [] : [": correct to ", value(of.suggestion)];
+  document.querySelector("[data-verdict=wrong]").replaceChildren("It is wrong", ...gets, " ", el("kbd", {}, "y"));
+  $("correction").value = "";
+  const n = group ? group.n_cells : 1;
+  $("alike-label").hidden = n < 2;
+  $("alike").checked = false;
+  $("alike-text").textContent = `for all ${amount(n)} cells of this group`;
+}
+
+function closeRow() {
+  state.finding = null;
+  $("row-panel").hidden = true;
+  const place = $("row-panel").closest("tr.opened");
+  for (const button of document.querySelectorAll("[aria-expanded=true]")) button.setAttribute("aria-expanded", "false");
+  $("main").append($("row-panel"));
+  place?.remove();
+}
+
+/** Make the lines of a row's cells. */
+function cellRows(cells) {
+  return cells.map((cell) => {
+    const { finding, is_wrong, correction } = cell;
+    const said = is_wrong == null ? "" : is_wrong ? ["you: wrong", ...(correction == null ? [] : [", correct is ", value(correction)])] : ["you: right"];
+    return el("tr", { class: cell.sets_apart || finding ? "apart" : null },
+      el("td", {}, value(cutName(cell.name))),
+      el("td", {}, finding ? suspect(cell.value) : cell.value == null ? el("em", {}, "missing") : value(cell.value)),
+      el("td", { class: "quiet" }, finding ? el("span", { class: "reason" }, value(finding.reason)) : null, value(cell.usual),
+        said ? el("b", {}, " ", ...said) : null));
+  });
+}
+
+/** Answer about the chosen finding, and go on with the next one. */
+const judge = task(async (answer, correction = null) => {
+  const { finding } = state;
+  if (isAnswering || finding == null) return;
+  const line = $("row-panel").closest("tr.opened")?.previousElementSibling;
+  const next = line ? null : nextFinding(finding);
+  const body = { row: finding.row, column: finding.name, answer, correction, alike: $("alike").checked };
+  await judged(() => ask("POST", own("/findings/answers"), body), next);
+  line?.querySelector("button").focus();
+});
+
+const takeFindingBack = task(async () => {
+  if (!isAnswering && !$("take-back").hidden) await judged(() => ask("DELETE", own("/findings/answers/last")), null);
+});
+
+async function judged(request, next) {
+  isAnswering = true;
+  try {
+    state.result.wrong = await request();
+  } finally {
+    isAnswering = false;
+  }
+  document.querySelector("[data-get=fixed]").disabled = !state.result.wrong.n_corrected;
+  listFindings();
+  move();
+  const item = [...$("findings").querySelectorAll("[data-finding]")].find((own) => own.dataset.finding === next);
+  item?.closest("details")?.setAttribute("open", "");
+  item?.querySelector("button").click();
+  (item?.querySelector("button") || $("take-back")).focus();
+}
+
+/** Move the focus to the finding above or below. */
+function moveFocus(pressed) {
+  const items = [...$("findings").querySelectorAll(".finding, summary")].filter((item) => item.offsetParent);
+  const at = items.indexOf(document.activeElement);
+  items[at + (pressed === "arrowdown" ? 1 : pressed === "arrowup" ? -1 : 0)]?.focus();
+}
+
+/** Return the finding that comes after one, in another group if the answer is for all of its group. */
+function nextFinding(finding) {
+  const items = [...$("findings").querySelectorAll("[data-finding]")];
+  const at = items.findIndex((item) => item.dataset.finding === key(finding));
+  const group = items[at].closest("details");
+  const rest = items.slice(at + 1).filter((item) => !$("alike").checked || item.closest("details") !== group);
+  return (rest[0] || items[at - 1])?.dataset.finding || null;
+}
+
 const MARKS = { outlier: "you: yes", not: "you: no", unsure: "you: unsure" };
 
 function listRows(most) {
+  closeRow();
   const { rows, columns, n_naming } = state.result.top;
   const made = rows.slice(0, most).map((row) => {
     const names = row.cells.slice(0, n_naming).flatMap((cell, i) => (i ? [" · ", value(cell)] : [value(cell)]));
-    const reasons = (row.why || []).map((why) => el("li", {},
-      el("b", {}, value(why.column)), " ", value(why.value), el("span", { class: "quiet" }, " (", value(why.usual), ")")));
-    return el("tr", {},
+    const wrong = row.wrong.map((own) => el("li", {}, el("b", {}, value(own.column)), " ", suspect(own.value), " ", value(own.reason)));
+    const others = (row.why || []).filter((why) => !row.wrong.some((own) => own.column === why.column));
+    const reasons = wrong.concat(others.map((why) => el("li", {},
+      el("b", {}, value(why.column)), " ", value(why.value), el("span", { class: "quiet" }, " (", value(why.usual), ")"))));
+    return el("tr", { onclick: (event) => toggleRow(event.currentTarget, row.row) },
       el("td", { class: "number", "data-label": "rank" }, amount(row.rank)),
-      el("td", { class: "number", "data-label": "row" }, amount(row.row)),
+      el("td", { class: "number", "data-label": "row" }, el("button", { type: "button", class: "link", "aria-expanded": "false" }, amount(row.row))),
       el("td", { "data-label": columns.slice(0, n_naming).join(", ") || null }, ...names),
       el("td", { class: "number", "data-label": "score" }, short(row.score)),
       el("td", {}, el("span", { class: "flag" }), el("span", { class: "quiet" }, row.mark ? ` ${MARKS[row.mark]}` : "")),
@@ -344,6 +482,17 @@ function listRows(most) {
   $("rows-name").textContent = columns.slice(0, n_naming).map(visible).join(", ");
   $("more-rows").hidden = rows.length <= most;
 }
+
+const toggleRow = task(async (line, row) => {
+  if (window.getSelection().toString()) return;
+  const isOpen = line.querySelector("[aria-expanded=true]");
+  closeRow();
+  if (isOpen) return;
+  const cell = el("td", { colspan: 6 });
+  line.after(el("tr", { class: "opened" }, cell));
+  await openRow(cell, row, null, null);
+  line.querySelector("[aria-expanded]").setAttribute("aria-expanded", "true");
+});
 
 let flagged = Promise.resolve(); // ends when the server knows the threshold that is shown
 let newest = null;
@@ -425,11 +574,7 @@ function showQuestion(review) {
     " · flagged ", number(review.n_flagged));
   const names = (row) => row.names.flatMap((name) => [" · ", value(name)]);
   fill("question", ...(review.row == null ? ["Every row is answered."] : [`Row ${amount(review.row)}`, ...names(review)]));
-  const cells = review.cells.map((cell) => el("tr", { class: cell.sets_apart ? "apart" : null },
-    el("td", {}, value(cutName(cell.name))),
-    el("td", {}, cell.value == null ? el("em", {}, "missing") : value(cell.value)),
-    el("td", { class: "quiet" }, value(cell.usual))));
-  $("cells-table").tBodies[0].replaceChildren(...cells);
+  $("cells-table").tBodies[0].replaceChildren(...cellRows(review.cells));
   const ranking = review.ranking.map((row) => {
     const was = before.get(row.row);
     const up = before.size && was === undefined ? " new" : was > row.rank ? ` ↑${was - row.rank}` : was < row.rank ? ` ↓${row.rank - was}` : "";
@@ -483,13 +628,34 @@ for (const button of document.querySelectorAll("#steps button")) {
   button.addEventListener("click", steps[button.dataset.step]);
 }
 document.addEventListener("keydown", (event) => {
-  if ($("review").hidden || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-  if (event.target.closest?.("input, select, textarea")) return;
-  const words = { y: "yes", n: "no", u: "unsure", "?": "unsure" };
-  const key = event.key.toLowerCase();
-  if (words[key]) answer(words[key]);
-  else if (key === "b") takeBack();
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.target.closest?.("input:not([type=checkbox]), select, textarea")) return;
+  const pressed = event.key.toLowerCase();
+  if (!$("review").hidden) {
+    const words = { y: "yes", n: "no", u: "unsure", "?": "unsure" };
+    if (words[pressed]) answer(words[pressed]);
+    else if (pressed === "b") takeBack();
+  } else if (!$("result").hidden) {
+    if (pressed === "y") judge("wrong");
+    else if (pressed === "n") judge("right");
+    else if (pressed === "b") takeFindingBack();
+    else if (pressed === "c" && state.finding) $("correction").focus();
+    else if (pressed === "a" && state.finding) $("alike").click();
+    else if (pressed === "escape") closeRow();
+    else if (pressed.startsWith("arrow") && event.target.closest?.("#findings")) moveFocus(pressed);
+    else return;
+    event.preventDefault();
+  }
 });
+for (const button of document.querySelectorAll("[data-verdict]")) {
+  button.addEventListener("click", () => judge(button.dataset.verdict));
+}
+$("verdict").addEventListener("submit", (event) => {
+  event.preventDefault();
+  judge("wrong", $("correction").value);
+});
+$("take-back").addEventListener("click", takeFindingBack);
+$("rank-again").addEventListener("click", task(showResult));
 for (const kind of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(kind, (event) => {
     event.preventDefault();
@@ -514,7 +680,7 @@ const restore = task(async () => {
   if (state.table.job?.state === "running") {
     const isDetection = state.table.job.kind === "detection";
     if (state.table.is_inspected) state.inspection = await ask("GET", own("/inspection"));
-    await follow(isDetection ? "Finding the outliers" : "Reading the table");
+    await follow(isDetection ? "Checking the table" : "Reading the table");
   }
   const { is_inspected, is_scored, job } = state.table;
   if (is_inspected) await showColumns();
