@@ -169,9 +169,11 @@ def test_an_aggregate_that_contradicts_the_trials_is_a_conflict():
         {"target_trials": [ok(HBOS)], "source_cells": [cell(HBOS, 0.6)]},
         {"source_trials": [ok(HBOS)], "target_cells": [cell(HBOS, 0.6)]},
     ):
-        target, report = merged(**sides)
-        assert report.conflict_counts == {"cell": 1}
-        assert repr(target.evaluations(ONE)) == repr([ok(HBOS)])
+        for prefer in ("target", "source"):
+            target, report = merged(**sides, prefer=prefer)
+            assert report.conflict_counts == {"cell": 1}
+            assert repr(target.evaluations(ONE)) == repr([ok(HBOS)])
+            assert not target.cells(ONE)[0].imported
 
 
 def test_an_aggregate_of_another_number_of_trials_need_not_agree():
