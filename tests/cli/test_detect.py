@@ -153,7 +153,8 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
         (["--contamination", "0.7"], "'auto' or a number"),
         (["--contamination", "many"], "'auto' or a number"),
         (["--contamination", "60%"], "'auto' or a number"),
-        (["--contamination", "5"], r"Write 5% for a percentage"),
+        (["--contamination", "1"], "1%"),
+        (["--contamination", "50"], "50%"),
         (["--contamination", "5%", "--top-n", "3"], "both say how many"),
         (["--top-n", "21"], "at most half of the rows, 20 of 41"),
         (["--sort"], "add -o FILE"),
@@ -225,8 +226,10 @@ def test_the_screen_tells_how_clear_the_gap_is(call, table, tmp_path):
     assert "; --top-n 1 flags the rows above it" in call(table, "--contamination", "20%").out
     smooth = np.random.default_rng(0).normal(size=(200, 2))
     pd.DataFrame(smooth, columns=["a", "b"]).to_csv(tmp_path / "smooth.csv", index=False)
-    out = call(tmp_path / "smooth.csv").out
+    out = call(tmp_path / "smooth.csv", "--top", "0").out
     assert "no clear gap: scores fall off smoothly" in out
+    assert "more flagged" not in out
+    assert "more flagged" in call(tmp_path / "smooth.csv", "--top", "1").out
 
 
 def test_exactly_the_highest_scores_are_flagged(call, table, tmp_path):
