@@ -11,13 +11,14 @@ from hypothesis.extra.numpy import arrays
 from made_artifact import forged
 from scipy.stats import rankdata
 
+from metaod._state import decode, encode
 from metaod.artifacts import Artifact, BadArtifact, Calibration, History
 from metaod.artifacts import _history as module
 from metaod.artifacts._history import LEVEL
 from metaod.errors import BadParameter
 from metaod.history import TrainingData, train
 from metaod.history._training import calibration_of
-from metaod.learners import decode, encode, make_learner
+from metaod.learners import make_learner
 from metaod.metafeatures import schema
 
 MODELS = [f"m{place:02}" for place in range(10)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from made_history import history
 
+from metaod._state import decode, encode
 from metaod.artifacts import History
-from metaod.learners import decode, encode
 
 CELLS = st.one_of(st.just(np.nan), st.floats(0, 1, width=32))
 

@@ -44,7 +44,7 @@ class Median(Learner):
 # inside the package a file imports from its siblings
 INSIDE = LEARNER.replace(
     "from metaod.learners import Learner, Shape",
-    "from metaod.learners._base import Learner\nfrom metaod.learners._state import Shape",
+    "from metaod.learners._base import Learner\nfrom metaod._state import Shape",
 )
 
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from metaod.learners import Cleaning, decode, encode
+from metaod._state import decode, encode
+from metaod.learners import Cleaning
 
 HUGE = np.finfo(np.float64).max
 

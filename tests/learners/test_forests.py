@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
+from metaod._state import decode, encode
 from metaod.errors import BadParameter
-from metaod.learners import decode, encode
 from metaod.learners._forests import FlatForest
 
 KINDS = {"random_forest": RandomForestRegressor, "extra_trees": ExtraTreesRegressor}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from metaod._state import decode
 from metaod.errors import BadColumn, Setting, UserError
 from metaod.tables import Preparation, prepare, read_table
 from metaod.tables._notations import (
@@ -18,7 +19,6 @@ from metaod.tables._notations import (
     infer,
 )
 from metaod.tables._number_notation import FEW
-from metaod.tables._saving import from_plain
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)
 
@@ -271,7 +271,7 @@ def test_zeros_of_spreadsheets():
 )  # fmt: skip
 def test_other_values_are_no_notation(saved):
     with pytest.raises((KeyError, TypeError, ValueError)):
-        from_plain(Notation, saved)
+        decode(Notation, saved)
 
 
 # later rows

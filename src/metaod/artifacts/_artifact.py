@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Self, get_type_hints
 
 import numpy as np
 
+from metaod._state import decode, encode
 from metaod._version import __version__
 from metaod.artifacts._container import BadArtifact, read_container, write_container
 from metaod.artifacts._history import Calibration, History
 from metaod.errors import BadParameter, UserError
-from metaod.learners import Learner, decode, encode, learner_class, make_learner
+from metaod.learners import Learner, learner_class, make_learner
 from metaod.metafeatures import SCHEMAS
 from metaod.models import Matrix
 

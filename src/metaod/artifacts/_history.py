@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod._state import Shape
 from metaod.errors import BadParameter
-from metaod.learners import Cleaning, Shape, origin_folds
+from metaod.learners import Cleaning, origin_folds
 from metaod.models import Matrix
 
 Floats32 = npt.NDArray[np.float32]

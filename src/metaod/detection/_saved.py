@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+from metaod._state import Shape, decode, encode
 from metaod.artifacts import (
     Artifact,
     BadArtifact,
@@ -25,7 +26,6 @@ from metaod.detection._extremes import Extremes
 from metaod.detection._fitted import Fitted, fit_models
 from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
-from metaod.learners import Shape, decode, encode
 from metaod.models import Cost, Matrix, ModelSpec, Scores, expected_costs
 from metaod.options import Picking, Reading
 from metaod.review import Ranker

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from metaod._lazy import exports
+from metaod._state import Shape
 
 if TYPE_CHECKING:
     from metaod.learners._base import Learner, OnStep
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
         make_learner,
         register_learner,
     )
-    from metaod.learners._state import Shape, decode, encode
     from metaod.learners._training import origin_folds
 
 __all__ = [
@@ -23,8 +23,6 @@ __all__ = [
     "Learner",
     "OnStep",
     "Shape",
-    "decode",
-    "encode",
     "learner_class",
     "learner_classes",
     "make_learner",
@@ -38,6 +36,5 @@ __getattr__ = exports(
     _cleaning="Cleaning",
     _forests="FlatForest",
     _registry="learner_class learner_classes make_learner register_learner",
-    _state="Shape decode encode",
     _training="origin_folds",
 )

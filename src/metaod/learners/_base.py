@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod._state import Shape, decode, encode
 from metaod.errors import BadParameter, UserError
 from metaod.learners._parameters import check_seed, read_parameters
-from metaod.learners._state import Shape, decode, encode
 from metaod.learners._training import Training, feature_matrix
 from metaod.models import Matrix
 

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 import numpy as np
 import numpy.typing as npt
 
-from metaod.learners._state import Shape
+from metaod._state import Shape
 from metaod.models import Matrix
 
 _MARGIN = 1.0  # standard deviations that values may lie outside the training range

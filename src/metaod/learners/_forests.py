@@ -6,9 +6,9 @@ from typing import Annotated, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from metaod._state import Shape
 from metaod.errors import BadParameter
 from metaod.learners._cleaning import Cleaning
-from metaod.learners._state import Shape
 from metaod.models import Matrix, njit
 
 Indices = npt.NDArray[np.intp]

@@ -8,8 +8,8 @@ from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any, get_type_hints
 
+from metaod._state import decode
 from metaod.errors import BadParameter
-from metaod.learners._state import decode
 
 _MAX_SEED = 2**32 - 1  # the largest that scikit-learn takes
 

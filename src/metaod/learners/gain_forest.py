@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from metaod._state import Shape
 from metaod.learners._base import Learner, OnStep
 from metaod.learners._forests import Indices, MetaRegression
 from metaod.learners._parameters import check_counts, check_forest, check_ranges, forest_parameters
-from metaod.learners._state import Shape
 from metaod.learners._training import Training
 from metaod.models import Matrix
 

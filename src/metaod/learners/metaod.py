@@ -7,13 +7,13 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from metaod._state import Shape
 from metaod.errors import BadParameter, UserError
 from metaod.learners._base import Learner, OnStep
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._dcg import descend, gains
 from metaod.learners._forests import FlatForest
 from metaod.learners._parameters import check_counts, check_forest, check_ranges, forest_parameters
-from metaod.learners._state import Shape
 from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
 

@@ -12,8 +12,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from metaod._state import decode, encode
 from metaod.artifacts import BadArtifact, read_container, write_container
-from metaod.learners import FlatForest, decode, encode
+from metaod.learners import FlatForest
 from metaod.models import Matrix, Scores
 from metaod.review._features import FEATURES
 

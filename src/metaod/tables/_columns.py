@@ -142,7 +142,8 @@ class CategoryColumn(FittedColumn):
 
     def __post_init__(self) -> None:
         n_known = len(self.categories)
-        if len(self.counts) != n_known or not 0 < sum(self.counts) <= self.n_rows:
+        is_counted = min(self.counts, default=0) > 0 and sum(self.counts) <= self.n_rows
+        if len(self.counts) != n_known or not is_counted:
             raise ValueError(f"{n_known} categories do not fit {self.n_rows} rows")
 
     @classmethod

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod._state import decode, encode
 from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, listed
 from metaod.options import Names
 from metaod.tables._column_types import ColumnTyper
@@ -26,7 +27,6 @@ from metaod.tables._relations import (
     name_evidence,
 )
 from metaod.tables._roles import ROLE_NAMES, Roles, earlier_output
-from metaod.tables._saving import from_plain, to_plain
 from metaod.tables._table import Rows, Table
 
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
@@ -297,8 +297,8 @@ class Preparation:
             "n_rows": self.record_.n_rows,
             "messages": [[message.code, str(message)] for message in self.record_.messages],
             "evidence": list(self.record_.evidence),
-            "pairs": to_plain(self.pairs_),
-            "columns": to_plain(self.columns_),
+            "pairs": encode(self.pairs_),
+            "columns": encode(self.columns_),
         }
 
     @classmethod
@@ -310,17 +310,17 @@ class Preparation:
             preparation = cls(**saved["parameters"])
             preparation._check_parameters()
             preparation._roles()
-            columns = from_plain(tuple[Column, ...], saved["columns"])
-            n_rows = from_plain(int, saved["n_rows"])
-            if n_rows == 0 or not any(column.record.outputs for column in columns):
+            columns = decode(tuple[Column, ...], saved["columns"])
+            n_rows = decode(int, saved["n_rows"])
+            if n_rows < 1 or not any(column.record.outputs for column in columns):
                 raise ValueError("it is empty")
             for column in columns:
                 if len(column.record.outputs) != len(column.output_names()):
                     raise ValueError(f"column {column.name!r} has other outputs")
-            evidence = from_plain(tuple[str, ...], saved["evidence"])
-            pairs = from_plain(tuple[Pair, ...], saved["pairs"])
+            evidence = decode(tuple[str, ...], saved["evidence"])
+            pairs = decode(tuple[Pair, ...], saved["pairs"])
             check_evidence(columns, pairs, evidence)
-            messages = from_plain(tuple[tuple[str, ...], ...], saved["messages"])
+            messages = decode(tuple[tuple[str, ...], ...], saved["messages"])
             notes = [Message(code, "{text}", text=text) for code, text in messages]
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(

@@ -66,6 +66,10 @@ class ColumnRecord:
     reason: str = ""
     cause: Cause = ""
 
+    def __post_init__(self) -> None:
+        if min(self.n_missing, self.n_infinite, self.n_unseen, self.n_levels) < 0:
+            raise ValueError(f"column {self.name!r} has a negative count")
+
     @property
     def is_used(self) -> bool:
         """Whether the matrix contains the column's values."""
@@ -352,6 +356,10 @@ class Usual:
     high: float | None = None
     n_outside: int = 0
     n_alone: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.n_outside, self.n_alone) < 0:
+            raise ValueError("a negative count")
 
     @classmethod
     def of_numbers(cls, values: npt.NDArray[np.float64]) -> "Usual":

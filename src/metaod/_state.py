@@ -1,4 +1,7 @@
-"""The saved state of dataclasses: plain data and arrays, and the checked way back."""
+"""The saved state of dataclasses: plain data and arrays, and the checked way back.
+
+A class with a `tag` is written with it, so that a field may hold one of several classes.
+"""
 
 from dataclasses import dataclass, fields, is_dataclass
 from math import isfinite
@@ -40,7 +43,8 @@ class Shape:
 def encode(value: Any) -> Any:
     """Return a dataclass, with all that its fields hold, as dictionaries, lists and arrays."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+        state = {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+        return {"tag": value.tag, **state} if hasattr(value, "tag") else state
     if isinstance(value, tuple | list):
         return [encode(item) for item in value]
     return value
@@ -72,14 +76,28 @@ def decode(kind: Any, value: Any, name: str = "state", sizes: dict[str, int] | N
         return _array(kind, value, name, sizes)
     if is_dataclass(kind):
         return _instance(kind, value, name, sizes)
-    if origin in (Union, UnionType):  # of one type and None
-        own = next(arg for arg in args if arg is not NoneType)
-        return None if value is None else decode(own, value, name, sizes)
+    if origin in (Union, UnionType):
+        own = _chosen(args, value, name)
+        return None if own is None else decode(own, value, name, sizes)
     if origin is tuple and isinstance(value, list):
         return tuple(decode(args[0], item, f"{name}.{i}", sizes) for i, item in enumerate(value))
     if origin is dict and isinstance(value, dict):
         return {key: decode(args[1], item, f"{name}.{key}", sizes) for key, item in value.items()}
     return _plain(kind, value, name)
+
+
+def _chosen(kinds: tuple[Any, ...], value: Any, name: str) -> Any:
+    """Return the type of a value: the class with its tag, if there are several; None for None."""
+    if value is None and NoneType in kinds:
+        return None
+    kinds = tuple(kind for kind in kinds if kind is not NoneType)
+    if len(kinds) == 1:
+        return kinds[0]
+    tag = value.get("tag") if isinstance(value, dict) else None
+    found = next((kind for kind in kinds if kind.tag == tag), None)
+    if found is None:
+        raise ValueError(f"{name} has the tag {tag!r:.40}, which is none of its classes'")
+    return found
 
 
 def _plain(kind: Any, value: Any, name: str) -> Any:
