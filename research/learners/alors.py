@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from metaod._legal import Whole, parameters
 from metaod.learners import Learner, OnStep, Shape
 from metaod.learners._forests import MetaRegression
-from metaod.learners._parameters import check_counts, check_forest, forest_parameters
+from metaod.learners._parameters import forest_parameters
 from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
 from research.learners.performance import completed
@@ -83,6 +84,7 @@ class ALORS(Learner):
     title: ClassVar[str] = "ALORS"
     summary: ClassVar[str] = "latent factors of performance, predicted by a random forest"
     is_random: ClassVar[bool] = True
+    legal = parameters(rank=Whole(1))
     learned: ClassVar[Mapping[str, Any]] = {
         "known": Annotated[npt.NDArray[np.bool_], Shape("m")],
         "V": Shape("known", "k"),
@@ -90,8 +92,6 @@ class ALORS(Learner):
     }
 
     def _fit(self, training: Training, progress: OnStep) -> None:
-        check_counts(self, "rank")
-        check_forest(self)
         progress("factors", 0, 2)
         self.known_ = np.asarray(~np.isnan(training.P).all(axis=0))
         U, self.V_ = factorised(training.P[:, self.known_], self.rank)

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
+from metaod._legal import Number, parameters
 from metaod.learners import Learner, OnStep, Shape
 from metaod.learners._cleaning import Cleaning
-from metaod.learners._parameters import check_ranges
 from metaod.learners._training import Training
 from metaod.models import Matrix
 from research.learners.performance import below_known, completed
@@ -135,6 +135,7 @@ class ISAC(Learner):
     title: ClassVar[str] = "ISAC"
     summary: ClassVar[str] = "the best model on average over the nearest cluster of datasets"
     is_random: ClassVar[bool] = True
+    legal = parameters(critical=Number(0, ends="(]"), min_cluster_size=Number(0, ends="(]"))
     learned: ClassVar[Mapping[str, Any]] = {
         "cleaning": Cleaning,
         "low": Shape("kept"),
@@ -144,7 +145,6 @@ class ISAC(Learner):
     }
 
     def _fit(self, training: Training, progress: OnStep) -> None:  # noqa: ARG002 - protocol
-        check_ranges(self, critical="(0, inf]", min_cluster_size="(0, inf]")
         self.cleaning_ = Cleaning.fit(training.M)
         clean = self.cleaning_.transform(training.M)
         self.low_, self.high_ = clean.min(axis=0), clean.max(axis=0)

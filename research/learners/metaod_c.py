@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from metaod._legal import Whole, parameters
 from metaod.learners import Learner, OnStep, Shape
 from metaod.learners._cleaning import Cleaning
-from metaod.learners._parameters import check_counts
 from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
 from research.learners.performance import mean_performance
@@ -45,6 +45,7 @@ class MetaODC(Learner):
     name: ClassVar[str] = "metaod_c"
     title: ClassVar[str] = "MetaOD_C"
     summary: ClassVar[str] = "joint factorisation of performance and meta-features"
+    legal = parameters(k=Whole(1))
     learned: ClassVar[Mapping[str, Any]] = {
         "cleaning": Cleaning,
         "mean": Shape("m"),
@@ -57,7 +58,6 @@ class MetaODC(Learner):
     centred: bool = True
 
     def _fit(self, training: Training, progress: OnStep) -> None:
-        check_counts(self, "k")
         self.cleaning_ = Cleaning.fit(training.M)
         M = self.cleaning_.transform(training.M)
         missing = np.isnan(training.P)

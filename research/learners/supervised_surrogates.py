@@ -8,7 +8,6 @@ import numpy as np
 
 from metaod.learners import Learner, OnStep
 from metaod.learners._forests import MetaRegression
-from metaod.learners._parameters import check_forest
 from metaod.learners._training import Training
 from metaod.models import Matrix
 from research.learners.performance import completed
@@ -62,7 +61,6 @@ class SupervisedSurrogates(Learner):
     }
 
     def _fit(self, training: Training, progress: OnStep) -> None:
-        check_forest(self)
         progress("forest", 0, 1)
         fitted = MetaRegression.fit(training.M, completed(training.P), **self.params())
         # the leaves are most of an artifact: single precision halves its size

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod._legal import Number, OneOf, Whole, parameters
 from metaod.learners import OnStep
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._forests import FlatForest
-from metaod.learners._parameters import check_counts, check_options, check_ranges, forest_parameters
+from metaod.learners._parameters import forest_parameters
 from metaod.learners._training import Training
 from metaod.learners.metaod import MetaODLearner, PCAEmbedding
 from metaod.models import Matrix
@@ -103,13 +104,18 @@ class MetaODVariant(MetaODLearner):
     phi: Embedding | None = None
     f: Regressor | None = None
 
-    def _check(self) -> None:
-        super()._check()
-        check_counts(self, "patience")
-        check_ranges(self, cycle="(0, inf)", held_out="(0, 1)", start="[0, inf)")
-        check_ranges(self, lowest_rate="[0, 1]", tolerance="[0, 1]")
-        check_options(self, schedule=SCHEDULES, initialisation=("metafeatures", "random"))
-        check_options(self, relevance=("performance", "row"))
+    legal = parameters(
+        **MetaODLearner.legal,
+        patience=Whole(1),
+        cycle=Number(0),
+        held_out=Number(0, 1),
+        start=Number(0, ends="[)"),
+        lowest_rate=Number(0, 1, "[]"),
+        tolerance=Number(0, 1, "[]"),
+        schedule=OneOf(tuple(SCHEDULES)),
+        initialisation=OneOf(("metafeatures", "random")),
+        relevance=OneOf(("performance", "row")),
+    )
 
     def _targets(self, P: Matrix) -> Matrix:
         if self.relevance == "row":
@@ -305,9 +311,7 @@ class SquaredErrorFactorisation(MetaODVariant):
     tolerance: float = 1e-4
     early_stopping: bool = True
 
-    def _check(self) -> None:
-        super()._check()
-        check_options(self, schedule=("cyclical", "constant"))
+    legal = parameters(**{**MetaODVariant.legal, "schedule": OneOf(("cyclical", "constant"))})
 
     def _targets(self, P: Matrix) -> Matrix:
         return P

@@ -16,11 +16,11 @@ import numpy as np
 from metaod.models._costs import CostLaw
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings
-from metaod.models._estimator import Number, hyperparameters
+from metaod._legal import Number, parameters
 
 
 class MeanDistance(Estimator):
-    legal = hyperparameters(power=Number(0))
+    legal = parameters(power=Number(0))
 
     def __init__(self, power=1.0):
         self.power = power

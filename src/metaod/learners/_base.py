@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod._legal import Legal, check_parameters
 from metaod._state import Shape, decode, encode
 from metaod.errors import BadParameter, UserError
-from metaod.learners._parameters import check_seed, read_parameters
+from metaod.learners._parameters import SHARED, read_parameters
 from metaod.learners._training import Training, feature_matrix
 from metaod.models import Matrix
 
@@ -40,6 +41,7 @@ class Learner(ABC):
     summary: ClassVar[str]  # one line for `metaod learners`
     uses_metafeatures: ClassVar[bool] = True  # whether scores depend on the table
     is_random: ClassVar[bool] = False  # whether evaluations run several seeds
+    legal: ClassVar[Mapping[str, Legal]] = {}  # values of the parameters
     # types of what :meth:`_fit` learns, as :func:`decode` takes them; the attribute of "x" is "x_"
     learned: ClassVar[Mapping[str, Any]]
 
@@ -64,7 +66,7 @@ class Learner(ABC):
         progress : callable, optional
             Called after each step.
         """
-        check_seed(self)
+        self._check()
         training = Training.from_inputs(P, M, groups, learner=type(self).__name__)
         self.models_ = training.given_models
         self.features_ = training.features
@@ -143,6 +145,7 @@ class Learner(ABC):
             if name not in saved.learned:
                 raise ValueError(f"{name} is missing")
             setattr(self, f"{name}_", decode(kind, saved.learned[name], name, sizes))
+        self._check()
         self._check_learned()
         return self
 
@@ -159,6 +162,11 @@ class Learner(ABC):
     @abstractmethod
     def _predict(self, M: Matrix) -> Matrix:
         """Return finite scores (q, m) for raw meta-features (q, d)."""
+
+    def _check(self) -> None:
+        """Refuse illegal parameters."""
+        shared = {name: legal for name, legal in SHARED.items() if hasattr(self, name)}
+        check_parameters(self, {**shared, **self.legal})
 
     def _check_learned(self) -> None:  # noqa: B027 - few learners need it
         """Raise ValueError if restored attributes do not fit together."""

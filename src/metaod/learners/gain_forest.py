@@ -6,10 +6,11 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from metaod._legal import Number, Whole, parameters
 from metaod._state import Shape
 from metaod.learners._base import Learner, OnStep
 from metaod.learners._forests import Indices, MetaRegression
-from metaod.learners._parameters import check_counts, check_forest, check_ranges, forest_parameters
+from metaod.learners._parameters import forest_parameters
 from metaod.learners._training import Training
 from metaod.models import Matrix
 
@@ -69,6 +70,7 @@ class GainForest(Learner):
     title: ClassVar[str] = "Gain forest"
     summary: ClassVar[str] = "gains over iForest on similar tables, less a price for losses"
     is_random: ClassVar[bool] = True
+    legal = parameters(n_components=Whole(1), price=Number(0, 1, "[]"), loss=Number(0, 1, "[]"))
     learned: ClassVar[Mapping[str, Any]] = {
         "regression": MetaRegression,
         "gains": Shape("n", "m"),
@@ -77,7 +79,6 @@ class GainForest(Learner):
     }
 
     def _fit(self, training: Training, progress: OnStep) -> None:
-        self._check()
         progress("forest", 0, 1)
         # single precision, as in the file
         self.gains_ = _gains(training, self.reference).astype(np.float32).astype(np.float64)
@@ -91,11 +92,6 @@ class GainForest(Learner):
         self.regression_ = fitted.with_values(np.zeros((len(fitted.forest.values), 1)))
         progress("forest", 1, 1)
 
-    def _check(self) -> None:
-        check_forest(self)
-        check_counts(self, "n_components")
-        check_ranges(self, price="[0, 1]", loss="[0, 1]")
-
     def _predict(self, M: Matrix) -> Matrix:
         weights = self.regression_.leaf_weights(self.leaves_, M) * self.votes_
         weights /= weights.sum(axis=1, keepdims=True)
@@ -104,7 +100,6 @@ class GainForest(Learner):
         return found
 
     def _check_learned(self) -> None:
-        self._check()
         forest = self.regression_.forest
         if (self.votes_ <= 0).any():
             raise ValueError("a dataset has no vote")

@@ -7,13 +7,14 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from metaod._legal import Number, Whole, parameters
 from metaod._state import Shape
 from metaod.errors import BadParameter, UserError
 from metaod.learners._base import Learner, OnStep
 from metaod.learners._cleaning import Cleaning
 from metaod.learners._dcg import descend, gains
 from metaod.learners._forests import FlatForest
-from metaod.learners._parameters import check_counts, check_forest, check_ranges, forest_parameters
+from metaod.learners._parameters import forest_parameters
 from metaod.learners._training import Training, put_unknown_last
 from metaod.models import Matrix
 
@@ -122,6 +123,14 @@ class MetaODLearner(Learner):
     title: ClassVar[str] = "MetaOD"
     summary: ClassVar[str] = "rank-based factorisation, meta-features regressed onto its factors"
     is_random: ClassVar[bool] = True
+    legal = parameters(
+        k=Whole(1),
+        epochs=Whole(1),
+        length=Number(0),
+        learning_rate=Number(0),
+        base=Number(1),
+        alpha=Number(0),
+    )
     learned: ClassVar[Mapping[str, Any]] = {
         "cleaning": Cleaning,
         "phi": PCAEmbedding,
@@ -144,7 +153,6 @@ class MetaODLearner(Learner):
     random_state: int = 0
 
     def _fit(self, training: Training, progress: OnStep) -> None:
-        self._check()
         # equal models must stay equal: a difference of rounding would grow between them
         first, group = _distinct(training.P)
         U, V = self._factors(training, self._targets(training.P[:, first]), progress)
@@ -154,12 +162,6 @@ class MetaODLearner(Learner):
         self.U_, self.V_ = U, V[group]
         self.valued_ = np.flatnonzero((~np.isnan(training.P)).any(axis=0))
         self._fit_regression(self._embed(training.M), U)
-
-    def _check(self) -> None:
-        check_counts(self, "k", "epochs")
-        check_ranges(self, length="(0, inf)", learning_rate="(0, inf)")
-        check_ranges(self, base="(1, inf)", alpha="(0, inf)")
-        check_forest(self)
 
     def _targets(self, P: Matrix) -> Matrix:
         with np.errstate(over="ignore"):

@@ -1,97 +1,19 @@
 """Base class of the package's own detectors: one class a family, fitted alone or many at once."""
 
-import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from numbers import Integral
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from metaod._legal import Legal, Number, Whole, check_parameters
 from metaod.errors import BadParameter
 from metaod.models._arrays import Matrix, Scores
 
 _LEGAL_SHARE = "a number in the range (0, 0.5]"
-
-
-class Legal(Protocol):
-    """The legal values of a parameter; as text, they complete "must be"."""
-
-    def allows(self, value: Any) -> bool:
-        """Return whether the value is legal."""
-
-
-@dataclass(frozen=True)
-class Whole:
-    """Whole numbers in a range; None too if it is ``optional``.
-
-    Examples
-    --------
-    >>> Whole(1).allows(2), Whole(1).allows(0), str(Whole(1))
-    (True, False, 'an int in the range [1, inf)')
-    """
-
-    low: int
-    high: float = math.inf
-    optional: bool = False
-
-    def allows(self, value: Any) -> bool:
-        """Return whether the value is legal."""
-        if value is None or isinstance(value, bool) or not isinstance(value, Integral):
-            return value is None and self.optional
-        return self.low <= int(value) <= self.high
-
-    def __str__(self) -> str:
-        end = "inf)" if math.isinf(self.high) else f"{self.high}]"
-        return f"an int in the range [{self.low}, {end}" + (", or None" if self.optional else "")
-
-
-@dataclass(frozen=True)
-class Number:
-    """Numbers above ``low`` and below ``high``, or equal to it if ``closed``.
-
-    Examples
-    --------
-    >>> Number(0, 1).allows(0.5), Number(0, 1).allows(1), str(Number(0, 1))
-    (True, False, 'a number in the range (0, 1)')
-    """
-
-    low: float
-    high: float = math.inf
-    closed: bool = False
-    optional: bool = False
-
-    def allows(self, value: Any) -> bool:
-        """Return whether the value is legal."""
-        if value is None or isinstance(value, bool) or not isinstance(value, Real):
-            return value is None and self.optional
-        return self.low < float(value) < self.high or (self.closed and float(value) == self.high)
-
-    def __str__(self) -> str:
-        end = f"{self.high}{']' if self.closed else ')'}"
-        return f"a number in the range ({self.low}, {end}" + (", or None" if self.optional else "")
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """Any of the choices."""
-
-    choices: tuple[Any, ...]
-
-    def allows(self, value: Any) -> bool:
-        """Return whether the value is legal."""
-        return any(value == choice and type(value) is type(choice) for choice in self.choices)
-
-    def __str__(self) -> str:
-        return "one of {" + ", ".join(map(repr, self.choices)) + "}"
-
-
-def hyperparameters(**legal: Legal) -> Mapping[str, Legal]:
-    """Declare the legal values of a detector's hyperparameters."""
-    return legal
 
 
 _Item = TypeVar("_Item")
@@ -105,7 +27,7 @@ class Estimator(ABC):
     import PyOD, which is slow.
     """
 
-    legal: ClassVar[Mapping[str, Legal]] = hyperparameters()
+    legal: ClassVar[Mapping[str, Legal]] = {}
     """The legal values of the hyperparameters, which are attributes of these names."""
 
     n_features_in_: int
@@ -133,10 +55,7 @@ class Estimator(ABC):
 
     def check(self) -> None:
         """Refuse illegal hyperparameters."""
-        for name, legal in self.legal.items():
-            value = getattr(self, name)
-            if not legal.allows(value):
-                raise BadParameter(type(self).__name__, name, str(legal), value)
+        check_parameters(self, self.legal)
 
     @classmethod
     def fit_many(
@@ -202,7 +121,7 @@ def check_contamination(
     >>> check_contamination(1 / 4)
     0.25
     """
-    if not Number(0, 0.5, closed=True).allows(value):
+    if not Number(0, 0.5, "(]").allows(value):
         raise BadParameter(owner, "contamination", legal, value)
     return float(value)
 

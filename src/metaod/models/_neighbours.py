@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from metaod._legal import Whole, parameters
 from metaod.models._arrays import Matrix, Scores, njit
-from metaod.models._estimator import Estimator, Whole, grouped, hyperparameters
+from metaod.models._estimator import Estimator, grouped
 
 Indices = npt.NDArray[np.int32]
 
@@ -275,7 +276,7 @@ def more_rows_than_neighbours(default: int) -> Callable[[dict[str, Any], int, in
 class NeighbourEstimator(Estimator):
     """Scores a row by its ``n_neighbors`` nearest others."""
 
-    legal = hyperparameters(n_neighbors=Whole(1))
+    legal = parameters(n_neighbors=Whole(1))
     n_neighbors: int
     metric: str = "euclidean"
 

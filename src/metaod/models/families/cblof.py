@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from metaod._legal import Whole, parameters
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import Estimator, Whole, hyperparameters
+from metaod.models._estimator import Estimator
 from metaod.models._family import MANY_ROWS, Family, Settings
 
 _SHARE_OF_LARGE = 0.9  # alpha in PyOD: the large clusters have at least this share of the rows
@@ -20,7 +21,7 @@ class CBLOF(Estimator):
     large.
     """
 
-    legal = hyperparameters(n_clusters=Whole(1))
+    legal = parameters(n_clusters=Whole(1))
 
     def __init__(
         self, n_clusters: int = 8, use_weights: bool = False, random_state: Any = None

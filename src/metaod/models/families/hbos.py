@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from metaod._legal import Number, Whole, parameters
 from metaod.models._arrays import Matrix, Scores, njit
-from metaod.models._estimator import Estimator, Number, Whole, grouped, hyperparameters
+from metaod.models._estimator import Estimator, grouped
 from metaod.models._family import MANY_ROWS, Family, Settings
 
 Bins = npt.NDArray[np.uint16]
@@ -33,7 +34,7 @@ class HBOS(Estimator):
     array([0.667])
     """
 
-    legal = hyperparameters(n_bins=Whole(2, 2**16 - 1), alpha=Number(0, 1))
+    legal = parameters(n_bins=Whole(2, 2**16 - 1), alpha=Number(0, 1))
 
     def __init__(self, n_bins: int = 10, alpha: float = 0.1) -> None:
         self.n_bins = n_bins

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaod._legal import Whole, parameters
 from metaod.errors import BadParameter
 from metaod.models._arrays import Matrix, Scores, njit
-from metaod.models._estimator import Whole, hyperparameters, seed_of
+from metaod.models._estimator import seed_of
 from metaod.models._family import MANY_ROWS, Family, Settings
 from metaod.models._isolation_forests import (
     Forest,
@@ -76,7 +77,7 @@ class IForest(Forest):
     np.int64(2)
     """
 
-    legal = hyperparameters(n_estimators=Whole(1), max_features=_Columns(), max_samples=Whole(1))
+    legal = parameters(n_estimators=Whole(1), max_features=_Columns(), max_samples=Whole(1))
 
     def __init__(
         self,

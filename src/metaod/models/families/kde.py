@@ -10,9 +10,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from metaod._legal import Number, parameters
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores, njit
-from metaod.models._estimator import Estimator, Number, hyperparameters
+from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings
 
 ALL_ROWS_UP_TO = 20_000  # most rows that are all centres; the time grows with their square
@@ -40,7 +41,7 @@ class KDE(Estimator):
     np.int64(3)
     """
 
-    legal = hyperparameters(gamma_scale=Number(0))
+    legal = parameters(gamma_scale=Number(0))
 
     def __init__(self, gamma_scale: float = 0.3) -> None:
         self.gamma_scale = gamma_scale

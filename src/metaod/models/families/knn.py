@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
+from metaod._legal import OneOf, Whole, parameters
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import OneOf, Whole, hyperparameters
 from metaod.models._family import MORE_ROWS, Family, Settings
 from metaod.models._neighbours import (
     PAPER_SIZES,
@@ -34,7 +34,7 @@ class KNN(NeighbourEstimator):
     array([1., 1., 4.])
     """
 
-    legal = hyperparameters(n_neighbors=Whole(1), method=OneOf(_METHODS))
+    legal = parameters(n_neighbors=Whole(1), method=OneOf(_METHODS))
 
     def __init__(self, n_neighbors: int = 5, method: str = "largest") -> None:
         self.n_neighbors = n_neighbors

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from metaod._legal import Whole, parameters
 from metaod.models._arrays import Matrix, Scores, njit
-from metaod.models._estimator import Estimator, Whole, grouped, hyperparameters, seed_of
+from metaod.models._estimator import Estimator, grouped, seed_of
 from metaod.models._family import MANY_ROWS, Family
 from metaod.models.families.hbos import bin_of, edge_of
 
@@ -60,7 +61,7 @@ class LODA(Estimator):
     array([1., 1.])
     """
 
-    legal = hyperparameters(n_bins=Whole(1), n_random_cuts=Whole(1))
+    legal = parameters(n_bins=Whole(1), n_random_cuts=Whole(1))
 
     def __init__(
         self, n_bins: int = 10, n_random_cuts: int = 100, random_state: Any = None

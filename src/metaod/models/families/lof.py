@@ -5,8 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from metaod._legal import OneOf, Whole, parameters
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import OneOf, Whole, hyperparameters
 from metaod.models._family import MORE_ROWS, Family, Settings
 from metaod.models._neighbours import (
     PAPER_SIZES,
@@ -27,7 +27,7 @@ class LOF(NeighbourEstimator):
     array([0.875, 1.333, 0.875, 4.375])
     """
 
-    legal = hyperparameters(n_neighbors=Whole(1), metric=OneOf(_METRICS))
+    legal = parameters(n_neighbors=Whole(1), metric=OneOf(_METRICS))
 
     def __init__(self, n_neighbors: int = 20, metric: str = "euclidean") -> None:
         self.n_neighbors = n_neighbors

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from metaod._legal import Number, parameters
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import Estimator, Number, hyperparameters
+from metaod.models._estimator import Estimator
 from metaod.models._family import MANY_ROWS, Family, Settings
 
 
@@ -22,7 +23,7 @@ class MCD(Estimator):
     the covariance, in which most of them have no extent: their squares are added to the distance.
     """
 
-    legal = hyperparameters(core=Number(0, 1, closed=True, optional=True))
+    legal = parameters(core=Number(0, 1, ends="(]", optional=True))
 
     def __init__(self, core: float | None = None) -> None:
         self.core = core

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from metaod._legal import Whole, parameters
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import Whole, hyperparameters, seed_of
+from metaod.models._estimator import seed_of
 from metaod.models._family import MANY_ROWS, Family, Settings
 from metaod.models._isolation_forests import Forest, TreeKind
 from metaod.models._oblique_trees import ObliqueTrees, add_path_lengths, grow_trees
@@ -38,7 +39,7 @@ class SCiForest(Forest):
     isolation forest. A ``max_depth`` saves time but distinguishes the inner rows less well.
     """
 
-    legal = hyperparameters(
+    legal = parameters(
         n_estimators=Whole(1),
         max_samples=Whole(2),
         n_dims=Whole(1),
@@ -79,9 +80,7 @@ class ExtendedIForest(Forest):
     ``n_dims`` columns, the extension level plus one, or all that vary.
     """
 
-    legal = hyperparameters(
-        n_estimators=Whole(1), max_samples=Whole(2), n_dims=Whole(1, optional=True)
-    )
+    legal = parameters(n_estimators=Whole(1), max_samples=Whole(2), n_dims=Whole(1, optional=True))
 
     def __init__(
         self,

@@ -7,9 +7,10 @@ performance matrices and picks from the paper's space solve these models.
 
 import warnings
 
+from metaod._legal import Number, OneOf, parameters
 from metaod.errors import UserError
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._estimator import Estimator, Number, OneOf, hyperparameters
+from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings
 
 _KERNELS = ("linear", "poly", "rbf", "sigmoid")
@@ -31,7 +32,7 @@ class OCSVM(Estimator):
     the order of rows.
     """
 
-    legal = hyperparameters(kernel=OneOf(_KERNELS), nu=Number(0, 1))
+    legal = parameters(kernel=OneOf(_KERNELS), nu=Number(0, 1))
 
     def __init__(self, kernel: str = "rbf", nu: float = 0.5) -> None:
         self.kernel = kernel
