@@ -151,11 +151,14 @@ def test_text_that_the_caller_asked_for_is_not_interpreted():
         assert prepared.names == ("v surprisal", "w")
 
 
-def test_declared_types_of_a_file_are_kept():
+def test_text_of_a_file_that_declares_types_is_read_where_nearly_all_are_numbers():
     values = pd.DataFrame({"v": [*NUMBERS, "n.a.", "none", "true"], "w": beside(range(43))})
-    table = read_table(io.BytesIO(values.to_parquet()))
+    file = values.to_parquet()
+    assert read_table(io.BytesIO(file)).misfits["v"].texts == ["n.a.", "none", "true"]
+    table = read_table(io.BytesIO(file), bad_values="error")
     assert table.frame["v"].tolist()[-3:] == ["n.a.", "none", "true"]
-    assert prepare(table).record.columns[0].n_missing == 0
+    words = pd.DataFrame({"v": ["none", "a", "1"] * 14, "w": beside(range(42))}).to_parquet()
+    assert set(read_table(io.BytesIO(words)).frame["v"]) == {"none", "a", "1"}
 
 
 def test_mixtures_and_codes_are_reported_for_frames_too():

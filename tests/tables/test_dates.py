@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.errors import BadColumn
-from metaod.tables import prepare
+from metaod.tables import Preparation, prepare
 
 EPOCH = dt.date(1970, 1, 1)
 MODERN = st.dates(dt.date(1974, 1, 1), dt.date(2100, 12, 31))
@@ -41,8 +41,10 @@ def test_years_and_gaps():
 
 @pytest.mark.parametrize("number", [0.0, -5.0, 3.5, 999.0, 20240230.0, 20241301.0, 20240100.0])
 def test_other_numbers_are_no_dates(number):
-    with pytest.raises(BadColumn):
-        days_in(number)
+    frame = pd.DataFrame({"day": [2020, 2021, number], "x": [1.0, 2.0, 4.0]})
+    assert Preparation(time="day").fit(frame).read(frame).misfits["day"].rows.tolist() == [2]
+    with pytest.raises(BadColumn):  # the role is wrong rather than the values
+        prepare(frame.assign(day=[2020, number, number]), time="day")
 
 
 @pytest.mark.parametrize(

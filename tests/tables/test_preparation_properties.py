@@ -134,13 +134,13 @@ def test_the_record_has_every_column_once_and_every_output_once(frame):
 def test_any_frame_can_be_read_first_and_is_scored(frame):
     try:
         prepared = prepare(read_table(frame))
-    except UserError as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            detector = ModelSpec("HBOS", {"n_bins": 10}).to_pyod().fit(prepared.X)
+    except UserError as error:  # two categories of equal frequency are a constant
         assert "\n" not in str(error)
         assert len(str(error)) < 2000
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        detector = ModelSpec("HBOS", {"n_bins": 10}).to_pyod().fit(prepared.X)
     assert np.isfinite(detector.decision_function(prepared.X)).all()
 
 

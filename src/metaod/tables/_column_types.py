@@ -18,7 +18,7 @@ import pandas as pd
 
 from metaod.errors import Message, Setting, listed
 from metaod.options import BadValues
-from metaod.tables._misfits import MOST_MISFITS, Misfits, misfits_error
+from metaod.tables._misfits import Misfits, are_most, misfits_error
 from metaod.tables._notations import (
     CODE,
     DATE,
@@ -30,6 +30,7 @@ from metaod.tables._notations import (
     Hints,
     Notation,
     Plain,
+    are_digits,
     infer,
     is_missing,
     numbers_among,
@@ -46,7 +47,10 @@ from metaod.tables._objects import (
 )
 from metaod.tables._time_notations import DateNotation
 
-_NEARLY_ALL = 1 - MOST_MISFITS
+_WORTH_A_NOTE = 0.1  # share of numbers or dates in a column of text
+_FREQUENT = 0.025  # share, and number, of cells with a text as 3+ or 12-24, which is no slip
+_FEWEST = 5
+_FEW_CODES, _LONG_CODE = 0.05, 3  # share of the cells, digits
 _CODE = re.compile(CODE)
 _FULL_DATE = re.compile(DATE)
 _MOST_WORDS = 5
@@ -236,24 +240,27 @@ class ColumnTyper:
         self.misfits.pop(name, None)
         kept = labels
         if found is None or not (found.codes or found.fits.all()):
-            most = None if self.declared else self._read_most(name, labels, found)
+            most = self._read_most(name, labels, found)
             if most is None:
                 return None
             kept, found = most
         codes: str | None = found.codes
-        values = found.values
-        is_plain_number = isinstance(found.notation, Plain) and found.notation.kind == "numeric"
+        is_plain_number = found.notation == Plain("numeric", self.hints.decimal)
         if is_plain_number:
-            codes = self._code_of(kept.texts)
-            is_grouped = self.hints.decimal == "." and values.dtype.kind == "f"
+            kept, codes = self._code_of(kept)
+            if codes == "" and len(kept.texts) < len(found.values):
+                found = Found(found.notation, *found.notation.parse(kept.texts))
+            is_grouped = self.hints.decimal == "." and found.values.dtype.kind == "f"
             if is_grouped and all(_MAY_BE_GROUPED.fullmatch(text.strip()) for text in kept.texts):
                 self._may_be_grouped.add(name)
         if codes and name:  # a column without a name becomes the rows' index
             self._warn("codes", "column {column!r} is taken as text: {why}", column=name, why=codes)
-        if codes is None or codes:
+        if kept is not labels and not codes:
+            self.misfits[name] = Misfits.of(labels, kept, found.notation.what)
+        if codes is None or codes or (name in self.misfits and self.bad_values == "text"):
             self.written.pop(name, None)
-            self.misfits.pop(name, None)
             return None
+        values = found.values
         self._remember(name, labels, found)
         has_gaps = bool((kept.codes < 0).any())
         rounded = ""
@@ -265,21 +272,30 @@ class ColumnTyper:
             self._add(rounding_warning(name, rounded))
         return series_of(kept, values.astype(np.float64) if rounded else values)
 
-    def _code_of(self, texts: list[str]) -> str | None:
-        """Say why plain numbers are identifiers, empty if they are not; None without a message."""
-        if not all(WHOLE.fullmatch(text.strip()) for text in texts):
-            return ""
-        code = next((text.strip() for text in texts if _CODE.fullmatch(text.strip())), None)
-        if code is not None:
-            return (
+    def _code_of(self, labels: Labels) -> tuple[Labels, str | None]:
+        """Return the whole numbers that are quantities, and why all are identifiers if they are.
+
+        The reason is empty if they are not, and None for identifiers that need no message.
+        """
+        texts = [text.strip() for text in labels.texts]
+        if not all(map(WHOLE.fullmatch, texts)):
+            return labels, ""
+        rows = labels.counts()
+        is_code = np.array([_CODE.fullmatch(text) is not None for text in texts], dtype=bool)
+        sizes = {len(text) for text in texts}
+        if is_code.any():
+            code = texts[int(np.argmax(is_code))]
+            is_few = rows[is_code].sum() <= max(1, _FEW_CODES * rows.sum())
+            if is_few and (len(sizes) > 1 or max(sizes) < _LONG_CODE):
+                return labels.kept(~is_code), ""
+            return labels, (
                 f"whole numbers with leading zeros, as {code!r}, are identifiers (write them "
                 "without the zeros if they are quantities)"
             )
         # so many digits that floats cannot tell them apart
-        is_long = self.line_of is None and any(
-            abs(number) >= _EXACT and float(number) != number for number in map(int, texts)
-        )
-        return None if is_long else ""
+        is_long = [abs(number) >= _EXACT and float(number) != number for number in map(int, texts)]
+        n_long = int(rows[np.array(is_long, dtype=bool)].sum()) if self.line_of is None else 0
+        return labels, None if n_long > _WORTH_A_NOTE * rows.sum() else ""
 
     def _remember(self, name: str, labels: Labels, found: Found) -> None:
         """Keep the notation of a column, and its text if another one may apply to later rows."""
@@ -305,9 +321,11 @@ class ColumnTyper:
     ) -> tuple[Labels, Found] | None:
         """Decide on a column of which only some texts are numbers or dates; None if it is text."""
         rows, total = labels.counts(), int(labels.counts().sum())
-        notations = (Plain("numeric", self.hints.decimal), Plain("date"))
+        notations = [Plain("numeric", self.hints.decimal), Plain("date"), Plain("duration")]
+        if not (self.declared or are_digits(labels.texts, rows)):
+            notations.append(Plain("boolean"))
         options = [Found(own, *own.parse(labels.texts)) for own in notations]
-        plain = {own.notation.what: own.fits for own in options}
+        plain = {own.notation.what: own.fits for own in options[:2]}
         if found is not None:
             options.append(found)
         best = max(options, key=lambda option: int(rows[option.fits].sum()))
@@ -316,16 +334,18 @@ class ColumnTyper:
         is_other = [OTHER_NOTATION.fullmatch(text.strip()) is not None for text in labels.texts]
         numeric = int(rows[plain["numbers"] | np.array(is_other)].sum())
         is_guess = best is found and not best.notation.is_sure
-        are_most = max(alike, numeric) >= _NEARLY_ALL * total
-        if not are_most or (is_guess and self.bad_values == "error"):
+        is_strict = self.bad_values == "error"
+        are_numbers = are_most(numeric, total, "numbers") and (is_strict or 2 * alike >= total)
+        is_clear = are_most(alike, total, what) or are_numbers
+        if what == "numbers" and not is_strict:
+            is_clear = is_clear and not _has_levels(labels, rows, fits, total)
+        if not is_clear or (is_strict and (is_guess or self.declared)):
             counts = {kind: int(rows[own].sum()) for kind, own in plain.items()}
-            counts |= {what: alike} if are_most or not is_guess else {}
-            if max(numeric, *counts.values()) > (1 - _NEARLY_ALL) * total:
+            counts |= {what: alike} if is_clear or not is_guess else {}
+            counts["numbers"] = counts["numbers"] or numeric
+            if max(numeric, *counts.values()) > _WORTH_A_NOTE * total and not self.declared:
                 word = labels.texts[int(np.argmin(fits))] if 2 * alike > total else ""
-                self._add(_mixture_warning(name, counts, total, word, are_most=are_most))
-            return None
-        self.misfits[name] = Misfits.of(labels, fits, what)
-        if self.bad_values == "text":
+                self._add(_mixture_warning(name, counts, total, word, are_most=is_clear))
             return None
         kept = labels.kept(fits)
         only = infer(kept.texts, kept.counts(), self.hints, truths=not self.declared)
@@ -339,6 +359,15 @@ class ColumnTyper:
     def _add(self, warning: Message) -> None:
         if warning not in self.warnings:  # a column that is repeated
             self.warnings.append(warning)
+
+
+def _has_levels(
+    labels: Labels, rows: npt.NDArray[np.intp], fits: npt.NDArray[np.bool_], total: int
+) -> bool:
+    """Whether texts with digits that are no numbers are frequent, as 3+ beside 0, 1 and 2."""
+    is_frequent = ~fits & (rows >= max(_FEWEST, _FREQUENT * total))
+    places = np.flatnonzero(is_frequent).tolist()
+    return any(any("0" <= mark <= "9" for mark in labels.texts[place]) for place in places)
 
 
 def in_seconds(series: "pd.Series[Any]") -> "pd.Series[Any]":

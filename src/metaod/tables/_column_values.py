@@ -181,10 +181,11 @@ class Cells:
             if other is not None and (read := other.parse(labels.texts))[1].sum() > fits.sum():
                 values, fits = read
                 words = f"read as {other.words()}" if notation is None else ""
-        series = series_of(labels.kept(fits), values[fits])
+        kept = labels.kept(fits)
+        series = series_of(kept, values[fits])
         series = in_seconds(series) if kind == "numeric" else series
         series = series.set_axis(self.series.index).rename(self.name)
-        misfits = None if fits.all() else Misfits.of(labels, fits, wanted.what)
+        misfits = None if fits.all() else Misfits.of(labels, kept, wanted.what)
         written = None if notation is None or labels.declared else Written(labels, notation)
         return self._with(series, written, misfits, role), words
 

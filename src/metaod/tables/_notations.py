@@ -29,8 +29,9 @@ NumberKind = Literal["numeric", "boolean", "date", "duration"]
 Parsed = tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]
 
 _MOST_RIVALS = 3
-_SAMPLE = 200  # texts from which the possible notations are guessed
+_SAMPLE = 200  # cells from which the possible notations are guessed
 _FIRST_TEXTS = 20
+_FEWEST_TRUTHS = 0.2  # share of words in a column of truth values
 
 
 @dataclass(frozen=True)
@@ -142,9 +143,15 @@ def infer(
         plain = Plain(kind, hints.decimal if kind == "numeric" else ".")
         if plain.parse(texts[:_FIRST_TEXTS])[1].all():
             found = Found(plain, *plain.parse(texts))
-            if found.fits.all():
+            if found.fits.all() and not (kind == "boolean" and are_digits(texts, counts)):
                 return found
     return _find_notation(texts, counts, hints)
+
+
+def are_digits(texts: Sequence[str], counts: npt.NDArray[np.integer]) -> bool:
+    """Whether 0 and 1 are so frequent that true and false do not belong to their column."""
+    is_word = np.array([text.strip() not in ("0", "1") for text in texts], dtype=bool)
+    return bool(counts[is_word].sum() < _FEWEST_TRUTHS * counts.sum())
 
 
 def infer_most(
@@ -168,7 +175,10 @@ def infer_most(
 def _find_notation(
     texts: Sequence[str], counts: npt.NDArray[np.integer], hints: Hints
 ) -> Found | None:
-    sample = texts[:: -(-len(texts) // _SAMPLE) or 1]
+    # rows rather than texts: a few usual texts may be in most rows, and slips in one each
+    ends = np.cumsum(counts)
+    drawn = np.linspace(0, ends[-1] - 1, min(int(ends[-1]), _SAMPLE)).astype(np.intp)
+    sample = [texts[place] for place in np.searchsorted(ends, drawn, side="right").tolist()]
     if 2 * sum(any("0" <= character <= "9" for character in text) for text in sample) < len(sample):
         return None
     candidates: list[Notation] = [

@@ -227,6 +227,8 @@ def number_notations(
     mark = _mark_of(found)
     if mark is None:
         return []
+    # a unit stands at every number: a single one may be a slip
+    units = (mark, "") if mark in _SHARES else (mark,)
     written = simplified("\n".join(texts))
     body = written.replace(mark, "") if mark else written
     other = "," if decimal == "." else "."
@@ -235,7 +237,7 @@ def number_notations(
     if _BLANK_GROUPS.search(body):
         groups.append(" ")
     pairs = [(own, group) for own in marks for group in ("", *groups) if own != group]
-    return [NumberNotation(own, group, mark) for own, group in pairs]
+    return [NumberNotation(own, group, unit) for unit in units for own, group in pairs]
 
 
 def _mark_of(found: Sequence["re.Match[str]"]) -> str | None:
@@ -252,7 +254,7 @@ def _mark_of(found: Sequence["re.Match[str]"]) -> str | None:
         return None
     singular = mark.removesuffix("s")
     mark = singular if len(singular) > 2 and singular in marks else mark
-    are_apart = all(match["blank"] for match in found if match["after"])
+    are_apart = all(match["blank"] for match in found if match["after"] == mark)
     if are_apart and (len(mark) > 1 or mark in _UNITS):
         return mark
     has_decimals = any("." in match["body"] or "," in match["body"] for match in found)

@@ -5,7 +5,9 @@ import decimal
 import enum
 import numbers
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +19,7 @@ from metaod.errors import BadColumn
 from metaod.tables._notations import is_missing
 
 _EXACT_IN_FLOAT = 2**53
+_MOST_UNKNOWN = 0.2  # share of objects of other types, which become text
 _MOST_DECIMAL_BITS = 4096  # Python refuses to write longer integers in decimal digits
 
 _ObjectKind = Literal["number", "boolean", "date", "duration", "text"]
@@ -165,33 +168,28 @@ def read_objects(
     objects = series.to_numpy(dtype=object)
     try:
         present = ~np.asarray(pd.isna(series), dtype=bool)
-    except decimal.InvalidOperation as error:
-        remedy = "replace it by a missing value"
-        raise BadColumn(series.name, "holds a signalling NaN", remedy=remedy) from error
+    except decimal.InvalidOperation:  # a signalling NaN
+        is_signal = [isinstance(value, decimal.Decimal) and value.is_snan() for value in objects]
+        return read_objects(series.mask(np.array(is_signal)), name_row, as_text=as_text)
     shown = objects[present]
     kinds: set[_ObjectKind] = set()
-    for value_type in set(map(type, shown)):
+    types, unknown = Counter(map(type, shown)), 0
+    for value_type, count in types.items():
         kind = next((kind for kind, types in _OBJECT_KINDS if issubclass(value_type, types)), None)
-        if kind is None:
-            row = next(row for row in np.flatnonzero(present) if type(objects[row]) is value_type)
-            held = value_type.__name__
-            what = f"{name_row(int(row))} holds a value of type {held}, and only numbers, "
-            remedy = "turn it into separate columns, or leave the column out"
-            raise BadColumn(
-                series.name, f"{what}text, dates and durations can be read", remedy=remedy
-            )
-        kinds.add(kind)
+        unknown += 0 if kind else count
+        kinds.add(kind or "text")
+    if unknown > _MOST_UNKNOWN * len(shown):
+        raise _unreadable(series, objects, name_row)
     if not kinds or (kinds <= {"number", "boolean"} and not as_text):
         values, rounded = _read_numbers(shown, present, kinds)
         return pd.Series(values, index=series.index, name=series.name), rounded
     if kinds in ({"date"}, {"duration"}) and not as_text:
-        converted = _convert(
-            series, present, name_row, _stamp if kinds == {"date"} else _nanoseconds
-        )
-        found = np.array(converted, "M8[us]") if kinds == {"date"} else _durations(converted)
-        values = np.full(present.shape, "NaT", dtype=found.dtype)
-        values[present] = found
-        return pd.Series(values, index=series.index, name=series.name), ""
+        # pandas' OutOfBounds errors are ValueErrors
+        with suppress(OverflowError, ValueError):
+            found = _times(shown, is_date=kinds == {"date"})
+            values = np.full(present.shape, "NaT", dtype=found.dtype)
+            values[present] = found
+            return pd.Series(values, index=series.index, name=series.name), ""
     # written out first: 1, 1.0 and True are equal, and would become whichever came first
     texts = np.array([text_of(value) for value in shown], dtype=object)
     found, distinct = pd.factorize(texts)
@@ -241,21 +239,26 @@ def _differs(value: Any, converted: float) -> bool:
     return bool((value.item() if isinstance(value, np.generic) else value) != converted)
 
 
-def _convert(
-    series: "pd.Series[Any]",
-    present: npt.NDArray[np.bool_],
-    name_row: Callable[[int], str],
-    convert: Callable[[Any], Any],
-) -> list[Any]:
-    objects = series.to_numpy(dtype=object)
-    converted = []
-    for row in np.flatnonzero(present):
-        try:
-            converted.append(convert(objects[row]))
-        except (OverflowError, ValueError) as error:  # pandas' OutOfBounds errors are ValueErrors
-            remedy = "fix the value or leave the column out"
-            raise BadColumn(series.name, f"{name_row(int(row))}: {error}", remedy=remedy) from error
-    return converted
+def _unreadable(
+    series: "pd.Series[Any]", objects: npt.NDArray[Any], name_row: Callable[[int], str]
+) -> BadColumn:
+    known = tuple(own for _, types in _OBJECT_KINDS for own in types)
+    missing = pd.isna(series).tolist()
+    row = next(
+        row
+        for row, value in enumerate(objects)
+        if not missing[row] and not isinstance(value, known)
+    )
+    what = f"{name_row(row)} holds a value of type {type(objects[row]).__name__}, and only "
+    what += "numbers, text, dates and durations can be read"
+    remedy = "turn it into separate columns, or leave the column out"
+    return BadColumn(series.name, what, remedy=remedy)
+
+
+def _times(shown: npt.NDArray[Any], *, is_date: bool) -> npt.NDArray[Any]:
+    if is_date:
+        return np.array(list(map(_stamp, shown)), "M8[us]")
+    return _durations(list(map(_nanoseconds, shown)))
 
 
 def _stamp(value: Any) -> np.datetime64:

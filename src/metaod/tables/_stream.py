@@ -269,14 +269,15 @@ class TableStream:
         if not isinstance(notation, Plain):
             written[name] = Written(labels, notation)
         if not fits.all():
-            found = Misfits.of(labels, fits, notation.what)
+            kept = labels.kept(fits)
+            found = Misfits.of(labels, kept, notation.what)
             misfits |= {name: found} if self._late == "finding" else {}
             if self._late in ("text", "error"):
                 as_text = self._late == "text"
                 raise late_error(name, found, first_row, self.source.name, as_text=as_text)
             known = self.misfits_by_column.setdefault(name, LateMisfits(name, notation.what))
             known.add(found, first_row)
-            labels, values = labels.kept(fits), values[fits]
+            labels, values = kept, values[fits]
         return in_seconds(series_of(labels, values)).set_axis(column.index)
 
     def _parse(self, name: str, notation: Notation, texts: list[str]) -> Parsed:

@@ -147,6 +147,8 @@ def _parse(
     )
     convert = pyarrow.csv.ConvertOptions(
         null_values=sorted(missing),
+        true_values=["true", "True", "TRUE"],  # by default also 1, and 0 below
+        false_values=["false", "False", "FALSE"],
         strings_can_be_null=True,
         decimal_point=dialect.decimal,
         column_types=types,
