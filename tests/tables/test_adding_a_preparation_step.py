@@ -27,7 +27,7 @@ class Direction(FittedColumn):
         return (f"{self.name} from north",)
 
     def encode(self, cells, out):
-        column = cells.numbers("numeric")
+        column = cells.numbers()
         turns = 2 * np.pi * column.values / self.full_turn
         gaps = ~np.isfinite(turns)
         out[:, 0] = np.where(gaps, 1, 1 - np.cos(turns))

@@ -83,3 +83,12 @@ def test_a_stray_cell_changes_nothing_else(place, stray, source):
     usual = source(COLUMNS)
     assert not usual.misfits
     assert_only_the_cell_differs(source(changed(place, stray)), usual, place, stray)
+
+
+def test_notations_of_quantities_give_their_numbers_in_every_matrix():
+    for table in (from_csv(COLUMNS), pd.DataFrame(COLUMNS)):
+        preparation = Preparation(time=["day", "date"]).fit(table)
+        read = preparation.read(table)
+        X = preparation.transform(table).X
+        for name in ("money", "share", "whole", "real"):
+            np.testing.assert_array_equal(X[:, preparation.names_.index(name)], read.frame[name])

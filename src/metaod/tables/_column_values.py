@@ -111,9 +111,9 @@ class Cells:
         codes, uniques = pd.factorize(series)
         return Labels.merged(codes, map(text_of, uniques))
 
-    def numbers(self, kind: NumberKind) -> Numbers:
-        """Read the column as numbers of a kind."""
-        column = self.typed(kind)[0].read()
+    def numbers(self) -> Numbers:
+        """Read a column of numbers."""
+        column = self.read()
         assert isinstance(column, Numbers)  # noqa: S101 - for the type checker
         return column
 

@@ -119,7 +119,7 @@ class NumberColumn(FittedColumn):
 
     def encode(self, cells: Cells, out: _Values) -> Encoded:
         """Write the numbers."""
-        column = cells.numbers(self.kind)
+        column = cells.numbers()
         gaps = ~np.isfinite(column.values)
         n_gaps = int(np.count_nonzero(gaps))
         out[:, 0] = np.where(gaps, self.fill, column.values) if n_gaps else column.values
