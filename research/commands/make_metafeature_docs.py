@@ -15,9 +15,18 @@ from pathlib import Path
 from metaod.metafeatures import SCHEMAS, Feature, Schema, schema, statistic_and_summary
 from metaod.metafeatures._column_features import MAX_PAIRED_COLUMNS
 from metaod.metafeatures._landmarkers import MAX_ROWS, MAX_VALUES, N_COMPONENTS
-from metaod.metafeatures._schema import ADJECTIVES, SUMMARIES
+from metaod.metafeatures._schema import SUMMARIES
 
 REFERENCE = Path(__file__).parents[2] / "docs/metafeatures.md"
+ADJECTIVES = {
+    "min": "smallest",
+    "max": "largest",
+    "mean": "mean",
+    "std": "standard deviation of the",
+    "skewness": "skewness of the",
+    "kurtosis": "kurtosis of the",
+}
+"""How definitions name the summaries."""
 PUBLISHED = Path(__file__).parents[1] / "published_metafeatures.csv"
 
 HEAD = f"""\

@@ -10,10 +10,10 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from metaod.metafeatures import LandmarkerRuns, extract, schema
-from metaod.metafeatures._score_features import SCORE_LANDMARKERS
 from metaod.models.families.knn import KNN
 from metaod.models.families.lof import LOF
 
+SCORE_LANDMARKERS = ("iforest", "hbos", "loda", "pca", "ecod", "knn", "lof")
 NAMES = list(schema("scores").names)
 GLOBAL = ["iforest", "hbos", "loda", "pca", "ecod"]
 LOCAL = ["knn", "lof"]

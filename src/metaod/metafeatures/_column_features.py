@@ -5,8 +5,10 @@ bit. Memory beyond the table: 8 MiB, or one column. Above 2,000 columns, 2,000 e
 represent all in pairs: 8 MiB for a block of rows, and ten numbers for each pair.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,8 @@ import scipy
 from metaod.metafeatures._landmarkers import FeatureInputs, leading_components
 from metaod.metafeatures._schema import (
     ROUNDING,
-    Feature,
-    Statistic,
     computes,
+    declared,
     power_of_two,
     summaries,
     summarise,
@@ -93,42 +94,22 @@ def _columns(inputs: FeatureInputs) -> list[Columns]:
     return [inputs.shared(describe_columns)]
 
 
-def _moment(order: int) -> Statistic:
-    return Statistic(
-        f"moment_{order}", "moments", f"central moment of order {order}",
-        f"mu_{order} = mean((x - mu)^{order})", lambda columns: columns.moment(order),
-        scale_free=False,
-    )  # fmt: skip
+def _below(level: float) -> Callable[[Columns], Scores]:
+    """Return the statistic: 1 for a column that differs from a normal distribution, else 0."""
 
-
-def _not_normal(percent: int, n_summaries: int) -> Statistic:
     def of_columns(columns: Columns) -> Scores:
         p_values = columns.normality_p
-        return np.where(np.isnan(p_values), np.nan, p_values < percent / 100)
+        return np.where(np.isnan(p_values), np.nan, p_values < level)
 
-    return Statistic(
-        f"not_normal_{percent}", "normality",
-        f"flag (1 or 0) of a difference from a normal distribution at the {percent} % level",
-        f"p(K^2) < {percent / 100}", of_columns, n_in_paper=0, n_summaries=n_summaries,
-    )  # fmt: skip
+    return of_columns
 
 
 _NORMALITY = summaries(
-    "columns", _columns,
-    Statistic("normality_p", "normality",
-              "p-value of D'Agostino and Pearson's test for normality (8 rows or more)",
-              "p(K^2), K^2 = Z(skewness)^2 + Z(kurtosis)^2 ~ chi^2 with 2 degrees of freedom",
-              lambda columns: columns.normality_p),
-    # the mean at the 5 % level is not_normal_share; other summaries of a flag follow from its mean
-    _not_normal(5, 2), _not_normal(1, 3),
-)  # fmt: skip
+    "normality", _columns, lambda columns: columns.normality_p, _below(0.05), _below(0.01)
+)
 
 
-@computes(
-    Feature("not_normal_share", "normality",
-            "share of columns that differ from a normal distribution at the 5 % level",
-            "mean(p(K^2) < 0.05)", scale_free=True),
-)  # fmt: skip
+@computes(*declared("not_normal_share"))
 def _not_normal_share(inputs: FeatureInputs) -> list[float]:
     p_values = inputs.shared(describe_columns).normality_p
     tested = ~np.isnan(p_values)
@@ -136,21 +117,15 @@ def _not_normal_share(inputs: FeatureInputs) -> list[float]:
 
 
 _COLUMN_STATISTICS = summaries(
-    "columns", _columns,
-    *(_moment(order) for order in range(5, 11)),
-    Statistic("skewness", "skewness", "skewness", "mu_3 / sigma^3",
-              lambda columns: columns.standardised_moment(3)),
-    Statistic("kurtosis", "kurtosis", "kurtosis", "mu_4 / sigma^4",
-              lambda columns: columns.standardised_moment(4)),
-    Statistic("sparsity", "sparsity", "share of distinct values", "#unique(x) / n",
-              lambda columns: columns.distinct / columns.n_rows),
-    Statistic("coefficient_of_variation", "coefficient of variation",
-              "standard deviation over mean (columns whose mean is not 0)", "sigma / mu",
-              lambda columns: columns.variation),
-    Statistic("entropy", "entropy", "normalised entropy of the distinct values",
-              "H(x) / log2(n), H(x) = -sum(c/n log2(c/n)) over the counts c of distinct values",
-              lambda columns: columns.entropy / np.log2(columns.n_rows), n_in_paper=4),
-)  # fmt: skip
+    "column_statistics",
+    _columns,
+    *(methodcaller("moment", order) for order in range(5, 11)),
+    lambda columns: columns.standardised_moment(3),
+    lambda columns: columns.standardised_moment(4),
+    lambda columns: columns.distinct / columns.n_rows,
+    lambda columns: columns.variation,
+    lambda columns: columns.entropy / np.log2(columns.n_rows),
+)
 
 COLUMN_FEATURES = (_NORMALITY, _not_normal_share, _COLUMN_STATISTICS)
 
@@ -241,32 +216,7 @@ MAX_PAIRED_COLUMNS = 2_000
 _SMALLEST_LOG = -745.2  # exp of it is the smallest positive number
 
 
-def _first_pc(name: str, definition: str, formula: str, *, scale_free: bool = True) -> Feature:
-    return Feature(f"first_pc_{name}", "first principal component", definition, formula,
-                   in_paper=False, scale_free=scale_free)  # fmt: skip
-
-
-@computes(
-    *Statistic(
-        "correlation", "correlation", "Pearson correlation",
-        "rho(x, y) = cov(x, y) / (sigma_x sigma_y)",
-    ).features("pairs of columns that are not constant"),
-    *Statistic("covariance", "covariance", "covariance",
-               "cov(x, y) = sum((x - mu_x)(y - mu_y)) / (n - 1)",
-               scale_free=False).features("pairs of columns"),
-    *Statistic(
-        "anova_p", "ANOVA", "p-value of the one-way analysis of variance",
-        "p(F), F = (n - 1)(mu_x - mu_y)^2 / (sigma_x^2 + sigma_y^2) ~ F(1, 2n - 2)",
-    ).features("pairs of columns of which one at least is not constant, or whose means differ"),
-    _first_pc("share",
-              "share of the variance on the first principal component of the unscaled columns",
-              "lambda_1 / sum(lambda), lambda = eigenvalues of the covariance matrix"),
-    _first_pc("std", "standard deviation of the rows along it", "sigma of y = (X - mu) v_1",
-              scale_free=False),
-    _first_pc("skewness", "absolute skewness of the rows along it (its sign has no meaning)",
-              "|mu_3 / sigma^3| of y"),
-    _first_pc("kurtosis", "kurtosis of the rows along it", "mu_4 / sigma^4 of y"),
-)  # fmt: skip
+@computes(*declared("pairs"))
 def pairs(inputs: FeatureInputs) -> list[float]:
     """Compute the statistics of pairs of columns."""
     X, columns = inputs.X, inputs.shared(describe_columns)

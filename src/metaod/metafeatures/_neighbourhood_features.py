@@ -12,12 +12,12 @@ import numpy.typing as npt
 import scipy
 
 from metaod.metafeatures._landmarkers import FeatureInputs
+from metaod.metafeatures._schema import computes, declared
 from metaod.metafeatures._score_features import (
     compare,
     gini,
     rank_landmarkers,
     rank_scores,
-    score_features,
     top_count,
 )
 from metaod.models import Matrix, Scores, family
@@ -25,20 +25,7 @@ from metaod.models import Matrix, Scores, family
 _NEGLIGIBLE = 1e-6
 
 
-@score_features(
-    "intrinsic dimension",
-    ("lid_median", "median local intrinsic dimension, by maximum likelihood from 20 neighbours",
-     "med_r LID_r, LID_r = -1 / mean_{j < 20: d_rj > 0} ln(d_rj / d_r20)"),
-    ("lid_share",
-     "median local intrinsic dimension as a share of the columns that are not constant",
-     "lid_median / p"),
-    ("lid_spread", "spread of the local intrinsic dimension over rows, against its median",
-     "(q75 - q25 of LID) / lid_median"),
-    ("lid_two_nearest", "intrinsic dimension of the whole table from the two nearest of every row",
-     "1 / mean_{r: d_r1 > 0} ln(d_r2 / d_r1); NaN if all ratios are 1"),
-    ("lid_knn", "Spearman correlation of local intrinsic dimension and kNN score",
-     "spearman(LID, d_5) over the rows with a LID"),
-)  # fmt: skip
+@computes(*declared("intrinsic_dimension"), uses_landmarkers=True)
 def _intrinsic_dimension(inputs: FeatureInputs) -> Scores:
     # rows need two neighbours at different distances above zero
     Z, found = _searched(inputs)
@@ -60,16 +47,7 @@ def _intrinsic_dimension(inputs: FeatureInputs) -> Scores:
 
 
 # for the number N10 of rows that have a row among their 10 nearest
-@score_features(
-    "hubness",
-    ("hub_skewness", "hubness: skewness of how often a row is among the 10 nearest of others",
-     "m3 / m2^1.5 of N10; NaN if all are equal"),
-    ("hub_gini", "how unequally rows are neighbours of others", "G(N10)"),
-    ("antihub_share", "share of the rows that are no neighbour of any other", "#{N10 = 0} / n"),
-    ("hub_knn",
-     "Spearman correlation of being a neighbour and kNN score: low if remote rows are antihubs",
-     "spearman(N10, d_5)"),
-)  # fmt: skip
+@computes(*declared("hubness"), uses_landmarkers=True)
 def _hubness(inputs: FeatureInputs) -> list[float]:
     _, found = _searched(inputs)
     n_rows = len(found.indices)
@@ -84,26 +62,7 @@ def _hubness(inputs: FeatureInputs) -> list[float]:
     ]
 
 
-@score_features(
-    "neighbourhoods",
-    ("neighbour_nearness",
-     "median kNN score against the distance between rows at large: low in clusters",
-     "med d_5 / D, D^2 = 2 mean_r |z_r - mean z|^2"),
-    ("neighbour_flatness",
-     "median nearest distance against the 50th nearest: near 1 where distances concentrate",
-     "med_{r: d_r50 > 0} d_r1 / d_r50"),
-    ("equal_rows", "share of the rows that have an equal one", "#{d_1 < 1e-6 D} / n"),
-    ("density_spread", "how much density differs over rows, in orders of magnitude of distance",
-     "q90 - q10 of log10 d_20"),
-    ("density_smoothness",
-     "correlation of the density at rows with that at their neighbours: high if regions differ",
-     "pearson(log d_r20, mean_{q in N20(r)} log d_q20)"),
-    ("largest_component",
-     "share of the rows in the largest part of the graph that joins each row to its 5 nearest",
-     "max_c |c| / n over connected components c"),
-    ("island_share", "share of the rows in parts of that graph with at most 5 % of the rows",
-     "sum_{c: |c| <= m} |c| / n"),
-)  # fmt: skip
+@computes(*declared("neighbourhoods"), uses_landmarkers=True)
 def _neighbourhoods(inputs: FeatureInputs) -> list[float]:
     Z, found = _searched(inputs)
     typical = _typical_distance(Z)
@@ -124,17 +83,7 @@ def _neighbourhoods(inputs: FeatureInputs) -> list[float]:
     ]
 
 
-@score_features(
-    "neighbourhood size",
-    ("knn_scale_spearman",
-     "whether few and many neighbours rank alike: Spearman correlation of two kNN",
-     "spearman(d_5, d_50)"),
-    ("knn_scale_overlap", "top overlap of these", "sum_r min(w_r, v_r) / m"),
-    ("lof_scale_spearman",
-     "whether few and many neighbours rank alike: Spearman correlation of two LOF",
-     "spearman(LOF_5, LOF_50)"),
-    ("lof_scale_overlap", "top overlap of these", "sum_r min(w_r, v_r) / m"),
-)  # fmt: skip
+@computes(*declared("neighbourhood_size"), uses_landmarkers=True)
 def _neighbourhood_size(inputs: FeatureInputs) -> list[float]:
     _, found = _searched(inputs)
     knn, lof = (

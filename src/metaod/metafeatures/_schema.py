@@ -1,4 +1,4 @@
-"""Declarations of meta-features: features, the functions that compute them, summaries, and schemas.
+"""Meta-features: what they are, the functions that compute them, summaries, and schemas.
 
 Six numbers summarise the values of a statistic, as in the paper. Kurtosis is the paper's
 mu_4 / sigma^4, 3 for a normal distribution; standard deviations divide by the number of values.
@@ -6,10 +6,13 @@ Undefined values are left out. A spread within rounding counts as 0; skewness an
 undefined.
 """
 
+import csv
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -52,6 +55,23 @@ class Feature:
     scale_free: bool = False
     constant: bool = False
     since: int = 1
+
+
+@cache
+def _declared() -> dict[str, list[Feature]]:
+    found: dict[str, list[Feature]] = {}
+    text = files("metaod.metafeatures").joinpath("features.csv").read_text("utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        own: dict[str, Any] = {name: row[name] for name in ("name", "group", "definition")}
+        own |= {name: row[name] == "yes" for name in ("in_paper", "scale_free", "constant")}
+        feature = Feature(**own, formula=row["formula"], since=int(row["since"]))
+        found.setdefault(row["function"], []).append(feature)
+    return found
+
+
+def declared(function: str) -> list[Feature]:
+    """Return the features of a function, as ``features.csv`` lists them."""
+    return _declared()[function]
 
 
 Compute = Callable[[FeatureInputs], Iterable[float]]
@@ -178,62 +198,36 @@ class Schema:
         return self.at(max(versions, default=1))
 
 
-ADJECTIVES = {
-    "min": "smallest", "max": "largest", "mean": "mean", "std": "standard deviation of the",
-    "skewness": "skewness of the", "kurtosis": "kurtosis of the",
-}  # fmt: skip
-"""How definitions name the summaries."""
-SUMMARIES = tuple(ADJECTIVES)
+SUMMARIES = ("min", "max", "mean", "std", "skewness", "kurtosis")
 """The summaries, in the order in which they are computed."""
 
 ROUNDING = 16 * np.finfo(np.float64).eps
 """Spread below this share of the largest value is rounding, as in the scaling of columns."""
 
 
-@dataclass(frozen=True)
-class Statistic:
-    """A number for each of many things (columns, trees, ...), of which features are summaries."""
-
-    stem: str
-    group: str
-    definition: str
-    formula: str
-    of_source: Callable[[Any], Scores] = lambda values: values  # numbers of a source
-    scale_free: bool = True
-    constant: tuple[str, ...] = ()  # summaries that are the same for all tables of one shape
-    n_summaries: int = 6  # how many of SUMMARIES are features
-    n_in_paper: int = 6  # how many of these the paper has; the others are since version 2
-
-    def features(self, over: str) -> tuple[Feature, ...]:
-        """Features that are summaries over the things that `over` names."""
-        return tuple(
-            Feature(f"{self.stem}_{summary}", self.group,
-                    f"{adjective} {self.definition} over {over}", f"{summary} of {self.formula}",
-                    place < self.n_in_paper, self.scale_free, summary in self.constant,
-                    1 if place < self.n_in_paper else 2)
-            for place, (summary, adjective) in enumerate(ADJECTIVES.items())
-            if place < self.n_summaries
-        )  # fmt: skip
-
-
 def summaries(
-    over: str,
+    name: str,
     sources: Callable[[FeatureInputs], Sequence[Any]],
-    *statistics: Statistic,
+    *statistics: Callable[[Any], Scores],
     uses_landmarkers: bool = False,
 ) -> FeatureFunction:
-    """Declare the summaries of statistics of a source, averaged where there are several sources."""
+    """Declare the summaries of statistics of a source, averaged where there are several sources.
 
-    @computes(
-        *(feature for one in statistics for feature in one.features(over)),
-        uses_landmarkers=uses_landmarkers,
-    )
+    A statistic gives a number for each of many things (columns, trees, ...); its features are the
+    first of :data:`SUMMARIES`, as many as ``features.csv`` lists.
+    """
+    features = declared(name)
+    stems = Counter(feature.name.rpartition("_")[0] for feature in features)
+    counted = list(zip(statistics, stems.values(), strict=True))
+
+    @computes(*features, uses_landmarkers=uses_landmarkers)
     def compute(inputs: FeatureInputs) -> Scores:
-        return averaged([
-            np.concatenate([summarise(one.of_source(source))[: one.n_summaries]
-                            for one in statistics])
-            for source in sources(inputs)
-        ])  # fmt: skip
+        return averaged(
+            [
+                np.concatenate([summarise(of(source))[:count] for of, count in counted])
+                for source in sources(inputs)
+            ]
+        )
 
     return compute
 

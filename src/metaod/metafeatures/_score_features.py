@@ -6,7 +6,7 @@ LOF, and every comparison with them, use the rows that were searched for neighbo
 rows of the runs. iForest and LODA scores are means over seeds.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any, cast
@@ -14,38 +14,15 @@ from typing import Any, cast
 import numpy as np
 
 from metaod.metafeatures._landmarkers import FeatureInputs
-from metaod.metafeatures._schema import Compute, Feature, FeatureFunction, computes
+from metaod.metafeatures._schema import computes, declared
 from metaod.models import Matrix, Scores, family
 
-SCORE_LANDMARKERS = {
-    "iforest": "iForest", "hbos": "HBOS", "loda": "LODA", "pca": "PCA", "ecod": "ECOD",
-    "knn": "kNN", "lof": "LOF",
-}  # fmt: skip
-"""Titles of the landmarkers, by their names in features; the last two use neighbours only."""
 N_GLOBAL = 5
 """Number of landmarkers that use the whole table; they come first."""
 RANDOM_LANDMARKERS = ("iforest", "loda")
 
 _TIED = 1e-9  # scores closer than this share of their range differ by rounding alone
 _TIGHT = 1e-12  # and so do all scores in a range below this
-
-
-def score_features(
-    group: str, *declarations: tuple[str, str, str], landmarkers: Iterable[str] = ("",)
-) -> Callable[[Compute], FeatureFunction]:
-    """Declare features of the `scores` schema: names, definitions and formulas.
-
-    Each landmarker has all features; its name comes first in theirs. ``{}`` in the group is its
-    title.
-    """
-    features = []
-    for landmarker in landmarkers:
-        title = SCORE_LANDMARKERS.get(landmarker, "")
-        prefix, of = (f"{landmarker}_", f"{title}: ") if landmarker else ("", "")
-        for name, definition, formula in declarations:
-            features.append(Feature(prefix + name, group.format(title), of + definition, formula,
-                                    in_paper=False, scale_free=True))  # fmt: skip
-    return computes(*features, uses_landmarkers=True)
 
 
 @dataclass(frozen=True)
@@ -167,30 +144,7 @@ _ROUNDING = 1e-9  # a smaller difference of quantiles of scores in 0 ... 1 is ro
 
 
 # for sorted scores s_(1) <= ... <= s_(n) with quantiles q
-@score_features(
-    "{} scores",
-    ("score_l_skewness",
-     "skewness of the scores by L-moments: from -1 to 1, and hardly moved by a single row",
-     "l3 / l2 = mean over triples (s_3 - 2 s_2 + s_1) / 3 / mean over pairs (s_2 - s_1) / 2"),
-    ("score_gini", "Gini coefficient of the scores above their minimum",
-     "G(s - min s), G(x) = sum_i (2i - n - 1) x_(i) / (n sum_i x_i)"),
-    ("score_tail_gini",
-     "Gini coefficient of the excess over the 90 % quantile: 1/2 if exponential, more if heavy",
-     "G(s - q90 for s > q90); NaN if there is none"),
-    ("score_tail_ratio", "how soon the upper tail sets in",
-     "(q90 - q50) / (q99 - q50); NaN if q99 = q50"),
-    ("score_extreme_ratio", "how far the 99 % quantile goes towards the highest score",
-     "(q99 - q50) / (max - q50); NaN if max = q50"),
-    ("score_gap",
-     "largest gap between neighbouring scores from the median upwards, as a share of the range",
-     "max_{i >= (n + 1) // 2} (s_(i+1) - s_(i)) / (max - min)"),
-    ("score_split", "share of the variance that the best cut into low and high scores explains",
-     "max_i (i/n) (1 - i/n) (mean s_(>i) - mean s_(<=i))^2 / var s"),
-    ("score_split_share",
-     "share of the rows above that cut; the smaller share where two cuts are as good",
-     "1 - i/n for the i of the best cut"),
-    landmarkers=SCORE_LANDMARKERS,
-)  # fmt: skip
+@computes(*declared("shapes"), uses_landmarkers=True)
 def _shapes(inputs: FeatureInputs) -> Iterable[float]:
     return chain.from_iterable(map(_shape, inputs.shared(rank_landmarkers).of_all_rows))
 
@@ -241,49 +195,13 @@ def _best_cut(centred: Scores, gaps: Scores, variance: float) -> tuple[float, fl
     return float(min(best, 1.0)), (n - 1 - last) / n
 
 
-def _of_pairs(name: str, group: str, definition: str, formula: str) -> list[Feature]:
-    return [
-        Feature(f"{name}_{a}_{b}", group, definition.format(title_a, title_b), formula,
-                in_paper=False, scale_free=True)
-        for (a, title_a), (b, title_b) in combinations(SCORE_LANDMARKERS.items(), 2)
-    ]  # fmt: skip
-
-
-@computes(
-    *_of_pairs("spearman", "rank agreement", "Spearman correlation of the scores of {} and {}",
-               "pearson(ranks a, ranks b)"),
-    *_of_pairs("overlap", "top agreement",
-               "share of the 5 % of rows with the highest scores that {} and {} have in common",
-               "sum_r min(w_ar, w_br) / m, m = ceil(n / 20)"),
-    uses_landmarkers=True,
-)  # fmt: skip
+@computes(*declared("pair_agreement"), uses_landmarkers=True)
 def _pair_agreement(inputs: FeatureInputs) -> list[float]:
     correlations, overlaps = inputs.shared(_compared_pairs)
     return [*_above_diagonal(correlations), *_above_diagonal(overlaps)]
 
 
-@score_features(
-    "agreement overall",
-    ("spearman_mean", "mean Spearman correlation over all pairs of landmarkers",
-     "mean_{a<b} spearman_a_b"),
-    ("spearman_global",
-     "mean Spearman correlation among the landmarkers that look at the whole table",
-     "mean spearman_a_b, a < b in {iforest, hbos, loda, pca, ecod}"),
-    ("spearman_global_local",
-     "mean Spearman correlation of those with the neighbour-based ones",
-     "mean spearman_a_b, a in {iforest, hbos, loda, pca, ecod}, b in {knn, lof}"),
-    ("overlap_mean", "mean top overlap over all pairs of landmarkers",
-     "mean_{a<b} overlap_a_b"),
-    ("overlap_global", "mean top overlap among the landmarkers that look at the whole table",
-     "mean overlap_a_b, a < b in {iforest, hbos, loda, pca, ecod}"),
-    ("overlap_global_local", "mean top overlap of those with the neighbour-based ones",
-     "mean overlap_a_b, a in {iforest, hbos, loda, pca, ecod}, b in {knn, lof}"),
-    ("top_union",
-     "rows on top for any landmarker, among all places on top: 1 / landmarkers if all agree",
-     "sum_r max_a w_ar / sum_r sum_a w_ar"),
-    ("top_core", "share of the top rows that are on top for every landmarker",
-     "sum_r min_a w_ar / m"),
-)  # fmt: skip
+@computes(*declared("overall_agreement"), uses_landmarkers=True)
 def _overall_agreement(inputs: FeatureInputs) -> list[float]:
     means = [
         _mean(values)
@@ -335,19 +253,7 @@ def _mean(values: Scores) -> float:
 
 
 # for z-scored rows z and memberships w of the top 5 %
-@score_features(
-    "top rows",
-    ("top_remoteness",
-     "how far the top rows lie from the mean of the table, against all rows: 1 if no farther",
-     "(sum_r w_r |z_r|^2 / m) / (sum_r |z_r|^2 / n)"),
-    ("top_one_sided",
-     "whether the top rows lie on one side of the mean: 1 if in one place, 0 if all around",
-     "|sum_r w_r z_r / m|^2 / (sum_r w_r |z_r|^2 / m)"),
-    ("top_clumped",
-     "share of the 10 nearest others of top rows that are on top too: 0.05 if scattered",
-     "sum_r w_r mean_{q in N10(r)} w_q / m"),
-    landmarkers=SCORE_LANDMARKERS,
-)  # fmt: skip
+@computes(*declared("top_rows"), uses_landmarkers=True)
 def _top_rows(inputs: FeatureInputs) -> Scores:
     rankings = inputs.shared(rank_landmarkers)
     return np.concatenate([_top(one, rankings.Z, rankings.found) for one in rankings.of_searched])
@@ -366,15 +272,7 @@ def _top(ranking: Ranking | None, Z: Matrix, found: Any) -> Scores:
     return np.array([distance / squares.mean(), one_sided, top @ near / count])
 
 
-@score_features(
-    "stability",
-    ("seed_spearman", "mean Spearman correlation between the scores of two seeds",
-     "mean_{s<t} spearman(scores_s, scores_t)"),
-    ("seed_overlap", "mean top overlap between two seeds", "mean_{s<t} sum_r min(w_rs, w_rt) / m"),
-    ("seed_noise", "spread of a row's score between seeds, against the spread between rows",
-     "sqrt(mean_r var_s(scores_rs)) / std_r(mean_s scores_rs), var_s with divisor seeds - 1"),
-    landmarkers=RANDOM_LANDMARKERS,
-)  # fmt: skip
+@computes(*declared("stability"), uses_landmarkers=True)
 def stability(inputs: FeatureInputs) -> Scores:
     by_seed = inputs.shared(rank_landmarkers).by_seed
     return np.concatenate([_seed_stability(by_seed[one]) for one in RANDOM_LANDMARKERS])

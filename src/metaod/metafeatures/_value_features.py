@@ -13,92 +13,24 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.metafeatures._landmarkers import FeatureInputs
-from metaod.metafeatures._schema import ROUNDING, Feature, computes, power_of_two
+from metaod.metafeatures._schema import ROUNDING, computes, declared, power_of_two
 from metaod.models import njit
 from metaod.tables import SURPRISAL_UNIT, PreparedTable
 
 
-def _size(name: str, definition: str, formula: str) -> Feature:
-    return Feature(name, "size", definition, formula, scale_free=True)
-
-
-@computes(
-    _size("n_rows", "number of rows", "n"),
-    _size("n_columns", "number of columns, prepared", "p"),
-    _size("columns_per_row", "columns over rows", "p / n"),
-    _size("log_n_rows", "logarithm of the number of rows", "log(n)"),
-    _size("log_rows_per_column", "logarithm of rows over columns", "log(n / p)"),
-    _size("log_n_columns", "logarithm of the number of columns", "log(p)"),
-    _size("categorical_share",
-          "share of the columns, before preparation, that hold categories or text; 0 for a matrix",
-          "categorical columns / columns"),
-)  # fmt: skip
+@computes(*declared("size"))
 def size(inputs: FeatureInputs) -> tuple[float, ...]:
     n, p = inputs.X.shape
     categorical = inputs.prepared.record.categorical_share if inputs.prepared else 0.0
     return n, p, p / n, math.log(n), math.log(n / p), math.log(p), categorical
 
 
-def _sample(
-    name: str, definition: str, formula: str, *, scale_free: bool = False, in_paper: bool = True
-) -> Feature:
-    return Feature(name, "sample", definition, formula, in_paper, scale_free)
-
-
-@computes(
-    _sample("sample_mean", "mean of all values", "mu = sum(x) / (n p)"),
-    _sample("sample_median", "median of all values", "median(x)"),
-    _sample("sample_var", "variance of all values", "sigma^2 = sum((x - mu)^2) / (n p)"),
-    _sample("sample_min", "smallest value", "min(x)"),
-    _sample("sample_max", "largest value", "max(x)"),
-    _sample("sample_std", "standard deviation of all values", "sigma"),
-    _sample("sample_q1", "1st percentile of all values, interpolated linearly", "q1"),
-    _sample("sample_q25", "25th percentile of all values", "q25"),
-    _sample("sample_q75", "75th percentile of all values", "q75"),
-    _sample("sample_q99", "99th percentile of all values", "q99"),
-    _sample("sample_iqr", "interquartile range of all values", "q75 - q25"),
-    _sample("normalized_mean", "mean over maximum; undefined where that is 0", "mu / max(x)",
-            scale_free=True),
-    _sample("normalized_median", "median over maximum; undefined where that is 0",
-            "median(x) / max(x)", scale_free=True),
-    _sample("sample_range", "largest minus smallest value", "max(x) - min(x)"),
-    _sample("sample_gini",
-            "Gini coefficient of all values, shifted to start at 0 where some are negative",
-            "sum((2 i - N - 1) x_(i)) / (N sum(x)), N = n p", scale_free=True),
-    _sample("median_absolute_deviation", "median distance to the median",
-            "median(|x - median(x)|)"),
-    _sample("average_absolute_deviation", "mean distance to the median", "mean(|x - median(x)|)"),
-    _sample("quantile_coefficient_dispersion",
-            "interquartile range over the sum of the quartiles; undefined where that is 0",
-            "(q75 - q25) / (q75 + q25)", scale_free=True),
-    _sample("coefficient_of_variance", "standard deviation over mean; undefined where that is 0",
-            "sigma / mu", scale_free=True),
-    _sample("outside_1_99", "share of values below the 1st or above the 99th percentile",
-            "mean(x < q1 or x > q99)", scale_free=True),
-    _sample("outside_3_std", "share of values more than 3 standard deviations from the mean",
-            "mean(|x - mu| > 3 sigma)", scale_free=True),
-    _sample("outside_1_5_iqr",
-            "share of values more than 1.5 interquartile ranges beyond a quartile",
-            "mean(x < q25 - 1.5 iqr or x > q75 + 1.5 iqr)", scale_free=True, in_paper=False),
-    _sample("outside_3_iqr", "share of values more than 3 interquartile ranges beyond a quartile",
-            "mean(x < q25 - 3 iqr or x > q75 + 3 iqr)", scale_free=True, in_paper=False),
-)  # fmt: skip
+@computes(*declared("sample"))
 def sample(inputs: FeatureInputs) -> tuple[float, ...]:
     return inputs.shared(_describe_values)
 
 
-@computes(
-    *(
-        Feature(f"has_outside_{name}", "sample", f"1 if a value lies {where}, else 0",
-                f"outside_{name} > 0", in_paper=False, scale_free=True, since=2)
-        for name, where in (
-            ("1_99", "below the 1st or above the 99th percentile"),
-            ("3_std", "more than 3 standard deviations from the mean"),
-            ("1_5_iqr", "more than 1.5 interquartile ranges beyond a quartile"),
-            ("3_iqr", "more than 3 interquartile ranges beyond a quartile"),
-        )
-    )
-)  # fmt: skip
+@computes(*declared("sample_flags"))
 def sample_flags(inputs: FeatureInputs) -> list[float]:
     return [float(share > 0) for share in inputs.shared(_describe_values)[-4:]]
 
@@ -210,35 +142,7 @@ _KINDS = {
 _MATRIX = (1.0, *(0.0,) * 9)  # of a matrix of numbers
 
 
-def _kind(name: str, definition: str, formula: str) -> Feature:
-    return Feature(name, "kinds", definition, formula, in_paper=False, scale_free=True, since=2)
-
-
-@computes(
-    _kind("numeric_column_share",
-          "share of the columns in use that are numbers, truth values or durations",
-          "numeric columns / columns in use"),
-    _kind("category_column_share", "share of the columns in use that are categories",
-          "category columns / columns in use"),
-    _kind("text_column_share", "share of the columns in use that are text of many values",
-          "text columns / columns in use"),
-    _kind("date_column_share", "share of the columns in use that are dates",
-          "date columns / columns in use"),
-    _kind("gap_share", "share of the table's cells that are gaps (missing or infinite)",
-          "gaps / cells"),
-    _kind("column_with_gaps_share", "share of the table's columns that have gaps",
-          "columns with gaps / columns"),
-    _kind("gap_share_max", "largest share of gaps in a column", "max(gaps of a column) / n"),
-    _kind("log_levels_mean",
-          "mean logarithm of the number of levels of category and text columns; 0 without any",
-          "mean of log(levels)"),
-    _kind("log_levels_max",
-          "largest logarithm of the number of levels of category and text columns; 0 without any",
-          "max of log(levels)"),
-    _kind("rare_level_row_share",
-          "share of the rows that have a level of less than 5 % of the rows in some column",
-          "mean(a column's level has count / n < 0.05)"),
-)  # fmt: skip
+@computes(*declared("kinds"))
 def kinds(inputs: FeatureInputs) -> tuple[float, ...]:
     prepared = inputs.prepared
     if prepared is None:
