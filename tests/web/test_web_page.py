@@ -172,6 +172,55 @@ def test_a_review_by_clicks_and_keys(open_tab, tmp_path, size):
     assert words.tolist() == ["yes", "no", "unsure", "withdrawn"]
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_findings_are_answered_by_clicks_and_keys(open_tab, size):
+    tab = open_tab(size)
+    lines = made_csv(120).decode().splitlines()
+    lines[21], lines[41] = "item 20,77777.0,110,red", "item 40,12.5,-66666,red"
+    tab.scored("\n".join(lines).encode())
+    page, first = tab.page, tab.text("wrong-counts")
+    size_finding = page.locator("button.finding", has_text="77777")
+    assert "item 20" in size_finding.inner_text()
+    size_finding.click()
+    page.wait_for_selector("#row-panel:not([hidden])")
+    assert tab.text("row-title") == "Row 21 · item 20"
+    assert "77777" in page.inner_text("#row-table tr.apart .suspect")
+    page.keyboard.press("c")
+    page.keyboard.type("12.5")
+    page.keyboard.press("Enter")
+    wait_for(page, "wrong-counts", "Answered: 1 wrong (1 with a correct value), 0 right.")
+    assert page.locator("button.finding", has_text="77777").count() == 0
+    page.wait_for_selector("#findings #row-panel:not([hidden])")  # the next finding
+    if "item 40" not in tab.text("row-title"):
+        page.locator("button.finding", has_text="-66666").click()
+        wait_for(page, "row-title", "item 40")
+    page.keyboard.press("n")
+    wait_for(page, "wrong-counts", "1 right")
+    assert page.locator("button.finding", has_text="-66666").count() == 0
+    page.click("#rank-again")
+    page.wait_for_selector("#rows-table tbody tr:first-child :text('you: yes')")
+    assert "item 20" in page.inner_text("#rows-table tbody tr:first-child")
+    page.locator("#rows-table tbody tr").first.click()
+    page.wait_for_selector("#rows-table #row-panel:not([hidden])")
+    assert "you: wrong, correct is 12.5" in page.inner_text("#row-table")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#row-panel")
+    page.reload()  # answers stay
+    tab.see("result")
+    page.keyboard.press("b")
+    wait_for(page, "wrong-counts", "0 right")
+    page.keyboard.press("b")
+    page.wait_for_selector("#take-back", state="hidden")
+    assert tab.text("wrong-counts") == first
+
+
+def wait_for(page, element, text):
+    page.wait_for_function(
+        "([id, text]) => document.getElementById(id).innerText.includes(text)", arg=[element, text]
+    )
+
+
 def test_two_tabs_review_one_table(open_tab, server):
     one = open_tab()
     one.scored()
