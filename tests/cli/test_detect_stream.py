@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaod.detection import _detect as detection
+from metaod.detection import detect
 from metaod.errors import UserError
 
 FRAME = pd.DataFrame(
@@ -40,11 +40,7 @@ def test_the_screen_and_the_file_are_those_of_an_ordinary_run(call, tables, endi
 
 def test_large_files_are_read_in_chunks(call, tables, monkeypatch):
     monkeypatch.setattr("metaod.tables._stream.MOST_ROWS", 200)
-    monkeypatch.setattr(
-        detection.detect,
-        "__kwdefaults__",
-        {**detection.detect.__kwdefaults__, "sample_rows": 100},
-    )
+    monkeypatch.setattr(detect, "__kwdefaults__", {**detect.__kwdefaults__, "sample_rows": 100})
     out = call(tables / "t.csv", "--json").out
     found = json.loads(out)
     assert any("a sample of 100 of its 300 rows" in str(note) for note in found["notes"])

@@ -7,7 +7,6 @@ from made_selection import MODELS, pick_with
 
 from metaod.artifacts import read_container, write_container
 from metaod.detection import MetaOD, load
-from metaod.detection import _saved as saved
 from metaod.errors import BadFile, UserError
 from metaod.models import ModelSpec, SpecDetector, average_of
 
@@ -138,7 +137,7 @@ def test_a_too_costly_pick_is_not_fitted(tmp_path, monkeypatch, name):
     path = tmp_path / "pick.mod"
     MetaOD().fit(FRAME).save(path)
     damage(path, models=[name])
-    monkeypatch.setattr(saved, "fit_models", None)
+    monkeypatch.setattr("metaod.detection._saved.fit_models", None)
     with pytest.raises(BadFile, match=r"would take about|more than 10,000,000 parts"):
         load(path)
 

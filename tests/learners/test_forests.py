@@ -8,7 +8,7 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from metaod._state import decode, encode
 from metaod.errors import BadParameter
-from metaod.learners._forests import FlatForest
+from metaod.learners import FlatForest
 
 KINDS = {"random_forest": RandomForestRegressor, "extra_trees": ExtraTreesRegressor}
 LARGEST = float(np.finfo(np.float32).max)

@@ -7,8 +7,7 @@ import numpy as np
 from made_history import history
 
 from metaod.artifacts import Artifact, read_container, write_container
-from metaod.learners import Learner
-from metaod.learners._forests import FlatForest
+from metaod.learners import FlatForest, Learner
 
 
 @dataclass

@@ -6,7 +6,6 @@ import pytest
 
 from metaod.errors import BadParameter
 from metaod.store import EXECUTORS, make_executor
-from metaod.store._executors import JoblibExecutor, SerialExecutor
 
 
 def divide(number):
@@ -49,8 +48,8 @@ def test_tasks_are_taken_when_there_is_room(name):
 
 
 def test_the_number_of_jobs_decides_where_no_name_is_given():
-    assert isinstance(make_executor(), SerialExecutor)
-    assert isinstance(make_executor(-1), JoblibExecutor)
+    assert type(make_executor()) is EXECUTORS["serial"]
+    assert type(make_executor(-1)) is EXECUTORS["joblib"]
     for arguments in ((0,), (-2,), (1, "cluster")):
         with pytest.raises(BadParameter):
             make_executor(*arguments)
