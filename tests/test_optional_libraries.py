@@ -3,13 +3,14 @@
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
-from sample_files import X, Y, mat73
+from sample_files import FRAME, X, Y, mat73, xlsx
 
 BLOCK = """
 import sys
-names = "filelock h5py matplotlib mcp openpyxl pooch requests sqlalchemy"
+names = "filelock h5py matplotlib mcp openpyxl pooch requests sqlalchemy starlette"
 for name in names.split():
     sys.modules[name] = None
 """
@@ -39,30 +40,29 @@ def test_select_and_fit_work_without_them():
     assert done.stdout.startswith("picked ")
 
 
-@pytest.mark.parametrize("command", [["db", "info"], ["db", "list"]])
-def test_a_command_that_needs_them_ends_with_one_line(tmp_path, command):
-    done = run_blocked(f"""
-        from metaod.cli.main import main
-        main({[*command, "--store", str(tmp_path / "my.db")]!r})
-    """)
+@pytest.mark.parametrize(
+    ("arguments", "library", "extra"),
+    [
+        (["db", "info", "--store", "my.db"], "filelock", "store"),
+        (["inspect", "table.mat"], "h5py", "hdf5"),
+        (["inspect", "table.xlsx"], "openpyxl", "excel"),
+        (["mcp", "--allow", "."], "mcp", "mcp"),
+        (["serve"], "starlette", "web"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_command_that_needs_them_names_the_extra_in_one_line(
+    tmp_path, monkeypatch, arguments, library, extra
+):
+    monkeypatch.chdir(tmp_path)
+    Path("table.mat").write_bytes(mat73(X=X, y=Y))
+    Path("table.xlsx").write_bytes(xlsx(FRAME))
+    done = run_blocked(f"from metaod.cli.main import main\nmain({arguments!r})")
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
-    assert line.startswith("metaod: error: the store needs filelock; install it with: pip install")
-    assert line.endswith('[store]"')
-
-
-def test_reading_hdf5_names_the_extra(tmp_path):
-    path = tmp_path / "table.mat"
-    path.write_bytes(mat73(X=X, y=Y))
-    done = run_blocked(f"""
-        from metaod.cli.main import main
-        main(["inspect", {str(path)!r}])
-    """)
-    assert done.returncode == 2
-    assert done.stderr == (
-        "metaod: error: reading HDF5 files and those of MATLAB 7.3 needs h5py; "
-        'install it with: pip install "metaod-next[hdf5]"\n'
-    )
+    assert line.startswith("metaod: error: ")
+    assert f" needs {library}; " in line
+    assert line.endswith(f'"metaod-next[{extra}]"')
 
 
 @pytest.mark.parametrize("package", ["sqlalchemy", "filelock"])

@@ -145,13 +145,3 @@ def test_an_address_of_another_machine_is_refused(call_serve):
         call_serve("--host", "192.0.2.1", "--port", "0")
     with pytest.raises(UserError, match="there is no address 'no such host'"):
         call_serve("--host", "no such host")
-
-
-def test_without_the_extra_one_line_names_it():
-    block = "import sys; sys.modules['starlette'] = None"
-    code = f"{block}; from metaod.cli.main import main; main(['serve'])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    [line] = done.stderr.splitlines()
-    assert line.startswith("metaod: error: the local page needs starlette; install it with:")
-    assert line.endswith('[web]"')

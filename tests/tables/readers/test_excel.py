@@ -1,4 +1,3 @@
-import builtins
 import datetime as dt
 import io
 import struct
@@ -9,7 +8,7 @@ import pandas as pd
 import pytest
 from sample_files import FRAME, xlsx
 
-from metaod.errors import BadColumn, BadFile, BadParameter, MissingExtra
+from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.tables import read_table
 
 
@@ -186,17 +185,3 @@ def test_locked_archives():
         data[at : at + 2] = struct.pack("<H", 1)
     with pytest.raises(BadFile, match="password"):
         read(bytes(data))
-
-
-def test_openpyxl_is_an_extra(monkeypatch):
-    real_import = builtins.__import__
-
-    def without_openpyxl(name, *args, **kwargs):
-        if name == "openpyxl":
-            raise ImportError(name)
-        return real_import(name, *args, **kwargs)
-
-    data = xlsx(FRAME)
-    monkeypatch.setattr(builtins, "__import__", without_openpyxl)
-    with pytest.raises(MissingExtra, match=r'pip install "metaod-next\[excel\]"'):
-        read(data)
