@@ -26,15 +26,9 @@ from metaod.models import _costs as costs
 from metaod.models._family import ALL_ROWS_UP_TO, FEW_ROWS, MANY_ROWS
 
 ALL = model_space("all")
-EXTENDED = model_space("extended")
 LAWS = json.loads(files("metaod.models").joinpath("costs.json").read_text("utf-8"))["families"]
 PAPER = model_space("paper")
-FAMILIES = sorted({spec.detector for spec in PAPER})
 quickly = settings(derandomize=True, deadline=None, max_examples=30)
-
-
-def of_family(name):
-    return [spec for spec in PAPER if spec.detector == name]
 
 
 @quickly

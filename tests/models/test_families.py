@@ -46,13 +46,6 @@ class Upside:
         return self
 
 
-class Greedy(Distance):
-    def fit(self, X, y=None):
-        super().fit(X)
-        X *= 0
-        return self
-
-
 class Open:
     """Takes hyperparameters of any name."""
 

@@ -17,7 +17,6 @@ from metaod.selection._committee import COMMITTEE_ID, CommitteePick
 from research.shipped import shipped_matrix, shipped_training_data
 
 X = table(400, seed=80)
-NEW = table(12, seed=81)
 NEIGHBOURS = next(spec for spec in COMMITTEE if spec.detector == "KNN")
 
 

@@ -20,7 +20,6 @@ from metaod.models import (
 from metaod.selection import select
 
 X = table(seed=70)
-NEW = table(12, seed=71)
 BEST = AVERAGES[0]
 SHAPE = X.shape
 

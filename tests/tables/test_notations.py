@@ -16,7 +16,6 @@ from metaod.tables._notations import (
     DateNotation,
     Notation,
     NumberNotation,
-    infer,
 )
 from metaod.tables._number_notation import FEW
 
@@ -26,10 +25,6 @@ quick = settings(derandomize=True, deadline=None, max_examples=100)
 def read(values, **options):
     frame = pd.DataFrame({"v": pd.Series(values, dtype=object), "w": range(len(values))})
     return read_table(frame, **options)
-
-
-def found(values, hints=None):
-    return infer(values, np.ones(len(values), dtype=int), hints)
 
 
 def grouped(digits, group):
