@@ -34,6 +34,8 @@ _PAGE = {
     "/page.css": ("page.css", "text/css"),
     "/page.js": ("page.js", "text/javascript"),
     "/elements.js": ("elements.js", "text/javascript"),
+    "/findings.js": ("findings.js", "text/javascript"),
+    "/state.js": ("state.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 _MOST_CONNECTIONS = 100

@@ -3,8 +3,9 @@
 import {
   $, amount, clock, counted, cutMap, cutName, cutScores, drawMap, drawScores, el, fill, list, megabytes, short, value, visible,
 } from "./elements.js";
+import { cellRows, closeRow, judge, listFindings, moveFocus, openRow, suspect, takeFindingBack } from "./findings.js";
+import { Refused, ask, forget, own, send, show, state, task } from "./state.js";
 
-const PARTS = ["start", "columns", "working", "result", "review"];
 const KINDS = {
   numeric: "numbers", boolean: "yes or no", category: "categories", text: "text", date: "dates",
   duration: "durations", identifier: "names of rows", constant: "one value", empty: "empty",
@@ -16,88 +17,6 @@ const USES = [
 ];
 const FEW_COLUMNS = 100;
 const FEW_ROWS = 20;
-
-const state = {
-  table: null, inspection: null, uses: new Map(), result: null, review: null, chosen: 0, most: Infinity,
-  finding: null, // the finding that answers are about
-};
-
-function show(part) {
-  for (const id of PARTS) $(id).hidden = id !== part;
-  const reached = { start: true, columns: state.inspection, result: state.result, review: state.result };
-  for (const button of document.querySelectorAll("#steps button")) {
-    button.disabled = part === "working" || !reached[button.dataset.step];
-    const current = button.dataset.step === part;
-    if (current) button.setAttribute("aria-current", "step");
-    else button.removeAttribute("aria-current");
-  }
-  $(`${part}-title`).focus();
-  window.scrollTo(0, 0);
-}
-
-// talking to the server
-
-class Refused extends Error {
-  constructor(problem) {
-    super(problem.detail || problem.title);
-    this.problem = problem;
-  }
-}
-
-async function send(method, path, body, headers = {}) {
-  const options = { method, headers, body };
-  if (body !== undefined && !(body instanceof Blob)) {
-    options.body = JSON.stringify(body);
-    options.headers = { "Content-Type": "application/json" };
-  }
-  let answer;
-  try {
-    answer = await fetch(path, options);
-  } catch {
-    const detail = "The server does not answer.";
-    throw new Refused({ detail, remedy: "Check that 'metaod serve' is running, then try again." });
-  }
-  if (answer.ok) return answer;
-  let problem = { title: `The server answered with ${answer.status}.` };
-  try {
-    problem = await answer.json();
-  } catch { /* no problem document */ }
-  problem.status = answer.status;
-  throw new Refused(problem);
-}
-
-const ask = async (method, path, body) => (await send(method, path, body)).json();
-const own = (rest = "") => `/api/tables/${state.table.id}${rest}`;
-
-function complain(error) {
-  const problem = error.problem || { detail: `The page has a defect: ${error.message}` };
-  const what = problem.detail || problem.title;
-  fill("problem",
-    el("p", {}, el("strong", {}, problem.where ? visible(problem.where) + ": " : ""), visible(what)),
-    problem.remedy ? el("p", {}, "What to do: ", visible(problem.remedy)) : null);
-  $("problem").hidden = false;
-  $("problem").scrollIntoView({ block: "nearest" });
-  if (!error.problem) console.error(error);
-  if (problem.status === 404 && state.table) forget();
-}
-
-/** Run what a click starts: clear the last problem, show a new one. */
-function task(work) {
-  return async (...given) => {
-    $("problem").hidden = true;
-    try {
-      await work(...given);
-    } catch (error) {
-      complain(error);
-    }
-  };
-}
-
-function forget() {
-  Object.assign(state, { table: null, inspection: null, result: null, review: null });
-  history.replaceState(null, "", "/");
-  show("start");
-}
 
 // a table
 
@@ -330,135 +249,6 @@ function move() {
   });
 }
 
-// findings
-
-const key = (finding) => `${finding.row} ${finding.name}`;
-const isSame = (one, other) => one != null && other != null && key(one) === key(other);
-
-/** List what is probably wrong, without the findings that are answered. */
-function listFindings() {
-  const { wrong } = state.result;
-  closeRow();
-  $("wrong").hidden = wrong == null;
-  if (wrong == null) return;
-  const { groups, n_cells, n_rows, n_groups, n_wrong, n_right, n_corrected } = wrong;
-  const answered = n_wrong + n_right
-    ? ` Answered: ${n_wrong} wrong (${n_corrected} with a correct value), ${n_right} right.` : "";
-  const hidden = n_groups > groups.length ? ` The first ${groups.length} of ${amount(n_groups)} groups are listed.` : "";
-  $("wrong-counts").textContent = (n_cells ? `${counted(n_cells, "cell")} in ${counted(n_rows, "row")}, the most certain first.` : "Nothing is probably wrong.") + hidden + answered;
-  fill("findings", ...groups.map((group) => {
-    const cells = group.cells.map((finding) => el("li", { "data-finding": key(finding) },
-      el("button", { type: "button", class: "finding", "aria-expanded": "false", onclick: (event) => chooseFinding(event.target.closest("li"), finding, group) },
-        el("span", { class: "quiet" }, `row ${amount(finding.row)}`, ...finding.names.flatMap((name) => [" · ", value(name)])), " ",
-        el("b", {}, value(finding.column)), " ", suspect(finding.value), " ", value(finding.reason), " ",
-        el("span", { class: "certainty" }, finding.certainty))));
-    if (group.n_cells > cells.length) cells.push(el("li", { class: "quiet" }, `and ${amount(group.n_cells - cells.length)} more`));
-    if (group.n_cells === 1) return cells[0];
-    return el("li", {}, el("details", { open: cells.length < 4 }, el("summary", {}, value(group.sentence)), el("ul", {}, ...cells)));
-  }));
-  $("take-back").hidden = $("rank-again").hidden = !(n_wrong + n_right);
-}
-
-const suspect = (text) => el("span", { class: "suspect" }, text === "" || text == null ? el("em", {}, "missing") : value(text));
-
-const chooseFinding = task(async (item, finding, group) => {
-  if (isSame(state.finding, finding) && item.contains($("row-panel"))) closeRow();
-  else await openRow(item, finding.row, finding, group);
-});
-
-/** Show a whole row below what was clicked, and ask about one of its findings. */
-async function openRow(host, row, finding, group) {
-  const found = await ask("GET", own(`/rows/${row}`));
-  closeRow();
-  const of = finding || found.cells.find((cell) => cell.finding)?.finding || null;
-  fill("row-title", `Row ${amount(row)}`, ...found.names.flatMap((name) => [" · ", value(name)]));
-  $("row-table").tBodies[0].replaceChildren(...cellRows(found.cells));
-  host.append($("row-panel"));
-  host.closest("li, tr").querySelector("[aria-expanded]")?.setAttribute("aria-expanded", "true");
-  $("row-panel").hidden = false;
-  state.finding = of;
-  $("verdict").hidden = of == null;
-  if (of == null) return;
-  $("verdict-of").hidden = group != null; // the line above says it
-  fill("verdict-of", el("b", {}, value(of.column)), " ", suspect(of.value), " ", value(of.reason), ` (${of.certainty})`);
-  const gets = of.suggestion == null ? [] : [": correct to ", value(of.suggestion)];
-  document.querySelector("[data-verdict=wrong]").replaceChildren("It is wrong", ...gets, " ", el("kbd", {}, "y"));
-  $("correction").value = "";
-  const n = group ? group.n_cells : 1;
-  $("alike-label").hidden = n < 2;
-  $("alike").checked = false;
-  $("alike-text").textContent = `for all ${amount(n)} cells of this group`;
-}
-
-function closeRow() {
-  state.finding = null;
-  $("row-panel").hidden = true;
-  const place = $("row-panel").closest("tr.opened");
-  for (const button of document.querySelectorAll("[aria-expanded=true]")) button.setAttribute("aria-expanded", "false");
-  $("main").append($("row-panel"));
-  place?.remove();
-}
-
-/** Make the lines of a row's cells. */
-function cellRows(cells) {
-  return cells.map((cell) => {
-    const { finding, is_wrong, correction } = cell;
-    const said = is_wrong == null ? "" : is_wrong ? ["you: wrong", ...(correction == null ? [] : [", correct is ", value(correction)])] : ["you: right"];
-    return el("tr", { class: cell.sets_apart || finding ? "apart" : null },
-      el("td", {}, value(cutName(cell.name))),
-      el("td", {}, finding ? suspect(cell.value) : cell.value == null ? el("em", {}, "missing") : value(cell.value)),
-      el("td", { class: "quiet" }, finding ? el("span", { class: "reason" }, value(finding.reason)) : null, value(cell.usual),
-        said ? el("b", {}, " ", ...said) : null));
-  });
-}
-
-/** Answer about the chosen finding, and go on with the next one. */
-const judge = task(async (answer, correction = null) => {
-  const { finding } = state;
-  if (isAnswering || finding == null) return;
-  const line = $("row-panel").closest("tr.opened")?.previousElementSibling;
-  const next = line ? null : nextFinding(finding);
-  const body = { row: finding.row, column: finding.name, answer, correction, alike: $("alike").checked };
-  await judged(() => ask("POST", own("/findings/answers"), body), next);
-  line?.querySelector("button").focus();
-});
-
-const takeFindingBack = task(async () => {
-  if (!isAnswering && !$("take-back").hidden) await judged(() => ask("DELETE", own("/findings/answers/last")), null);
-});
-
-async function judged(request, next) {
-  isAnswering = true;
-  try {
-    state.result.wrong = await request();
-  } finally {
-    isAnswering = false;
-  }
-  document.querySelector("[data-get=fixed]").disabled = !state.result.wrong.n_corrected;
-  listFindings();
-  move();
-  const item = [...$("findings").querySelectorAll("[data-finding]")].find((own) => own.dataset.finding === next);
-  item?.closest("details")?.setAttribute("open", "");
-  item?.querySelector("button").click();
-  (item?.querySelector("button") || $("take-back")).focus();
-}
-
-/** Move the focus to the finding above or below. */
-function moveFocus(pressed) {
-  const items = [...$("findings").querySelectorAll(".finding, summary")].filter((item) => item.offsetParent);
-  const at = items.indexOf(document.activeElement);
-  items[at + (pressed === "arrowdown" ? 1 : pressed === "arrowup" ? -1 : 0)]?.focus();
-}
-
-/** Return the finding that comes after one, in another group if the answer is for all of its group. */
-function nextFinding(finding) {
-  const items = [...$("findings").querySelectorAll("[data-finding]")];
-  const at = items.findIndex((item) => item.dataset.finding === key(finding));
-  const group = items[at].closest("details");
-  const rest = items.slice(at + 1).filter((item) => !$("alike").checked || item.closest("details") !== group);
-  return (rest[0] || items[at - 1])?.dataset.finding || null;
-}
-
 const MARKS = { outlier: "you: yes", not: "you: no", unsure: "you: unsure" };
 
 function listRows(most) {
@@ -530,20 +320,18 @@ const startReview = task(async () => {
   show("review");
 });
 
-let isAnswering = false;
-
 const answer = task(async (word) => {
-  if (isAnswering || !state.review || state.review.row == null) return;
+  if (state.isAnswering || !state.review || state.review.row == null) return;
   await change(() => ask("POST", own("/review/answers"), { row: state.review.row, answer: word }));
 });
 
 const takeBack = task(async () => {
-  if (!isAnswering && state.review?.n_answered) await change(() => ask("DELETE", own("/review/answers/last")));
+  if (!state.isAnswering && state.review?.n_answered) await change(() => ask("DELETE", own("/review/answers/last")));
 });
 
 /** Send an answer; if another tab was faster, show what is known now. */
 async function change(request) {
-  isAnswering = true;
+  state.isAnswering = true;
   busy(true);
   try {
     await showQuestion(await request());
@@ -551,7 +339,7 @@ async function change(request) {
     if (error.problem?.status === 409) await showQuestion(await ask("GET", own("/review")));
     throw error;
   } finally {
-    isAnswering = false;
+    state.isAnswering = false;
     busy(false);
   }
 }
@@ -655,6 +443,7 @@ $("verdict").addEventListener("submit", (event) => {
   judge("wrong", $("correction").value);
 });
 $("take-back").addEventListener("click", takeFindingBack);
+document.addEventListener("judged", () => { listFindings(); move(); });
 $("rank-again").addEventListener("click", task(showResult));
 for (const kind of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(kind, (event) => {
