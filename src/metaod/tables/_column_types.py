@@ -106,6 +106,7 @@ class ColumnTyper:
     """
 
     missing: frozenset[str]
+    errors: frozenset[str] = frozenset()  # of the missing words, those that are misfits
     hints: Hints = field(default_factory=Hints)
     bad_values: BadValues = "finding"
     source: str | None = None
@@ -212,13 +213,15 @@ class ColumnTyper:
             return series
         # text= in memory keeps every word; what na= names is masked later
         keeps_words = as_text and self.source is None
-        kept = labels if keeps_words else labels.without(self.missing, numbers_among(self.missing))
-        if kept is not labels:
-            self._count_missing(str(series.name), labels)
+        words: frozenset[str] = frozenset() if keeps_words else self.missing
+        known = labels.without(words - self.errors, numbers_among(words))
+        kept = known.without(words & self.errors)
         if not as_text or not kept.texts:
-            typed = self._read(str(series.name), kept)
+            typed = self._read(str(series.name), known, kept)
             if typed is not None:
+                self._count_missing(str(series.name), labels, known)
                 return self._in_seconds(typed).set_axis(series.index)
+        self._count_missing(str(series.name), labels, kept)
         if is_text(series.dtype) and kept is labels:
             return series
         return kept.to_series().set_axis(series.index)
@@ -226,21 +229,22 @@ class ColumnTyper:
     def _in_seconds(self, series: "pd.Series[Any]") -> "pd.Series[Any]":
         return series if self.keeps_durations else in_seconds(series)
 
-    def _count_missing(self, name: str, labels: Labels) -> None:
-        words = [text.strip() for text in labels.texts]
+    def _count_missing(self, name: str, labels: Labels, known: Labels) -> None:
+        if labels is known:
+            return
+        left = set(known.texts)
         self._words[name] = {
-            word: int(count)
-            for word, count in zip(words, labels.counts(), strict=True)
-            if word in MISSING_WORDS and word not in OBVIOUS_WORDS
+            text.strip(): int(count)
+            for text, count in zip(labels.texts, labels.counts(), strict=True)
+            if text not in left and text.strip() in MISSING_WORDS - OBVIOUS_WORDS
         }
 
-    def _read(self, name: str, labels: Labels) -> "pd.Series[Any] | None":
-        """Read the text of a column; None if it stays text."""
-        found = infer(labels.texts, labels.counts(), self.hints, truths=not self.declared)
+    def _read(self, name: str, labels: Labels, kept: Labels) -> "pd.Series[Any] | None":
+        """Read the text of a column, or what is kept of it; None if it stays text."""
+        found = infer(kept.texts, kept.counts(), self.hints, truths=not self.declared)
         self.misfits.pop(name, None)
-        kept = labels
         if found is None or not (found.codes or found.fits.all()):
-            most = self._read_most(name, labels, found)
+            most = self._read_most(name, kept, found)
             if most is None:
                 return None
             kept, found = most

@@ -12,6 +12,7 @@ from metaod.errors import BadColumn, UserError
 from metaod.tables._column_types import Written, in_seconds
 from metaod.tables._misfits import Misfits
 from metaod.tables._notations import (
+    ERROR_WORDS,
     Notation,
     NumberKind,
     Plain,
@@ -136,7 +137,7 @@ class Cells:
             and self.series.dtype.kind in "iuf"
         ):
             return self, ""  # the usual case, without a copy of the values
-        column = self.read()
+        column = replace(self, missing=self.missing - ERROR_WORDS).read()
         if isinstance(column, Labels):
             return self._parsed(column, kind, notation, role)
         if column.kind == kind or (column.kind, kind) in _COMPATIBLE:

@@ -120,9 +120,9 @@ class Misfits:
         if as_what == "text":
             template = "column {column!r}: taken as text for {values}: {shown}"
         else:
-            were, are = ("was", "is") if is_one else ("were", "are")
-            template = f"column {{column!r}}: {{values}} {were} taken as missing"
-            template += f" and {are} listed as findings" if as_what == "finding" else ""
+            template = f"column {{column!r}}: {{values}} {'was' if is_one else 'were'} taken as "
+            listed = "is listed as a finding" if is_one else "are listed as findings"
+            template += f"missing and {listed}" if as_what == "finding" else "missing"
             template += ": {shown}"
         texts = list(dict.fromkeys(self.texts))
         return Message(

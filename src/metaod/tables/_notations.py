@@ -263,13 +263,14 @@ def widened(notation: Notation, texts: Sequence[str]) -> Notation | None:
     return other if is_same else None
 
 
-MISSING_WORDS = frozenset(
+ERROR_WORDS = frozenset({"#DIV/0!", "#NAME?", "#NUM!", "#REF!", "#VALUE!"})
+"""What spreadsheets write for a formula that failed: missing values among text, else misfits."""
+MISSING_WORDS = ERROR_WORDS | frozenset(
     [
         *("", "?", "-", "--", ".", "nil", "NIL"),
         *("NA", "N/A", "na", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A"),
         *("NaN", "nan", "NAN", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
         *("NULL", "null", "Null", "#NULL!", "None", "none", "NONE"),
-        *("#DIV/0!", "#NAME?", "#NUM!", "#REF!", "#VALUE!"),
     ]
 )
 OBVIOUS_WORDS = frozenset({"", "NA", "NaN", "nan", "NULL", "null"})

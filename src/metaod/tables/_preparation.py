@@ -1,6 +1,7 @@
 """The preparation of tables: fitted to one table, applied to it and to later rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from inspect import signature
 from typing import Any, Self
@@ -16,7 +17,7 @@ from metaod.tables._column_types import ColumnTyper
 from metaod.tables._column_values import Cells
 from metaod.tables._columns import Column, Encoded, fit_column, leave_out, name_outputs
 from metaod.tables._misfits import misfits_error
-from metaod.tables._notations import MISSING_WORDS
+from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS
 from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, find_drift
 from metaod.tables._relations import (
     Pair,
@@ -157,6 +158,7 @@ class Preparation:
             else fit_column(rows.cells(name), roles, self.distinct_share, reasons.get(name, ""))
             for name in rows.frame.columns
         ]
+        rows, _ = _as_fitted(fitted, rows)
         n_outputs = sum(len(column.output_names()) for column in fitted)
         self._check_bytes(len(rows), n_outputs, rows.source)
         columns, pairs = find_evidence(fitted, rows, roles)
@@ -226,10 +228,11 @@ class Preparation:
         texts: dict[str, Cells] = {}
         for column in self.columns_ if rows.missing else ():
             if column.kind is None and column.name in rows.frame:
-                known = getattr(column, "categories", ())
                 cells = rows.cells(column.name)
-                labels = cells.labels(known).to_series().set_axis(rows.frame.index)
-                texts[column.name] = replace(cells, series=labels)
+                with suppress(UserError):  # the values of an unused column are of no use
+                    labels = cells.labels(getattr(column, "categories", ()))
+                    series = labels.to_series().set_axis(rows.frame.index)
+                    texts[column.name] = replace(cells, series=series)
         rows = rows.replaced(texts)
         given = table if isinstance(table, Table) else Table(rows.frame, source=rows.source)
         read = replace(given, frame=rows.frame, typed=True)
@@ -241,20 +244,8 @@ class Preparation:
         rows = Rows.of(table, fitted_names=[column.name for column in self.columns_])
         self._check_columns(rows)
         self._check_bytes(len(rows), len(self.names_), rows.source)
-        changed: dict[str, Cells] = {}
-        notes: dict[str, str] = {}
-        known = set(rows.frame.columns)
-        for column in self.columns_:
-            if column.name in known:
-                before = rows.cells(column.name)
-                cells, note = column.typed(before)
-                notes |= {column.name: note} if note else {}
-                changed |= {column.name: cells} if cells is not before else {}
-        found = {name: own.misfits for name, own in changed.items() if own.misfits is not None}
-        if found and rows.bad_values in ("text", "error"):
-            raise misfits_error(found, rows.place.path, rows.place.row, None, None)
-        X = np.empty((len(rows), len(self.names_)), dtype=np.float64)
-        return rows.replaced(changed), X, notes
+        rows, notes = _as_fitted(self.columns_, rows)
+        return rows, np.empty((len(rows), len(self.names_)), dtype=np.float64), notes
 
     def encode(
         self, rows: Rows, X: npt.NDArray[np.float64]
@@ -452,12 +443,29 @@ def _typed(
     """Decide the types of columns of text where no reader did; also say what each became."""
     if not rows.missing:
         return rows, {}
-    typer = ColumnTyper(MISSING_WORDS, name_row=rows.place.row, keeps_durations=True)
+    typer = ColumnTyper(MISSING_WORDS, ERROR_WORDS, name_row=rows.place.row, keeps_durations=True)
     kept = {name for name in rows.frame.columns if roles.role_of(name) in _NOT_TYPED}
     frame = typer.type_frame(rows.frame, (), left={*kept, *earlier})
     messages += typer.warnings
     reasons = {name: f"its text is all {own.words()}" for name, own in typer.notations.items()}
     return replace(rows, frame=frame, written=typer.written, misfits=typer.misfits), reasons
+
+
+def _as_fitted(columns: Sequence[Column], rows: Rows) -> tuple[Rows, dict[str, str]]:
+    """Return rows with the types of fitted columns, and notes by column."""
+    changed: dict[str, Cells] = {}
+    notes: dict[str, str] = {}
+    known = set(rows.frame.columns)
+    for column in columns:
+        if column.name in known:
+            before = rows.cells(column.name)
+            cells, note = column.typed(before)
+            notes |= {column.name: note} if note else {}
+            changed |= {column.name: cells} if cells is not before else {}
+    found = {name: own.misfits for name, own in changed.items() if own.misfits is not None}
+    if found and rows.bad_values in ("text", "error"):
+        raise misfits_error(found, rows.place.path, rows.place.row, None, None)
+    return rows.replaced(changed), notes
 
 
 def _column_note(name: str, note: str) -> Message:

@@ -14,7 +14,7 @@ from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.options import Reading, takes
 from metaod.tables._column_types import ColumnTyper, mask_missing
 from metaod.tables._footers import Footer, find_footer
-from metaod.tables._notations import MISSING_WORDS, Hints
+from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS, Hints
 from metaod.tables._objects import as_text_column
 from metaod.tables._table import Original, Table
 from metaod.tables.readers import READERS, choose_reader
@@ -103,6 +103,9 @@ def finish(
         missing=frozenset(options.missing_words).union(
             () if content.declares_types else MISSING_WORDS
         ),
+        errors=ERROR_WORDS.difference(options.missing_words)
+        if options.bad_values in (None, "finding")
+        else frozenset(),
         hints=Hints(
             options.decimal or content.decimal, options.decimal is not None, options.dayfirst
         ),

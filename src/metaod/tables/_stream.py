@@ -22,6 +22,7 @@ from metaod.tables._column_types import Written, in_seconds, mask_missing, may_b
 from metaod.tables._footers import find_footer
 from metaod.tables._misfits import LateMisfits, Misfits, late_error
 from metaod.tables._notations import (
+    ERROR_WORDS,
     MISSING_WORDS,
     Notation,
     Parsed,
@@ -215,8 +216,9 @@ class TableStream:
 
     def _set_notations(self, content: Content, sample: Table) -> None:
         """Keep how text was read in the sample."""
-        words = () if content.declares_types else MISSING_WORDS
-        self._missing = frozenset(self._options.missing_words).union(words)
+        words = frozenset() if content.declares_types else MISSING_WORDS
+        self._missing = words.union(self._options.missing_words)
+        self._errors = words & ERROR_WORDS.difference(self._options.missing_words)
         self._has_unnamed_index = content.may_hold_index
         self._whole = {  # pyarrow reads hexadecimal numbers in these columns
             name for name, kind in content.types.items() if pa.types.is_integer(kind)
@@ -261,8 +263,11 @@ class TableStream:
         written: dict[str, Written],
         misfits: dict[str, Misfits],
     ) -> "pd.Series[Any]":
-        labels = Labels.from_text(column).without(self._missing, numbers_among(self._missing))
         notation = self._notations[name]
+        missing = self._missing
+        if notation is not None and self._late == "finding":
+            missing -= self._errors
+        labels = Labels.from_text(column).without(missing, numbers_among(missing))
         if notation is None:
             return labels.to_series().set_axis(column.index)
         values, fits = self._parse(name, notation, labels.texts)

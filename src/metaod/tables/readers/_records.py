@@ -20,7 +20,7 @@ from metaod.errors import BadFile, Message, Setting, UserError
 from metaod.options import Reading
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._footers import is_total
-from metaod.tables._notations import MISSING_WORDS, OBVIOUS_WORDS
+from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS, OBVIOUS_WORDS
 from metaod.tables.readers._arrow import frame_from_arrow
 from metaod.tables.readers._dialect import Dialect
 from metaod.tables.readers._raw_text import RawText
@@ -47,7 +47,7 @@ class Records:
     def read(self, options: Reading, line_of: Callable[[int], int]) -> Content:
         """Read the columns; pyarrow decides types."""
         names = self.dialect.names
-        missing = MISSING_WORDS.union(options.missing_words)
+        missing = (MISSING_WORDS - ERROR_WORDS).union(options.missing_words)
         as_text = {*options.text_columns, *self.dialect.code_columns, options.label} - {None}
         types = dict.fromkeys(as_text, pa.string())
         table = self._parse_wide(missing, types) if len(names) > _MANY_COLUMNS else None

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from metaod.errors import BadFile
 from metaod.options import Reading
-from metaod.tables._notations import MISSING_WORDS
+from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS
 from metaod.tables.readers._arrow import frame_from_arrow
 from metaod.tables.readers._dialect import collapse_blanks, detect_dialect, repeat_code_columns
 from metaod.tables.readers._raw_text import RawText
@@ -97,8 +97,9 @@ class TextChunks(Chunks):
     def __init__(self, source: Source, options: Reading) -> None:
         text = as_utf8(source, options.encoding, keep=False)
         self._text, self._options = text.source, options
-        self._missing = MISSING_WORDS.union(options.missing_words)
-        self._dialect = detect_dialect(self._text, options, self._missing)
+        missing = MISSING_WORDS.union(options.missing_words)
+        self._dialect = detect_dialect(self._text, options, missing)
+        self._missing = missing - ERROR_WORDS.difference(options.missing_words)
         check_width(source.name, (1, len(self._dialect.names)))
         super().__init__(source, self._dialect.names)
         self.raw = RawText.of(source, text.encoding, self._dialect)
