@@ -113,7 +113,7 @@ def _search_tree(X: Matrix, metric: str, found: Neighbours) -> None:
     for start in range(0, len(X), _TREE_ROWS):
         rows = slice(start, min(start + _TREE_ROWS, len(X)))
         distances, indices = tree.query(X[rows], k + 1, p=2 if metric == "euclidean" else 1)
-        _drop_self(distances, indices, start, found.distances, found.indices)
+        found.distances[rows], found.indices[rows] = _without_self(distances, indices, start)
 
 
 def _refuse_overflow(largest: float) -> None:
@@ -151,10 +151,11 @@ def _choose(
         if inexact:
             for t in range(count):
                 near[t] = _squared_distance(X[i], X[who[t]])
-        _order_first(near, who, count, k)
+        # a stable sort: equal distances keep the order of their indices
+        order = np.argsort(near[:count], kind="mergesort")
         for t in range(k):
-            distances[i, t] = np.sqrt(near[t]) if inexact else near[t]
-            indices[i, t] = who[t]
+            distances[i, t] = np.sqrt(near[order[t]]) if inexact else near[order[t]]
+            indices[i, t] = who[order[t]]
     return reach
 
 
@@ -195,66 +196,16 @@ def _squared_distance(a: Matrix, b: Matrix) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
-def _order_first(values: Matrix, indices: Indices, count: int, k: int) -> None:
-    """Sort the k smallest of the first count values to the front, equal ones by index.
-
-    This is a quicksort that skips every part after the k-th value.
-    """
-    parts = np.empty((64, 2), dtype=np.int64)
-    parts[0, 0], parts[0, 1] = 0, count - 1
-    stack_size = 1
-    while stack_size > 0:
-        stack_size -= 1
-        first, last = parts[stack_size, 0], parts[stack_size, 1]
-        while last - first > 16:
-            value, index = values[(first + last) // 2], indices[(first + last) // 2]
-            a, b = first, last
-            while a <= b:
-                while values[a] < value or (values[a] == value and indices[a] < index):
-                    a += 1
-                while values[b] > value or (values[b] == value and indices[b] > index):
-                    b -= 1
-                if a <= b:
-                    values[a], values[b] = values[b], values[a]
-                    indices[a], indices[b] = indices[b], indices[a]
-                    a += 1
-                    b -= 1
-            # the shorter part is sorted first, so 64 stack_size parts suffice for any count
-            if a < k and last - a > b - first:
-                parts[stack_size, 0], parts[stack_size, 1] = a, last
-                stack_size += 1
-                last = b
-            elif a < k:
-                parts[stack_size, 0], parts[stack_size, 1] = first, b
-                stack_size += 1
-                first = a
-            else:
-                last = b
-        for t in range(first + 1, last + 1):
-            value, index = values[t], indices[t]
-            u = t - 1
-            while u >= first and (values[u] > value or (values[u] == value and indices[u] > index)):
-                values[u + 1], indices[u + 1] = values[u], indices[u]
-                u -= 1
-            values[u + 1], indices[u + 1] = value, index
-
-
-@njit(cache=True, nogil=True)
-def _drop_self(
-    found: Matrix, who: npt.NDArray[np.int64], start: int, distances: Matrix, indices: Indices
-) -> None:
-    """Copy a tree's results without the row itself, or without the last of many equal rows."""
-    k = indices.shape[1]
-    for r in range(found.shape[0]):
-        i = start + r
-        kept = 0
-        for t in range(k + 1):
-            if who[r, t] != i and kept < k:
-                distances[i, kept] = found[r, t]
-                indices[i, kept] = who[r, t]
-                kept += 1
-        _order_first(distances[i], indices[i], k, k)
+def _without_self(
+    distances: Matrix, indices: npt.NDArray[np.int64], start: int
+) -> tuple[Matrix, npt.NDArray[np.int64]]:
+    """Return a tree's results without the row itself, or without the last of many equal rows."""
+    n_rows, k = len(distances), distances.shape[1] - 1
+    kept = indices != np.arange(start, start + n_rows)[:, np.newaxis]
+    kept[kept.all(axis=1), -1] = False
+    distances, indices = distances[kept].reshape(n_rows, k), indices[kept].reshape(n_rows, k)
+    order = np.lexsort((indices, distances), axis=1)
+    return np.take_along_axis(distances, order, 1), np.take_along_axis(indices, order, 1)
 
 
 PAPER_SIZES = (1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)
