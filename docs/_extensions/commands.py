@@ -42,7 +42,8 @@ def _table(options: list[Any]) -> list[str]:
     lines = ["| option | what it does |", "|---|---|"]
     for option in options:
         text = _cell(option.help or "")
-        default = option.default
+        shown = getattr(option, "show_default", None)
+        default = shown if isinstance(shown, str) else option.default
         if option.required:
             text += " Required."
         elif isinstance(default, (str, int, float)) and not isinstance(default, bool):

@@ -54,6 +54,8 @@ class Option:
         What follows in Python's documentation.
     metavar : str
         What the command line's help calls the value.
+    shown : str
+        How the command line's help shows the default, if not as it is.
     flags : tuple of str
         How the command line writes it, if not as its name; two for a switch and its opposite.
     minimum, maximum, above : float, optional
@@ -74,6 +76,7 @@ class Option:
     help: str
     details: str = ""
     metavar: str = ""
+    shown: str = ""
     flags: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None

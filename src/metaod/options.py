@@ -205,6 +205,7 @@ class Reading(Options):
         8 * 2**30,
         "Most memory that the file may take, in bytes.",
         metavar="N",
+        shown="8 GiB",
         minimum=1,
     )
 

@@ -169,7 +169,12 @@ def _open_stream(file: str, reading: Reading, columns: Columns) -> "TableStream"
     from metaod.tables import Roles, stream_table
 
     unused = Roles.of(vars(columns)).is_unused
-    return stream_table(file, unused=unused, **reading.given())
+    try:
+        return stream_table(file, unused=unused, **reading.given())
+    except UserError as error:
+        if error.code == "not-in-chunks":
+            error.remedy = "read it at once with --no-stream, or convert it"
+        raise
 
 
 def _write(found: "Detection", target: Target, asked: Asked) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from metaod.cli.options import Example, File, open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import (
     Json,
+    as_flags,
     console,
     grid,
     print_json,
@@ -85,7 +86,7 @@ def _print_columns(table: "Table", prepared: "PreparedTable", *, most: int | Non
             column.kind,
             column.role,
             str(column.n_missing or ""),
-            visible(column.description()),
+            visible(column.description(as_flags)),
         )
         for column in shown
     )

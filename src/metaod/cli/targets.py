@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
-from metaod.errors import UserError
+from metaod.errors import BadParameter, UserError
 
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 
@@ -70,7 +70,11 @@ def _file(command: str, path: Path, sources: Sequence[str | None]) -> Path:
     from metaod.detection import output_path
 
     files = [source for source in sources if source not in (None, "-")]
-    return output_path(path, files, owner=command, name="--output")
+    try:
+        return output_path(path, files, owner=command, name="--output")
+    except BadParameter as error:
+        legal = f"{error.legal}, a folder (FOLDER/), or - (stdout)"
+        raise BadParameter(command, "--output", legal, error.got, code=error.code) from error
 
 
 def _scored_name(source: str) -> str:

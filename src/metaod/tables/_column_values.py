@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadColumn, UserError
+from metaod.errors import BadColumn, Message, Setting, UserError
 from metaod.tables._column_types import Written, in_seconds
 from metaod.tables._misfits import Misfits
 from metaod.tables._notations import (
@@ -50,7 +50,7 @@ class Place:
         """Name a row, counted from 0."""
         return row_name(self.index, row) if self.path is None else f"row {row + 1}"
 
-    def error(self, column: object, what: str, remedy: str) -> BadColumn:
+    def error(self, column: object, what: str | Message, remedy: str | Message) -> BadColumn:
         """Return an error about a column of these rows."""
         return BadColumn(column, what, path=self.path, remedy=remedy)
 
@@ -199,10 +199,12 @@ class Cells:
     ) -> "Cells":
         if role and misfits is not None and not misfits.are_few:
             n_fails, name = len(misfits.rows), self.series.name
-            told = f"is named in {role!r}, but {n_fails:,} of its {misfits.n_values:,} values"
+            told = f"{n_fails:,} of its {misfits.n_values:,} values"
             told += f" {'is' if n_fails == 1 else 'are'} not {misfits.what}, such as "
             told += shorten(repr(misfits.texts[0]))
-            raise self.place.error(name, told, f"fix them, or do not name it in {role!r}")
+            named = Message("role", "is named in {role}, but {told}", role=Setting(role), told=told)
+            remedy = Message("role", "fix them, or do not name it in {role}", role=Setting(role))
+            raise self.place.error(name, named, remedy)
         return replace(self, series=series, written=written, misfits=misfits)
 
 

@@ -24,7 +24,7 @@ from metaod.tables._column_values import (
 )
 from metaod.tables._notations import Notation, NumberKind
 from metaod.tables._objects import Labels, spread
-from metaod.tables._record import Cause, ColumnKind, ColumnRecord, Usual
+from metaod.tables._record import UNUSED_DATES, Cause, ColumnKind, ColumnRecord, Usual
 from metaod.tables._roles import Roles
 
 SURPRISAL_UNIT = 2.5
@@ -297,7 +297,7 @@ def _why_not_numbers(
         yield "identifier", "its values number the rows"
     surely_dates = column.whole and roles.may_leave_out(name) and are_dates(name, shown)
     if surely_dates or (column.kind == "date" and name not in roles.named("time")):
-        yield "date", "dates are not used unless named in 'time'"
+        yield "date", str(UNUSED_DATES)
 
 
 def _same_value(record: ColumnRecord) -> str:

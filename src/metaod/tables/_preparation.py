@@ -18,7 +18,13 @@ from metaod.tables._column_values import Cells
 from metaod.tables._columns import Column, Encoded, fit_column, leave_out, name_outputs
 from metaod.tables._misfits import misfits_error
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS
-from metaod.tables._record import ColumnRecord, PreparationRecord, PreparedTable, find_drift
+from metaod.tables._record import (
+    UNUSED_DATES,
+    ColumnRecord,
+    PreparationRecord,
+    PreparedTable,
+    find_drift,
+)
 from metaod.tables._relations import (
     Pair,
     check_evidence,
@@ -431,7 +437,7 @@ class NothingToScore(UserError):
     def __init__(self, columns: Sequence[ColumnRecord], where: str | None) -> None:
         self.columns = columns
         super().__init__(
-            f"nothing is left to score: {_reasons(columns)}",
+            Message("nothing-to-score", "nothing is left to score: {why}", why=_reasons(columns)),
             where=where,
             remedy="add columns of measurements whose values differ from row to row",
         )
@@ -487,8 +493,14 @@ def _unknown_note(names: Sequence[str]) -> Message:
     return Message("unknown-columns", what, columns=listed(names))
 
 
-def _reasons(records: Sequence[ColumnRecord]) -> str:
+def _reasons(records: Sequence[ColumnRecord]) -> Message:
+    """Say why columns are not used, the first five."""
     records = sorted(records, key=lambda record: record.kind == "ignored")  # known to the user
-    shown = "; ".join(f"{record.name!r} ({record.kind}): {record.reason}" for record in records[:5])
+    texts = {f"column{i}": f"{own.name!r} ({own.kind}): " for i, own in enumerate(records[:5])}
+    reasons = {
+        f"why{i}": UNUSED_DATES if own.kind == "date" else own.reason
+        for i, own in enumerate(records[:5])
+    }
+    template = "; ".join(f"{{column{i}}}{{why{i}}}" for i in range(len(texts)))
     more = f"; and {len(records) - 5} more" if len(records) > 5 else ""
-    return f"{shown}{more}"
+    return Message("reasons", template + more, **texts, **reasons)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import Message, counted, listed
+from metaod.errors import Message, Setting, Word, counted, listed
 
 # fmt: off
 ColumnKind = Literal[
@@ -20,6 +20,9 @@ ColumnKind = Literal[
 ]
 # fmt: on
 Cause = Literal["", "id", "unrelated"]
+UNUSED_DATES = Message(
+    "unused-dates", "dates are not used unless named in {time}", time=Setting("time")
+)
 
 _LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
 UNRELATED = "it is unrelated to every other column"  # a reason
@@ -89,15 +92,15 @@ class ColumnRecord:
             return "id"
         return "ignored" if self.kind == "ignored" else "not used"
 
-    def summary(self) -> dict[str, Any]:
-        """Describe the column as plain data, as front ends show it."""
+    def summary(self, word: Word = str) -> dict[str, Any]:
+        """Describe the column as plain data, as front ends show it; `word` writes options."""
         return {
             "name": self.name,
             "kind": self.kind,
             "role": self.role,
             "is_used": self.is_used,
             "n_missing": self.n_missing,
-            "preparation": self.description(),
+            "preparation": self.description(word),
         }
 
     def sentence(self) -> str:
@@ -110,12 +113,17 @@ class ColumnRecord:
         """
         return f"{self.name!r} ({self.kind}) was {self.description()}."
 
-    def description(self) -> str:
-        """Describe what was done, without the column's name."""
+    def why(self, word: Word = str) -> str:
+        """Return the reason, with options as a front end writes them."""
+        is_unused_date = self.kind == "date" and not self.is_used
+        return UNUSED_DATES.worded(word) if is_unused_date else self.reason
+
+    def description(self, word: Word = str) -> str:
+        """Describe what was done, without the column's name; `word` writes options."""
         text = _ACTION_TEXTS.get(self.action, f"written as {self.action}")
         if self.action == "surprisal":
             text = f"replaced by the surprisal of its {counted(self.n_levels, 'value')}"
-        text += f": {self.reason}" if self.reason else ""
+        text += f": {self.why(word)}" if self.reason else ""
         unseen = f"{counted(self.n_unseen, 'row')} with a value not seen before"
         clauses = (text, self._gaps(), unseen if self.n_unseen else "")
         return "; ".join(clause for clause in clauses if clause)

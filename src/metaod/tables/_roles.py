@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadColumn, UserError
+from metaod.errors import BadColumn, Message, Setting, UserError
 from metaod.options import Columns, Names
 
 Role = Literal["ignore", "id", "category", "date", "time"]
@@ -100,7 +100,8 @@ ROLE_NAMES = tuple(Columns.declared())
 
 
 def _conflict(column: str, first: str, second: str) -> BadColumn:
-    what = f"is named in both {first!r} and {second!r}"
+    named = "is named in both {first} and {second}"
+    what = Message("two-roles", named, first=Setting(first), second=Setting(second))
     return BadColumn(column, what, remedy="name it in one of them")
 
 

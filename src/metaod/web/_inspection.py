@@ -94,7 +94,7 @@ def _columns(
     texts = {} if table.original is None else table.original.texts(range(n_rows))
     described = [
         {
-            **column.summary(),
+            **column.summary(page_word),
             "examples": _examples(table.frame[column.name].head(n_rows), texts.get(column.name)),
         }
         for column in columns
