@@ -9,7 +9,7 @@
 
 Follows docs/wrong-cells.md and writes CSV and Markdown tables to results/wrong-cells. A stopped run
 continues; give a changed finder another ``--label``, or its old results are shown. MODELS is a
-folder with a file for each kind, such as ``decimal-shift.npz``. Needs the extra ``research``.
+folder with a file for each kind, such as ``without decimal shift.cells``.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from research.statistics import average_precision, bootstrap_intervals
 from research.tables import write_csv, write_table
 from research.wrong_cells.marked import MarkedTable
 from research.wrong_cells.planting import KINDS, Planted, plant, plant_any
-from research.wrong_cells.rivals import METHODS, Scored, found, strategies
+from research.wrong_cells.rivals import METHODS, Scored, found, read_scorer, strategies
 from research.wrong_cells.tables import dirty_tables, tables
 
 FOLDER = Path(__file__).parents[2] / "results" / "wrong-cells"
@@ -166,7 +166,7 @@ def scored_or_zero(frame: pd.DataFrame, score: Score) -> tuple[Scored, bool]:
 def methods(given: argparse.Namespace, beside: Sequence[str]) -> Iterator[tuple[str, Score]]:
     """Yield the finder under its label, and the rivals."""
     if given.label != "none":
-        yield given.label, partial(found, model=given.model)
+        yield given.label, partial(found, **read_scorer(given.model))
     for name in beside if given.methods is None else given.methods:
         yield name, METHODS[name]
 
@@ -180,6 +180,7 @@ def compared(results: pd.DataFrame, figure: str, label: str) -> list[Result]:
         line: Result = {
             "method": method,
             "tables": int(values.notna().sum()),
+            "refused": int(results.loc[results["method"] == method, "refused"].sum()),
             "mean": values.mean(),
         }
         if label in wide and method != label:
@@ -205,12 +206,12 @@ def left_out(given: argparse.Namespace) -> None:
     """Measure models that were trained without a kind on errors of this kind only."""
     lines = []
     for kind in LEFT_OUT:
-        (path,) = given.models.glob(f"{_slug(kind)}.*")
+        score = partial(found, **read_scorer(given.models / f"without {kind}.cells"))
         kept = Journal(FOLDER / ".journal" / f"left-out-{_slug(given.label)}-{_slug(kind)}.jsonl")
         for source, frame in tables(given.part, given.tables):
             if source.name not in kept.done:
                 errors = plant(frame, [kind], 0.01, zlib.crc32(source.name.encode()))
-                kept.add(source.name, measure_planted(errors, partial(found, model=path)))
+                kept.add(source.name, measure_planted(errors, score))
         own = [result for result in kept.done.values() if result["wrong_rows"]]
         hits = np.array([result["recall"][kind] for result in own])
         figures = {"recall": float((hits[:, 0] / hits[:, 1]).mean())}
@@ -261,7 +262,7 @@ def marked(given: argparse.Namespace) -> None:
         marks = strategies(table.frame)
         evidence: dict[str, Any] = {"strategies": None}
         if given.label != "none":
-            evidence["strategies and finder"] = found(table.frame, given.model).cells
+            evidence["strategies and finder"] = found(table.frame, **read_scorer(given.model)).cells
         for name, scores in evidence.items():
             learner = MarkedTable(marks, scores)
             runs = np.array(
@@ -290,11 +291,12 @@ def clean(given: argparse.Namespace) -> None:
     kept = Journal(FOLDER / ".journal" / f"clean-{_slug(given.label)}.jsonl")
     frames = [("generated", str(seed), clean_table(seed)) for seed in range(N_CLEAN)]
     frames += [("clean files", f"{t.collection}/{t.name}", t.clean) for t in dirty_tables()]
+    score = partial(found, **read_scorer(given.model))
     shares: dict[str, list[float]] = {}
     for group, name, frame in frames:
         key = f"{group}: {name}"
         if key not in kept.done:
-            scored, _ = scored_or_zero(frame, partial(found, model=given.model))
+            scored, _ = scored_or_zero(frame, score)
             kept.add(key, float(scored.flagged.mean()))
         shares.setdefault(group, []).append(kept.done[key])
     lines = [
@@ -353,9 +355,10 @@ def cost(given: argparse.Namespace) -> None:
 
 
 def _measure_cost(path: Path, small: Path, model: Path | None) -> tuple[float, float, float]:
-    found(small, model)  # imports and compiled functions
+    score = partial(found, **read_scorer(model))
+    score(small)  # imports and compiled functions
     start = time.process_time(), time.perf_counter()
-    found(path, model)
+    score(path)
     seconds = time.process_time() - start[0], time.perf_counter() - start[1]
     return *seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 

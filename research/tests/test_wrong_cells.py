@@ -158,14 +158,20 @@ def test_measures_of_planted_errors():
 
 def test_the_finder_is_compared_over_origins():
     lines = [
-        {"method": method, "table": f"t{t}", "origin": f"o{t // 2}", "ap": ap + t / 100}
+        {
+            "method": method,
+            "table": f"t{t}",
+            "origin": f"o{t // 2}",
+            "ap": ap + t / 100,
+            "refused": t == 0,
+        }
         for method, ap in (("found", 0.6), ("rival", 0.5))
         for t in range(6)
     ]
     own, rival = command.compared(pd.DataFrame(lines), "ap", "found")
     assert own["mean"] == pytest.approx(0.625)
     assert rival["finder −"] == pytest.approx(rival["low"]) == pytest.approx(0.1)
-    assert (rival["wins"], rival["losses"]) == (6, 0)
+    assert (rival["wins"], rival["losses"], rival["refused"]) == (6, 0, 1)
 
 
 def test_dirty_tables_are_ranked_and_a_stopped_run_continues(shared, tmp_path, monkeypatch):
@@ -193,3 +199,17 @@ def test_the_products_findings_are_scores_of_cells():
     assert scored.cells.shape == (100, 2)
     assert scored.cells.argmax() == 7 * 2 + 1
     assert np.flatnonzero(scored.flagged).tolist() == [7]
+
+
+def test_kinds_left_out_are_measured_alone(shared, tmp_path, monkeypatch):
+    given = argparse.Namespace(models=tmp_path, label="found", part="fit", tables=4)
+    monkeypatch.setattr(command, "FOLDER", tmp_path / "out")
+    monkeypatch.setattr(command, "tables", lambda part, most: tables(part, most, shared))
+    monkeypatch.setattr(command, "read_scorer", lambda path: paths.append(path.name) or {})
+    monkeypatch.setattr(command, "LEFT_OUT", ("sign", "decimal shift"))
+    paths = []
+    command.left_out(given)
+    table = pd.read_csv(tmp_path / "out/left-out.csv")
+    assert table["kind"].tolist() == ["sign", "decimal shift", "mean"]
+    assert table["recall"].between(0, 1).all()
+    assert paths == ["without sign.cells", "without decimal shift.cells"]

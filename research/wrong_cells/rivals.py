@@ -6,6 +6,7 @@ cells (Raha, Mahdavi and others 2019).
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import pandas as pd
 
 from metaod.detection import MetaOD
 from metaod.tables import prepare, read_table
-from metaod.wrong_cells import CONFIDENT, find_wrong_cells
+from metaod.wrong_cells import CONFIDENT, WrongCellFinder
 from research.reviews import FOREST
 
 Array = npt.NDArray[np.float64]
@@ -47,13 +48,17 @@ def by_largest_cell(cells: Array) -> Scored:
     return Scored(cells, cells.max(axis=1))
 
 
-def found(frame: pd.DataFrame | Path, model: Any = None) -> Scored:
-    """Score cells of a table or file as the product does, or with another trained model.
+def read_scorer(path: Path | None) -> dict[str, Any]:
+    """Read a trained score of cells, as a parameter of the finder; none is the product's own."""
+    if path is None:
+        return {}
+    return {"scorer": import_module("metaod.wrong_cells._scorer").Scorer.read(path)}
 
-    Cells that the product does not list have the score 0.
-    """
+
+def found(frame: pd.DataFrame | Path, **parameters: Any) -> Scored:
+    """Score cells of a table or file as the product does; those that it does not list have 0."""
     table = read_table(frame)
-    own = find_wrong_cells(table, **({} if model is None else {"model": model}))
+    own = WrongCellFinder(**parameters).fit(table).found_
     cells = np.zeros((table.n_rows, table.n_columns))
     places = table.frame.columns.get_indexer(pd.Index(own.cells["column"]))
     cells[own.cells["row"].to_numpy(np.intp), places] = own.cells["score"]
