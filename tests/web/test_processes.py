@@ -112,6 +112,19 @@ def test_a_job_that_is_cancelled_ends_its_process(tmp_path, begun):
     with_table(tmp_path, work)
 
 
+def test_a_table_expires_when_its_job_has_ended(tmp_path):
+    async def work(tables, table):
+        for is_running in (True, False):
+            if is_running:
+                tables.start(table, "inspection", NOTHING)
+            table.used -= 10**6
+            await tables.delete_expired()
+            assert (table.id in tables._tables) == is_running
+            await table._task
+
+    with_table(tmp_path, work)
+
+
 def test_a_job_whose_process_cannot_start_fails(tmp_path, capfd):
     async def work(tables, table):
         shutil.rmtree(table.folder)
