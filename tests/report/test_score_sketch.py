@@ -59,12 +59,6 @@ def test_ticks_lie_on_the_axis_apart_from_each_other(scores):
         assert np.all(np.diff(axis.place(np.array(ticks))) > 0.1)
 
 
-def test_the_result_is_one_of_the_cuts_with_its_own_threshold():
-    scores = np.arange(100.0)
-    sketch = sketch_scores(scores, n_flagged=7, threshold=92.25)
-    assert (sketch["n_flagged"], sketch["threshold"]) == (7, 92.25)
-
-
 def test_a_given_number_may_divide_rows_that_share_a_score():
     sketch = sketch_scores(np.array([3.0, 2, 2, 2, 1]), n_flagged=2, threshold=2.0)
     assert [n for n, _ in sketch["cuts"]] == [0, 1, 2, 4, 5]

@@ -63,8 +63,3 @@ def test_one_huge_value_does_not_decide_the_view():
     X[7, 1] = 1e12
     found = mapped(X)
     assert np.ptp(np.sort(found["y"])[5:-5]) > 0.2
-
-
-def test_the_same_table_has_the_same_map():
-    X = np.random.default_rng(0).normal(size=(300, 3))
-    assert mapped(X) == mapped(X.copy())

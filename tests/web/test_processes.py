@@ -24,14 +24,15 @@ FAILS_TO_PREPARE = (
 )
 
 
-def with_table(tmp_path, work):
+async def chunks():
+    yield made_csv()
+
+
+def with_table(tmp_path, work, **limits):
     """Run on a new table, in a thread of its own: the browser has a loop in this one."""
 
-    async def chunks():
-        yield made_csv()
-
     async def run():
-        tables = HeldTables(tmp_path, Limits())
+        tables = HeldTables(tmp_path, Limits(**limits))
         try:
             await work(tables, await tables.add("items.csv", chunks()))
         finally:
@@ -123,6 +124,21 @@ def test_a_table_expires_when_its_job_has_ended(tmp_path):
             await table._task
 
     with_table(tmp_path, work)
+
+
+def test_a_table_with_answers_does_not_give_way_to_a_new_one(tmp_path):
+    async def work(tables, table):
+        marks = table.folder / "marks.csv"
+        marks.touch()
+        table.used -= 1000
+        with pytest.raises(Problem) as caught:
+            await tables.add("more.csv", chunks())
+        assert caught.value.code == "busy"
+        marks.unlink()
+        assert tables.get((await tables.add("more.csv", chunks())).id) is not table
+        assert table.id not in tables._tables
+
+    with_table(tmp_path, work, max_tables=1)
 
 
 def test_a_job_whose_process_cannot_start_fails(tmp_path, capfd):
