@@ -56,6 +56,10 @@ class Option:
         What the command line's help calls the value.
     shown : str
         How the command line's help shows the default, if not as it is.
+    label : str
+        What the form of the page calls it; the form has options with a label.
+    choices : dict
+        What the form calls values; None stands for the default, and comes first.
     flags : tuple of str
         How the command line writes it, if not as its name; two for a switch and its opposite.
     minimum, maximum, above : float, optional
@@ -77,6 +81,8 @@ class Option:
     details: str = ""
     metavar: str = ""
     shown: str = ""
+    label: str = ""
+    choices: Mapping[Any, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
@@ -166,6 +172,15 @@ class Option:
         }
         found |= {name: limit for name, limit in limits.items() if limit is not None}
         return {**found, "description": self.help}
+
+    def form_field(self) -> dict[str, Any]:
+        """Return its field in the form of the page."""
+        values = ("" if value is None else value for value in self.choices)
+        texts = (str(value).lower() if isinstance(value, bool) else value for value in values)
+        kinds = self.schema().get("type", "string")
+        kind = kinds if isinstance(kinds, str) else kinds[0]
+        words = list(zip(texts, self.choices.values(), strict=True))
+        return {"name": self.name, "label": self.label, "kind": kind, "choices": words}
 
     def documentation(self) -> str:
         """Return its part of the section Parameters of a docstring."""

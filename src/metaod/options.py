@@ -110,6 +110,15 @@ class Reading(Options):
         metavar="C",
         legal="one ASCII character that is no letter, digit, quote or line end",
         convert=_delimiter,
+        label="Delimiter",
+        choices={
+            None: "detect it",
+            ",": "comma",
+            ";": "semicolon",
+            "\t": "tab",
+            "|": "bar",
+            " ": "blanks",
+        },
     )
     encoding: str | None = option(
         None,
@@ -117,6 +126,8 @@ class Reading(Options):
         metavar="NAME",
         legal="the name of a text encoding, such as 'utf-8', 'cp1252' or 'utf-16'",
         convert=_encoding,
+        label="Encoding",
+        choices={None: "detect it"},
     )
     decimal: Literal[".", ","] | None = option(
         None,
@@ -124,6 +135,8 @@ class Reading(Options):
         details="It also counts in the text of sheets and of tables in memory.",
         metavar="C",
         is_kept=True,
+        label="Decimal mark",
+        choices={None: "detect it", ".": "point", ",": "comma"},
     )
     na: Words = option(
         (),
@@ -134,6 +147,8 @@ class Reading(Options):
         legal="a str, a number or an iterable of them",
         convert=_words,
         is_kept=True,
+        label="A word for missing values",
+        choices={None: "none more"},
     )
     header: bool | None = option(
         None,
@@ -141,6 +156,8 @@ class Reading(Options):
         details="By default it does if it has a word above a column of values, or only words. "
         "Columns without names are ``x1``, ``x2``, ...",
         flags=("--header", "--no-header"),
+        label="First line",
+        choices={None: "detect it", True: "holds the names of columns", False: "is a row"},
     )
     text: Names = option(
         (),
@@ -154,6 +171,8 @@ class Reading(Options):
         "Whether dates such as 03/04/2024 begin with the day, if their column does not tell.",
         flags=("--dayfirst", "--monthfirst"),
         is_kept=True,
+        label="Dates such as 03/04/2024",
+        choices={None: "detect them", True: "day first: 3 April", False: "month first: March 4"},
     )
     bad_values: BadValues | None = option(
         None,
@@ -162,6 +181,13 @@ class Reading(Options):
         "In chunks, text refuses such a value outside the sample.",
         metavar="KIND",
         is_kept=True,
+        label="Values that do not fit a column",
+        choices={
+            None: "list them as wrong",
+            "missing": "take them as missing",
+            "text": "read the column as text",
+            "error": "stop and name them",
+        },
     )
     skip_rows: int | None = option(
         None,
@@ -169,6 +195,8 @@ class Reading(Options):
         details="Of delimited text and sheets.",
         metavar="N",
         minimum=0,
+        label="Lines above the table",
+        choices={None: "detect them"},
     )
     skip_footer: int | None = option(
         None,
@@ -177,12 +205,16 @@ class Reading(Options):
         "as Total and holds sums of the rows above is left out, with a warning.",
         metavar="N",
         minimum=0,
+        label="Rows at the end to leave out, as totals",
+        choices={None: "detect them"},
     )
     sheet: str | int | None = option(
         None,
         "Sheet of a workbook: its name, or its number from 0.",
         details="By default the first with a table.",
         metavar="NAME",
+        label="Sheet of a workbook",
+        choices={None: "the first with a table"},
     )
     variable: str | None = option(
         None,

@@ -4,21 +4,7 @@ from http import HTTPStatus
 from typing import Any
 
 from metaod.errors import BadParameter, Message, MissingExtra, Setting, UserError, worded
-
-LABELS = {
-    "bad_values": "Values that do not fit a column",
-    "decimal": "Decimal mark",
-    "dayfirst": "Dates such as 03/04/2024",
-    "header": "First line",
-    "delimiter": "Delimiter",
-    "encoding": "Encoding",
-    "sheet": "Sheet of a workbook",
-    "skip_rows": "Lines above the table",
-    "skip_footer": "Rows at the end to leave out, as totals",
-    "na": "A word for missing values",
-}
-"""What the page calls the options of reading."""
-
+from metaod.options import Reading
 
 _REFUSALS = {  # the status, what is wrong and the remedy, by code
     "not-json": (400, "the body is not JSON", "send one JSON object in UTF-8"),
@@ -123,5 +109,6 @@ def page_word(setting: Setting) -> str:
     >>> page_word(Setting("decimal", ",")), page_word(Setting("n_jobs"))
     ('“Decimal mark”: ,', '“n jobs”')
     """
-    label = f"“{LABELS.get(setting.name, setting.name.replace('_', ' '))}”"
+    option = Reading.declared().get(setting.name)
+    label = f"“{(option and option.label) or setting.name.replace('_', ' ')}”"
     return label if setting.value is None else f"{label}: {setting.value}"

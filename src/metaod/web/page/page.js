@@ -180,11 +180,12 @@ const reread = task(async (event) => {
   event.preventDefault();
   const given = new FormData($("reading-form"));
   const reading = {};
-  for (const [name, text] of given) {
+  for (const { name, kind } of state.form) {
+    const text = given.get(name);
     if (text === "") continue;
-    if (name === "na") reading.na = [text];
-    else if (name === "skip_rows" || name === "skip_footer") reading[name] = Number(text);
-    else reading[name] = ["true", "false"].includes(text) ? text === "true" : text;
+    if (kind === "array") reading[name] = [text];
+    else if (kind === "integer") reading[name] = Number(text);
+    else reading[name] = kind === "boolean" ? text === "true" : text;
   }
   let roles = {};
   if (state.inspection) {
@@ -453,11 +454,21 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
   });
 }
 
+/** Make a field of the form for reading: a choice, a number or a text. */
+function field({ name, label, kind, choices }) {
+  const options = choices.map(([value, text]) => el("option", { value }, text));
+  const number = kind === "integer" ? { type: "number", min: 0, max: 1000000 } : {};
+  const input = options.length > 1 ? el("select", { name }, ...options)
+    : el("input", { name, maxlength: 200, placeholder: choices[0][1], ...number });
+  return el("label", {}, label, " ", input);
+}
+
 /** Show the table that the address names, after a reload. */
 const restore = task(async () => {
   const about = await ask("GET", "/api");
   $("version").textContent = about.version;
-  for (const [name, label] of Object.entries(about.labels)) $("reading-form").elements[name].labels[0].prepend(label);
+  state.form = about.form;
+  $("reading-form").prepend(...about.form.map(field));
   state.most = about.limits.max_mb * 2 ** 20;
   $("most").textContent = `, up to ${megabytes(state.most)} MB`;
   $("where").textContent = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)
