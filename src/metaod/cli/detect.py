@@ -1,8 +1,9 @@
 """``metaod detect``: pick a model for a table, fit it, and score every row."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaod.cli.detection import print_detection
 from metaod.cli.options import (
@@ -14,18 +15,18 @@ from metaod.cli.options import (
 )
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, print_json, visible
-from metaod.cli.targets import Target, reports_of, targets_of
-from metaod.errors import BadParameter, UserError
+from metaod.cli.targets import Target, targets_of
+from metaod.errors import BadParameter, UserError, counted
 from metaod.options import Columns, Fitting, Options, Picking, Reading, command_words, option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from metaod.detection import Detection, MetaOD
+    from metaod.detection import Correction, Detection, MetaOD
     from metaod.tables import TableStream
 
 _COMMAND = "metaod detect"
 _FITTING = Fitting.declared()
+_NOT_WITH_APPLY = ("save", "contamination", "rows_only", "marks")
+_WRITING = ("--output", "--cells", "--report", "--fix")
 _OF_OUTPUT = ("sort", "flagged_only", "why", "no_formulas")
 
 
@@ -53,7 +54,26 @@ class Asked(Options):
     )
     contamination: str = option("auto", _FITTING["contamination"].help, metavar="SHARE")
     top_n: int | None = option(None, "Flag exactly the N highest scores.", metavar="N", minimum=1)
-    top: int = option(10, "Rows to show on the screen.", metavar="N", minimum=0)
+    rows_only: bool = option(False, _FITTING["rows_only"].help)
+    cells: str | None = option(
+        None,
+        "Write the cells that are probably wrong, with what was expected: to .csv, .xlsx, .parquet "
+        "or .json, or into a folder (FOLDER/).",
+        metavar="FILE",
+    )
+    fix: str | None = option(
+        None,
+        "Write a copy of the table with the corrections that --accept names and nothing else "
+        "changed, and FILE.log.csv, which lists them.",
+        metavar="FILE",
+    )
+    accept: str | None = option(
+        None,
+        "The file of --cells in which you wrote yes in the column accept, and maybe a value of "
+        "your own in suggestion; for --fix.",
+        metavar="CELLS",
+    )
+    top: int = option(10, "Findings and rows to show on the screen.", metavar="N", minimum=0)
     save: str | None = option(
         None, "Save the fitted pick for --apply; the file holds the table's values.", metavar="FILE"
     )
@@ -76,6 +96,15 @@ class Asked(Options):
     json: bool = option(False, "Print JSON instead of a table.")
 
 
+class Outputs(NamedTuple):
+    """What is written for a table: its scores, its findings, the report, the corrected copy."""
+
+    table: Target
+    cells: Any
+    report: Any
+    fixed: Any
+
+
 @with_options
 def detect(
     files: Files = None,
@@ -88,25 +117,33 @@ def detect(
 ) -> None:
     """Find the outliers of a table without labels: pick a model, fit it, score every row.
 
-    Rows get a score (higher is more outlying), a rank (1 is the most
-    outlying) and a flag (1 for an outlier). -o writes the table as it was with
-    these three columns: delimited text keeps every byte, its delimiter,
-    encoding and line ends. With '-o -' it goes to stdout and all messages to
-    stderr. With --json, one object for one table with all flagged rows, and a
-    list of objects for several. A large file is read in chunks and may exceed
-    the memory; the pick is then fitted to a sample of its rows (--stream).
+    First come the cells that are probably wrong, with what was expected, then
+    the unusual rows. Rows get a score (higher is more outlying), a rank (1 is
+    the most outlying) and a flag (1 for an outlier, or a row with wrong cells).
+    -o writes the table as it was with these columns, and suspect, the row's
+    most certain finding: delimited text keeps every byte, its delimiter,
+    encoding and line ends, and a workbook its sheets, formulas and formats.
+    With '-o -' it goes to stdout and all messages to stderr. With --json, one
+    object for one table with all findings and flagged rows, and a list of
+    objects for several. A large file is read in chunks and may exceed the
+    memory; the pick is then fitted to a sample of its rows (--stream).
+
+    To correct a table, write the findings (--cells cells.csv), put yes into
+    the column accept of those you agree with, and run the command again with
+    --accept cells.csv --fix corrected.csv.
 
     Exit codes: 0 scored, with or without outliers; 2 an error that you can
     correct; 1 a defect in metaod; 130 interrupted.
     """  # fmt: skip
     from metaod import artifacts
-    from metaod.detection import check_target
+    from metaod.detection import check_target, read_corrections
     from metaod.detection import detect as detect_rows
 
     share = _share(asked.contamination)
     _refuse_together(asked, files)
     options = {**picking.given(), **columns.given()}
     scoring = {**options, "n_jobs": asked.n_jobs, "contamination": share, "marks": asked.marks}
+    scoring["rows_only"] = asked.rows_only
     if asked.apply is not None:
         _refuse_with_apply(options, asked)
         saved = _load(asked.apply, asked.n_jobs)
@@ -118,35 +155,36 @@ def detect(
     check_files(_COMMAND, files)
     named: list[str | None] = [*files] if files else [None]
     in_chunks = [_is_streamed(file, asked, reading) for file in named]
-    targets = targets_of(_COMMAND, files, asked.output)  # creates the folder
-    reports = reports_of(_COMMAND, files, asked.report)
+    given = asked.output, asked.cells, asked.report, asked.fix
+    targets = (targets_of(_COMMAND, files, *own) for own in zip(given, _WRITING, strict=True))
+    outputs = [Outputs(*own) for own in zip(*targets, strict=True)]
+    corrections = () if asked.accept is None else read_corrections(asked.accept)
     out = console(stderr=asked.output == "-")
     documents = []
-    for place, (file, target, page) in enumerate(zip(named, targets, reports, strict=True)):
+    for place, (file, own) in enumerate(zip(named, outputs, strict=True)):
         source = (
             _open_stream(str(file), reading, columns)
             if in_chunks[place]
             else open_table(_COMMAND, file, reading, columns, example=example)
         )
-        check_target(target, source, sort=asked.sort)
+        check_target(own.table, source, sort=asked.sort)
         with ProgressLine("preparing the table") as line:
             found = detect_rows(source, top_n=asked.top_n, progress=line.show, **scoring)
         if asked.save is not None:
             found.model.save(asked.save, reading=reading.given())
         # files first: the reader of the screen may stop reading (`| head`)
-        names = _write(found, target, asked)
-        if page is not None:
-            own = {"file": file or "--example", "apply": asked.apply, "marks": asked.marks}
-            _write_report(found, {**reading.given(), **own}, page)
+        about = {"file": file or "--example", "apply": asked.apply, "marks": asked.marks}
+        written = _write(found, own, asked, corrections, {**reading.given(), **about})
         if asked.json:
             with ProgressLine() as line:
                 documents.append(found.to_dict(progress=line.show))
             continue
         if place:
             out.print()
-        shown = {"verbose": asked.verbose, "is_written": target is not None}
-        print_detection(out, found, asked.top, **shown)
-        _print_files(out, target, names, page, asked.save)
+        is_written = own.table is not None, own.cells is not None
+        print_detection(out, found, asked.top, verbose=asked.verbose, is_written=is_written)
+        for what, path in written.items():
+            out.print(f"{what}: {visible(str(path))}", soft_wrap=True)
     if asked.json:
         print_json(documents if files and len(files) > 1 else documents[0])
 
@@ -177,32 +215,48 @@ def _open_stream(file: str, reading: Reading, columns: Columns) -> "TableStream"
         raise
 
 
-def _write(found: "Detection", target: Target, asked: Asked) -> tuple[str, ...]:
+def _write(
+    found: "Detection",
+    outputs: Outputs,
+    asked: Asked,
+    corrections: "Sequence[Correction]",
+    given: dict[str, Any],
+) -> dict[str, Any]:
+    """Write all files of a result, and return their names by what they are."""
+    from metaod.detection import lost_parts, write_cells, write_corrected, write_report
+
+    written: dict[str, Any] = {}
+    target = outputs.table
+    if target is not None:
+        names = _write_table(found, target, asked)
+    if isinstance(target, Path):
+        is_book = target.suffix.lower() == ".xlsx" and not (asked.sort or asked.flagged_only)
+        lost = lost_parts(found.table) if is_book else []
+        if lost:
+            written["note"] = f"a new workbook was written, as {' and '.join(lost)} would be lost"
+        written["written"] = f"{target} (added {', '.join(names)})"
+    if outputs.cells is not None:
+        write_cells(found, outputs.cells)
+        written["wrong cells"] = outputs.cells
+    if outputs.fixed is not None:
+        log = write_corrected(found.stream or found.table, corrections, outputs.fixed)
+        written["corrected"] = f"{outputs.fixed} ({counted(len(corrections), 'cell')})"
+        written["log of corrections"] = log
+    if outputs.report is not None:
+        with ProgressLine() as line:
+            write_report(found, outputs.report, given, progress=line.show)
+        written["report"] = outputs.report
+    return written if asked.save is None else {**written, "saved the pick": asked.save}
+
+
+def _write_table(found: "Detection", target: Path | str, asked: Asked) -> tuple[str, ...]:
     from metaod.detection import write_scored
 
     choice = {name: getattr(asked, name) for name in _OF_OUTPUT}
     if not isinstance(target, Path):  # a line of progress would be among the rows on a terminal
-        return () if target is None else write_scored(found, target, **choice)
+        return write_scored(found, "-", **choice)
     with ProgressLine("writing the table") as line:
         return write_scored(found, target, **choice, progress=line.show)
-
-
-def _print_files(
-    out: "Console", target: Target, names: tuple[str, ...], page: Path | None, save: str | None
-) -> None:
-    if isinstance(target, Path):
-        out.print(f"written: {visible(str(target))} (added {', '.join(names)})")
-    if page is not None:
-        out.print(f"report: {visible(str(page))}", soft_wrap=True)
-    if save is not None:
-        out.print(f"saved the pick: {visible(save)}")
-
-
-def _write_report(found: "Detection", given: dict[str, Any], path: Path) -> None:
-    from metaod.detection import write_report
-
-    with ProgressLine() as line:
-        write_report(found, path, given, progress=line.show)
 
 
 def _load(path: str, n_jobs: int) -> "MetaOD":
@@ -242,20 +296,33 @@ def _refuse_together(asked: Asked, files: list[str] | None) -> None:
     if asked.json and asked.output == "-":
         what = "--json and '-o -' both write to stdout"
         raise UserError(what, where=_COMMAND, remedy="name a file for -o")
+    if (asked.fix is None) != (asked.accept is None):
+        given, other = ("--fix", "--accept") if asked.accept is None else ("--accept", "--fix")
+        what = f"{given} needs {other}"
+        remedy = "write the findings (--cells), accept some, and give --fix FILE --accept CELLS"
+        raise UserError(what, where=_COMMAND, remedy=remedy)
+    if asked.rows_only and asked.cells is not None:
+        what = "--cells lists wrong cells, and --rows-only looks for none"
+        raise UserError(what, where=_COMMAND, remedy=leave_out)
     for name in _OF_OUTPUT:
         if asked.output is None and getattr(asked, name):
             what = f"{command_words(name)[0]} concerns the file that -o writes"
             remedy = "add -o FILE; the screen shows --top N rows"
             raise UserError(what, where=_COMMAND, remedy=remedy)
     several = files is not None and len(files) > 1
-    for name, why in (("save", "--save keeps one pick"), ("marks", "--marks are of one table")):
+    single = {
+        "save": "--save keeps one pick",
+        "marks": "--marks are of one table",
+        "fix": "--fix corrects one table",
+    }
+    for name, why in single.items():
         if several and getattr(asked, name) is not None:
             what = f"{why}, and there are several tables"
             raise UserError(what, where=_COMMAND, remedy="give one table")
 
 
 def _refuse_with_apply(options: dict[str, Any], asked: Asked) -> None:
-    others = ((name, asked.given().get(name)) for name in ("save", "contamination", "marks"))
+    others = ((name, asked.given().get(name)) for name in _NOT_WITH_APPLY)
     for name, value in (*options.items(), *others):
         if value is None:
             continue

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from metaod.detection import Compared, Detection
+    from metaod.wrong_cells import Finding
 
 MEASURES = ("AP", "ROC AUC", "P at n")
 """Headings of the measures of a comparison."""
@@ -21,14 +22,25 @@ _GUTTER = 3  # between two columns of a grid
 _SCREEN = 80
 _LEAST_WHY = 30  # characters for what sets a row apart
 _WHY_LINES = 2
+_ROW_NUMBERS = 10  # characters
 
 
 def print_detection(
-    out: "Console", found: "Detection", top: int, *, verbose: bool, is_written: bool
+    out: "Console",
+    found: "Detection",
+    top: int,
+    *,
+    verbose: bool,
+    is_written: tuple[bool, bool],
 ) -> None:
-    """Print the pick, the warnings, how many rows are flagged, and the most outlying ones."""
+    """Print what is probably wrong, the pick and its warnings, and the most unusual rows.
+
+    ``is_written`` tells whether the scored table and the findings are written to files.
+    """
     size = f"{counted(found.n_rows, 'row')} × {counted(found.table.n_columns, 'column')}"
     out.print(f"{visible(found.table.source)}: {size}", style="bold")
+    table, cells = is_written
+    _print_findings(out, found, top, "" if cells else "; --cells FILE writes all")
     heading = "saved pick" if found.selection is None else "pick"
     print_pick(out, tuple(found.weights), heading, verbose=verbose)
     warnings = found.warnings
@@ -40,9 +52,12 @@ def print_detection(
     limit = f"score above {found.threshold:.4g}"
     if found.top_n is not None:
         limit = f"score {found.score_at(found.top_n):.4g} or more"
-    out.print(
-        f"flagged: {n_flagged:,} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%}), {limit}"
-    )
+    flagged = f"flagged: {n_flagged:,} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%})"
+    if found.wrong is not None and n_flagged != found.n_unusual:
+        n_wrong = int((found.wrong.flags() & (found.flags == 1)).sum())
+        out.print(f"{flagged}: {n_wrong:,} with wrong cells, {found.n_unusual:,} with a {limit}")
+    else:
+        out.print(f"{flagged}, {limit}")
     if found.selection is not None and found.marks is None:
         out.print(_about_gap(found))
     if found.compared:
@@ -51,7 +66,7 @@ def print_detection(
         out.print(_top_rows(found, top, out.width if out.is_terminal else _SCREEN))
     hidden = n_flagged - top
     if top and hidden > 0:
-        hint = "" if is_written else "; -o FILE writes all rows"
+        hint = "" if table else "; -o FILE writes all rows"
         out.print(f"... and {counted(hidden, 'more flagged row')}{hint}")
 
 
@@ -76,6 +91,41 @@ def comparison_grid(rows: "Sequence[Compared]") -> "Grid":
         seconds = ["-" if row.seconds is None else f"{row.seconds:.2g}" for _ in timed]
         listing.add_row(row.method, *found, *seconds, visible(row.note or row.model))
     return listing
+
+
+def _print_findings(out: "Console", found: "Detection", most: int, hint: str) -> None:
+    """Print what is probably wrong: a line for each group of like findings."""
+    if found.wrong is None:
+        return
+    groups = found.wrong.groups()
+    if not groups:
+        out.print("probably wrong: no cell", style="bold")
+        return
+    n_rows = int(found.wrong.flags().sum())
+    size = f"{counted(found.wrong.n_findings, 'cell')} in {counted(n_rows, 'row')}"
+    out.print(f"probably wrong: {size}", style="bold")
+    if not most:
+        return
+    listing = grid("row", "what is probably wrong", "certainty", right=("row",))
+    for own in groups[:most]:
+        listing.add_row(
+            _row_numbers(own.findings), visible(own.sentence()), own.findings[0].certainty
+        )
+    out.print(listing, width=out.width if out.is_terminal else _SCREEN)
+    if len(groups) > most:
+        n_more = sum(len(own.findings) for own in groups[most:])
+        out.print(f"... and {counted(n_more, 'more cell')}{hint}")
+
+
+def _row_numbers(findings: "Sequence[Finding]") -> str:
+    """Name the first rows, counted from 1."""
+    text = str(findings[0].row + 1)
+    for own in findings[1:]:
+        longer = f"{text}, {own.row + 1}"
+        if len(longer) > _ROW_NUMBERS:
+            return f"{text}, ..."
+        text = longer
+    return text
 
 
 def _about_gap(found: "Detection") -> str:

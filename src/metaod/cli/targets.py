@@ -10,26 +10,36 @@ from metaod.errors import BadParameter, UserError
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 
 
-def targets_of(command: str, files: Sequence[str] | None, output: str | None) -> list[Target]:
-    """Return the target of each table's scores; for several tables, files in a folder."""
+def targets_of(
+    command: str, files: Sequence[str] | None, given: str | None, option: str = "--output"
+) -> list[Target]:
+    """Return what an option writes for each table; for several tables, files in a folder.
+
+    The option is --output, --cells (the findings), --fix (the corrected table) or --report.
+    """
+    from metaod.detection import CELLS_ENDINGS, REPORT_ENDINGS, output_path, scored_name
+
     named = list(files) if files else [None]
-    if output == "-":
+    if given == "-" and option == "--output":
         if len(named) > 1:
             what = "several tables cannot go to stdout"
             raise UserError(what, where=command, remedy="give a folder to -o, such as scored/")
         return ["-"]
-    paths = _paths(command, "-o", named, output, _scored_name)
-    return [None if path is None else _file(command, path, named) for path in paths]
-
-
-def reports_of(command: str, files: Sequence[str] | None, report: str | None) -> list[Path | None]:
-    """Return the file of each table's report; for several tables, files in a folder."""
-    from metaod.detection import output_path
-
-    named = list(files) if files else [None]
-    paths = _paths(command, "--report", named, report, _report_name)
-    legal: dict[str, Any] = {"owner": command, "name": "--report", "endings": (".html", ".htm")}
-    return [None if path is None else output_path(path, **legal) for path in paths]
+    kinds: dict[str, tuple[Callable[[str], str], dict[str, Any]]] = {
+        "--output": (scored_name, {}),
+        "--fix": (scored_name, {}),
+        "--cells": (lambda name: f"{_stem(name)}-cells.csv", {"endings": CELLS_ENDINGS}),
+        "--report": (lambda name: f"{_stem(name)}-report.html", {"endings": REPORT_ENDINGS}),
+    }
+    name_of, legal = kinds[option]
+    paths = _paths(command, option, named, given, name_of)
+    legal |= {"sources": [file for file in named if file not in (None, "-")], "owner": command}
+    try:
+        return [None if path is None else output_path(path, name=option, **legal) for path in paths]
+    except BadParameter as error:
+        more = ", a folder (FOLDER/), or - (stdout)" if option == "--output" else ""
+        text = f"{error.legal}{more}"
+        raise BadParameter(command, option, text, error.got, code=error.code) from error
 
 
 def _paths(
@@ -44,6 +54,7 @@ def _paths(
         return [None] * len(named)
     place = Path(output).expanduser()
     is_folder = place.is_dir() or output.endswith(("/", os.sep))
+    option = "-o" if option == "--output" else option
     if len(named) == 1 and not is_folder:
         return [place]
     if place.exists() and not place.is_dir():
@@ -52,7 +63,8 @@ def _paths(
         what = "several tables need a folder"
         remedy = f"make it first, or end its name with a slash: {option} {place.with_suffix('')}/"
         raise UserError(what, where=str(place), remedy=remedy)
-    names = [name_of(str(name or "example.csv")) for name in named]
+    own = {None: "example.csv", "-": "stdin.csv"}
+    names = [name_of(own.get(name) or str(name)) for name in named]
     for name in names:
         if names.count(name) > 1:
             what = f"two tables would both be written to {name}"
@@ -66,24 +78,10 @@ def _paths(
     return [place / name for name in names]
 
 
-def _file(command: str, path: Path, sources: Sequence[str | None]) -> Path:
-    from metaod.detection import output_path
+def _stem(source: str) -> str:
+    """Name a file after its table: orders for orders.csv.gz.
 
-    files = [source for source in sources if source not in (None, "-")]
-    try:
-        return output_path(path, files, owner=command, name="--output")
-    except BadParameter as error:
-        legal = f"{error.legal}, a folder (FOLDER/), or - (stdout)"
-        raise BadParameter(command, "--output", legal, error.got, code=error.code) from error
-
-
-def _scored_name(source: str) -> str:
-    from metaod.detection import scored_name
-
-    return scored_name("stdin.csv" if source == "-" else source)
-
-
-def _report_name(source: str) -> str:
-    """Name the report after its table: orders.csv.gz has orders-report.html."""
-    name = PurePath("stdin.csv" if source == "-" else source).name
-    return f"{PurePath(name.removesuffix('.gz')).stem}-report.html"
+    >>> _stem("data/orders.csv.gz")
+    'orders'
+    """
+    return PurePath(PurePath(source).name.removesuffix(".gz")).stem

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -44,7 +45,7 @@ def write_csv(
         if header and place == 0:
             writer.writerow([change(name) for name in _names(cells)])
         for row in _rows(cells):
-            writer.writerow([change(_text(value)) for value in row])
+            writer.writerow([change(plain_text(value)) for value in row])
     text.flush()
     text.detach()  # the caller closes the stream
 
@@ -66,6 +67,12 @@ def write_jsonl(parts: Parts, stream: BinaryIO) -> None:
         for cells in parts
         for row in json_rows(cells)
     )
+
+
+def write_json(parts: Parts, stream: BinaryIO) -> None:
+    """Write a JSON list of one object a row."""
+    rows = [row for cells in parts for row in json_rows(cells)]
+    stream.write(json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
 def write_parquet(parts: Parts, stream: BinaryIO) -> None:
@@ -91,7 +98,7 @@ def write_xlsx(parts: Parts, stream: BinaryIO) -> None:
     sheet = book.create_sheet("scored")
 
     def cell(value: Any) -> Any:
-        value = _xlsx_value(value)
+        value = xlsx_value(value)
         if not isinstance(value, str):
             return value
         made = WriteOnlyCell(sheet, value)
@@ -120,11 +127,16 @@ WRITERS: dict[str, Callable[[Parts, BinaryIO], None]] = {
     ".xlsx": write_xlsx,
     ".parquet": write_parquet,
     ".jsonl": write_jsonl,
+    ".json": write_json,
 }
 """Functions that write the other formats, by their endings."""
 
-ENDINGS = (*DELIMITERS, *WRITERS, *(f"{ending}.gz" for ending in (*DELIMITERS, ".jsonl")))
-"""All endings; workbooks and Parquet are compressed by themselves, the others also with gzip."""
+ENDINGS = (
+    *DELIMITERS,
+    *(ending for ending in WRITERS if ending != ".json"),
+    *(f"{ending}.gz" for ending in (*DELIMITERS, ".jsonl")),
+)
+"""All endings of tables; workbooks and Parquet are compressed anyway, the others also with gzip."""
 
 
 def check_openpyxl() -> None:
@@ -147,7 +159,7 @@ def json_rows(cells: Any) -> Iterator[dict[str, Any]]:
     """Yield the rows as objects of values that JSON can hold."""
     names = _names(cells)
     for row in _rows(_without_rounding(cells)):
-        yield dict(zip(names, map(_json_value, row), strict=True))
+        yield dict(zip(names, map(json_value, row), strict=True))
 
 
 # values
@@ -170,7 +182,7 @@ def _rows(cells: Any) -> Iterator[tuple[Any, ...]]:
         yield from zip(*plain, strict=True)
 
 
-def _text(value: Any) -> str:
+def plain_text(value: Any) -> str:
     """Write a value as text: floats with all their digits, days without a time."""
     if value is None:
         return ""
@@ -181,22 +193,26 @@ def _text(value: Any) -> str:
     return repr(value) if type(value) is float else str(value)
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """Return a value that JSON can hold."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(value)
     if value is None or isinstance(value, bool | int | str):
         return value
-    return _text(value)
+    return plain_text(value)
 
 
-def _xlsx_value(value: Any) -> Any:
+def xlsx_value(value: Any) -> Any:
+    """Return a value that a cell of a workbook can hold."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if isinstance(value, dt.datetime) and value.tzinfo is None and value.year > 1900:
         return value
-    text = _NOT_IN_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", _text(value))
+    text = _NOT_IN_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", plain_text(value))
     if len(text) > _XLSX_CHARACTERS:
         what = f"a cell of a workbook holds at most {_XLSX_CHARACTERS:,} characters"
         raise UserError(what, where="--output", remedy="write .csv or .parquet")
@@ -229,4 +245,6 @@ def _arrow_column(column: Any) -> Any:
     try:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return pa.array([None if value is None else _text(value) for value in column], pa.string())
+        return pa.array(
+            [None if value is None else plain_text(value) for value in column], pa.string()
+        )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.detection._cells import flagged
-from metaod.detection._formats import json_rows
+from metaod.detection._formats import json_rows, json_value
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import clear_gap
 from metaod.errors import Message, worded
@@ -297,8 +297,19 @@ class Detection:
             "marks": None if self.marks is None else self.marks.to_dict(),
             "threshold": self.threshold,
             "gap": gap and dict(zip(("n_above", "above", "below"), gap, strict=True)),
+            "wrong": self._wrong_document(),
             "measured": [row.to_dict() for row in self.compared] or None,
             "n_flagged": self.n_flagged,
+        }
+
+    def _wrong_document(self) -> dict[str, Any] | None:
+        if self.wrong is None:
+            return None
+        findings = [own.to_dict() for own in self.wrong.findings()]
+        return {
+            "n_cells": self.wrong.n_findings,
+            "n_rows": int(np.count_nonzero(self.wrong.flags())),
+            "cells": [{name: json_value(own[name]) for name in own} for own in findings],
         }
 
     def row_documents(

@@ -16,6 +16,7 @@ import numpy as np
 
 from metaod.detection import _formats as formats
 from metaod.detection._result import Detection, Places
+from metaod.detection._workbook import OwnWorkbook, is_kept
 from metaod.errors import BadParameter, UserError
 from metaod.selection import OnProgress, Tracker, part_of
 from metaod.tables import RawText, Table, TableStream, check_plain_file
@@ -29,11 +30,11 @@ _CHUNKED = (".csv", ".tsv", ".parquet")  # formats that a file read in chunks is
 
 def check_target(target: Target, source: Table | TableStream, *, sort: bool = False) -> None:
     """Refuse, before anything is fitted, a target that cannot hold the scored table."""
-    ending = "" if target is None else _ending(target)
+    ending = "" if target is None else ending_of(target)
     if isinstance(source, Table):
         if ending == ".xlsx":
             formats.check_openpyxl()
-            n_columns = source.n_columns + len(_ADDED) + 1
+            n_columns = source.n_columns + len(_ADDED) + 2
             formats.check_xlsx_size(source.n_rows, n_columns, str(target))
         return
     if sort:
@@ -61,9 +62,10 @@ def write_scored(
     why: bool = False,
     progress: OnProgress | None = None,
 ) -> tuple[str, ...]:
-    """Write the user's table with score, rank and flag; return the names of the added columns.
+    """Write the user's table with further columns; return their names.
 
-    Delimited text is copied byte for byte if the target is delimited text too.
+    These are score, rank and flag and, if wrong cells were looked for, suspect: the row's most
+    certain finding. Delimited text is copied byte for byte if the target is delimited text too.
 
     Parameters
     ----------
@@ -78,11 +80,11 @@ def write_scored(
     no_formulas : bool, default=False
         Whether delimited text gets a quote before cells that a spreadsheet would run.
     why : bool, default=False
-        Whether a fourth column tells what sets each flagged row apart.
+        Whether a further column tells what sets each flagged row apart.
     progress : callable, optional
         Receives a :class:`ProgressReport` after every block of rows.
     """
-    names = _added_names(found, (*_ADDED, "why") if why else _ADDED)
+    names = _added_names(found, [*_ADDED, *_suspect(found), *(["why"] if why else [])])
     if target is None:
         return names
     source = found.stream or found.table.original
@@ -113,6 +115,10 @@ def write_scored(
         replace_file(Path(target), write)
     tracker.finish("write")
     return names
+
+
+def _suspect(found: Detection) -> list[str]:
+    return [] if found.wrong is None else ["suspect"]
 
 
 def _added_names(found: Detection, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -147,11 +153,14 @@ class _Scored:
 
     def write(self, stream: BinaryIO, target: Target, *, no_formulas: bool) -> None:
         """Write in the format of the target."""
-        raw, ending = self._raw, _ending(target)
+        raw, ending = self._raw, ending_of(target)
+        if ending == ".xlsx" and self.rows is None and is_kept(self.found.table):
+            self._write_own_workbook(stream)
+            return
         if ending not in formats.DELIMITERS:
             formats.WRITERS[ending](self._parts(as_text=False), stream)
             return
-        if raw is not None and not no_formulas and _keeps_delimiter(raw, ending, target):
+        if raw is not None and not no_formulas and keeps_delimiter(raw, ending, target):
             raw.write(stream, self.names, self._texts_by_row(raw.decimal), self.rows)
             return
         delimiter = formats.DELIMITERS[ending]
@@ -164,6 +173,14 @@ class _Scored:
             header=raw is None or raw.header,
             no_formulas=no_formulas,
         )
+
+    def _write_own_workbook(self, stream: BinaryIO) -> None:
+        book = OwnWorkbook(self.found.table)
+        for name, values in zip(self.names, self._added(0, self._n_rows), strict=True):
+            book.add_column(name, np.asarray(values).tolist())
+        for finding in () if self.found.wrong is None else self.found.wrong.findings():
+            book.mark(finding)
+        book.save(stream)
 
     def _parts(self, *, as_text: bool) -> Iterator[Any]:
         """Yield the user's cells with the added columns: Arrow tables or a frame.
@@ -194,11 +211,14 @@ class _Scored:
             yield 0, self.found.cells(self.rows)
 
     def _added(self, first: int, stop: int) -> list[Any]:
-        """Return scores, ranks, flags and reasons of the rows that are written as first to stop."""
+        """Return the added cells of the rows that are written as first to stop."""
         found = self.found
         places = np.arange(first, stop) if self.rows is None else self.rows[first:stop]
         own: list[Any] = [found.scores[places], found.ranks_of(places)]
         own.append(found.flags[places].astype(np.int64))
+        if found.wrong is not None:
+            findings = map(found.findings_of, places.tolist())
+            own.append([rest[0].sentence() if rest else "" for rest in findings])
         if self.reasons is not None:
             own.append([self.reasons.get(place, "") for place in places.tolist()])
         if stop > first:
@@ -230,11 +250,12 @@ def _score_text(score: float, decimal: str) -> str:
     return repr(score).replace(".", decimal)
 
 
-def _ending(target: Target) -> str:
+def ending_of(target: Target) -> str:
+    """Return the ending of a target in lower case, without .gz."""
     return ".csv" if target == "-" else _ending_of(Path(str(target))).removesuffix(".gz")
 
 
-def _keeps_delimiter(raw: RawText, ending: str, target: Target) -> bool:
+def keeps_delimiter(raw: RawText, ending: str, target: Target) -> bool:
     """Whether a text is copied: if the target ends like it, or the delimiter suits the ending."""
     if target == "-":
         return True

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from metaod.tables.examples import load_example
     from metaod.tables.readers import READ_ENDINGS
     from metaod.tables.readers._raw_text import RawText
+    from metaod.tables.readers._reader import SheetPlaces
     from metaod.tables.readers._source import check_plain_file
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "RawText",
     "ReadRows",
     "Roles",
+    "SheetPlaces",
     "Table",
     "TableStream",
     "cell_text",
@@ -67,5 +69,9 @@ __getattr__ = exports(
     _table="Table",
     examples="load_example",
     readers="READ_ENDINGS",
-    **{"readers._raw_text": "RawText", "readers._source": "check_plain_file"},
+    **{
+        "readers._raw_text": "RawText",
+        "readers._reader": "SheetPlaces",
+        "readers._source": "check_plain_file",
+    },
 )

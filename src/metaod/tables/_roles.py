@@ -17,7 +17,7 @@ from metaod.options import Columns, Names
 Role = Literal["ignore", "id", "category", "date", "time"]
 
 _EARLIER = re.compile(r"(score|rank|flag)(?:_+|[_.]?\d+)?", re.IGNORECASE)
-_WHY = re.compile(r"why_*")
+_TOLD = re.compile(r"(why|suspect)_*")
 _MOST_EARLIER = 8  # columns of each name that are compared
 
 
@@ -106,10 +106,11 @@ def _conflict(column: str, first: str, second: str) -> BadColumn:
 
 
 def earlier_output(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Find the columns score, rank, flag and why of an earlier output, whatever their endings.
+    """Find the columns score, rank, flag, suspect and why of an earlier output, with any endings.
 
     The first three must be there and agree: higher scores have lower ranks, and flagged rows are
-    those with the highest scores. Rows may have been removed or sorted since.
+    those with the highest scores and some in which a cell is suspect. Rows may have been removed or
+    sorted since.
 
     Examples
     --------
@@ -125,19 +126,17 @@ def earlier_output(frame: pd.DataFrame) -> tuple[str, ...]:
     if not all(found.values()):
         return ()
     values = {name: _numbers(frame[name]) for names in found.values() for name in names}
+    told = [str(name) for name in frame.columns if _TOLD.fullmatch(str(name))]
+    texts = {name: frame[name].fillna("").astype(str).to_numpy() != "" for name in told}
+    suspect = np.any([has for name, has in texts.items() if name.startswith("suspect")], axis=0)
     named: dict[str, None] = {}
     for names in product(*found.values()):
-        if _agree(*(values[name] for name in names)):
+        score, rank, flag = (values[name] for name in names)
+        if _agree(score, rank, flag, np.asarray(suspect)):
             named.update(dict.fromkeys(names))
-            named.update(dict.fromkeys(_reasons(frame, values[names[2]] == 1)))
+            is_plain = (flag != 1) & ~suspect  # such rows have no text
+            named.update({name: None for name, has in texts.items() if not np.any(has & is_plain)})
     return tuple(name for name in map(str, frame.columns) if name in named)
-
-
-def _reasons(frame: pd.DataFrame, is_flagged: npt.NDArray[np.bool_]) -> list[str]:
-    """Return the columns why of an earlier output: only flagged rows have a text."""
-    names = [name for name in frame.columns if _WHY.fullmatch(str(name))]
-    texts = {str(name): frame[name].fillna("").astype(str).to_numpy() for name in names}
-    return [name for name, own in texts.items() if not np.any((own != "") & ~is_flagged)]
 
 
 def _numbers(series: "pd.Series[Any]") -> npt.NDArray[np.float64]:
@@ -146,15 +145,18 @@ def _numbers(series: "pd.Series[Any]") -> npt.NDArray[np.float64]:
 
 
 def _agree(
-    score: npt.NDArray[np.float64], rank: npt.NDArray[np.float64], flag: npt.NDArray[np.float64]
+    score: npt.NDArray[np.float64],
+    rank: npt.NDArray[np.float64],
+    flag: npt.NDArray[np.float64],
+    suspect: npt.NDArray[np.bool_],
 ) -> bool:
     # comparisons with NaN are False
     legal = np.isfinite(score), rank >= 1, rank == np.floor(rank), (flag == 0) | (flag == 1)
     if not all(test.all() for test in legal) or score.min() == score.max():
         return False
     order = np.lexsort((-score, rank))
-    flagged = flag == 1
+    flagged = (flag == 1) & ~suspect
     ordered = bool((np.diff(score[order]) <= 0).all())
     if not ordered or flagged.all() or not flagged.any():
         return ordered
-    return bool(score[flagged].min() >= score[~flagged].max())
+    return bool(score[flagged].min() >= score[flag != 1].max(initial=-np.inf))

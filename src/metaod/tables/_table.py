@@ -20,7 +20,7 @@ from metaod.tables._column_values import Cells, Place
 from metaod.tables._misfits import Misfits
 from metaod.tables._notations import MISSING_WORDS
 from metaod.tables.readers._raw_text import RawText
-from metaod.tables.readers._reader import Content
+from metaod.tables.readers._reader import Content, SheetPlaces
 from metaod.tables.readers._source import Source
 from metaod.tables.readers.memory import read_memory
 
@@ -47,6 +47,8 @@ class Original:
         The file.
     stamp : tuple of int or None
         Its size and time.
+    sheet : SheetPlaces or None
+        Where the table is in a workbook.
     """
 
     names: tuple[str, ...]
@@ -54,6 +56,7 @@ class Original:
     read: Callable[..., Any]
     source: Source
     stamp: tuple[int, int] | None
+    sheet: SheetPlaces | None = None
 
     @classmethod
     def of(
@@ -75,7 +78,7 @@ class Original:
         read = content.read_cells
         if read is None:
             read = partial(_frame_cells, read_again, label if has_label_array else None)
-        return cls(tuple(names), None, read, source, source.stamp)
+        return cls(tuple(names), None, read, source, source.stamp, content.sheet)
 
     def check_unchanged(self) -> None:
         """Refuse a file that was changed after it was read: its rows are no longer those."""

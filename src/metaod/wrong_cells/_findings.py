@@ -222,13 +222,6 @@ class WrongCells:
         rows = positions[self.cells["row"].to_numpy(dtype=np.intp)]
         return WrongCells(self.cells.assign(row=rows)[rows >= 0], self.row_scores[places])
 
-    def worst(self) -> dict[int, Finding]:
-        """Return each row's most certain finding, by the row's position."""
-        worst: dict[int, Finding] = {}
-        for finding in self.findings():
-            worst.setdefault(finding.row, finding)
-        return worst
-
     def taught(self, answers: Mapping[tuple[int, str], bool]) -> "WrongCells":
         """Return the findings after a person has confirmed (True) or rejected (False) some cells.
 

@@ -3,7 +3,7 @@
 import csv
 import gzip
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metaod.errors import BadFile, UserError
 from metaod.tables import read_table
-from metaod.tables.readers._raw_text import _split
+from metaod.tables.readers._raw_text import _fields
 
 ENCODINGS = {
     "utf-8": b"",
@@ -138,6 +138,34 @@ def test_chosen_rows_in_any_order_keep_their_cells(made, random):
     ]
 
 
+@given(texts(), st.data())
+@settings(derandomize=True, deadline=None, max_examples=200)
+def test_changed_cells_leave_all_other_bytes(made, data):
+    table = read(io.BytesIO(made.before), made.options)
+    raw = table.original.raw
+    row = data.draw(st.integers(0, table.n_rows - 1))
+    place = data.draw(st.integers(0, len(raw.names) - 1))
+    text = data.draw(st.sampled_from(["7", "a b", 'say "x"', "a\nb", "1;2,3", ""]))
+    stream = io.BytesIO()
+    changed = list(raw.write_changed(stream, {row: {place: text}}))
+    assert changed == [(row, place, made.rows[row][place])]
+    expected = [list(cells) for cells in made.rows]
+    expected[row][place] = text
+    again = replace(raw, source=replace(raw.source, data=stream.getvalue()))
+    assert list(again.rows()) == expected
+    records = zip(raw.records(), again.records(), strict=True)
+    assert all(before == after for before, after in records if before.row != row)
+    unchanged = io.BytesIO()
+    assert list(raw.write_changed(unchanged, {})) == []
+    assert unchanged.getvalue() == made.before
+
+
+def test_a_character_that_the_encoding_lacks_is_refused():
+    raw = read_table(io.BytesIO("n,é\n1,è\n2,x\n".encode("cp1252")), encoding="cp1252").original.raw
+    with pytest.raises(UserError, match="cannot be written in the file's encoding"):
+        list(raw.write_changed(io.BytesIO(), {0: {1: "ł"}}))
+
+
 def test_long_texts_are_read_in_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr("metaod.tables.readers._raw_text._CHUNK", 7)
     text = 'a,b\r\n1,"x\r\ny"\r\n2,"""z"""\r\n3,5" w\r\n'
@@ -186,8 +214,11 @@ FIELD = r'(?:"(?:[ab,\n]|"")*"[ab ]*|[ab ][ab "]*)'
 @given(st.from_regex(rf"{FIELD}(?:,{FIELD}){{0,3}}", fullmatch=True))
 @settings(derandomize=True, deadline=None)
 def test_records_are_split_as_by_csv(record):
-    assert [_split(record, ",")] == list(csv.reader(io.StringIO(record, newline="")))
+    fields = list(_fields(record, ","))
+    assert [[text for _, _, text in fields]] == list(csv.reader(io.StringIO(record, newline="")))
+    assert ",".join(record[start:stop] for start, stop, _ in fields) == record
 
 
 def test_fields_of_any_length_are_split():
-    assert _split('"' + "x" * 200_000 + '",1', ",") == ["x" * 200_000, "1"]
+    fields = _fields('"' + "x" * 200_000 + '",1', ",")
+    assert [text for _, _, text in fields] == ["x" * 200_000, "1"]

@@ -8,7 +8,7 @@ import codecs
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from metaod.errors import BadFile
+from metaod.errors import BadFile, UserError
 from metaod.tables.readers._dialect import Dialect
 from metaod.tables.readers._source import Source, library_errors
 
@@ -89,7 +89,52 @@ class RawText:
 
     def fields(self, record: Record) -> list[str]:
         """Return the fields of a record as text."""
-        return _split(record.body.decode(self.body_encoding), self.delimiter)
+        text = record.body.decode(self.body_encoding)
+        if self.delimiter != " " and '"' not in text:
+            return text.split(self.delimiter)
+        return [field for _, _, field in _fields(text, self.delimiter)]
+
+    def write_changed(
+        self, stream: BinaryIO, cells: Mapping[int, Mapping[int, str]]
+    ) -> Iterator[tuple[int, int, str]]:
+        """Write the text with other text in some fields; all else keeps its bytes.
+
+        Parameters
+        ----------
+        stream : binary file
+            Where to write.
+        cells : mapping of int to mapping of int to str
+            The new text of fields, by rows and the places of columns.
+
+        Yields
+        ------
+        row, place, text
+            What the changed fields held.
+        """
+        stream.write(self._mark)
+        for record in self.records():
+            body = record.body
+            if record.row in cells:
+                fields = self.fields(record)
+                yield from ((record.row, place, fields[place]) for place in cells[record.row])
+                body = self._changed(body, cells[record.row])
+            stream.write(self._encoded(body + record.end))
+
+    def _changed(self, body: bytes, cells: Mapping[int, str]) -> bytes:
+        text = body.decode(self.body_encoding)
+        fields = list(_fields(text, self.delimiter))
+        for place, cell in sorted(cells.items(), reverse=True):
+            start, stop, _ = fields[place]
+            is_blank = not cell.strip() and len(fields) == 1  # a blank line would be no row
+            is_quoted = text.startswith('"', start) or is_blank or self._needs_quotes(cell)
+            text = text[:start] + (_quoted(cell) if is_quoted else cell) + text[stop:]
+        try:
+            text.encode(self._codec)
+        except UnicodeEncodeError as error:
+            what = f"{text[error.start]!r} cannot be written in the file's encoding"
+            remedy = f"write it with the characters of {self.encoding}, or convert the file"
+            raise UserError(what, where=self.source.name, remedy=remedy) from error
+        return text.encode(self.body_encoding)
 
     def cells(self, rows: Rows | None, batch_rows: int) -> Iterator[tuple[int, Any]]:
         """Yield the fields of all or some rows, rising, as Arrow tables of text.
@@ -207,15 +252,15 @@ class RawText:
         return self.n_rows
 
     def _further(self, cells: Sequence[str]) -> bytes:
-        special = (self.delimiter, '"', "\n", "\r")
-        quoted = [
-            '"{}"'.format(cell.replace('"', '""')) if any(c in cell for c in special) else cell
-            for cell in cells
-        ]
+        quoted = [_quoted(cell) if self._needs_quotes(cell) else cell for cell in cells]
         text = self.delimiter.join(("", *quoted))
         # a cell that is not of the file may hold characters that its encoding lacks
         known = text.encode(self._codec, "replace").decode(self._codec)
-        return known.encode(self.encoding if self._is_transparent else "utf-8")
+        return known.encode(self.body_encoding)
+
+    def _needs_quotes(self, cell: str) -> bool:
+        is_blank = self.delimiter == " " and (not cell or "\t" in cell)
+        return is_blank or any(c in cell for c in (self.delimiter, '"', "\n", "\r"))
 
     # records
 
@@ -344,27 +389,31 @@ def _leaves_open(line: bytes, delimiter: bytes, is_open: bool) -> bool:
         place, is_open = opening + 2, True
 
 
-def _split(record: str, delimiter: str) -> list[str]:
-    """Split a record into fields; as Python's ``csv``, but with fields of any length."""
-    if delimiter != " " and '"' not in record:
-        return record.split(delimiter)
+def _quoted(cell: str) -> str:
+    return '"{}"'.format(cell.replace('"', '""'))
+
+
+def _fields(record: str, delimiter: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where fields begin and end, and their texts; as Python's ``csv``, but of any length."""
+    place, stop = 0, len(record)
+    if delimiter == " ":
+        stop = len(record.rstrip(" \t"))
+        place = stop - len(record[:stop].lstrip(" \t"))
     between = re.compile("[ \t]+" if delimiter == " " else re.escape(delimiter))
-    record = record.strip(" \t") if delimiter == " " else record
-    fields: list[str] = []
-    place = 0
     while True:
-        field = ""
+        start, field = place, ""
         if record.startswith('"', place):
             place += 1
-            while (quote := record.find('"', place)) >= 0:
+            while (quote := record.find('"', place, stop)) >= 0:
                 field += record[place:quote]
                 place = quote + 1
                 if not record.startswith('"', place):
                     break
                 field += '"'
                 place += 1
-        end = between.search(record, place)
+        end = between.search(record, place, stop)
         if end is None:
-            return [*fields, field + record[place:]]
-        fields.append(field + record[place : end.start()])
+            yield start, stop, field + record[place:stop]
+            return
+        yield start, end.start(), field + record[place : end.start()]
         place = end.end()

@@ -24,6 +24,28 @@ _BLOCK = 2**20
 
 
 @dataclass(frozen=True)
+class SheetPlaces:
+    """Where a table is in a sheet.
+
+    Parameters
+    ----------
+    title : str
+        The sheet.
+    header : int or None
+        The row of the names, counted from 1.
+    rows : tuple of int
+        The rows of the table.
+    columns : mapping of str to int
+        Its columns.
+    """
+
+    title: str
+    header: int | None
+    rows: tuple[int, ...]
+    columns: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Content:
     """A table as a reader returns it, with the label still among its columns."""
 
@@ -39,6 +61,7 @@ class Content:
     missing: Mapping[str, int] = field(default_factory=dict)  # how many cells each word made empty
     read_cells: Callable[..., Any] | None = None  # of all or some rows, with all their digits
     types: Mapping[str, Any] = field(default_factory=dict)  # Arrow's, of delimited text
+    sheet: SheetPlaces | None = None  # of a workbook
 
 
 class Chunks(ABC):

@@ -18,7 +18,7 @@ from metaod.tables.readers._names import (
     has_header,
     title_warning,
 )
-from metaod.tables.readers._reader import Content
+from metaod.tables.readers._reader import Content, SheetPlaces
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
@@ -39,7 +39,7 @@ _Row = tuple[int, tuple[Any, ...]]  # its number in the sheet, and its cells
 
 def read(source: Source, options: Reading) -> Content:
     """Read the rows and columns of a sheet that are not blank; formulas as their saved values."""
-    rows, messages = _read_rows(source, options)
+    title, rows, messages = _read_rows(source, options)
     missing = MISSING_WORDS.union(options.missing_words)
     rows = [(number, cells) for number, cells in rows if number > (options.skip_rows or 0)]
     rows = rows[: max(0, len(rows) - (options.skip_footer or 0))]
@@ -63,8 +63,9 @@ def read(source: Source, options: Reading) -> Content:
         below = list(zip(*(column[1:201] for column in columns), strict=True))
         header, warning = has_header([column[0] for column in columns], below, missing)
         messages += [warning] if warning else []
-    names = default_names(len(columns))
+    names, header_row = default_names(len(columns)), None
     if header:
+        header_row = rows[0][0]
         first = ["" if column[0] is None else str(column[0]) for column in columns]
         names = check_names(first, source.name, rows[0][0], [j + 1 for j in used])
         columns, rows = [column[1:] for column in columns], rows[1:]
@@ -72,12 +73,18 @@ def read(source: Source, options: Reading) -> Content:
         raise BadFile(source.name, "holds a header but no rows", remedy="check the export")
 
     frame = pd.DataFrame(dict(zip(names, columns, strict=True)), dtype=object)
+    places = dict(zip(names, (j + 1 for j in used), strict=True))
+    numbers = tuple(number for number, _ in rows)
     return Content(
-        frame, tuple(messages), locate=lambda row: f"row {rows[row][0]}", may_hold_index=True
+        frame,
+        tuple(messages),
+        locate=lambda row: f"row {numbers[row]}",
+        may_hold_index=True,
+        sheet=SheetPlaces(title, header_row, numbers, places),
     )
 
 
-def _read_rows(source: Source, options: Reading) -> tuple[list[_Row], list[Message]]:
+def _read_rows(source: Source, options: Reading) -> tuple[str, list[_Row], list[Message]]:
     try:
         import openpyxl  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -116,7 +123,7 @@ def _read_rows(source: Source, options: Reading) -> tuple[list[_Row], list[Messa
     if not rows:
         what = f"sheet {sheet.title!r} is empty"
         raise BadFile(source.name, what, remedy=Setting("sheet").advice("name another: {set}"))
-    return rows, messages
+    return sheet.title, rows, messages
 
 
 def _choose_sheet(sheets: list[Any], source: str, wanted: str | int | None) -> Any:

@@ -1,0 +1,153 @@
+"""The file of findings: it is written, a person accepts some of them, and it is read again."""
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metaod.detection import _formats as formats
+from metaod.detection._result import Detection
+from metaod.detection._writing import output_path, replace_file
+from metaod.errors import BadColumn, BadFile
+from metaod.tables import read_table
+
+CELLS_ENDINGS = (".csv", ".xlsx", ".parquet", ".json")
+"""Endings of files of findings."""
+
+EMPTY = "(empty)"
+"""The suggestion that empties a cell."""
+
+_EXACT = 2**53
+_NAMES = ("row", "column", "value", "suggestion", "accept", "expected", "why", "kind", "score")
+_ANSWERS = dict.fromkeys(("yes", "y", "true", "1", "x"), True)
+_ANSWERS |= dict.fromkeys(("", "no", "n", "false", "0"), False)
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What a cell should hold.
+
+    Parameters
+    ----------
+    row : int
+        Its row, counted from 0.
+    column : str
+        Its column.
+    text : str
+        What it should hold, as the file would have it; nothing for an empty cell.
+    before : str or None
+        What it holds, if it is known.
+    """
+
+    row: int
+    column: str
+    text: str
+    before: str | None = None
+
+
+def write_cells(found: Detection, path: "str | PathLike[str]") -> None:
+    """Write all findings to a file: CSV, a workbook, Parquet or JSON.
+
+    Each has its row, counted from 1, its column, its value as the file has it, what was expected,
+    and a suggested value. A person writes yes in the column ``accept``, and may change
+    ``suggestion``: see :func:`read_corrections`.
+    """
+    target = output_path(path, owner="write_cells", name="path", endings=CELLS_ENDINGS)
+    findings = () if found.wrong is None else found.wrong.findings()
+    rows = sorted({own.row for own in findings})
+    texts = found.texts(np.array(rows, dtype=np.intp))
+    places = dict(zip(rows, range(len(rows)), strict=True))
+    raw = None if found.table.original is None else found.table.original.raw
+    decimal = "." if raw is None else raw.decimal
+    cells = []
+    for own in findings:
+        value = suggestion_text(own.value, decimal)
+        if own.column in texts:
+            value = texts[own.column][places[own.row]]
+        suggestion = EMPTY if own.kind == "code" else suggestion_text(own.suggestion, decimal)
+        score = round(own.score, 4)
+        known = own.row + 1, own.column, value, suggestion
+        cells.append((*known, "", own.expected, own.why, own.kind, score))
+    frame = pd.DataFrame(cells, columns=list(_NAMES))
+    write = formats.WRITERS.get(target.suffix.lower(), formats.write_csv)
+    replace_file(target, lambda stream: write([frame], stream))
+
+
+def suggestion_text(value: Any, decimal: str = ".") -> str:
+    """Return a value as a file with this decimal mark has it.
+
+    Examples
+    --------
+    >>> suggestion_text(1240.5, ","), suggestion_text(12.0), suggestion_text(None)
+    ('1240,5', '12', '')
+    """
+    if value is None or value is pd.NaT or value != value:  # noqa: PLR0124 - NaN
+        return ""
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        text = str(int(number)) if number.is_integer() and abs(number) < _EXACT else repr(number)
+        return text.replace(".", decimal)
+    return formats.plain_text(value)
+
+
+def read_corrections(path: "str | PathLike[str]") -> tuple[Correction, ...]:
+    """Read the corrections that a person has accepted in a file of findings.
+
+    Parameters
+    ----------
+    path : path-like
+        The file of :func:`write_cells`, in which ``accept`` holds yes for the accepted findings.
+    """
+    source, frame = str(path), _frame(path)
+    for name in ("row", "column", "suggestion", "accept"):
+        if name not in frame:
+            remedy = "give a file of --cells, in which accept is yes for what you accept"
+            raise BadColumn(name, "is not in the file of findings", path=source, remedy=remedy)
+    found: dict[tuple[int, str], Correction] = {}
+    for number, own in enumerate(frame.to_dict("records"), start=1):
+        answer = own["accept"].strip().lower()
+        if answer not in _ANSWERS:
+            what = f"{own['accept']!r:.40} is not an answer"
+            raise _bad_cell(source, number, "accept", what, "write yes, or leave it empty")
+        if not _ANSWERS[answer]:
+            continue
+        row = own["row"].strip().removesuffix(".0")
+        if not row.isdecimal() or int(row) < 1:
+            what, remedy = f"{row!r:.40} is no row", "rows are counted from 1"
+            raise _bad_cell(source, number, "row", what, remedy)
+        if not own["suggestion"]:
+            what = "the finding is accepted, and nothing says what the cell should hold"
+            remedy = f"write the value, or {EMPTY} to empty the cell"
+            raise _bad_cell(source, number, "suggestion", what, remedy)
+        text = "" if own["suggestion"] == EMPTY else own["suggestion"]
+        cell = int(row) - 1, own["column"]
+        if cell in found and found[cell].text != text:
+            what = f"row {row}, column {own['column']!r} is to hold two different values"
+            raise _bad_cell(source, number, "suggestion", what, "accept one of them")
+        found[cell] = Correction(*cell, text, own.get("value"))
+    return tuple(found.values())
+
+
+def _bad_cell(source: str, number: int, column: str, what: str, remedy: str) -> BadColumn:
+    return BadColumn(column, f"row {number:,}: {what}", path=source, remedy=remedy)
+
+
+def _frame(path: "str | PathLike[str]") -> pd.DataFrame:
+    """Read a file of findings as text."""
+    target, frame = Path(path).expanduser(), pd.DataFrame()
+    if target.suffix.lower() == ".json":
+        try:
+            rows = json.loads(target.read_text("utf-8"))
+            frame = pd.DataFrame(rows if isinstance(rows, list) else [rows])
+        except (OSError, ValueError) as error:
+            remedy = "give a file of --cells"
+            raise BadFile(path, f"cannot be read ({error})", remedy=remedy) from error
+    else:
+        table = read_table(target, header=True, skip_footer=0, unused=lambda _: True)
+        cells: Any = table.frame if table.original is None else table.original.read()
+        frame = cells.to_pandas() if hasattr(cells, "to_pandas") else cells
+    return pd.DataFrame({name: frame[name].map(suggestion_text) for name in frame.columns})
