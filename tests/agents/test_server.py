@@ -158,7 +158,7 @@ def test_answers_and_scores_are_written(client, session, places):
     assert read_marks(marks["path"], table).answers == {8: True}
     scored = client.good("write_scored", session=session, path="scored.csv", sort=True, why=True)
     written = pd.read_csv(scored["path"])
-    assert list(written.columns) == [*frame().columns, "score", "rank", "flag", "why"]
+    assert list(written.columns) == [*frame().columns, "score", "rank", "flag", "suspect", "why"]
     assert written["order"][0] == "A0008"  # the answer counts
     for name, path, expected in (
         ("write_scored", "scored.csv", "exists"),

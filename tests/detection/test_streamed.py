@@ -279,7 +279,7 @@ def test_no_flagged_row_is_a_header_alone(files, tmp_path, source, targets, why)
     found = replace(streamed(files / f"t.{source}", sample_rows=60), threshold=np.inf)
     assert not found.flags.any()
     choice = {"flagged_only": True, "why": why}
-    names = [*mixed(3).columns, "score", "rank", "flag", *(["why"] if why else [])]
+    names = [*mixed(3).columns, "score", "rank", "flag", "suspect", *(["why"] if why else [])]
     for target in targets:
         path = tmp_path / f"s.{target}"
         write_scored(found, path, **choice)

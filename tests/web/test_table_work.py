@@ -115,7 +115,7 @@ def test_the_scored_table_has_the_format_of_the_upload(work_on, ending):
     written = work.write_scored()
     assert written["name"] == f"own-scored{ending}"
     back = read_table(written["file"]).frame
-    assert list(back.columns) == [*frame.columns, "score", "rank", "flag"]
+    assert list(back.columns) == [*frame.columns, "score", "rank", "flag", "suspect"]
     assert list(back["name"]) == list(frame["name"])
     assert len(rows_of(work, format="csv")) == 60
 

@@ -52,7 +52,7 @@ class CellCheck:
         self._preparation = preparation
         self.table = self._checked(table)
         self._finder = WrongCellFinder(random_state=seed).fit(self.table)
-        self.found = self._finder.found_
+        self.found = _as_written(self._finder.found_, self.table)
         self.scores, self.flags = known or (self.found.row_scores, self.found.flags())
 
     def find(self, table: Table, *, is_later: bool = True) -> WrongCells:
@@ -75,7 +75,7 @@ class CellCheck:
         if is_later:
             usual = {name: self._usual(name) for name in self._moving}
             others = replace(others, frame=others.frame.assign(**usual))
-        found = self._finder.find(others)
+        found = _as_written(self._finder.find(others), others)
         if len(known) == 0:
             return found
         parts = Collector(rows.n_rows)
@@ -107,6 +107,19 @@ class CellCheck:
         keys = _row_keys(self.table.frame)
         order = np.argsort(keys, kind="stable")
         return keys[order], order
+
+
+def _as_written(found: WrongCells, table: Table) -> WrongCells:
+    """Return findings with the text of values that were read in a notation, as $1,234.50."""
+    cells = found.cells
+    for name, own in table.written.items():
+        places = cells.index[cells["column"] == name]
+        if len(places):
+            texts = own.labels.to_series().take(cells.loc[places, "row"]).to_numpy()
+            cells = cells.assign(value=cells["value"].astype(object))
+            known = pd.Series(texts, places, dtype=object).dropna()
+            cells.loc[known.index, "value"] = known
+    return found if cells is found.cells else replace(found, cells=cells, _kept={})
 
 
 def flagged(
