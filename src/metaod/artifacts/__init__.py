@@ -13,12 +13,14 @@ if TYPE_CHECKING:
         write_container,
     )
     from metaod.artifacts._history import Calibration, History
+    from metaod.artifacts._trained import Trained
 
 __all__ = [
     "Artifact",
     "BadArtifact",
     "Calibration",
     "History",
+    "Trained",
     "check_target",
     "library_versions",
     "read_container",
@@ -30,4 +32,5 @@ __getattr__ = exports(
     _artifact="Artifact library_versions",
     _container="BadArtifact check_target read_container write_container",
     _history="Calibration History",
+    _trained="Trained",
 )

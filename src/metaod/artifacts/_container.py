@@ -27,6 +27,7 @@ KINDS = {
         "a saved pick",
         "'metaod detect --save' writes one, and 'metaod detect --apply' or metaod.load reads it",
     ),
+    "cells": ("a score of cells", "'python -m research' writes one"),
     "review": ("a ranker of reviews", "'python -m research' writes one"),
 }
 """What a file may hold, and what writes and reads it."""

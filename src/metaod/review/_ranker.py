@@ -5,15 +5,11 @@ They were trained on the labelled history.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import as_file, files
-from os import PathLike
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from metaod._state import decode, encode
-from metaod.artifacts import BadArtifact, read_container, write_container
+from metaod.artifacts import Trained
 from metaod.learners import FlatForest
 from metaod.models import Matrix, Scores
 from metaod.review._features import FEATURES
@@ -33,7 +29,7 @@ STATE_FEATURES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Ranker:
+class Ranker(Trained):
     """The ranking of rows by marks, learned from history.
 
     Parameters
@@ -47,6 +43,7 @@ class Ranker:
         Names of the features that the forests take.
     """
 
+    kind, room = "review", "metaod.review"
     coverage: ClassVar[float] = 0.9  # share of reviews whose outliers left lie in the interval
 
     rows: FlatForest
@@ -62,27 +59,6 @@ class Ranker:
             (STATE_FEATURES, len(STATE_FEATURES), 3),
         ):
             raise ValueError("the ranker has other features than this version of metaod")
-
-    def write(self, path: "str | PathLike[str]") -> None:
-        """Write to a file, or replace it."""
-        write_container(path, "review", encode(self))
-
-    @classmethod
-    def read(cls, path: "str | PathLike[str]") -> Self:
-        """Read a file; BadArtifact if it is damaged or of another version."""
-        content = read_container(path, "review")
-        try:
-            found: Self = decode(cls, content, "ranker")
-        except (ValueError, TypeError, ArithmeticError) as error:
-            raise BadArtifact(path, f"is damaged ({error})", remedy="train it again") from error
-        return found
-
-    @classmethod
-    @cache
-    def shipped(cls) -> Self:
-        """Read the ranker that is part of the package."""
-        with as_file(files("metaod.review").joinpath("shipped.review")) as path:
-            return cls.read(path)
 
 
 @dataclass(frozen=True)
